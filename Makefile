@@ -1,0 +1,69 @@
+# Everything runs from .venv, which is made on first use from requirements.lock and made again when the lock changes.
+# A fresh machine needs python3 (3.11 or newer) and Java (17 or 21), nothing else.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+PYTHON := $(CURDIR)/$(VENV)/bin/python
+READY := $(VENV)/requirements.lock
+
+export PYSPARK_PYTHON := $(PYTHON)
+export PYSPARK_DRIVER_PYTHON := $(PYTHON)
+export SPARK_LOCAL_IP := 127.0.0.1
+
+.PHONY: help env venv demo test check format bench soak lock clean
+
+help: ## this text
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
+	  do printf '  make %-8s %s\n' "$$target" "$$text"; done
+
+env: ## check that Python and Java are what panewise needs
+	@python3 tools/check_env.py
+
+# The stamp is a copy of the lock, so a lock that was only touched (git checkout) does not cost a new environment.
+$(READY): requirements.lock
+	@python3 tools/check_env.py
+	@if cmp -s requirements.lock $(READY); then touch $(READY); else \
+	  echo "making $(VENV) from requirements.lock (a minute or two)"; \
+	  rm -rf $(VENV); \
+	  python3 -m venv $(VENV); \
+	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; \
+	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
+	  cp requirements.lock $(READY); \
+	fi
+
+venv: $(READY) ## make .venv, if it is not there or the lock has changed
+
+demo: $(READY) ## a year of New York flights through hourly windows on Spark; a picture in out/demo
+	@python3 tools/check_env.py
+	@$(PYTHON) -m panewise.demo
+
+test: $(READY) ## all tests but the long campaigns
+	@python3 tools/check_env.py
+	@$(PYTHON) -m pytest
+
+check: $(READY) ## lint, format and types
+	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m ruff format --check .
+	@$(PYTHON) -m mypy
+
+format: $(READY) ## put the sources into the one format
+	@$(PYTHON) -m ruff format .
+	@$(PYTHON) -m ruff check --fix .
+
+bench: $(READY) ## benchmarks
+	@python3 tools/check_env.py
+	@$(PYTHON) -m bench
+
+soak: $(READY) ## the long campaigns: many random programs, killed and restarted queries
+	@python3 tools/check_env.py
+	@$(PYTHON) -m pytest -m soak
+
+lock: $(READY) ## resolve pyproject.toml anew into requirements.lock
+	@$(PYTHON) tools/lock.py
+
+clean: ## remove what the other targets made
+	@rm -rf $(VENV) out spark-warehouse .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""How fast panewise is, beside what else runs the same windows: `python -m bench`."""

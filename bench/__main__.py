@@ -1,0 +1,80 @@
+"""`python -m bench`: every shape beside every peer, or one of them."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+
+from bench import data, report, session
+from bench.measure import WARM_UP_BATCHES, Run, alternate, stream_seconds
+from bench.peers import PEERS
+from bench.shapes import SHAPES, Shape
+
+Query = Callable[[DataFrame, Shape], DataFrame]
+
+ROUNDS = 3
+WARM_UP_ROUNDS = 2  # native was at its steady time from the third run of a JVM
+SLOW_BATCHES = WARM_UP_BATCHES + 1  # per_key takes 20 seconds or more for a batch of a million rows
+
+
+def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """What is asked for on the command line.
+
+    Raises:
+        SystemExit: where it makes no sense; the message says why.
+    """
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Compares panewise with what else runs the same windows.")
+    parser.add_argument("--shape", choices=SHAPES, help="one shape; default: all")
+    parser.add_argument("--peer", choices=PEERS, help="one peer; default: all")
+    parser.add_argument("--batch-rows", type=int, default=1_000_000, help="rows in a micro-batch; default: %(default)s")
+    parser.add_argument("--batches", type=int, default=7, help="micro-batches in a run; default: %(default)s")
+    asked = parser.parse_args(argv)
+    if asked.batch_rows < 1:
+        parser.error(f"--batch-rows {asked.batch_rows} | a batch has a row or more | give a number such as 1000000")
+    if asked.batches <= WARM_UP_BATCHES:
+        rule = f"the first {WARM_UP_BATCHES} batches of a run are warm-up"
+        parser.error(f"--batches {asked.batches} | {rule} | give {WARM_UP_BATCHES + 1} or more")
+    return asked
+
+
+def compare(spark: SparkSession, query: Query, shape: Shape, name: str, events: data.Events) -> report.Result:
+    """Ours, given as what makes its query, beside one peer."""
+    peer = PEERS[name]
+
+    def ours() -> list[float]:
+        return stream_seconds(query(session.read(spark, events), shape), "append")
+
+    theirs = partial(peer.run, spark, events, shape)
+    warm_up: list[Run] = [ours] if peer.slow else [ours, theirs]
+    pair = alternate(ours, theirs, 1 if peer.slow else ROUNDS, warm_up * WARM_UP_ROUNDS)
+    return report.Result(shape.name, name, events.rows, events.batch_rows, pair.ratio, pair.ours_s, pair.peer_s)
+
+
+def main() -> None:
+    """Runs what is asked for; results are kept as they come, the table is printed at the end."""
+    asked = arguments()
+    query = _ours()
+    spark = session.start()
+    results = []
+    for shape in [asked.shape] if asked.shape else SHAPES:
+        for peer in [asked.peer] if asked.peer else PEERS:
+            batches = min(asked.batches, SLOW_BATCHES) if PEERS[peer].slow else asked.batches
+            result = compare(spark, query, SHAPES[shape], peer, data.cached(asked.batch_rows, batches))
+            report.append(result)
+            results.append(result)
+            print(f"{shape} beside {peer}: {result.ratio:.2f}", flush=True)
+    spark.stop()
+    print(f"\n{report.table(results)}")
+
+
+def _ours() -> Query:
+    try:
+        from bench import ours  # noqa: PLC0415
+    except ImportError as error:
+        raise SystemExit(f"{error} | ours is run through panewise.spark | install panewise with the extra 'spark'") from error
+    return ours.query
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""The events: Parquet files of (ts, k, v), 24 bytes an event, one file for each micro-batch.
+
+A million events cover about a minute, whatever the size of the batches, so windows complete as a run goes on. An event comes
+up to two seconds out of order, less than the watermark delay: no row is late.
+"""
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from bench.shapes import KEYS
+
+CACHE = Path(__file__).parent / ".data"
+_ROWS_PER_MINUTE = 1_000_000
+_START_US = 1_767_225_600_000_000  # 2026-01-01
+_DISORDER_US = 2_000_000
+_ROW_GROUPS = 8  # several per file, so that both cores read half of it
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """A directory of event files that is read file by file."""
+
+    directory: Path
+    batch_rows: int
+    batches: int
+
+    @property
+    def rows(self) -> int:
+        """All the rows of all the files."""
+        return self.batch_rows * self.batches
+
+
+def cached(batch_rows: int, batches: int, cache: Path = CACHE) -> Events:
+    """The events of this size, made if they are not there yet; the same whenever they are made."""
+    events = Events(cache / f"{batches}x{batch_rows}", batch_rows, batches)
+    if not events.directory.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(dir=cache))
+        write(staging, batch_rows, batches)
+        try:
+            staging.rename(events.directory)
+        except OSError:  # another run made the same files meanwhile
+            shutil.rmtree(staging)
+    return events
+
+
+def write(directory: Path, batch_rows: int, batches: int, keys: int = KEYS, rows_per_minute: int = _ROWS_PER_MINUTE) -> Events:
+    """Writes the files, in the order in which Spark is to read them."""
+    for batch in range(batches):
+        path = directory / f"{batch:05d}.parquet"
+        group = -(-batch_rows // _ROW_GROUPS)
+        _frame(batch, batch_rows, keys, rows_per_minute).write_parquet(path, compression="snappy", row_group_size=group)
+        os.utime(path, (1_700_000_000 + batch, 1_700_000_000 + batch))  # Spark's file source orders files by modification time
+    return Events(directory, batch_rows, batches)
+
+
+def _frame(batch: int, rows: int, keys: int, rows_per_minute: int) -> pl.DataFrame:
+    random = np.random.default_rng(batch)
+    order = np.arange(batch * rows, (batch + 1) * rows, dtype=np.int64)
+    ts = _START_US + order * 60_000_000 // rows_per_minute + random.integers(0, _DISORDER_US, rows)
+    columns = {"ts": ts, "k": random.integers(0, keys, rows), "v": random.integers(0, 1_000_000, rows)}
+    return pl.DataFrame(columns).with_columns(pl.col("ts").cast(pl.Datetime("us", "UTC")))

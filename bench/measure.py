@@ -1,0 +1,54 @@
+"""Seconds per micro-batch: running a streaming query, taking the times out of its progress, comparing two runners."""
+
+import statistics
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+WARM_UP_BATCHES = 2  # the first batches of a run start Python workers and open state stores
+
+Run = Callable[[], list[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Median seconds per micro-batch of ours and of a peer."""
+
+    ours_s: float
+    peer_s: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast as the peer ours is."""
+        return self.peer_s / self.ours_s
+
+
+def alternate(ours: Run, peer: Run, rounds: int, warm_up: Sequence[Run]) -> Pair:
+    """Runs ours, peer, ours, peer, ...; before that the warm-up, in which the JVM compiles its code and which does not count."""
+    for run in warm_up:
+        run()
+    samples: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        samples[0].extend(ours())
+        samples[1].extend(peer())
+    return Pair(statistics.median(samples[0]), statistics.median(samples[1]))
+
+
+def batch_seconds(progress: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Seconds of each batch that read data, less the warm-up. The batch without data that Spark adds at the end does not count."""
+    data = sorted((p for p in progress if p["numInputRows"] > 0), key=lambda p: int(p["batchId"]))
+    if len(data) <= WARM_UP_BATCHES:
+        raise ValueError(f"{len(data)} batches with data | the first {WARM_UP_BATCHES} are warm-up | give more batches")
+    return [p["durationMs"]["triggerExecution"] / 1000 for p in data[WARM_UP_BATCHES:]]
+
+
+def stream_seconds(frame: DataFrame, output_mode: str) -> list[float]:
+    """Runs a query over all its input into nothing, with a checkpoint of its own."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as checkpoint:
+        writer = frame.writeStream.format("noop").outputMode(output_mode).option("checkpointLocation", checkpoint)
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
+        return batch_seconds(query.recentProgress)

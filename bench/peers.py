@@ -1,0 +1,47 @@
+"""The peers: what ours is compared with, and how much of each is run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from bench import limits, native, per_key, session
+from bench.data import Events
+from bench.measure import stream_seconds
+from bench.shapes import Shape, output_mode
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A way to compute a shape: seconds per micro-batch of one run.
+
+    A slow peer runs once over few batches, without a warm-up run of its own; ours then runs over the same few.
+    """
+
+    run: Callable[[SparkSession, Events, Shape], list[float]]
+    slow: bool = False
+
+
+def _native(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
+    with session.settings(spark, native.SETTINGS.get(shape.name, {})):
+        return stream_seconds(native.query(session.read(spark, events), shape), output_mode(shape))
+
+
+def _identity(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
+    return stream_seconds(limits.identity(session.read(spark, events)), "append")
+
+
+def _polars(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
+    return limits.polars_seconds(events, shape)
+
+
+def _per_key(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
+    return stream_seconds(per_key.query(session.read(spark, events), shape), output_mode(shape))
+
+
+PEERS = {
+    "native": Peer(_native),
+    "identity": Peer(_identity),
+    "polars": Peer(_polars),
+    "per_key": Peer(_per_key, slow=True),
+}

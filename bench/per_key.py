@@ -1,0 +1,139 @@
+"""transformWithStateInPandas as its documentation shows it: one call per key, a MapState of the key's windows, a timer per window.
+
+The rows of one key and batch are folded together before state is touched, so each window costs one read and one write a batch.
+The events hold no late rows, so none are looked for.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pandas as pd
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, StatefulProcessorHandle, TimerValues
+
+from bench.shapes import WATERMARK_DELAY, Sessions, Shape, Windows, output_mode
+
+_OUTPUT = "k BIGINT, start BIGINT, end BIGINT, n BIGINT, s BIGINT, m BIGINT"
+_STATE_KEY, _STATE_VALUE = "start BIGINT, end BIGINT", "n BIGINT, s BIGINT, m BIGINT"
+
+Window = tuple[int, int]  # start and end in microseconds
+Totals = tuple[int, int, int]  # n, s, m
+
+
+def query(events: DataFrame, shape: Shape) -> DataFrame:
+    """The panes of a shape; run it in the shape's output mode."""
+    processor = SessionProcessor(shape) if isinstance(shape, Sessions) else WindowProcessor(shape)
+    keyed = events.withWatermark("ts", WATERMARK_DELAY).groupBy("k")
+    panes = keyed.transformWithStateInPandas(processor, _OUTPUT, output_mode(shape), "EventTime")
+    return panes.select("k", sf.timestamp_micros("start").alias("start"), sf.timestamp_micros("end").alias("end"), "n", "s", "m")
+
+
+class WindowProcessor(StatefulProcessor):
+    """Tumbling and hopping windows: sent when they change, or, final, by the timer at their end, which clears them in any case."""
+
+    def __init__(self, shape: Windows) -> None:
+        self.shape = shape
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Opens the state."""
+        self.handle = handle
+        self.windows = handle.getMapState("windows", _STATE_KEY, _STATE_VALUE)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+        """Adds the rows to their windows."""
+        changed = self._fold(_events(rows))
+        for window, totals in changed.items():
+            held = self.windows.getValue(window)
+            if held is None:
+                self.handle.registerTimer(window[1] // 1000)
+            else:
+                changed[window] = _merge(held, totals)
+            self.windows.updateValue(window, changed[window])
+        if not self.shape.final:
+            yield _panes(key, changed)
+
+    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+        """Clears the window that ends here."""
+        end = expiredTimerInfo.getExpiryTimeInMs() * 1000
+        window = (end - self.shape.size_us, end)
+        totals = self.windows.getValue(window)
+        if self.shape.final and totals is not None:
+            yield _panes(key, {window: (totals[0], totals[1], totals[2])})
+        self.windows.removeKey(window)
+
+    def _fold(self, events: Iterable[tuple[int, int]]) -> dict[Window, Totals]:
+        size, hop = self.shape.size_us, self.shape.hop_us
+        folded: dict[Window, Totals] = {}
+        for t, v in events:
+            for start in range(t - t % hop, t - size, -hop):
+                window = (start, start + size)
+                folded[window] = _merge(folded.get(window, (0, 0, v)), (1, v, v))
+        return folded
+
+
+class SessionProcessor(StatefulProcessor):
+    """Sessions: sent and cleared by the timer at their end; timers of sessions that have grown since find nothing."""
+
+    def __init__(self, shape: Sessions) -> None:
+        self.shape = shape
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Opens the state."""
+        self.handle = handle
+        self.sessions = handle.getMapState("sessions", _STATE_KEY, _STATE_VALUE)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+        """Merges the rows with the sessions held."""
+        held = dict(self.sessions.iterator())
+        events = [((t, t + self.shape.gap_us), (1, v, v)) for t, v in _events(rows)]
+        merged = _merge_sessions([*held.items(), *events])
+        for window in held.keys() - merged.keys():
+            self.sessions.removeKey(window)
+        for window, totals in merged.items():
+            if held.get(window) != totals:
+                self.sessions.updateValue(window, totals)
+                self.handle.registerTimer(_timer(window))
+        return iter(())
+
+    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+        """Sends the session that ends here, if it still does."""
+        at = expiredTimerInfo.getExpiryTimeInMs()
+        ended = {window: totals for window, totals in self.sessions.iterator() if _timer(window) == at}
+        for window in ended:
+            self.sessions.removeKey(window)
+        if ended:
+            yield _panes(key, ended)
+
+
+def _events(frames: Iterator[pd.DataFrame]) -> Iterator[tuple[int, int]]:
+    for frame in frames:
+        micros = frame["ts"].to_numpy().astype("datetime64[us]").astype("int64")
+        yield from zip(micros.tolist(), frame["v"].tolist(), strict=True)
+
+
+def _merge(a: Totals, b: Totals) -> Totals:
+    return a[0] + b[0], a[1] + b[1], max(a[2], b[2])
+
+
+def _merge_sessions(pieces: list[tuple[Window, Totals]]) -> dict[Window, Totals]:
+    pieces.sort()
+    (start, end), totals = pieces[0]
+    merged: dict[Window, Totals] = {}
+    for (next_start, next_end), more in pieces[1:]:
+        if next_start < end:
+            end, totals = max(end, next_end), _merge(totals, more)
+        else:
+            merged[start, end] = totals
+            start, end, totals = next_start, next_end, more
+    merged[start, end] = totals
+    return merged
+
+
+def _timer(window: Window) -> int:
+    return -(-window[1] // 1000)  # timers have milliseconds: the first at or after the end
+
+
+def _panes(key: tuple[int], windows: dict[Window, Totals]) -> pd.DataFrame:
+    rows = [(*key, *window, *totals) for window, totals in windows.items()]
+    return pd.DataFrame(rows, columns=["k", "start", "end", "n", "s", "m"])

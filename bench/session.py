@@ -1,0 +1,67 @@
+"""The Spark session that everything is measured in, and the stream that everything reads."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from pyspark.sql import DataFrame, SparkSession
+
+from bench.data import Events
+
+_STATIC = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "4g",
+}
+_STATE_STORE = "spark.sql.streaming.stateStore"
+_SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.files.openCostInBytes": "1",  # else a file of a few MB is cut into unequal halves
+    "spark.sql.streaming.numRecentProgressUpdates": "10000",
+    f"{_STATE_STORE}.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    f"{_STATE_STORE}.rocksdb.changelogCheckpointing.enabled": "true",
+    f"{_STATE_STORE}.rocksdb.trackTotalNumberOfRows": "false",  # costs native a lookup per write: tumbling 0.41 s, without 0.36 s
+}
+
+
+def start() -> SparkSession:
+    """A session on two cores."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master("local[2]").appName("panewise bench")
+    for name, value in _STATIC.items():
+        builder = builder.config(name, value)
+    return beside(builder.getOrCreate())
+
+
+def beside(spark: SparkSession) -> SparkSession:
+    """A session of the same Spark whose settings, the benchmark's, are its own."""
+    session = spark.newSession()
+    for name, value in _SETTINGS.items():
+        session.conf.set(name, value)
+    return session
+
+
+@contextmanager
+def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
+    """Other settings for the queries that start inside."""
+    before = {name: spark.conf.get(name, None) for name in values}
+    for name, value in values.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            spark.conf.unset(name) if old is None else spark.conf.set(name, old)
+
+
+def read(spark: SparkSession, events: Events) -> DataFrame:
+    """The events as a stream, one file for each micro-batch."""
+    stream = spark.readStream.schema("ts TIMESTAMP, k BIGINT, v BIGINT").option("maxFilesPerTrigger", 1)
+    return stream.parquet(str(events.directory))

@@ -1,0 +1,47 @@
+"""The shapes: what each benchmark computes, whoever computes it.
+
+All count rows, sum v and take the largest v per key and window. Every runner gives the columns k, start, end, n, s, m, or, ours,
+the same under its own names.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+WATERMARK_DELAY = "10 seconds"
+KEYS = 10_000
+_MINUTE_US = 60_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Windows of one length, one every `hop_us`; `final`: sent once, when complete, not with every batch that changes them."""
+
+    name: str
+    size_us: int
+    hop_us: int
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """Windows that end where a key is silent for the gap; sent when complete."""
+
+    name: str
+    gap_us: int
+    final: Literal[True] = True
+
+
+Shape = Windows | Sessions
+
+_SHAPES: tuple[Shape, ...] = (
+    Windows("tumbling", _MINUTE_US, _MINUTE_US),
+    Windows("tumbling_final", _MINUTE_US, _MINUTE_US, final=True),
+    Windows("hopping", _MINUTE_US, 10_000_000),
+    Sessions("session", 2_000_000),
+)
+SHAPES = {shape.name: shape for shape in _SHAPES}
+
+
+def output_mode(shape: Shape) -> Literal["append", "update"]:
+    """Spark's name for when a shape's windows are sent."""
+    return "append" if shape.final else "update"

@@ -1,0 +1,49 @@
+"""Window operators for streams: on PySpark, and in tests in this process.
+
+A :class:`WindowOperator` says which windows rows go to, when panes of them are sent, and what they hold.
+``panewise.spark`` runs it over a DataFrame, ``panewise.testing`` over a list of events.
+"""
+
+from panewise.chrono import Duration
+from panewise.errors import DataLossWarning, PanewiseError, SpecError
+from panewise.spec import (
+    UNLIMITED,
+    AfterCount,
+    AfterWatermark,
+    Aggregate,
+    Always,
+    Cumulating,
+    Every,
+    Global,
+    Hopping,
+    Never,
+    Position,
+    Session,
+    Tumbling,
+    UserAggregate,
+    WindowOperator,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "UNLIMITED",
+    "AfterCount",
+    "AfterWatermark",
+    "Aggregate",
+    "Always",
+    "Cumulating",
+    "DataLossWarning",
+    "Duration",
+    "Every",
+    "Global",
+    "Hopping",
+    "Never",
+    "PanewiseError",
+    "Position",
+    "Session",
+    "SpecError",
+    "Tumbling",
+    "UserAggregate",
+    "WindowOperator",
+]

@@ -1,0 +1,124 @@
+"""Instants and durations: 64-bit integers of microseconds (semantics 1).
+
+Instants count from 1970-01-01 UTC and may be negative. Nothing here reads a clock.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
+
+from panewise.errors import SpecError
+
+MIN_INSTANT = -(2**63)  # stands for "no bound below": never an event time
+MAX_INSTANT = 2**63 - 1  # stands for "no bound above"
+
+_UNITS = {
+    "microsecond": 1,
+    "us": 1,
+    "millisecond": 1_000,
+    "ms": 1_000,
+    "second": 1_000_000,
+    "s": 1_000_000,
+    "minute": 60_000_000,
+    "min": 60_000_000,
+    "hour": 3_600_000_000,
+    "h": 3_600_000_000,
+    "day": 86_400_000_000,
+    "d": 86_400_000_000,
+    "week": 604_800_000_000,
+}
+_TERM = re.compile(r"\s*(\d+)\s*([A-Za-z]+)\s*")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_HOW = "give '90 seconds', '1 hour 30 minutes', a timedelta, a Duration, or an int of microseconds"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration:
+    """A length of time in microseconds.
+
+    >>> Duration.of("1 hour 30 minutes")
+    Duration('1 hour 30 minutes')
+    >>> Duration.of("10 seconds").us
+    10000000
+    """
+
+    us: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.us, bool) or not isinstance(self.us, int):
+            raise SpecError(f"us={self.us!r}", "a duration is a whole number of microseconds", _HOW)
+        if not -MAX_INSTANT <= self.us <= MAX_INSTANT:
+            raise SpecError(f"us={self.us!r}", "a duration fits in 64 bits", "give a shorter duration")
+
+    @classmethod
+    def of(cls, value: "DurationLike", name: str = "duration") -> "Duration":
+        """Reads a duration.
+
+        Raises:
+            SpecError: for months, years, fractions, negative terms, and anything that is not a duration.
+        """
+        if isinstance(value, Duration):
+            return value
+        if isinstance(value, timedelta):
+            return cls(value // timedelta(microseconds=1))
+        if isinstance(value, int) and not isinstance(value, bool):
+            return cls(value)
+        if isinstance(value, str):
+            return cls(_parse(value, name))
+        raise SpecError(f"{name}={value!r}", "a duration is exact", _HOW)
+
+    def __str__(self) -> str:
+        rest, terms = abs(self.us), []
+        for unit in ("day", "hour", "minute", "second", "millisecond", "microsecond"):
+            count, rest = divmod(rest, _UNITS[unit])
+            if count:
+                terms.append(f"{count} {unit}{'s' if count > 1 else ''}")
+        return ("-" if self.us < 0 else "") + (" ".join(terms) or "0 seconds")
+
+    def __repr__(self) -> str:
+        return f"Duration('{self}')"
+
+
+DurationLike: TypeAlias = Duration | timedelta | str | int
+InstantLike: TypeAlias = datetime | int
+
+
+def _parse(text: str, name: str) -> int:
+    total, at = 0, 0
+    while at < len(text):
+        term = _TERM.match(text, at)
+        unit = term and _UNITS.get(term[2]) or term and _UNITS.get(term[2].lower().rstrip("s"))
+        if term is None or unit is None:
+            raise SpecError(f"{name}={text!r}", "a duration is a sum of whole weeks to microseconds", _HOW)
+        total += int(term[1]) * unit
+        at = term.end()
+    if not text.strip():
+        raise SpecError(f"{name}={text!r}", "a duration is not empty", _HOW)
+    return total
+
+
+def instant_us(value: "InstantLike", name: str = "instant") -> int:
+    """Microseconds since 1970-01-01 UTC of an aware datetime, or of an int that already is that.
+
+    >>> instant_us(datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC))
+    -1000000
+
+    Raises:
+        SpecError: for a naive datetime and for anything else.
+    """
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return (value - _EPOCH) // timedelta(microseconds=1)
+    if isinstance(value, int) and not isinstance(value, bool) and MIN_INSTANT <= value <= MAX_INSTANT:
+        return value
+    remedy = "give a datetime with a time zone, or an int of microseconds since 1970-01-01 UTC"
+    raise SpecError(f"{name}={value!r}", "an instant is exact and has a time zone", remedy)
+
+
+def saturating_add(instant: int, us: int) -> int:
+    """`instant + us`, held inside 64 bits.
+
+    >>> saturating_add(MAX_INSTANT, 5) == MAX_INSTANT
+    True
+    """
+    return max(MIN_INSTANT, min(MAX_INSTANT, instant + us))

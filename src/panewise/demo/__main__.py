@@ -1,0 +1,51 @@
+"""`python -m panewise.demo [FOLDER]`: runs the demo, checks its output, and explains it in a picture. Fails if a check fails."""
+
+import shutil
+import sys
+from pathlib import Path
+from time import monotonic
+
+import polars as pl
+
+from panewise.demo import check, explain, flights, job
+from panewise.demo.show import Terminal, findings_table, lines
+
+OUTPUTS = ("panes", "late", "invalid", "counts", "checkpoint")
+
+
+def main(folder: Path, terminal: Terminal) -> int:
+    """Runs everything; the number is the exit status."""
+    arrived = flights.in_batches(flights.load())
+    flights.write(arrived, folder / "flights")
+    terminal.say(f"{arrived.height:,} flights in {arrived['batch'].n_unique()} files, in the order in which they became known")
+    _stream(arrived, folder, terminal)
+    outputs = check.read(folder)
+    findings = check.verify(arrived, outputs)
+    tables = [*explain.tables(outputs), findings_table(findings)]
+    explain.write(arrived, outputs, folder, tables)
+    for table in tables:
+        terminal.say("\n" + "\n".join(lines(table)))
+    terminal.say(f"\npicture  {folder / 'panes.png'}\npage     {folder / 'index.html'}")
+    return 0 if all(finding.holds for finding in findings) else 1
+
+
+def _stream(arrived: pl.DataFrame, folder: Path, terminal: Terminal) -> None:
+    """Runs the query over the files, and shows how far it is in the year."""
+    for name in OUTPUTS:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    ends = arrived.group_by("batch").agg(pl.col("arrival").first()).sort("batch")["arrival"].dt.convert_time_zone(flights.ZONE.key)
+    begun = monotonic()
+    spark = job.session()
+
+    def on_batch(number: int) -> None:
+        done = min(number + 1, ends.len())
+        terminal.progress(done, ends.len(), f"{ends[done - 1]:%d %B %H:%M}  {monotonic() - begun:.0f} s")
+
+    terminal.say("Spark runs; each file is a micro-batch")
+    job.run(spark, folder / "flights", folder, on_batch)
+    spark.stop()
+    terminal.say(f"done in {monotonic() - begun:.0f} s")
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1] if len(sys.argv) > 1 else "out/demo"), Terminal(sys.stdout)))

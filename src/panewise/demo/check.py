@@ -1,0 +1,132 @@
+"""Does the demo's output agree with its input? Everything is computed again in Polars, from the rows, without the engine."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import polars as pl
+
+WINDOW = "1h"
+SIZE, LATENESS = timedelta(hours=1), timedelta(hours=2)
+PARTS = ("applied", "replays", "late", "invalid")
+PANE = ("origin", "window_start")
+TOLERANCE = 1e-9  # relative; sums of the same doubles in another order
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The four outputs of the query as frames."""
+
+    panes: pl.DataFrame
+    late: pl.DataFrame
+    invalid: pl.DataFrame
+    counts: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was checked, whether it holds, and the figures."""
+
+    what: str
+    holds: bool
+    figures: str
+
+
+def read(folder: Path) -> Outputs:
+    """Reads the outputs that the query wrote below `folder`, one directory `batch_id=N` for each micro-batch."""
+    return Outputs(*(_read(folder / name) for name in ("panes", "late", "invalid", "counts")))
+
+
+def _read(folder: Path) -> pl.DataFrame:
+    frame = pl.read_parquet(folder / "**" / "*.parquet", hive_partitioning=True)
+    times = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
+    # Spark's instants are UTC whether or not the file says so.
+    return frame.with_columns(pl.col(name).cast(pl.Datetime("us")).dt.replace_time_zone("UTC") for name in times)
+
+
+def watermarks(outputs: Outputs) -> pl.DataFrame:
+    """The watermark in force in each micro-batch that held rows. `batch` numbers these from 0, as the files of the input."""
+    each = outputs.counts.group_by("batch_id").agg(pl.col("rows_in").sum(), pl.col("watermark").max())
+    return each.filter(pl.col("rows_in") > 0).sort("batch_id").with_row_index("batch").with_columns(pl.col("batch").cast(pl.Int64))
+
+
+def late_ids(outputs: Outputs) -> pl.Series:
+    """The ids of the rows that were applied nowhere."""
+    return outputs.late.filter(~pl.col("partial"))["row"].struct.field("id")
+
+
+def verify(arrived: pl.DataFrame, outputs: Outputs) -> list[Finding]:
+    """Checks the outputs against the input.
+
+    Args:
+        arrived: the flights, with the `batch` in which they arrived.
+        outputs: what the query wrote.
+    """
+    applied = arrived.filter(pl.col("scheduled").is_not_null() & ~pl.col("id").is_in(late_ids(outputs).implode()))
+    findings = (_accounting, _outputs_match_counts, _invalid_are_cancelled)
+    by_input = [finding(arrived, outputs) for finding in findings]
+    return [*by_input, _late_by_watermark(arrived, outputs), *_panes_match_batch(applied, outputs.panes)]
+
+
+def _accounting(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
+    total = {name: int(outputs.counts[name].sum()) for name in ("rows_in", *PARTS)}
+    holds = total["rows_in"] == sum(total[part] for part in PARTS) == arrived.height
+    figures = f"{total['rows_in']:,} = " + " + ".join(f"{total[part]:,} {part}" for part in PARTS)
+    return Finding("rows in = applied + replays + late + invalid", holds, figures)
+
+
+def _outputs_match_counts(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
+    late, invalid = late_ids(outputs), outputs.invalid["row"].struct.field("id")
+    written = pl.concat([late, invalid])
+    counted = int(outputs.counts["late"].sum()) + int(outputs.counts["invalid"].sum())
+    holds = written.is_unique().all() and written.len() == counted and written.is_in(arrived["id"].implode()).all()
+    return Finding("late and invalid rows are in their outputs, each once", holds, f"{late.len():,} late, {invalid.len():,} invalid")
+
+
+def _invalid_are_cancelled(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
+    cancelled = arrived.filter(pl.col("scheduled").is_null())["id"]
+    invalid, reasons = outputs.invalid["row"].struct.field("id"), outputs.invalid["reason"].unique().to_list()
+    holds = set(invalid) == set(cancelled) and reasons == ["event time is null"]
+    return Finding("the invalid rows are the cancelled flights", holds, f"{invalid.len():,}, reason: {', '.join(reasons)}")
+
+
+def _late_by_watermark(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
+    """A row is late if its window's end, plus the lateness, had been reached by the watermark in force (semantics 13, 13.1)."""
+    clock = watermarks(outputs)
+    rows = arrived.join(clock.select("batch", "watermark"), on="batch", how="left")
+    expiry = pl.col("scheduled").dt.truncate(WINDOW) + SIZE + LATENESS
+    expected = rows.filter(pl.col("watermark") >= expiry)["id"]
+    holds = clock.height == arrived["batch"].n_unique() and set(expected) == set(late_ids(outputs))
+    return Finding("late are the rows whose window had expired, no others", holds, f"{expected.len():,} by the watermarks")
+
+
+def _panes_match_batch(applied: pl.DataFrame, panes: pl.DataFrame) -> Iterator[Finding]:
+    windows = applied.group_by("origin", pl.col("scheduled").dt.truncate(WINDOW).alias("window_start"))
+    expected = windows.agg(flights=pl.len().cast(pl.Int64), mean_delay=pl.col("dep_delay").mean())
+    both = expected.join(latest(panes), on=PANE, how="full", coalesce=True, suffix="_seen")
+    same = pl.col("flights").eq_missing(pl.col("net_flights"))
+    wrong = both.filter(~same).height
+    figures = f"{both.height:,} windows, {wrong:,} differ; {applied.height:,} flights, panes {panes_sum(panes):,}"
+    yield Finding(
+        "sum over + less sum over − = batch count of the applied rows", wrong == 0 and panes_sum(panes) == applied.height, figures
+    )
+    apart = (pl.col("mean_delay") - pl.col("mean_delay_seen")).abs() / pl.max_horizontal(1.0, pl.col("mean_delay").abs())
+    largest = both.select(apart.fill_null(float("inf")).max()).item()
+    yield Finding("last pane of each window = batch mean of the applied rows", largest <= TOLERANCE, f"largest difference {largest:.1e}")
+
+
+def _signed(column: str) -> pl.Expr:
+    return pl.when(pl.col("op") == "+").then(pl.col(column)).otherwise(-pl.col(column))
+
+
+def panes_sum(panes: pl.DataFrame) -> int:
+    """Flights in all `+` panes less flights in all `-` panes."""
+    return int(panes.select(_signed("flights").sum()).item())
+
+
+def latest(panes: pl.DataFrame) -> pl.DataFrame:
+    """For each window the flights net of retractions, and the mean delay of its last `+` pane."""
+    net = panes.group_by(PANE).agg(net_flights=_signed("flights").sum())
+    last = panes.filter(pl.col("op") == "+").sort("index").group_by(PANE).agg(pl.col("mean_delay").last())
+    return net.join(last, on=PANE, how="left")

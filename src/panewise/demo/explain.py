@@ -1,0 +1,118 @@
+"""What the demo shows of its output: one airport on the day of the storm as a picture, and the whole year as figures."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from panewise.demo.check import LATENESS, Outputs, late_ids, watermarks
+from panewise.demo.flights import STORM, ZONE
+from panewise.observe import page, picture
+from panewise.observe.page import Table
+
+AIRPORT = "EWR"
+EVENTS = (time(11), time(18))  # whole windows
+ARRIVALS = (time(10, 50), time(21, 40))
+TIMINGS = ("EARLY", "ON_TIME", "LATE")
+
+TITLE = f"Departures from {AIRPORT} on {STORM.day} {STORM:%B %Y}, by scheduled hour"
+_TEXT = f"""
+On {STORM.day} {STORM:%B %Y} a snow storm held New York's flights on the ground. Each point is a flight: its scheduled departure to the
+right, the time at which it left, and so became known, upwards. A flight on the dotted line left on time; the higher above it, the later.
+
+Flights are counted by scheduled hour. A window (a vertical band) sends early panes while flights come in, an on-time pane when the
+watermark (the blue line) reaches its end, and late panes for flights that come after that. Each pane replaces the one before: that one
+is withdrawn (−) and the new one sent (+), so the sum of what was sent less what was withdrawn is right at any time.
+
+A window is kept for {LATENESS.seconds // 3600} hours more (the allowed lateness), until the dashed line reaches its end. Flights that come
+later still (red crosses) are not lost: they go to an output of their own, with the reason.
+"""
+PARAGRAPHS = [" ".join(paragraph.split()) for paragraph in _TEXT.split("\n\n")]
+
+
+def write(arrived: pl.DataFrame, outputs: Outputs, folder: Path, shown: Sequence[Table]) -> None:
+    """Writes panes.png and index.html into the folder."""
+    figure = picture.draw(scene(arrived, outputs))
+    picture.save_png(figure, folder / "panes.png")
+    text = page.render(TITLE, PARAGRAPHS, picture.svg(figure), [*shown, late_examples(outputs)])
+    (folder / "index.html").write_text(text, encoding="utf-8")
+
+
+def scene(arrived: pl.DataFrame, outputs: Outputs) -> picture.Scene:
+    """One airport, some hours of the day of the storm."""
+    first, last = _range(EVENTS)
+    clock = _clock(arrived, outputs)
+    panes = outputs.panes.filter((pl.col("origin") == AIRPORT) & pl.col("window_start").is_between(first, last, closed="left"))
+    rows = arrived.filter((pl.col("origin") == AIRPORT) & pl.col("scheduled").is_between(first, last, closed="left"))
+    return picture.Scene(
+        rows=rows.select(event_time="scheduled", arrival="known", late=pl.col("id").is_in(late_ids(outputs).implode())),
+        watermarks=clock.select("since", until="arrival", watermark="watermark"),
+        panes=_fired(panes, clock).with_columns(value=pl.col("flights").cast(pl.String)),
+        lateness=LATENESS,
+        events=(first, last),
+        arrivals=_range(ARRIVALS),
+        zone=ZONE.key,
+        title=TITLE,
+        value_name="flights",
+    )
+
+
+def _range(times: tuple[time, time]) -> tuple[datetime, datetime]:
+    first, last = (datetime.combine(STORM, each, ZONE).astimezone(UTC) for each in times)
+    return first, last
+
+
+def _clock(arrived: pl.DataFrame, outputs: Outputs) -> pl.DataFrame:
+    """For each micro-batch with rows: the arrival times that it spans, `since` to `arrival`, and its watermark."""
+    ends = arrived.group_by("batch").agg(pl.col("arrival").first()).sort("batch")
+    ends = ends.with_columns(since=pl.col("arrival").shift(1).fill_null(arrived["known"].min()))
+    return ends.join(watermarks(outputs), on="batch").sort("batch")
+
+
+def _fired(panes: pl.DataFrame, clock: pl.DataFrame) -> pl.DataFrame:
+    """The panes with the arrival time at which they were sent.
+
+    The watermark moves as a micro-batch begins and its rows come after that (semantics 18): an on-time pane belongs to the beginning, the
+    others to the end. A withdrawal belongs to the pane that takes its place, which has the next index.
+    """
+    by = panes.filter(pl.col("op") == "+").select("window_start", by="index", cause="timing")
+    caused = panes.with_columns(by=pl.col("index") + (pl.col("op") == "-")).join(by, on=("window_start", "by"))
+    on_time = pl.col("cause") == "ON_TIME"
+    return caused.join(clock, on="batch_id").with_columns(arrival=pl.when(on_time).then("since").otherwise("arrival"))
+
+
+def tables(outputs: Outputs) -> list[Table]:
+    """Panes by timing, and where the rows went."""
+    panes = outputs.panes.group_by("timing", "op").len()
+    number = {(timing, op): count for timing, op, count in panes.iter_rows()}
+    by_timing = [[timing, number.get((timing, "+"), 0), number.get((timing, "-"), 0)] for timing in TIMINGS]
+    total = ["all", *(int(sum(number.get((timing, op), 0) for timing in TIMINGS)) for op in "+-")]
+    counts = outputs.counts
+    parts = {
+        "applied": "counted in a window",
+        "late": "late output: their window had expired",
+        "invalid": "invalid output: cancelled, no event time",
+    }
+    rows: list[list[object]] = [["rows in", int(counts["rows_in"].sum()), "read from the files"]]
+    rows += [[part, int(counts[part].sum()), text] for part, text in (parts | {"replays": "seen before"}).items()]
+    return [Table("Panes", ["timing", "sent +", "withdrawn −"], [*by_timing, total]), Table("Rows", ["", "rows", ""], rows)]
+
+
+def late_examples(outputs: Outputs, number: int = 8) -> Table:
+    """The latest of the late rows."""
+    latest = outputs.late.sort("late_by", descending=True).head(number)
+    rows = [
+        [_flight(row), _local(row["scheduled"]), _local(row["known"]), reason] for row, reason in latest.select("row", "reason").iter_rows()
+    ]
+    return Table("Late output: the flights that came longest after the watermark", ["flight", "scheduled", "left", "reason"], rows)
+
+
+def _flight(row: dict[str, Any]) -> str:
+    return f"{row['carrier']} {row['flight']} {row['origin']}–{row['dest']}"
+
+
+def _local(at: datetime) -> str:
+    # The files hold UTC; Spark's Parquet may leave the zone out inside a struct.
+    return f"{at.replace(tzinfo=at.tzinfo or UTC).astimezone(ZONE):%d %B %H:%M}"

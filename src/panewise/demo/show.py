@@ -1,0 +1,73 @@
+"""What the demo says in the terminal."""
+
+from collections.abc import Sequence
+from typing import TextIO
+
+from panewise.demo.check import Finding
+from panewise.observe.page import Table
+
+
+class Terminal:
+    """Writes lines, and one line of progress that is written over where the stream is a terminal."""
+
+    def __init__(self, stream: TextIO, every: int = 10) -> None:
+        self._stream = stream
+        self._every = every  # where a line cannot be written over: batches from one line to the next
+        self._said = 0
+        self._open = False
+
+    def say(self, text: str = "") -> None:
+        """Writes a line."""
+        if self._open:
+            self._stream.write("\n")
+            self._open = False
+        self._stream.write(text + "\n")
+        self._stream.flush()
+
+    def progress(self, done: int, total: int, text: str) -> None:
+        """Shows how far the run is."""
+        line = f"  {bar(done, total)} {done:>3}/{total}  {text}"
+        if self._stream.isatty():
+            self._stream.write(f"\r{line}\x1b[K")
+            self._stream.flush()
+            self._open = True
+        elif done >= self._said + self._every or self._said < done == total:
+            self._said = done
+            self.say(line)
+
+
+def bar(done: int, total: int, width: int = 24) -> str:
+    """A bar of characters.
+
+    >>> bar(1, 2, width=4)
+    '[##..]'
+    """
+    full = width * done // total if total else width
+    return f"[{'#' * full}{'.' * (width - full)}]"
+
+
+def lines(table: Table) -> list[str]:
+    """The table as lines of text, numbers to the right.
+
+    >>> lines(Table("counts", ["what", "rows"], [["late", 1200]]))
+    ['counts', '  what   rows', '  late  1,200']
+    """
+    cells = [[_text(value) for value in row] for row in table.rows]
+    widths = [max(len(row[column]) for row in (list(table.header), *cells)) for column in range(len(table.header))]
+    numeric = [bool(cells) and all(isinstance(row[column], int) for row in table.rows) for column in range(len(widths))]
+
+    def line(row: Sequence[str]) -> str:
+        padded = (text.rjust(width) if right else text.ljust(width) for text, width, right in zip(row, widths, numeric, strict=True))
+        return ("  " + "  ".join(padded)).rstrip()
+
+    return [table.caption, line(table.header), *map(line, cells)]
+
+
+def _text(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def findings_table(findings: Sequence[Finding]) -> Table:
+    """The findings as a table."""
+    rows = [["holds" if finding.holds else "BROKEN", finding.what, finding.figures] for finding in findings]
+    return Table("Checked against a batch computation of the same rows", ["", "what", "figures"], rows)

@@ -1,0 +1,50 @@
+"""Arrival order within a batch (semantics 3) and replays (semantics 4)."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from panewise.engine.validity import TIME
+from panewise.spec import WindowOperator
+
+MARK = "__mark"
+PLACE = "__place"
+
+
+def placed(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with their place in the input, which breaks ties."""
+    return rows if PLACE in rows.columns else rows.with_row_index(PLACE)
+
+
+def in_order(spec: WindowOperator, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows in arrival order."""
+    columns = spec.position.columns if spec.position else spec.order or (TIME,)
+    return rows if rows.height < 2 else rows.sort([*columns, PLACE], nulls_last=False)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Highest offset received from each (source, partition)."""
+
+    table: pl.DataFrame | None = None
+
+    def without_replays(self, spec: WindowOperator, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows (in arrival order) that are not replays."""
+        if spec.position is None or rows.is_empty():
+            return rows
+        fresh = rows.unique(list(spec.position.columns), keep="first", maintain_order=True)
+        if self.table is None:
+            return fresh
+        by = list(spec.position.columns[:-1])
+        marked = fresh.join(self.table, on=by, how="left", nulls_equal=True, maintain_order="left")
+        above = pl.col(MARK).is_null() | (pl.col(spec.position.offset) > pl.col(MARK))
+        return marked.filter(above).drop(MARK)
+
+    def after(self, spec: WindowOperator, rows: pl.DataFrame) -> "Marks":
+        """The marks once the rows are received."""
+        if spec.position is None or rows.is_empty():
+            return self
+        by = list(spec.position.columns[:-1])
+        seen = rows.group_by(by, maintain_order=True).agg(pl.col(spec.position.offset).max().alias(MARK))
+        known = seen if self.table is None else pl.concat([self.table, seen])
+        return Marks(known.group_by(by, maintain_order=True).agg(pl.col(MARK).max()))

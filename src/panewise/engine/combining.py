@@ -1,0 +1,54 @@
+"""What can be done to rows before they meet state: judged, sliced, and combined where they are read.
+
+Combining per key and slice before rows are moved is what keeps the way through the operator short. It is right only if nothing asks for the single rows
+later: not the late output, not a trigger that looks at each record, not a source position, and no aggregate for which order matters.
+"""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from panewise.engine import arrival, validity
+from panewise.engine.assign import SLICE
+from panewise.engine.plan import ONE_KEY, Plan
+from panewise.engine.windowless import split_windowless
+from panewise.spec.aggregates import ORDERLESS
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A batch split in two. `valid` rows have ``__time``, ``__place`` and, for fixed windows, ``__slice``; `invalid` ones have ``__reason``."""
+
+    valid: pl.DataFrame
+    invalid: pl.DataFrame
+
+
+def judge(plan: Plan, rows: pl.DataFrame, processing_time: int) -> Judged:
+    """Splits off the rows that no window can take. Needs no state, so it is done where rows are read."""
+    marks = [mark for mark in validity.MARKS if mark in rows.columns and mark not in plan.schema]
+    extra = [column for column in (arrival.PLACE,) if column in rows.columns]
+    rows = rows.select(*plan.schema, *marks, *extra)
+    if not plan.spec.keys:
+        rows = rows.with_columns(pl.lit(0, dtype=pl.Int8).alias(ONE_KEY))
+    judged = validity.split(plan.spec, arrival.placed(rows), processing_time)
+    valid, windowless = split_windowless(plan, judged.valid)
+    invalid = judged.invalid if windowless.is_empty() else pl.concat([judged.invalid, windowless], how="diagonal")
+    return Judged(valid.drop(marks), arrival.in_order(plan.spec, invalid).select(*plan.invalid_schema))
+
+
+def can_combine(plan: Plan) -> bool:
+    """Whether rows may be combined before they meet state, if nobody asks for the late rows."""
+    orderless = all(a.fn in ORDERLESS for a in plan.spec.aggregates)
+    return orderless and plan.slicing is not None and plan.spec.evaluate == "batch" and plan.spec.position is None and plan.spec.drop_by == "window"
+
+
+def combine(plan: Plan, valid: pl.DataFrame) -> pl.DataFrame:
+    """Partials per key and ``__slice``."""
+    return plan.aggregation.lift(valid, [*plan.keys, SLICE])
+
+
+def combine_again(plan: Plan, partials: pl.DataFrame) -> pl.DataFrame:
+    """Partials of several readers, merged per key and ``__slice``."""
+    by = [*plan.keys, SLICE]
+    plan.aggregation.check_merge(partials, by)
+    return partials.lazy().group_by(by, maintain_order=True).agg(plan.aggregation.merging()).collect()

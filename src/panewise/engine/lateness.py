@@ -1,0 +1,97 @@
+"""Which rows are late for which fixed windows (semantics 13), and the form of the late output."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from panewise.engine.assign import END, SLICE, START, Slicing
+from panewise.engine.clocks import Clocks
+from panewise.engine.sessions import CAUSE, MISSED
+from panewise.engine.validity import REASON, TIME
+from panewise.spec import Global, WindowOperator
+
+WINDOWS, LATE_BY, PARTIAL = "__windows", "__late_by", "__partial"
+_INTERVAL = pl.List(pl.Struct({"start": pl.Int64(), "end": pl.Int64()}))
+_SHUT, _EXPIRED = "__shut", "__gone"
+
+
+def late_schema(payload: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
+    """The columns of the late output."""
+    return {**payload, REASON: pl.String(), WINDOWS: _INTERVAL, LATE_BY: pl.Int64(), PARTIAL: pl.Boolean()}
+
+
+def of_sessions(late: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> pl.DataFrame:
+    """The late output of session windows: each row missed one, or the closed ones that it met."""
+    made = {REASON: _reason(clocks, pl.col(CAUSE)), WINDOWS: pl.col(MISSED), PARTIAL: pl.lit(False)}
+    return late.select(_typed(columns, made, clocks))
+
+
+def _reason(clocks: Clocks, cause: pl.Expr) -> pl.Expr:
+    return pl.lit("finished") if clocks.finished else cause
+
+
+def _typed(columns: dict[str, pl.DataType], made: dict[str, pl.Expr], clocks: Clocks) -> list[pl.Expr]:
+    made = {**made, LATE_BY: clocks.late_by(pl.col(TIME))}
+    return [made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in columns.items()]
+
+
+@dataclass(frozen=True)
+class SliceTable:
+    """The windows of a batch's slices: one row for each slice and window, with whether the window has expired."""
+
+    frame: pl.DataFrame
+
+    @classmethod
+    def of(cls, slicing: Slicing, slices: pl.Series, spec: WindowOperator, clocks: Clocks) -> "SliceTable":
+        """The windows of the slices."""
+        found = [(at, start, end) for at in slices.unique().sort().to_list() for start, end in slicing.windows(at)]
+        frame = pl.DataFrame(found, schema={SLICE: pl.Int64, START: pl.Int64, END: pl.Int64}, orient="row")
+        return cls(frame.with_columns(clocks.expired(spec, pl.col(END)).alias(_EXPIRED)))
+
+    @property
+    def alive(self) -> pl.DataFrame:
+        """Slice and window of those that have not expired."""
+        return self.frame.filter(~pl.col(_EXPIRED)).drop(_EXPIRED)
+
+    @property
+    def any_expired(self) -> bool:
+        """Whether a row can be late because its window has expired."""
+        return bool(self.frame[_EXPIRED].any())
+
+
+def missed(rows: pl.DataFrame, table: SliceTable, keys: list[str], closed: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> pl.DataFrame | None:
+    """For each key and slice with late rows: ``__windows``, ``__reason``, ``__partial``. None if no row is late.
+
+    With drop_by="row" the rows behind are judged one by one, see :func:`behind`.
+    """
+    if not table.any_expired and closed.is_empty():
+        return None
+    by = [*keys, SLICE]
+    pairs = rows.select(by).unique(maintain_order=True).join(table.frame, on=SLICE, maintain_order="left_right")
+    shut = closed.select(*keys, START, END, pl.lit(True).alias(_SHUT))
+    pairs = pairs.join(shut, on=[*keys, START, END], how="left", nulls_equal=True, maintain_order="left")
+    lost = pl.col(_EXPIRED) | pl.col(_SHUT).fill_null(False)
+    window = pl.struct(pl.col(START).alias("start"), pl.col(END).alias("end"))
+    reason = _reason(clocks, pl.when(pl.col(_EXPIRED).any()).then(pl.lit("expired")).otherwise(pl.lit("closed")))
+    grouped = pairs.sort(START, END, maintain_order=True).group_by(by, maintain_order=True)
+    found = grouped.agg(window.filter(lost).alias(WINDOWS), reason.alias(REASON), (~lost).any().alias(PARTIAL))
+    found = found.filter(pl.col(WINDOWS).list.len() > 0)
+    return None if found.is_empty() else found
+
+
+def late_rows(rows: pl.DataFrame, found: pl.DataFrame, keys: list[str], spec: WindowOperator, clocks: Clocks, columns: dict[str, pl.DataType]) -> tuple[pl.DataFrame, int]:
+    """The late output of the rows, and how many of them are late for some windows only."""
+    late = rows.join(found, on=[*keys, SLICE], nulls_equal=True, maintain_order="left")
+    windows = pl.col(WINDOWS)
+    if isinstance(spec.window, Global):
+        unbounded = pl.struct(pl.lit(None, dtype=pl.Int64).alias("start"), pl.lit(None, dtype=pl.Int64).alias("end"))
+        windows = windows.list.eval(unbounded)
+    return late.select(_typed(columns, {WINDOWS: windows}, clocks)), int(late[PARTIAL].sum())
+
+
+def behind(rows: pl.DataFrame, table: SliceTable, clocks: Clocks, columns: dict[str, pl.DataType]) -> pl.DataFrame:
+    """The late output of rows that drop_by="row" drops: they miss all their windows."""
+    window = pl.struct(pl.col(START).alias("start"), pl.col(END).alias("end"))
+    of_slice = table.frame.sort(START, END).group_by(SLICE, maintain_order=True).agg(window.alias(WINDOWS))
+    late = rows.join(of_slice, on=SLICE, how="left", maintain_order="left")
+    return late.select(_typed(columns, {REASON: _reason(clocks, pl.lit("behind")), PARTIAL: pl.lit(False)}, clocks))

@@ -1,0 +1,166 @@
+"""The operator: a step takes clock readings or a batch of rows, gives outputs, and moves its state.
+
+The order of work in a batch is: validity, arrival order, replays, lateness, windows, partials, merge with the windows held, triggers.
+It knows no runtime and reads no clock.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from panewise.engine import arrival, firing, intake, panes, table
+from panewise.engine.assign import END, START
+from panewise.engine.clocks import Clocks
+from panewise.engine.combining import judge
+from panewise.engine.intake import Intake
+from panewise.engine.lateness import late_schema
+from panewise.engine.outputs import Counts, Output
+from panewise.engine.partials import ROWS
+from panewise.engine.plan import Plan
+from panewise.engine.sessions import ORDER
+from panewise.engine.table import CLOSED, PENDING
+from panewise.spec import WindowOperator
+
+_RANK = "__rank"
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that an operator remembers between steps."""
+
+    windows: pl.DataFrame
+    clocks: Clocks = field(default_factory=Clocks)
+    marks: arrival.Marks = field(default_factory=arrival.Marks)
+
+
+class Operator:
+    """A window operator over Polars frames.
+
+    Args:
+        spec: the specification.
+        schema: types of the input columns; the event time is Int64 (microseconds) or a Datetime with a time zone.
+
+    Raises:
+        SpecError: if a column is missing, or has a type that the specification cannot use.
+    """
+
+    def __init__(self, spec: WindowOperator, schema: Mapping[str, pl.DataType], state: State | None = None) -> None:
+        self.plan = Plan(spec, schema)
+        self.state = state or State(self.plan.no_windows())
+        self._changes: list[table.Delta] = []
+
+    def advance(self, processing_time: int | None = None, watermark: int | None = None) -> Output:
+        """Moves the clocks, together; then every window that they concern is evaluated once (semantics 18)."""
+        self.state = replace(self.state, clocks=self.state.clocks.moved(processing_time, watermark))
+        return self._tick()
+
+    def finish(self) -> Output:
+        """Ends the input: every window is completed (semantics 12.2)."""
+        self.state = replace(self.state, clocks=replace(self.state.clocks, finished=True))
+        return self._tick()
+
+    def add(self, rows: pl.DataFrame) -> Output:
+        """Takes a batch of rows. After the end of input they are all late, with the reason `finished`."""
+        judged = judge(self.plan, rows, self.state.clocks.processing_time)
+        output = self.add_valid(judged.valid)
+        refused = judged.invalid.height
+        return replace(output, invalid=judged.invalid, counts=output.counts + Counts(rows_in=refused, invalid=refused))
+
+    def add_valid(self, valid: pl.DataFrame) -> Output:
+        """Takes rows that :func:`panewise.engine.combining.judge` let through."""
+        ordered = arrival.in_order(self.plan.spec, valid)
+        fresh = self.state.marks.without_replays(self.plan.spec, ordered)
+        self.raise_marks(self.state.marks.after(self.plan.spec, ordered))
+        numbered, replays = fresh.with_row_index(ORDER), ordered.height - fresh.height
+        output = self._each(numbered) if self.plan.spec.evaluate == "record" else self._batch(numbered)
+        late = output.late.sort(ORDER).select(*self.plan.late_schema)
+        return replace(output, late=late, counts=output.counts + Counts(rows_in=replays, replays=replays))
+
+    def raise_marks(self, marks: arrival.Marks) -> None:
+        """Takes over the marks of rows that were received, here or in another part of the same operator."""
+        self.state = replace(self.state, marks=marks)
+
+    def add_combined(self, partials: pl.DataFrame) -> Output:
+        """Takes partials per key and ``__slice`` that :func:`panewise.engine.combining.combine` made of valid rows."""
+        if partials.is_empty():
+            return self._nothing()
+        taken = intake.of_partials(self.plan, self.state.windows, partials, self.state.clocks, self._late_columns)
+        output = self._settle(taken, int(partials[ROWS].sum()))
+        return replace(output, late=pl.DataFrame(schema=self.plan.late_schema))
+
+    def held(self) -> pl.DataFrame:
+        """The windows held: keys, window_start, window_end, pending, closed."""
+        spec = self.plan.spec
+        bounds = (pl.col(START).alias("window_start"), pl.col(END).alias("window_end"))
+        if self.plan.spec.window.kind == "global":
+            bounds = tuple(pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end"))
+        shown = self.state.windows.select(*spec.keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed"))
+        return shown.sort(["window_end", "window_start", *spec.keys], nulls_last=False)
+
+    @property
+    def _late_columns(self) -> dict[str, pl.DataType]:
+        return late_schema({ORDER: pl.UInt32(), **self.plan.schema})
+
+    def _nothing(self) -> Output:
+        empty = (pl.DataFrame(schema=s) for s in (self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema))
+        return Output(*empty, Counts())
+
+    def _batch(self, rows: pl.DataFrame) -> Output:
+        if rows.is_empty():
+            return replace(self._nothing(), late=pl.DataFrame(schema=self._late_columns))
+        take = intake.of_rows if self.plan.slicing else intake.of_sessions
+        taken = take(self.plan, self.state.windows, rows, self.state.clocks, self._late_columns)
+        return replace(self._settle(taken, rows.height), late=taken.late)
+
+    def _each(self, rows: pl.DataFrame) -> Output:
+        """As if each row came alone (semantics 18.1): keys do not meet, so the n-th rows of all keys are taken together."""
+        ranked = rows.with_columns(pl.int_range(pl.len()).over(self.plan.keys).alias(_RANK))
+        turns = ranked.sort(_RANK, maintain_order=True).partition_by(_RANK, maintain_order=True, include_key=False)
+        if not turns:
+            return self._batch(rows)
+        outputs = [self._batch(turn) for turn in turns]
+        placed = [self._with_place(output.panes, turn) for output, turn in zip(outputs, turns, strict=True)]
+        panes_in_order = pl.concat(placed).sort(ORDER, maintain_order=True).drop(ORDER)
+        return replace(Output.joined(outputs), panes=panes_in_order)
+
+    def _with_place(self, sent: pl.DataFrame, turn: pl.DataFrame) -> pl.DataFrame:
+        """The panes with the place of the one row of their key."""
+        keys = list(self.plan.spec.keys)
+        places = turn.select(*keys, ORDER)
+        return sent.join(places, on=keys, nulls_equal=True, maintain_order="left") if keys else sent.join(places, how="cross")
+
+    def _settle(self, taken: Intake, rows_in: int) -> Output:
+        """Evaluates the windows that got rows, and stores them."""
+        plan, now = self.plan, self.state.clocks.processing_time
+        result = firing.evaluate(plan.spec, plan.aggregation, taken.touched, plan.identity, self.state.clocks)
+        self._store(table.Delta.of(result.kept, pl.concat([taken.replaced, result.gone]), plan.identity))
+        sent = panes.sent(plan.pane_schema, plan.spec, result.sent, now)
+        if plan.retracting and not taken.merged_away.is_empty():
+            sent = pl.concat([panes.withdrawn(plan.pane_schema, plan.spec, taken.merged_away, now), sent])
+        counts = Counts(rows_in, taken.applied, 0, taken.late_count, 0, taken.partially_late)
+        return replace(self._nothing(), panes=sent, counts=counts)
+
+    def _tick(self) -> Output:
+        """Evaluates the windows that the clocks concern."""
+        plan, clocks = self.plan, self.state.clocks
+        concerned = self.state.windows.filter(firing.due(plan.spec, clocks))
+        if concerned.is_empty():
+            return self._nothing()
+        result = firing.evaluate(plan.spec, plan.aggregation, concerned, plan.identity, clocks)
+        self._store(table.Delta.of(result.kept, result.gone, plan.identity))
+        return replace(self._nothing(), panes=panes.sent(plan.pane_schema, plan.spec, result.sent, clocks.processing_time))
+
+    def _store(self, delta: table.Delta) -> None:
+        self.state = replace(self.state, windows=table.applied(self.state.windows, delta, self.plan.identity))
+        self._changes.append(delta)
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether the window table has changed since :meth:`take_changes`."""
+        return any(not delta.rows.is_empty() for delta in self._changes)
+
+    def take_changes(self) -> table.Delta:
+        """What has changed in the window table since this was last asked."""
+        changes, self._changes = self._changes, []
+        return table.Delta.joined(changes, self.plan.no_windows(), self.plan.identity)

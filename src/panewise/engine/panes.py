@@ -1,0 +1,53 @@
+"""Panes as they leave the operator: one row each, in the order of semantics 23."""
+
+import polars as pl
+
+from panewise.engine.assign import END, START
+from panewise.engine.table import LIVE, LIVE_PANE, live_column
+from panewise.spec import Global, WindowOperator
+
+_OP = "__op_rank"
+
+
+def schema(spec: WindowOperator, keys: dict[str, pl.DataType], results: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
+    """The columns of a pane (semantics 20)."""
+    named = {name: dtype for name, dtype in keys.items() if name in spec.keys}
+    bounds = {"window_start": pl.Int64(), "window_end": pl.Int64()}
+    return {**named, **bounds, **results, **LIVE_PANE, "op": pl.String(), "processing_time": pl.Int64()}
+
+
+def sent(columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
+    """The panes of windows that fired; in retracting mode each after the withdrawal of the live one."""
+    plus = _pane(columns, spec, windows, processing_time, "+", live=False)
+    if spec.accumulation == "retracting":
+        minus = _pane(columns, spec, windows.filter(LIVE), processing_time, "-", live=True)
+        return _ordered(pl.concat([minus, plus]), spec)
+    return _ordered(plus, spec)
+
+
+def withdrawn(columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
+    """The withdrawals of merged-away windows (semantics 9.2)."""
+    return _ordered(_pane(columns, spec, windows.filter(LIVE), processing_time, "-", live=True), spec)
+
+
+def _pane(columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int, op: str, *, live: bool) -> pl.DataFrame:
+    unbounded = isinstance(spec.window, Global)
+    made = {
+        "window_start": pl.lit(None) if unbounded else pl.col(START),
+        "window_end": pl.lit(None) if unbounded else pl.col(END),
+        "op": pl.lit(op),
+        "processing_time": pl.lit(processing_time),
+    }
+    kept = {live_column(name) for name in columns}
+    expressions = []
+    for name, dtype in columns.items():
+        source = pl.col(live_column(name)) if live and live_column(name) in kept & set(windows.columns) else pl.col(name)
+        expressions.append(made.get(name, source).cast(dtype).alias(name))
+    return windows.select(expressions)
+
+
+def _ordered(panes: pl.DataFrame, spec: WindowOperator) -> pl.DataFrame:
+    if panes.height < 2:
+        return panes
+    ranked = panes.with_columns((pl.col("op") == "+").alias(_OP))
+    return ranked.sort(["window_end", "window_start", *spec.keys, _OP], nulls_last=False, maintain_order=True).drop(_OP)

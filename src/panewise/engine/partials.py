@@ -1,0 +1,165 @@
+"""The algebra of aggregates: partial columns, how rows become partials, how partials merge, how a result is read off.
+
+An aggregate is compiled into *parts*. A part is one column of the window table, shared by all aggregates that need it
+(count, avg and sum of one column share its non-null count). Each part knows three expressions:
+
+- ``lift``  rows of one group -> partial, in a ``group_by().agg`` over rows in arrival order;
+- ``merge`` partials of one group -> partial, in a ``group_by().agg`` over partials in arrival order;
+- ``empty`` the partial of no rows.
+
+Merging is associative, and the partial of no rows is its neutral element; that is what lets batches be cut anywhere.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from panewise.engine import sketch, userfn
+from panewise.spec import Aggregate
+
+ROWS = "__rows"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One partial column."""
+
+    name: str
+    dtype: pl.DataType
+    lift: pl.Expr
+    merge: pl.Expr
+    empty: Any
+    sums: str | None = None  # the input column whose integer sum must stay inside 64 bits
+
+
+def rows_part() -> Part:
+    """Number of rows held."""
+    return Part(ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.col(ROWS).sum(), 0)
+
+
+def count_part(column: str) -> Part:
+    name = f"__n:{column}"
+    return Part(name, pl.Int64(), pl.col(column).count().cast(pl.Int64), pl.col(name).sum(), 0)
+
+
+def sum_part(column: str, dtype: pl.DataType) -> Part:
+    """Null until a value came: a sum of nothing is null, not 0."""
+    name = f"__sum:{column}"
+    wide = sum_type(dtype)
+    value = pl.col(column).cast(wide)
+    return Part(name, wide, _null_if_none(value, value.sum()), _null_if_none(pl.col(name), pl.col(name).sum()), None, sums=column)
+
+
+def float_sum_part(column: str) -> Part:
+    """The sum as double, for the mean of whole numbers, which cannot overflow."""
+    name = f"__fsum:{column}"
+    return Part(name, pl.Float64(), pl.col(column).cast(pl.Float64).sum(), pl.col(name).sum(), 0.0)
+
+
+def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
+    """min or max, with NaN above every number (semantics 24.2)."""
+    name = f"__{fn}:{column}"
+
+    def extreme(values: pl.Expr) -> pl.Expr:
+        if fn == "min":
+            return values.min()
+        return values.nan_max() if dtype.is_float() else values.max()
+
+    return Part(name, dtype, extreme(pl.col(column)), extreme(pl.col(name)), None)
+
+
+def edge_part(fn: str, column: str, dtype: pl.DataType, *, ignorenulls: bool) -> Part:
+    """first or last. Without ignorenulls a null counts, so partials of no rows must be told from partials of a null."""
+    name = f"__{fn}{'_value' if ignorenulls else ''}:{column}"
+    rows, partials = pl.col(column), pl.col(name)
+    rows, partials = (rows.drop_nulls(), partials.drop_nulls()) if ignorenulls else (rows, partials.filter(pl.col(ROWS) > 0))
+    if fn == "first":
+        return Part(name, dtype, rows.first(), partials.first(), None)
+    return Part(name, dtype, rows.last(), partials.last(), None)
+
+
+def moment_parts(column: str) -> tuple[Part, Part]:
+    """Mean and sum of squared distances from it, merged by Chan's formula so that nothing cancels."""
+    n, mean, m2 = pl.col(f"__n:{column}"), pl.col(f"__mean:{column}"), pl.col(f"__m2:{column}")
+    total = n.sum()
+    joint = (n * mean).sum() / total
+    value = pl.col(column).cast(pl.Float64)
+    return (
+        Part(f"__mean:{column}", pl.Float64(), value.mean().fill_null(0.0), pl.when(total > 0).then(joint).otherwise(0.0), 0.0),
+        Part(
+            f"__m2:{column}",
+            pl.Float64(),
+            (value.var(ddof=0) * value.count()).fill_null(0.0),
+            pl.when(total > 0).then(m2.sum() + (n * (mean - joint) ** 2).sum()).otherwise(0.0),
+            0.0,
+        ),
+    )
+
+
+def list_part(column: str, dtype: pl.DataType) -> Part:
+    """Every value that is not null, in arrival order."""
+    name = f"__list:{column}"
+    return Part(name, pl.List(dtype), pl.col(column).drop_nulls(), pl.col(name).explode().drop_nulls(), [])
+
+
+def set_part(column: str, dtype: pl.DataType) -> Part:
+    """Every different value once, in order of first arrival."""
+    name = f"__set:{column}"
+    lift = pl.col(column).drop_nulls().unique(maintain_order=True)
+    return Part(name, pl.List(dtype), lift, pl.col(name).explode().drop_nulls().unique(maintain_order=True), [])
+
+
+def sketch_part(column: str, dtype: pl.DataType, rsd: float) -> Part:
+    """The smallest hashes of the values (see :mod:`panewise.engine.sketch`)."""
+    size = sketch.size_for(rsd)
+    name = f"__kmv{size}:{column}"
+    hashed = pl.col(column).drop_nulls().unique().map_batches(sketch.hash_values, return_dtype=pl.UInt64, returns_scalar=False)
+    return Part(name, pl.List(pl.UInt64), sketch.smallest(hashed, size), sketch.smallest(pl.col(name).explode().drop_nulls(), size), [])
+
+
+def user_part(aggregate: Aggregate, index: int) -> Part:
+    """The state of a user-defined aggregate, as JSON text."""
+    assert aggregate.user is not None and aggregate.column is not None
+    name = f"__user{index}"
+    lift = pl.col(aggregate.column).implode().map_batches(userfn.lifter(aggregate.user), return_dtype=pl.String, returns_scalar=True)
+    merge = pl.col(name).implode().map_batches(userfn.merger(aggregate.user), return_dtype=pl.String, returns_scalar=True)
+    return Part(name, pl.String(), lift, merge, userfn.encode(aggregate.user.init()))
+
+
+def sum_type(dtype: pl.DataType) -> pl.DataType:
+    """bigint of whole numbers, double of floats, the widest decimal of decimals (narrowed when it is read off)."""
+    if isinstance(dtype, pl.Decimal):
+        return pl.Decimal(38, dtype.scale)
+    return pl.Float64() if dtype.is_float() else pl.Int64()
+
+
+def _null_if_none(values: pl.Expr, total: pl.Expr) -> pl.Expr:
+    return pl.when(values.count() > 0).then(total)
+
+
+def parts_of(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> list[Part]:
+    """The parts that one aggregate needs."""
+    column = aggregate.column
+    if column is None:
+        return [rows_part()]
+    dtype = schema[column]
+    makers: dict[str, Callable[[], list[Part]]] = {
+        "count": lambda: [count_part(column)],
+        "sum": lambda: [sum_part(column, dtype)],
+        "avg": lambda: [count_part(column), sum_part(column, dtype) if isinstance(dtype, pl.Decimal) else float_sum_part(column)],
+        "min": lambda: [extreme_part("min", column, dtype)],
+        "max": lambda: [extreme_part("max", column, dtype)],
+        "first": lambda: [rows_part(), edge_part("first", column, dtype, ignorenulls=aggregate.ignorenulls)],
+        "last": lambda: [rows_part(), edge_part("last", column, dtype, ignorenulls=aggregate.ignorenulls)],
+        "stddev": lambda: [count_part(column), *moment_parts(column)],
+        "variance": lambda: [count_part(column), *moment_parts(column)],
+        "collect_list": lambda: [list_part(column, dtype)],
+        "collect_set": lambda: [set_part(column, dtype)],
+        "median": lambda: [list_part(column, dtype)],
+        "percentile": lambda: [list_part(column, dtype)],
+        "approx_count_distinct": lambda: [sketch_part(column, dtype, aggregate.rsd or 0.05)],
+        "user": lambda: [user_part(aggregate, index)],
+    }
+    return makers[aggregate.fn]()

@@ -1,0 +1,63 @@
+"""A specification over columns of known types: everything about an operator that does not change."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from panewise.engine import lateness, panes, table
+from panewise.engine.aggregation import Aggregation
+from panewise.engine.assign import END, START, slicing_of
+from panewise.engine.validity import MARKS, REASON
+from panewise.errors import SpecError
+from panewise.spec import AfterCount, AfterWatermark, WindowOperator
+
+ROW = "__row"  # a column of this name is the caller's number of a row, and comes back with it
+ONE_KEY = "__all"  # stands for the key where the specification has none
+
+
+class Plan:
+    """The compiled operator.
+
+    Raises:
+        SpecError: if a column is missing, or has a type that the specification cannot use.
+    """
+
+    def __init__(self, spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> None:
+        _check_columns(spec, schema)
+        self.spec = spec
+        self.schema = dict(schema)
+        self.aggregation = Aggregation(spec.aggregates, self.schema)
+        self.keys = list(spec.keys) or [ONE_KEY]
+        key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
+        self.retracting = spec.accumulation == "retracting"
+        self.table_schema = table.table_schema(key_types, self.aggregation, retracting=self.retracting)
+        self.identity = [*self.keys, START, END]
+        self.pane_schema = panes.schema(spec, key_types, self.aggregation.result_types)
+        self.late_schema = lateness.late_schema(self.schema)
+        self.invalid_schema = {**self.schema, REASON: pl.String()}
+        self.slicing = slicing_of(spec.window)
+        self.can_close = isinstance(spec.trigger, AfterCount) or (isinstance(spec.trigger, AfterWatermark) and spec.trigger.late is None)
+
+    def no_windows(self) -> pl.DataFrame:
+        """An empty window table."""
+        return pl.DataFrame(schema=self.table_schema)
+
+
+def _check_columns(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> None:
+    for name in spec.columns_read:
+        if name not in schema:
+            remedy = f"use one of the columns {sorted(schema)}"
+            raise SpecError(f"column {name!r}", "the operator's columns are in its input", remedy)
+    own = [name for name in schema if name.startswith("__") and name not in (ROW, *MARKS)]
+    if own:
+        raise SpecError(f"column {own[0]!r}", "names that start with '__' are the operator's own", "rename the column")
+    for key in spec.keys:
+        if schema[key].is_nested():
+            raise SpecError(f"key {key}: {schema[key]}", "a key is a simple value", "use its fields as keys")
+    time = schema[spec.event_time]
+    if time != pl.Int64() and not (isinstance(time, pl.Datetime) and time.time_zone is not None):
+        rule = "the event time is a timestamp with a time zone (semantics 1)"
+        raise SpecError(f"event time {spec.event_time}: {time}", rule, "cast it to TIMESTAMP in the right time zone")
+    if spec.position is not None and not schema[spec.position.offset].is_integer():
+        given = f"offset {spec.position.offset}: {schema[spec.position.offset]}"
+        raise SpecError(given, "an offset is a whole number", "use the offset of the source, such as Kafka's")

@@ -1,0 +1,135 @@
+"""Which session a row belongs to (semantics 9, 13.2).
+
+A row's own window is [t, t + gap). Rows and held sessions of a key are swept in order of start: a new session begins where the next start lies
+beyond every end so far. That is right as a set operation as long as no row is late. Whether a row is late depends on the sessions held when it
+arrives, so the few rows whose own window has expired (*doubtful* rows) are settled one by one, in arrival order, within the stretch that they share
+with something alive; a stretch of doubtful rows alone is late as a whole.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from panewise.engine.assign import END, START
+from panewise.engine.validity import TIME
+from panewise.spec import Session
+
+SESSION, ORDER = "__session", "__order"
+MISSED, CAUSE = "__missed", "__cause"
+_HELD, _ALIVE, _DOUBTFUL = "__is_held", "__alive", "__doubtful"
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """What became of a batch: rows with their ``__session`` number, late rows with what they missed, and the sessions.
+
+    `sessions` has keys, ``__session``, ``__start``, ``__end`` (the merged bounds); `members` maps each held session that takes part to its number.
+    """
+
+    rows: pl.DataFrame
+    late: pl.DataFrame
+    sessions: pl.DataFrame
+    members: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """The session windows of a specification, at one watermark."""
+
+    window: Session
+    keys: list[str]
+    horizon: int | None  # windows that end here or earlier have expired
+    row_horizon: int | None  # with drop_by="row": rows before this are late
+    by_row: bool  # drop_by="row": no row is late because of its session
+
+    def assign(self, rows: pl.DataFrame, held: pl.DataFrame, closed: pl.DataFrame) -> Assigned:
+        """Assigns rows (in arrival order, numbered by ``__order``) to sessions. `held` are the open sessions and `closed` the closed ones, of the rows' keys."""
+        rows = rows.with_columns(pl.col(TIME).alias(START), (pl.col(TIME) + self.window.gap.us).alias(END))
+        rows, behind = self._behind(rows)
+        rows, shut = self._shut(rows, closed)
+        rows, expired = self._expired(rows, held)
+        late = pl.concat([behind, shut, expired]).sort(ORDER)
+        swept = self._swept(rows, held)
+        sessions = swept.group_by([*self.keys, SESSION], maintain_order=True).agg(pl.col(START).min(), pl.col(END).max(), (~pl.col(_HELD)).any().alias("__grew"))
+        sessions = sessions.filter("__grew").drop("__grew")
+        of_rows = swept.filter(~pl.col(_HELD)).select(ORDER, SESSION)
+        members = swept.filter(pl.col(_HELD)).join(sessions.select(SESSION), on=SESSION, how="semi").select(*self.keys, START, END, SESSION)
+        return Assigned(rows.join(of_rows, on=ORDER, maintain_order="left").drop(START, END), late, sessions, members)
+
+    def _behind(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The rows that drop_by="row" drops."""
+        test = pl.lit(False) if self.row_horizon is None else pl.col(TIME) < self.row_horizon
+        return rows.filter(~test), self._late(rows.filter(test), "behind")
+
+    def _late(self, rows: pl.DataFrame, cause: str) -> pl.DataFrame:
+        own = pl.concat_list(_interval(START, END)).alias(MISSED)
+        return rows.with_columns(own, pl.lit(cause).alias(CAUSE)).drop(START, END)
+
+    def _shut(self, rows: pl.DataFrame, closed: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The rows whose own window would merge with closed sessions; they miss these."""
+        if closed.is_empty():
+            return rows, self._late(rows.clear(), "closed")
+        other = closed.select(*self.keys, pl.col(START).alias("__s"), pl.col(END).alias("__e"))
+        pairs = rows.select(*self.keys, ORDER, START, END).join(other, on=self.keys, nulls_equal=True)
+        a, b, c, d = pl.col(START), pl.col(END), pl.col("__s"), pl.col("__e")
+        meets = (a <= d) & (c <= b) if self.window.touching == "merge" else (a < d) & (c < b)
+        met = pairs.filter(meets).sort("__s", "__e").group_by(ORDER).agg(_interval("__s", "__e").alias(MISSED))
+        late = rows.join(met, on=ORDER, maintain_order="left").with_columns(pl.lit("closed").alias(CAUSE)).drop(START, END)
+        return rows.join(met, on=ORDER, how="anti", maintain_order="left"), late.select(self._late(rows.clear(), "closed").columns)
+
+    def _expired(self, rows: pl.DataFrame, held: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The rows whose merged session has expired when they arrive."""
+        none = self._late(rows.clear(), "expired")
+        if self.horizon is None or self.by_row:
+            return rows, none
+        rows = rows.with_columns((pl.col(END) <= self.horizon).alias(_DOUBTFUL))
+        if not rows[_DOUBTFUL].any():
+            return rows.drop(_DOUBTFUL), none
+        doubtful = rows.select(ORDER, _DOUBTFUL)
+        swept = self._swept(rows, held).join(doubtful, on=ORDER, how="left", maintain_order="left")
+        alive = (pl.col(_HELD) | ~pl.col(_DOUBTFUL)).any().over(SESSION)
+        doubt = (pl.col(_DOUBTFUL).fill_null(False)).any().over(SESSION)
+        swept = swept.with_columns(alive.alias(_ALIVE))
+        hopeless = swept.filter(~pl.col(_ALIVE) & ~pl.col(_HELD))[ORDER].to_list()
+        contested = swept.filter(pl.col(_ALIVE) & doubt).select(SESSION, START, END, ORDER, _HELD)
+        late = pl.Series(ORDER, hopeless + self._settle(contested), dtype=rows.schema[ORDER])
+        rows = rows.drop(_DOUBTFUL)
+        gone = pl.col(ORDER).is_in(late.implode())
+        return rows.filter(~gone), self._late(rows.filter(gone), "expired")
+
+    def _settle(self, contested: pl.DataFrame) -> list[int]:
+        """Places of the contested rows that are late, settled one by one in arrival order."""
+        late: list[int] = []
+        for stretch in contested.partition_by(SESSION, maintain_order=True):
+            live = [(r[START], r[END]) for r in stretch.filter(_HELD).to_dicts()]
+            for row in stretch.filter(~pl.col(_HELD)).sort(ORDER).to_dicts():
+                live, accepted = self._arrive(live, row)
+                if not accepted:
+                    late.append(row[ORDER])
+        return late
+
+    def _arrive(self, live: list[tuple[int, int]], row: dict[str, Any]) -> tuple[list[tuple[int, int]], bool]:
+        start, end = row[START], row[END]
+        reach = 1 if self.window.touching == "merge" else 0
+        met = [(s, e) for s, e in live if start < e + reach and s < end + reach]
+        union = min([start, *(s for s, _ in met)]), max([end, *(e for _, e in met)])
+        if self.horizon is not None and union[1] <= self.horizon:
+            return live, False
+        return [window for window in live if window not in met] + [union], True
+
+    def _swept(self, rows: pl.DataFrame, held: pl.DataFrame) -> pl.DataFrame:
+        """Rows and held sessions with the number of the session that they fall into."""
+        mine = rows.select(*self.keys, START, END, pl.col(ORDER), pl.lit(False).alias(_HELD))
+        theirs = held.select(*self.keys, START, END, pl.lit(None, dtype=rows.schema[ORDER]).alias(ORDER), pl.lit(True).alias(_HELD))
+        points = pl.concat([theirs, mine]).sort([*self.keys, START, END])
+        first = pl.any_horizontal(*(pl.col(key).ne_missing(pl.col(key).shift()) for key in self.keys), pl.int_range(pl.len()) == 0)
+        run = points.with_columns(first.alias("__first")).with_columns(pl.col("__first").cum_sum().alias("__run"))
+        reached = pl.col(END).cum_max().over("__run").shift()
+        beyond = pl.col(START) > reached if self.window.touching == "merge" else pl.col(START) >= reached
+        fresh = (pl.col("__first") | beyond.fill_null(True)).cum_sum().alias(SESSION)
+        return run.with_columns(fresh).drop("__first", "__run")
+
+
+def _interval(start: str, end: str) -> pl.Expr:
+    return pl.struct(pl.col(start).alias("start"), pl.col(end).alias("end"))

@@ -1,0 +1,105 @@
+"""The table of windows that an operator holds: one row for each key and window.
+
+Columns: the keys; ``__start``, ``__end``; bookkeeping; the partial columns of the aggregates; in retracting mode the live pane (``__live_*``).
+The table is a value. :class:`Delta` collects what one step changed, which is all that has to be stored of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from panewise.engine.aggregation import Aggregation
+from panewise.engine.assign import END, START
+
+PENDING = "__pending"  # rows applied since the last firing (semantics 16.1)
+UNFLIPPED = "__unflipped"  # opened while W < end, and not yet seen with W >= end (16.4)
+CLOSED = "__closed"  # the trigger has finished (19)
+INDEX, NONSPECULATIVE = "__index", "__nonspeculative"  # panes sent so far: all, and those not early (20.2)
+BORN, FIRED = "__born", "__fired"  # processing time of the first row, and of the last firing (16.3)
+LIVE = "__live"  # whether a pane is live (21.2)
+DEAD = "__dead"  # in a delta: the window is gone
+LIVE_PANE = {"timing": pl.String(), "index": pl.Int64(), "nonspeculative_index": pl.Int64(), "is_first": pl.Boolean(), "is_last": pl.Boolean()}
+
+_BOOKKEEPING: dict[str, pl.DataType] = {
+    PENDING: pl.Int64(),
+    UNFLIPPED: pl.Boolean(),
+    CLOSED: pl.Boolean(),
+    INDEX: pl.Int64(),
+    NONSPECULATIVE: pl.Int64(),
+    BORN: pl.Int64(),
+    FIRED: pl.Int64(),
+}
+
+
+def live_column(name: str) -> str:
+    """Where the table keeps a column of the live pane."""
+    return f"__live:{name}"
+
+
+def table_schema(keys: dict[str, pl.DataType], aggregation: Aggregation, *, retracting: bool) -> dict[str, pl.DataType]:
+    """The table's columns."""
+    schema = {**keys, START: pl.Int64(), END: pl.Int64(), **_BOOKKEEPING, **aggregation.schema}
+    if retracting:
+        schema[LIVE] = pl.Boolean()
+        schema |= {live_column(name): dtype for name, dtype in (aggregation.result_types | LIVE_PANE).items()}
+    return schema
+
+
+def newborn(partials: pl.DataFrame, schema: dict[str, pl.DataType], *, pending: pl.Expr, born: int, open_: pl.Expr) -> pl.DataFrame:
+    """Table rows for windows that only this batch's rows have made."""
+    values = {PENDING: pending, UNFLIPPED: open_, CLOSED: pl.lit(False), INDEX: pl.lit(0), NONSPECULATIVE: pl.lit(0), BORN: pl.lit(born), LIVE: pl.lit(False)}
+    filled = [values.get(name, pl.col(name) if name in partials.columns else pl.lit(None)).cast(dtype).alias(name) for name, dtype in schema.items()]
+    return partials.select(filled)
+
+
+def merged(rows: pl.DataFrame, by: list[str], aggregation: Aggregation, schema: dict[str, pl.DataType]) -> pl.DataFrame:
+    """One table row for each group; within a group the rows are in arrival order, held windows first."""
+    aggregation.check_merge(rows, by)
+    held = pl.col("__held")
+    keep_first = pl.col(UNFLIPPED).first()  # a held window comes first, and keeps its flip
+    aggregations = [
+        pl.col(PENDING).sum(),
+        keep_first,
+        pl.col(CLOSED).any(),
+        pl.col(INDEX).sum(),
+        pl.col(NONSPECULATIVE).sum(),
+        pl.col(BORN).min(),
+        pl.col(FIRED).max(),
+        *aggregation.merging(),
+    ]
+    live = [name for name in schema if name.startswith("__live:")]
+    if LIVE in schema:
+        aggregations += [pl.col(LIVE).any(), *(pl.col(name).filter(held).first() for name in live)]
+    grouped = rows.lazy().group_by(by, maintain_order=True).agg(aggregations).collect()
+    return grouped.select(pl.col(name).cast(dtype) for name, dtype in schema.items() if name in grouped.columns)
+
+
+@dataclass(frozen=True)
+class Delta:
+    """What a step changed: rows that replace others of the same key and window; ``__dead`` ones are gone."""
+
+    rows: pl.DataFrame
+
+    @classmethod
+    def of(cls, put: pl.DataFrame, gone: pl.DataFrame, identity: list[str]) -> "Delta":
+        """`put` replaces, `gone` disappears; a window in both is put."""
+        left = gone.join(put, on=identity, how="anti", nulls_equal=True, maintain_order="left")
+        return cls(pl.concat([put.with_columns(pl.lit(False).alias(DEAD)), left.with_columns(pl.lit(True).alias(DEAD))]))
+
+    @classmethod
+    def joined(cls, deltas: Sequence["Delta"], none: pl.DataFrame, identity: list[str]) -> "Delta":
+        """Several deltas, one after the other, as one; a later row replaces an earlier one. `none` is an empty table."""
+        rows = none.with_columns(pl.lit(True).alias(DEAD))
+        for delta in deltas:
+            kept = rows.join(delta.rows, on=identity, how="anti", nulls_equal=True, maintain_order="left")
+            rows = pl.concat([kept, delta.rows])
+        return cls(rows)
+
+
+def applied(table: pl.DataFrame, delta: Delta, identity: list[str]) -> pl.DataFrame:
+    """The table after a delta."""
+    if delta.rows.is_empty():
+        return table
+    kept = table.join(delta.rows, on=identity, how="anti", nulls_equal=True, maintain_order="left")
+    return pl.concat([kept, delta.rows.filter(~pl.col(DEAD)).drop(DEAD)])

@@ -1,0 +1,71 @@
+"""Which rows can be taken at all (semantics 15). Judged on the row alone, before replay and lateness."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from panewise.chrono import MIN_INSTANT, saturating_add
+from panewise.spec import WindowOperator
+
+TIME, REASON = "__time", "__reason"
+BAD_TIME, OUT_OF_RANGE, BAD_TYPE = "__bad_time", "__out_of_range", "__bad_type"  
+MARKS = (BAD_TIME, OUT_OF_RANGE, BAD_TYPE)  # set where untyped rows are read
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """A batch split in two; `valid` has the event time as int64 microseconds in ``__time``."""
+
+    valid: pl.DataFrame
+    invalid: pl.DataFrame
+
+
+def split(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> Sorted:
+    """Splits off the rows that no window can take, with the reason in ``__reason``."""
+    rows = _normalised(spec, rows)
+    reasons = _reasons(spec, rows, processing_time)
+    if rows.is_empty() or not rows.select(pl.any_horizontal(test for test, _ in reasons).any()).item():
+        return Sorted(rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON)))
+    reason = pl.coalesce(pl.when(test).then(pl.lit(text)) for test, text in reasons)
+    judged = rows.with_columns(reason.alias(REASON))
+    invalid = judged.filter(pl.col(REASON).is_not_null())
+    return Sorted(judged.filter(pl.col(REASON).is_null()).drop(REASON), _with_type_names(invalid))
+
+
+def _normalised(spec: WindowOperator, rows: pl.DataFrame) -> pl.DataFrame:
+    """Event time as int64, -0.0 keys as 0.0 (semantics 15.2)."""
+    time = pl.col(spec.event_time)
+    if rows.schema[spec.event_time] != pl.Int64:
+        time = time.dt.epoch("us")
+    zero = [(pl.col(key) + 0.0).alias(key) for key in spec.keys if rows.schema[key].is_float()]
+    return rows.with_columns(time.alias(TIME), *zero)
+
+
+def _reasons(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> list[tuple[pl.Expr, str]]:
+    """Tests and reasons, in the order of semantics 15."""
+    marks = set(rows.columns)
+    bad_time = pl.col(BAD_TIME) if BAD_TIME in marks else pl.lit(False)
+    wide = pl.col(OUT_OF_RANGE) if OUT_OF_RANGE in marks else pl.lit(False)
+    bad_type = pl.col(BAD_TYPE) if BAD_TYPE in marks else pl.lit(None, dtype=pl.String)
+    tests = [
+        (pl.col(TIME).is_null() & ~bad_time & ~wide, "event time is null"),
+        (bad_time, "event time is not a timestamp"),
+        (wide | (pl.col(TIME) == MIN_INSTANT), "event time out of range"),
+    ]
+    if not spec.null_keys:
+        tests += [(pl.col(key).is_null() & (bad_type.is_null() | (bad_type != key)), f"key {key} is null") for key in spec.keys]
+    tests += [(pl.col(key).is_nan().fill_null(False), f"key {key} is NaN") for key in spec.keys if rows.schema[key].is_float()]
+    for column in (spec.position.partition, spec.position.offset) if spec.position else ():
+        tests.append((pl.col(column).is_null() & (bad_type.is_null() | (bad_type != column)), "position is null"))
+    tests.append((bad_type.is_not_null(), BAD_TYPE))
+    if spec.max_future_skew is not None:
+        horizon = saturating_add(processing_time, spec.max_future_skew.us)
+        tests.append(((pl.col(TIME) > horizon).fill_null(False), "event time is too far ahead"))
+    return tests
+
+
+def _with_type_names(invalid: pl.DataFrame) -> pl.DataFrame:
+    if BAD_TYPE not in invalid.columns:
+        return invalid
+    named = pl.when(pl.col(REASON) == BAD_TYPE).then(pl.col(BAD_TYPE) + " has the wrong type").otherwise(pl.col(REASON))
+    return invalid.with_columns(named.alias(REASON))

@@ -1,0 +1,59 @@
+"""Everything panewise raises, and the form of its messages.
+
+PanewiseError
+├── SpecError (ValueError)          a specification breaks a rule
+├── InputError (ValueError)         what is fed to an operator does not fit its specification
+├── SetupError (RuntimeError)       Spark, Java or a setting is not what the operator needs
+├── StateError (RuntimeError)       state is corrupt, of an unknown format, or of another specification
+└── AggregateOverflowError (ArithmeticError)  an aggregate left its type's range
+DataLossWarning (UserWarning)       the trigger can close windows while rows for them may still come
+
+Every message has three parts: what was given | the rule that it breaks | what to do.
+"""
+
+
+def explain(given: str, rule: str, remedy: str) -> str:
+    """Joins the three parts of a message.
+
+    >>> explain("size=0", "a size is above zero", "give a size such as '1 minute'")
+    "size=0 | a size is above zero | give a size such as '1 minute'"
+    """
+    return f"{given} | {rule} | {remedy}"
+
+
+class PanewiseError(Exception):
+    """Base of every error that panewise raises on purpose."""
+
+    def __init__(self, given: str, rule: str, remedy: str) -> None:
+        super().__init__(explain(given, rule, remedy))
+        self.given = given
+        self.rule = rule
+        self.remedy = remedy
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+        # Spark carries errors between processes; the default rebuilds from the joined message and fails.
+        return (type(self), (self.given, self.rule, self.remedy))
+
+
+class SpecError(PanewiseError, ValueError):
+    """A specification breaks a rule of docs/semantics.md."""
+
+
+class InputError(PanewiseError, ValueError):
+    """Rows, columns or events do not fit the specification."""
+
+
+class SetupError(PanewiseError, RuntimeError):
+    """Spark, Java or one of their settings is not what the operator needs."""
+
+
+class StateError(PanewiseError, RuntimeError):
+    """Stored state is corrupt, of an unknown format, or of another specification."""
+
+
+class AggregateOverflowError(PanewiseError, ArithmeticError):
+    """An aggregate left the range of its result type (semantics 24.3)."""
+
+
+class DataLossWarning(UserWarning):
+    """The trigger can close a window while rows for it may still come (semantics 19)."""

@@ -1,0 +1,54 @@
+"""A page that explains a run: one HTML file with everything in it, readable without a network."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #1d2733; max-width: 72rem; margin: 2rem auto; padding: 0 1rem }
+svg { width: 100%; height: auto; border: 1px solid #d5dae1 }
+table { border-collapse: collapse; margin: 0 0 2rem }
+caption { text-align: left; font-weight: 600; padding: .3rem 0 }
+th, td { text-align: left; padding: .15rem .9rem .15rem 0; border-bottom: 1px solid #e5e8ee; vertical-align: top }
+td.number { text-align: right; font-variant-numeric: tabular-nums }
+"""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with a caption; numbers are written with thousands separators, to the right."""
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+
+def render(title: str, paragraphs: Sequence[str], drawing: str, tables: Sequence[Table]) -> str:
+    """The page as text.
+
+    Args:
+        title: heading of the page.
+        paragraphs: plain text, escaped here.
+        drawing: an <svg> element; put in as it is.
+        tables: stand below the drawing.
+
+    >>> page = render("Panes", ["a < b"], "<svg></svg>", [Table("counts", ["what", "rows"], [["late", 1200]])])
+    >>> "<p>a &lt; b</p>" in page, '<td class="number">1,200</td>' in page
+    (True, True)
+    """
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
+    text = "".join(f"<p>{escape(paragraph)}</p>\n" for paragraph in paragraphs)
+    body = f"<h1>{escape(title)}</h1>\n{text}<figure>{drawing}</figure>\n{''.join(map(_table, tables))}"
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}</body></html>\n'
+
+
+def _table(table: Table) -> str:
+    header = "".join(f"<th>{escape(name)}</th>" for name in table.header)
+    rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in table.rows)
+    return f"<table><caption>{escape(table.caption)}</caption>\n<tr>{header}</tr>\n{rows}</table>\n"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f'<td class="number">{value:,}</td>'
+    return f"<td>{escape(str(value))}</td>"

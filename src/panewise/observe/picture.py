@@ -1,0 +1,147 @@
+"""One picture that explains panes: event time to the right, arrival time upwards.
+
+Each row is a point; on the diagonal it arrived at its event time, above it later. Windows are bands. A pane is a bar across its window, at
+the height at which it fired; what it withdraws stands at its left. What lies left of the watermark's line was thought to be complete.
+"""
+
+import io
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+COLOURS = {"EARLY": "#d99a1c", "ON_TIME": "#2c8a4b", "LATE": "#7a4fa8"}
+NAMES = {"EARLY": "early pane", "ON_TIME": "on-time pane", "LATE": "late pane"}
+ROW, LATE_ROW, WATERMARK, FAINT = "#31465c", "#c8332b", "#1f6fb5", "#8a8f98"
+LABEL_SIZE = 7
+LABEL_BOX = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.6}  # keeps figures readable on points and lines
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What the picture shows. Times are Datetime columns with a time zone.
+
+    Args:
+        rows: `event_time`, `arrival`, `late` (Boolean: sent to the late output).
+        watermarks: `since`, `until` (arrival times), `watermark` (null: none yet); in order.
+        panes: `window_start`, `window_end`, `arrival`, `timing`, `op`, `value` (what is written beside the bar).
+        lateness: the allowed lateness, drawn as a second line.
+        events: first and last event time shown.
+        arrivals: first and last arrival time shown.
+        zone: time zone of the axes.
+        title: stands above the picture.
+        value_name: what `value` is, for the legend.
+    """
+
+    rows: pl.DataFrame
+    watermarks: pl.DataFrame
+    panes: pl.DataFrame
+    lateness: timedelta
+    events: tuple[datetime, datetime]
+    arrivals: tuple[datetime, datetime]
+    zone: str
+    title: str
+    value_name: str
+
+
+def draw(scene: Scene) -> Figure:
+    """The picture as a matplotlib figure; needs no display."""
+    figure = Figure(figsize=(11, 9), layout="constrained")
+    axes = figure.add_subplot()
+    _windows(axes, scene)
+    _lines(axes, scene)
+    _panes(axes, scene)
+    _rows(axes, scene)
+    _frame(axes, scene)
+    return figure
+
+
+def save_png(figure: Figure, path: Path) -> None:
+    """Writes the figure as a PNG."""
+    figure.savefig(path, dpi=130)
+
+
+def svg(figure: Figure) -> str:
+    """The figure as an <svg> element to stand inside a page."""
+    text = io.StringIO()
+    # Text stays text: smaller, and can be searched in the page. Fixed names make equal figures equal files.
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "panewise"}):
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    drawing = text.getvalue()
+    return drawing[drawing.index("<svg") :]
+
+
+def _windows(axes: Axes, scene: Scene) -> None:
+    windows = scene.panes.select("window_start", "window_end").unique().sort("window_start", "window_end")
+    for number, (start, end) in enumerate(windows.iter_rows()):
+        _x(axes.axvspan, start, end, facecolor="#eef1f5" if number % 2 else "#f8f9fb", edgecolor="#d5dae1", linewidth=0.6, zorder=0)
+
+
+def _lines(axes: Axes, scene: Scene) -> None:
+    low, high = max(scene.events[0], scene.arrivals[0]), min(scene.events[1], scene.arrivals[1])
+    _x(axes.plot, [low, high], [low, high], color=FAINT, linewidth=0.8, linestyle=":", zorder=1)
+    known = scene.watermarks.drop_nulls("watermark")
+    arrivals = [at for pair in known.select("since", "until").iter_rows() for at in pair]
+    watermarks = [at for at in known["watermark"] for _ in range(2)]
+    _x(axes.plot, watermarks, arrivals, color=WATERMARK, linewidth=1.8, zorder=4)
+    expired = [at - scene.lateness for at in watermarks]
+    _x(axes.plot, expired, arrivals, color=WATERMARK, linewidth=1.1, linestyle="--", zorder=4)
+
+
+def _panes(axes: Axes, scene: Scene) -> None:
+    columns = ("window_start", "window_end", "arrival", "timing", "op", "value")
+    for start, end, arrival, timing, op, value in scene.panes.select(columns).iter_rows():
+        inset = (end - start) * 0.06
+        style: dict[str, Any] = {"fontsize": LABEL_SIZE, "clip_on": True, "va": "center", "zorder": 6, "bbox": LABEL_BOX}
+        if op == "-":
+            _x(axes.text, start + inset, arrival, f"−{value}", color=FAINT, ha="left", **style)
+            continue
+        _x(axes.hlines, arrival, start + inset * 3.5, end - inset * 3, color=COLOURS[timing], linewidth=3.2, zorder=3)
+        _x(axes.text, end - inset * 0.5, arrival, f"+{value}", color=COLOURS[timing], ha="right", weight="bold", **style)
+
+
+def _rows(axes: Axes, scene: Scene) -> None:
+    applied, late = scene.rows.filter(~pl.col("late")), scene.rows.filter("late")
+    _x(axes.scatter, applied["event_time"].to_list(), applied["arrival"].to_list(), s=9, color=ROW, alpha=0.75, linewidths=0, zorder=5)
+    _x(axes.scatter, late["event_time"].to_list(), late["arrival"].to_list(), s=30, color=LATE_ROW, marker="x", linewidths=1.4, zorder=7)
+
+
+def _frame(axes: Axes, scene: Scene) -> None:
+    axes.set_title(scene.title, loc="left", fontsize=11)
+    axes.set_xlabel(f"event time ({scene.zone})")
+    axes.set_ylabel(f"arrival time ({scene.zone})")
+    axes.set_xlim(*scene.events)  # type: ignore[arg-type]
+    axes.set_ylim(*scene.arrivals)  # type: ignore[arg-type]
+    for axis in (axes.xaxis, axes.yaxis):
+        locator = AutoDateLocator(tz=scene.zone)
+        axis.set_major_locator(locator)
+        axis.set_major_formatter(ConciseDateFormatter(locator, tz=scene.zone, show_offset=False))
+    axes.legend(handles=_legend(scene), loc="upper left", fontsize=8, framealpha=0.95)
+
+
+def _legend(scene: Scene) -> list[Line2D]:
+    def dot(marker: str, colour: str, label: str) -> Line2D:
+        return Line2D([], [], marker=marker, color=colour, linestyle="", markersize=5, label=label)
+
+    panes = [Line2D([], [], color=COLOURS[timing], linewidth=3.2, label=name) for timing, name in NAMES.items()]
+    return [
+        dot("o", ROW, "row"),
+        dot("x", LATE_ROW, "row for the late output"),
+        Line2D([], [], color=WATERMARK, linewidth=1.8, label="watermark"),
+        Line2D([], [], color=WATERMARK, linewidth=1.1, linestyle="--", label="watermark − allowed lateness"),
+        Line2D([], [], color=FAINT, linewidth=0.8, linestyle=":", label="arrival = event time"),
+        *panes,
+        Line2D([], [], linestyle="", label=f"+n sent, −n withdrawn; n: {scene.value_name}"),
+    ]
+
+
+def _x(method: Any, *values: Any, **style: Any) -> None:
+    """Calls a drawing method with instants, which matplotlib takes and its types do not know."""
+    method(*values, **style)

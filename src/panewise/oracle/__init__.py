@@ -1,0 +1,8 @@
+"""The oracle: a slow interpreter of docs/semantics.md, one row at a time, that defines what is right.
+
+It shares no rule with the engine: both are written from the text, and tests compare them.
+"""
+
+from panewise.oracle.interpreter import Interpreter
+
+__all__ = ["Interpreter"]

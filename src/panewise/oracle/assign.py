@@ -1,0 +1,68 @@
+"""Which windows a row belongs to (semantics 5 to 11)."""
+
+from typing import TypeAlias, assert_never
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.spec import Cumulating, Global, Hopping, Session, Tumbling, Window
+
+Bounds: TypeAlias = tuple[int | None, int | None]  # both None: the global window
+
+
+def windows_of(window: Window, t: int) -> list[Bounds]:
+    """The windows that hold `t`, in order of (start, end), whether or not their bounds fit in 64 bits.
+
+    >>> windows_of(Hopping(10, 5), -1)
+    [(-10, 0), (-5, 5)]
+    """
+    match window:
+        case Tumbling():
+            start = last_start(t, window.size.us, window.origin)
+            return [(start, start + window.size.us)]
+        case Hopping():
+            return hopping(window, t)
+        case Cumulating():
+            start = last_start(t, window.size.us, window.origin)
+            lengths = range(window.step.us, window.size.us + 1, window.step.us)
+            return [(start, start + length) for length in lengths if t < start + length]
+        case Session():
+            return [(t, t + window.gap.us)]
+        case Global():
+            return [(None, None)]
+        case _:
+            assert_never(window)
+
+
+def last_start(t: int, step: int, origin: int) -> int:
+    """The greatest origin + n*step that is not above `t`; right before 1970, as // rounds down."""
+    return origin + (t - origin) // step * step
+
+
+def hopping(window: Hopping, t: int) -> list[Bounds]:
+    """Walks back from the last start at or before `t` while the window still reaches beyond it."""
+    found: list[Bounds] = []
+    start = last_start(t, window.hop.us, window.origin)
+    while t < start + window.size.us:
+        found.append((start, start + window.size.us))
+        start -= window.hop.us
+    return found[::-1]
+
+
+def exists(bounds: Bounds) -> bool:
+    """Whether both bounds fit in 64 bits (semantics 6.3)."""
+    return all(bound is None or MIN_INSTANT <= bound <= MAX_INSTANT for bound in bounds)
+
+
+def finite(bounds: Bounds) -> tuple[int, int]:
+    """The bounds of a window that has both."""
+    start, end = bounds
+    assert start is not None, bounds
+    assert end is not None, bounds
+    return start, end
+
+
+def meet(window: Session, one: Bounds, other: Bounds) -> bool:
+    """Whether two sessions of a key are to be merged (semantics 9)."""
+    (one_start, one_end), (other_start, other_end) = finite(one), finite(other)
+    if window.touching == "merge":
+        return one_start <= other_end and other_start <= one_end
+    return one_start < other_end and other_start < one_end

@@ -1,0 +1,92 @@
+"""Types of columns in this process, and the order of their values."""
+
+import math
+import re
+import sys
+from decimal import Decimal
+from typing import Any
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.errors import InputError
+
+_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+_PLAIN = ("bigint", "double", "string", "boolean")
+
+
+def check_type(column: str, kind: str) -> None:
+    """Refuses the name of a type that is not one of ours."""
+    if kind not in _PLAIN and not _DECIMAL.fullmatch(kind):
+        rule = "a type is bigint, double, string, boolean or decimal(p,s)"
+        raise InputError(f"types[{column!r}]={kind!r}", rule, "give one of these")
+
+
+def is_integer(value: Any) -> bool:
+    """An int, and not a bool."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_long(value: Any) -> bool:
+    """An integer of 64 bits."""
+    return is_integer(value) and MIN_INSTANT <= value <= MAX_INSTANT
+
+
+def is_nan(value: Any) -> bool:
+    """A float that is no number."""
+    return isinstance(value, float) and math.isnan(value)
+
+
+def fits(value: Any, kind: str | None) -> bool:
+    """Whether a value is one of the type; null is one of every type, and a column without a type takes all."""
+    if value is None or kind is None:
+        return True
+    match kind:
+        case "bigint":
+            return is_long(value)
+        case "double":
+            return isinstance(value, float) or (is_integer(value) and abs(value) <= sys.float_info.max)
+        case "string":
+            return isinstance(value, str)
+        case "boolean":
+            return isinstance(value, bool)
+        case _:
+            return isinstance(value, Decimal) and _fits_decimal(value, kind)
+
+
+def _fits_decimal(value: Decimal, kind: str) -> bool:
+    if not value.is_finite():
+        return False
+    unscaled, places = Decimal(value).as_tuple(), decimal_scale(kind)
+    precision = int(_DECIMAL.fullmatch(kind)[1])  # type: ignore[index]
+    shift = places + int(unscaled.exponent)
+    digits = "".join(map(str, unscaled.digits)).lstrip("0")
+    lost = digits[shift:] if shift < 0 else ""
+    return not lost.strip("0") and (not digits or len(digits) + shift <= precision)
+
+
+def decimal_scale(kind: str) -> int:
+    """Digits after the point of a decimal(p,s)."""
+    found = _DECIMAL.fullmatch(kind)
+    return int(found[2]) if found else 0
+
+
+def as_type(value: Any, kind: str | None) -> Any:
+    """The value as the column holds it: whole numbers in a double column are doubles."""
+    return float(value) if kind == "double" and value is not None else value
+
+
+def same_value(one: Any, other: Any) -> bool:
+    """Equality of values: null equals null, NaN equals NaN (semantics 21.3)."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(same_value(a, b) for a, b in zip(one, other, strict=True))
+    return (is_nan(one) and is_nan(other)) or bool(one == other)
+
+
+def sort_key(value: Any) -> tuple[Any, ...]:
+    """Nulls first, NaN last among numbers; values that cannot be compared are kept apart by their type's name."""
+    if value is None:
+        return (0,)
+    if is_nan(value):
+        return (1, "", 1, 0)
+    if isinstance(value, (int, float, Decimal)):
+        return (1, "", 0, value)
+    return (1, type(value).__name__, 0, value)

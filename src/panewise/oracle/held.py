@@ -1,0 +1,66 @@
+"""What the interpreter knows of one window."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from panewise.oracle.assign import Bounds
+from panewise.oracle.columns import sort_key
+from panewise.oracle.rows import Row
+
+
+@dataclass
+class Held:
+    """A window of one key.
+
+    stored: the rows that it held before the present batch (in discarding mode: and that it has not fired).
+    fresh: rows of the present batch, each with its number in arrival order.
+    pending: rows applied since the last firing (semantics 16.1).
+    since: processing time of the last firing, or of the first row if it never fired (semantics 16.3).
+    awaits_end: it was opened before its end was reached, and has not flipped yet (semantics 16.4).
+    live: the last pane that is not withdrawn (semantics 21.2).
+    """
+
+    key: tuple[Any, ...]
+    start: int | None
+    end: int | None
+    since: int
+    awaits_end: bool
+    stored: list[dict[str, Any]] = field(default_factory=list)
+    fresh: list[tuple[int, Row]] = field(default_factory=list)
+    pending: int = 0
+    closed: bool = False
+    panes: int = 0
+    nonspeculative_panes: int = 0
+    live: dict[str, Any] | None = None
+
+    @property
+    def bounds(self) -> Bounds:
+        """Start and end."""
+        return (self.start, self.end)
+
+    def take(self, number: int, row: Row) -> None:
+        """Applies a row."""
+        self.fresh.append((number, row))
+        self.pending += 1
+
+    def take_over(self, others: list["Held"]) -> None:
+        """Takes what the sessions that it replaces held (semantics 9.1, 24.4)."""
+        for other in sorted(others, key=lambda window: sort_key(window.start)):
+            self.stored = self.stored + other.stored
+            self.fresh = sorted([*self.fresh, *other.fresh], key=lambda numbered: numbered[0])
+            self.pending += other.pending
+            self.since = min(self.since, other.since)
+
+    def settle(self) -> None:
+        """Ends the batch: its rows are stored like any others."""
+        self.stored = [*self.stored, *(row.values for _, row in self.fresh)]
+        self.fresh = []
+
+    def close(self) -> None:
+        """A closed window holds nothing; what was pending has been fired."""
+        self.stored, self.pending, self.closed, self.live = [], 0, True, None
+
+
+def pane_order(window: Held) -> tuple[Any, ...]:
+    """Order of (end, start, keys), nulls first (semantics 23)."""
+    return (sort_key(window.end), sort_key(window.start), [sort_key(value) for value in window.key])

@@ -1,0 +1,278 @@
+"""The interpreter: events in, panes and late and invalid rows out (semantics 13, 18, 20, 21)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from panewise.errors import InputError
+from panewise.oracle.aggregate import aggregate
+from panewise.oracle.assign import Bounds, exists, finite, meet, windows_of
+from panewise.oracle.columns import check_type, same_value
+from panewise.oracle.held import Held, pane_order
+from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
+from panewise.oracle.trigger import Clock, Decision, decide, expired
+from panewise.spec import Session, WindowOperator
+
+COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
+Output = dict[str, Any]
+
+
+def _nothing() -> Output:
+    return {"panes": [], "late": [], "invalid": [], "counts": dict.fromkeys(COUNTS, 0)}
+
+
+class Interpreter:
+    """One window operator, fed event by event.
+
+    Args:
+        spec: what to do.
+        types: types of columns: "bigint", "double", "string", "boolean" or "decimal(p,s)". Columns without one are not checked.
+
+    >>> from panewise import Tumbling, functions as F
+    >>> oracle = Interpreter(WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("rows")]))
+    >>> oracle.add([{"event_time": 3}, {"event_time": 12}])["counts"]["applied"]
+    2
+    >>> [(pane["window_end"], pane["rows"], pane["timing"]) for pane in oracle.watermark(10)["panes"]]
+    [(10, 1, 'ON_TIME')]
+
+    Source: docs/semantics.md, all of it.
+    """
+
+    def __init__(self, spec: WindowOperator, types: dict[str, str] | None = None) -> None:
+        self._spec = spec
+        self._types = dict(types or {})
+        for column, kind in self._types.items():
+            check_type(column, kind)
+        self._clock = Clock()
+        self._held: dict[tuple[Any, ...], Held] = {}
+        self._marks: dict[tuple[Any, Any], int] = {}
+
+    # Events
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> Output:
+        """Rows arrive, as one batch.
+
+        Raises:
+            InputError: after finish.
+        """
+        if self._clock.finished:
+            raise InputError("rows after finish", "nothing is added after the end of input", "add the rows before finish")
+        output = _nothing()
+        ordered = arrival_order(self._spec, self._types, list(rows))
+        for batch in ([row] for row in ordered) if self._spec.evaluate == "record" else [ordered]:
+            self._batch(batch, output)
+        return output
+
+    def watermark(self, to: int) -> Output:
+        """The watermark moves."""
+        return self.advance(None, to)
+
+    def clock(self, to: int) -> Output:
+        """The processing time moves."""
+        return self.advance(to, None)
+
+    def advance(self, processing_time: int | None, watermark: int | None) -> Output:
+        """Both move, with one evaluation; None stays where it is."""
+        if processing_time is not None:
+            self._clock.processing_time = max(self._clock.processing_time, processing_time)
+        if watermark is not None:
+            before = self._clock.watermark
+            self._clock.watermark = watermark if before is None else max(before, watermark)
+        return self._evaluated_all()
+
+    def finish(self) -> Output:
+        """Input ends."""
+        self._clock.finished = True
+        return self._evaluated_all()
+
+    def windows(self) -> list[dict[str, Any]]:
+        """The windows that are held, in order of (end, start, keys)."""
+        return [
+            {**self._identity(window), "pending": window.pending, "closed": window.closed}
+            for window in sorted(self._held.values(), key=pane_order)
+        ]
+
+    # A batch
+
+    def _batch(self, rows: list[dict[str, Any]], output: Output) -> None:
+        before = list(self._held.values())
+        for number, given in enumerate(rows):
+            outcome = self._row(number, given, output)
+            output["counts"]["rows_in"] += 1
+            output["counts"][outcome] += 1
+        after = list(self._held.values())
+        replaced = [window for window in before if not any(window is other for other in after)]
+        concerned = [window for window in after if window.fresh]
+        for window in concerned:
+            window.settle()
+        output["panes"] += self._withdrawn(replaced)
+        output["panes"] += self._evaluated(concerned)
+
+    def _row(self, number: int, given: dict[str, Any], output: Output) -> str:
+        """Judges one row, applies it where it may be, and names the count that it belongs to."""
+        reason = invalid_reason(self._spec, self._types, given, self._clock.processing_time)
+        if reason is not None:
+            output["invalid"].append({"row": dict(given), "reason": reason})
+            return "invalid"
+        row = read(self._spec, self._types, given)
+        if self._is_replay(row):
+            return "replays"
+        missed = self._apply(number, row)
+        if not missed:
+            return "applied"
+        partial = len(missed) < len(self._windows_of(row)) and not isinstance(self._spec.window, Session)
+        output["late"].append(self._late(row, missed, partial))
+        output["counts"]["partially_late"] += partial
+        return "applied" if partial else "late"
+
+    def _is_replay(self, row: Row) -> bool:
+        """Compares the row with its mark, and moves the mark (semantics 4)."""
+        position = self._spec.position
+        if position is None:
+            return False
+        source = None if position.source is None else row.values[position.source]
+        origin, offset = (source, row.values[position.partition]), row.values[position.offset]
+        if origin in self._marks and offset <= self._marks[origin]:
+            return True
+        self._marks[origin] = offset
+        return False
+
+    def _windows_of(self, row: Row) -> list[Bounds]:
+        return [bounds for bounds in windows_of(self._spec.window, row.time) if exists(bounds)]
+
+    def _apply(self, number: int, row: Row) -> dict[Bounds, str]:
+        """Applies a row to the windows that take it; gives those that do not, each with the reason (semantics 13)."""
+        windows = self._windows_of(row)
+        if self._is_behind(row):
+            return dict.fromkeys(windows, "behind")
+        if isinstance(self._spec.window, Session):
+            return self._apply_to_session(self._spec.window, number, row, windows[0])
+        missed: dict[Bounds, str] = {}
+        for bounds in windows:
+            window = self._held.get((row.key, *bounds))
+            if expired(self._spec, self._clock, bounds[1]):
+                missed[bounds] = "expired"
+            elif window is not None and window.closed:
+                missed[bounds] = "closed"
+            else:
+                (window or self._open(row, bounds)).take(number, row)
+        return missed
+
+    def _is_behind(self, row: Row) -> bool:
+        """Whether the row itself is too old (semantics 13.3)."""
+        watermark, lateness = self._clock.watermark, self._spec.lateness_us
+        if self._spec.drop_by != "row" or watermark is None or lateness is None:
+            return False
+        return row.time < watermark - lateness
+
+    def _apply_to_session(self, session: Session, number: int, row: Row, own: Bounds) -> dict[Bounds, str]:
+        """Merges a row with the sessions that it meets, unless it is late (semantics 9, 13.2)."""
+        met = [window for window in self._held.values() if window.key == row.key and meet(session, own, window.bounds)]
+        closed = sorted(finite(window.bounds) for window in met if window.closed)
+        if closed:
+            return dict.fromkeys(closed, "closed")
+        extents = [finite(own), *(finite(window.bounds) for window in met)]
+        start, end = min(first for first, _ in extents), max(last for _, last in extents)
+        if expired(self._spec, self._clock, end):
+            return {own: "expired"}
+        if [window.bounds for window in met] == [(start, end)]:
+            met[0].take(number, row)
+            return {}
+        for window in met:
+            del self._held[(window.key, *window.bounds)]
+        merged = self._open(row, (start, end))
+        merged.take_over(met)
+        merged.take(number, row)
+        return {}
+
+    def _open(self, row: Row, bounds: Bounds) -> Held:
+        opened_before_end = not self._clock.reached(bounds[1])
+        window = Held(row.key, *bounds, since=self._clock.processing_time, awaits_end=opened_before_end)
+        self._held[(row.key, *bounds)] = window
+        return window
+
+    def _late(self, row: Row, missed: dict[Bounds, str], partial: bool) -> dict[str, Any]:
+        reasons = set(missed.values())
+        watermark = self._clock.watermark
+        return {
+            "row": dict(row.given),
+            "reason": "expired" if "expired" in reasons else reasons.pop(),
+            "windows": [list(bounds) for bounds in missed],
+            "late_by": None if watermark is None else max(0, watermark - row.time),
+            "partial": partial,
+        }
+
+    # An evaluation
+
+    def _evaluated_all(self) -> Output:
+        return {**_nothing(), "panes": self._evaluated(list(self._held.values()))}
+
+    def _evaluated(self, windows: list[Held]) -> list[dict[str, Any]]:
+        panes = []
+        for window in sorted(windows, key=pane_order):
+            panes += self._evaluate(window)
+        return panes
+
+    def _evaluate(self, window: Held) -> list[dict[str, Any]]:
+        if window.closed:
+            if expired(self._spec, self._clock, window.end):
+                del self._held[(window.key, *window.bounds)]
+            return []
+        decision = decide(self._spec, self._clock, window)
+        panes = self._fire(window, decision) if decision.fires or decision.asked_for else []
+        window.awaits_end = window.awaits_end and not decision.flips
+        if decision.expires:
+            del self._held[(window.key, *window.bounds)]
+        elif decision.finishes:
+            window.close()
+        return panes
+
+    def _fire(self, window: Held, decision: Decision) -> list[dict[str, Any]]:
+        """Sends what is to be sent, and counts the pending rows as fired (semantics 20, 21)."""
+        values = {what.name: aggregate(what, window.stored, self._type_of(what.column)) for what in self._spec.aggregates}
+        window.pending, window.since = 0, self._clock.processing_time
+        if self._spec.accumulation == "discarding":
+            window.stored = []
+        if self._is_unchanged(window, values) and not decision.asked_for:
+            return []
+        pane = {**self._identity(window), **values, **self._numbering(window, decision)}
+        withdrawal = self._withdrawn([window])
+        window.live = pane
+        return [*withdrawal, pane]
+
+    def _is_unchanged(self, window: Held, values: dict[str, Any]) -> bool:
+        if self._spec.accumulation != "retracting" or window.live is None:
+            return False
+        return all(same_value(value, window.live[name]) for name, value in values.items())
+
+    def _type_of(self, column: str | None) -> str | None:
+        return None if column is None else self._types.get(column)
+
+    def _identity(self, window: Held) -> dict[str, Any]:
+        keys = dict(zip(self._spec.keys, window.key, strict=True))
+        return {**keys, "window_start": window.start, "window_end": window.end}
+
+    def _numbering(self, window: Held, decision: Decision) -> dict[str, Any]:
+        """A pane's own columns; counts the pane (semantics 20.1, 20.2)."""
+        if not self._clock.reached(window.end):
+            timing = "EARLY"
+        else:
+            timing = "ON_TIME" if decision.flips else "LATE"
+        index, nonspeculative = window.panes, -1 if timing == "EARLY" else window.nonspeculative_panes
+        window.panes += 1
+        window.nonspeculative_panes += timing != "EARLY"
+        return {
+            "timing": timing,
+            "index": index,
+            "nonspeculative_index": nonspeculative,
+            "is_first": index == 0,
+            "is_last": decision.expires or decision.finishes,
+            "op": "+",
+            "processing_time": self._clock.processing_time,
+        }
+
+    def _withdrawn(self, windows: list[Held]) -> list[dict[str, Any]]:
+        """The retractions of the windows' live panes (semantics 9.2, 20.3)."""
+        if self._spec.accumulation != "retracting":
+            return []
+        now = {"op": "-", "processing_time": self._clock.processing_time}
+        return [{**window.live, **now} for window in sorted(windows, key=pane_order) if window.live is not None]

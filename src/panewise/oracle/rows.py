@@ -1,0 +1,119 @@
+"""In which order the rows of a batch arrive, which of them can be taken, and what they hold (semantics 3, 4, 15)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from panewise.chrono import MIN_INSTANT
+from panewise.oracle.assign import exists, windows_of
+from panewise.oracle.columns import as_type, fits, is_integer, is_long, is_nan, sort_key
+from panewise.spec import WindowOperator
+
+Types = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A valid row."""
+
+    given: dict[str, Any]
+    time: int
+    key: tuple[Any, ...]
+    values: dict[str, Any]
+
+
+def read(spec: WindowOperator, types: Types, given: dict[str, Any]) -> Row:
+    """The row of a valid input."""
+    values = {name: as_type(given.get(name), types.get(name)) for name in spec.columns_read}
+    key = tuple(_without_negative_zero(values[name]) for name in spec.keys)
+    return Row(given, given[spec.event_time], key, values)
+
+
+def _without_negative_zero(value: Any) -> Any:
+    return 0.0 if isinstance(value, float) and value == 0 else value
+
+
+def arrival_order(spec: WindowOperator, types: Types, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of a batch in arrival order (semantics 3). Values that cannot be read count as null."""
+    names = spec.position.columns if spec.position else spec.order or (spec.event_time,)
+
+    def key(row: dict[str, Any]) -> list[tuple[Any, ...]]:
+        return [sort_key(row.get(name) if _fits(spec, types, name, row) else None) for name in names]
+
+    return sorted(rows, key=key)  # stable: ties keep their place
+
+
+def _fits(spec: WindowOperator, types: Types, name: str, row: dict[str, Any]) -> bool:
+    value = row.get(name)
+    if value is None:
+        return True
+    if name == spec.event_time:
+        return is_long(value)
+    if name not in types and spec.position is not None and name == spec.position.offset:
+        return is_long(value)
+    if name not in types and spec.position is not None and name == spec.position.partition:
+        return is_long(value) or isinstance(value, str)
+    return fits(value, types.get(name))
+
+
+def invalid_reason(spec: WindowOperator, types: Types, row: dict[str, Any], processing_time: int) -> str | None:
+    """Why no window can take the row; None if one can. The reasons are tested in the order of semantics 15."""
+    tests: tuple[Callable[[], str | None], ...] = (
+        lambda: _event_time(spec, row),
+        lambda: _keys(spec, row),
+        lambda: _position(spec, row),
+        lambda: _wrong_type(spec, types, row),
+        lambda: _too_far_ahead(spec, row, processing_time),
+        lambda: _no_window(spec, row),
+    )
+    for test in tests:
+        reason = test()
+        if reason is not None:
+            return reason
+    return None
+
+
+def _event_time(spec: WindowOperator, row: dict[str, Any]) -> str | None:
+    t = row.get(spec.event_time)
+    if t is None:
+        return "event time is null"
+    if not is_integer(t):
+        return "event time is not a timestamp"
+    return "event time out of range" if t == MIN_INSTANT or not is_long(t) else None
+
+
+def _keys(spec: WindowOperator, row: dict[str, Any]) -> str | None:
+    for name in spec.keys:
+        if row.get(name) is None and not spec.null_keys:
+            return f"key {name} is null"
+    for name in spec.keys:
+        if is_nan(row.get(name)):
+            return f"key {name} is NaN"
+    return None
+
+
+def _position(spec: WindowOperator, row: dict[str, Any]) -> str | None:
+    if spec.position is None:
+        return None
+    needed = (spec.position.partition, spec.position.offset)
+    return "position is null" if any(row.get(name) is None for name in needed) else None
+
+
+def _wrong_type(spec: WindowOperator, types: Types, row: dict[str, Any]) -> str | None:
+    for name in spec.columns_read:
+        if not _fits(spec, types, name, row):
+            return f"{name} has the wrong type"
+    return None
+
+
+def _too_far_ahead(spec: WindowOperator, row: dict[str, Any], processing_time: int) -> str | None:
+    skew = spec.max_future_skew
+    ahead = skew is not None and row[spec.event_time] > processing_time + skew.us
+    return "event time is too far ahead" if ahead else None
+
+
+def _no_window(spec: WindowOperator, row: dict[str, Any]) -> str | None:
+    windows = windows_of(spec.window, row[spec.event_time])
+    if not windows:
+        return "gap"
+    return None if any(exists(bounds) for bounds in windows) else "window out of range"

@@ -1,0 +1,199 @@
+"""The fluent API: reads like PySpark, builds a specification, and gives its outputs as DataFrames."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from pyspark.sql import DataFrame
+
+from panewise.chrono import DurationLike
+from panewise.errors import SetupError, SpecError
+from panewise.spark.checks import check_columns, check_stream
+from panewise.spark.plumbing import Plumbing, unpacked
+from panewise.spark.types import polars_schema
+from panewise.spark.writer import Sink, WindowQuery, start
+from panewise.spec import Aggregate, Position, Trigger, Window, WindowOperator
+from panewise.spec.words import describe
+
+
+def windowed(df: DataFrame, event_time: str = "event_time") -> "Windowed":
+    """Begins a window operator over a DataFrame, streaming or batch.
+
+    Args:
+        df: the input; a streaming one with a watermark (`withWatermark`).
+        event_time: column of the event time, a TIMESTAMP.
+
+    Example::
+
+        result = (
+            windowed(df.withWatermark("ts", "10 seconds"), event_time="ts")
+            .groupBy("origin")
+            .window(pw.Tumbling("1 hour"))
+            .trigger(pw.AfterWatermark(early=pw.Every("1 minute"), late=pw.Always()))
+            .accumulation("retracting")
+            .allowed_lateness("6 hours")
+            .agg(F.count().alias("flights"), F.avg("delay").alias("mean_delay"))
+        )
+
+    Source: docs/semantics.md.
+    """
+    return Windowed(df, {"event_time": event_time})
+
+
+@dataclass(frozen=True)
+class Windowed:
+    """An operator that is being described. Every method gives a new one; :meth:`agg` ends the description."""
+
+    df: DataFrame
+    fields: Mapping[str, Any]
+    finishing: Literal["never", "at_end"] | None = None
+    shard_count: int | None = None
+
+    def _with(self, **fields: Any) -> "Windowed":
+        return replace(self, fields={**self.fields, **fields})
+
+    def groupBy(self, *columns: str) -> "Windowed":  # noqa: N802 - PySpark's name
+        """Windows are kept apart by the values of these columns."""
+        return self._with(keys=columns)
+
+    def window(self, window: Window) -> "Windowed":
+        """Which rows belong together: Tumbling, Hopping, Cumulating, Session or Global."""
+        return self._with(window=window)
+
+    def trigger(self, trigger: Trigger) -> "Windowed":
+        """When panes are sent. Default: at the watermark, then once for each micro-batch of late rows."""
+        return self._with(trigger=trigger)
+
+    def accumulation(self, mode: Literal["discarding", "accumulating", "retracting"]) -> "Windowed":
+        """What a later pane of a window holds."""
+        return self._with(accumulation=mode)
+
+    def allowed_lateness(self, lateness: DurationLike | Literal["unlimited"], drop_by: Literal["window", "row"] = "window") -> "Windowed":
+        """How long after its end a window still takes rows. Default 0."""
+        return self._with(allowed_lateness=lateness, drop_by=drop_by)
+
+    def order_by(self, *columns: str) -> "Windowed":
+        """Columns that give the arrival order of the rows of one micro-batch. Default: the event time."""
+        return self._with(order=columns)
+
+    def position(self, partition: str = "partition", offset: str = "offset", source: str | None = None) -> "Windowed":
+        """Columns of the source position: rows that come again are recognised, and rows are taken in its order."""
+        return self._with(position=Position(partition, offset, source))
+
+    def options(self, **fields: Any) -> "Windowed":
+        """The other fields of WindowOperator: null_keys, max_future_skew, on_time, closing, evaluate, strict."""
+        known = {"null_keys", "max_future_skew", "on_time", "closing", "evaluate", "strict"}
+        for name in fields:
+            if name not in known:
+                raise SpecError(f"option {name!r}", f"the options are {sorted(known)}", "use the method of that name, or one of these")
+        return self._with(**fields)
+
+    def finish(self, when: Literal["never", "at_end"]) -> "Windowed":
+        """Whether the end of the input completes all windows. Default: of a batch yes, of a stream no."""
+        if when not in ("never", "at_end"):
+            raise SpecError(f"finish={when!r}", "input ends never, or at_end", "give one of these")
+        return replace(self, finishing=when)
+
+    def shards(self, count: int) -> "Windowed":
+        """Number of parts that the state is kept in, fixed for the life of a checkpoint. Default: as many as shuffle partitions."""
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise SpecError(f"shards={count!r}", "shards are one or more", "give a number such as 8")
+        return replace(self, shard_count=count)
+
+    def agg(self, *aggregates: Aggregate) -> "Result":
+        """Ends the description with what a pane holds.
+
+        Raises:
+            SpecError: if the description breaks a rule, or does not fit the columns.
+            SetupError: if the stream has no watermark, or the state store is not RocksDB.
+        """
+        if "window" not in self.fields:
+            raise SpecError("no window", "an operator has a window", "call .window(pw.Tumbling('1 minute')) before .agg(...)")
+        return apply(self.df, WindowOperator(aggregates=aggregates, **self.fields), finish=self.finishing, shards=self.shard_count)
+
+
+def apply(df: DataFrame, spec: WindowOperator, *, finish: Literal["never", "at_end"] | None = None, shards: int | None = None) -> "Result":
+    """A ready specification over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
+    check_columns(df, spec)
+    if df.isStreaming:
+        check_stream(df)
+    elif finish == "never":
+        raise SpecError("finish='never' on a batch DataFrame", "a batch ends", "leave finish out")
+    return Result(Plumbing.of(df, spec, shards), finish == "at_end")
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outputs of a window operator. Each of the DataFrames below is a query of its own; :meth:`write` sends several from one."""
+
+    plumbing: Plumbing
+    at_end: bool
+
+    @property
+    def spec(self) -> WindowOperator:
+        """The specification."""
+        return self.plumbing.spec
+
+    @cached_property
+    def panes(self) -> DataFrame:
+        """The panes (semantics 20): keys, window_start, window_end, aggregates, timing, index, ... Late rows are counted, not kept."""
+        return self._alone("panes", whole_rows=False)
+
+    @cached_property
+    def late(self) -> DataFrame:
+        """Late rows (semantics 13.4): row STRUCT, reason, windows ARRAY, late_by (microseconds), partial."""
+        return self._alone("late", whole_rows=True)
+
+    @cached_property
+    def invalid(self) -> DataFrame:
+        """Rows that no window can take (semantics 15): row STRUCT, reason."""
+        return self._alone("invalid", whole_rows=True)
+
+    @cached_property
+    def counts(self) -> DataFrame:
+        """What became of the rows, for each shard and micro-batch (semantics 15.1)."""
+        return self._alone("counts", whole_rows=False)
+
+    def explain(self) -> str:
+        """In words: what is emitted when."""
+        return describe(self.spec)
+
+    def write(
+        self,
+        *,
+        checkpoint: str | None = None,
+        panes: Sink | None = None,
+        late: Sink | None = None,
+        invalid: Sink | None = None,
+        counts: Sink | None = None,
+        available_now: bool = False,
+        processing_time: str | None = None,
+    ) -> WindowQuery:
+        """Sends the outputs to their sinks from one query, exactly once.
+
+        Args:
+            checkpoint: directory of the query's checkpoint. Required on a stream.
+            panes, late, invalid, counts: a ParquetSink, or a function of (DataFrame, batch_id) that may be called again with the same batch.
+            available_now: stop when everything that is there has been processed.
+            processing_time: interval between micro-batches, such as "10 seconds".
+
+        Raises:
+            StateError: if the checkpoint was made by another specification or number of shards.
+        """
+        sinks = {name: sink for name, sink in (("panes", panes), ("late", late), ("invalid", invalid), ("counts", counts)) if sink is not None}
+        if not sinks:
+            raise SpecError("write() without a sink", "an output goes to a sink", "give panes=ParquetSink(path), late=..., invalid=...")
+        trigger = {"availableNow": True} if available_now else {} if processing_time is None else {"processingTime": processing_time}
+        if self.at_end and self.plumbing.df.isStreaming and not available_now:
+            raise SpecError("finish='at_end' without available_now", "only a run that ends can end its input", "give available_now=True")
+        return start(self.plumbing, sinks, checkpoint, trigger, at_end=self.at_end)
+
+    def _alone(self, kind: str, *, whole_rows: bool) -> DataFrame:
+        plumbing = self.plumbing
+        if plumbing.df.isStreaming and self.at_end:
+            rule = "the end of a stream is told to the operator by write()"
+            raise SetupError("finish='at_end' without write()", rule, f"use result.write({kind}=..., checkpoint=..., available_now=True)")
+        packed = plumbing.packed(late_wanted=kind == "late", all_columns=whole_rows)
+        schema = polars_schema(plumbing.inputs(all_columns=whole_rows))
+        return unpacked(plumbing.stepped(packed, schema), plumbing.unpacker(kind, all_columns=whole_rows))

@@ -1,0 +1,116 @@
+"""Pack: Arrow batches as Spark made them into a few envelopes. Stateless; runs inside ``mapInArrow``."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import polars as pl
+import pyarrow as pa
+from pyspark import TaskContext
+
+from panewise.engine.arrival import PLACE, Marks
+from panewise.engine.combining import combine, combine_again, judge
+from panewise.engine.plan import Plan
+from panewise.spark.envelope import batch, encode
+from panewise.spark.sharding import SHARD, with_shards
+from panewise.spec import WindowOperator
+
+NOW = "__now"  # the micro-batch's timestamp, as a column, where validity needs it
+_CHUNK_ROWS = 1 << 20  # rows judged and combined at once: enough to combine well, little enough to hold
+
+
+@dataclass(frozen=True)
+class Pack:
+    """The function that ``mapInArrow`` calls with each partition of the input."""
+
+    spec: WindowOperator
+    schema: dict[str, pl.DataType]
+    shards: list[int]
+    combining: bool
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Envelopes of one partition."""
+        context = TaskContext.get()
+        packer = _Packer(self, Plan(self.spec, self.schema), 0 if context is None else context.partitionId())
+        for chunk in _chunks(batches):
+            yield from packer.take(chunk)
+        yield from packer.finish()
+
+
+def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The batches, joined into chunks of a useful size."""
+    waiting: list[pa.RecordBatch] = []
+    for arrived in batches:
+        if arrived.num_rows:
+            waiting.append(arrived)
+        if sum(b.num_rows for b in waiting) >= _CHUNK_ROWS:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+@dataclass
+class _Packer:
+    """What one partition has gathered so far."""
+
+    pack: Pack
+    plan: Plan
+    partition: int
+    rows: int = 0
+    partials: list[pl.DataFrame] = field(default_factory=list)
+    marks: Marks = field(default_factory=Marks)
+
+    def take(self, chunk: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Judges a chunk; its rows go on at once, or wait combined for the end of the partition."""
+        frame = _typed(chunk, self.plan)
+        now = int(frame[NOW][0]) if NOW in frame.columns else 0
+        place = pl.int_range(self.rows, self.rows + frame.height, dtype=pl.Int64, eager=True) + (self.partition << 40)
+        self.rows += frame.height
+        judged = judge(self.plan, frame.with_columns(place.alias(PLACE)), now)
+        if not judged.invalid.is_empty():
+            shard = self.pack.shards[self.partition % len(self.pack.shards)]
+            yield batch([(shard, "invalid", encode(judged.invalid))])
+        self.marks = self.marks.after(self.plan.spec, judged.valid)
+        if self.pack.combining:
+            self.partials.append(combine(self.plan, judged.valid))
+        else:
+            yield self._sharded("rows", judged.valid)
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """What waits for the end of the partition; and a tick to every shard, so that each sees the clocks of every batch."""
+        if not self.rows:
+            return
+        if self.partials:
+            together = self.partials[0] if len(self.partials) == 1 else combine_again(self.plan, pl.concat(self.partials))
+            yield self._sharded("partials", together)
+        note = ("tick", b"") if self.marks.table is None else ("marks", encode(self.marks.table))
+        yield batch([(shard, *note) for shard in self.pack.shards])
+
+    def _sharded(self, kind: str, frame: pl.DataFrame) -> pa.RecordBatch:
+        """The frame cut by shard."""
+        if len(self.pack.shards) == 1:
+            return batch([(self.pack.shards[0], kind, encode(frame))] if frame.height else [])
+        cut = with_shards(frame, self.plan.keys, self.pack.shards).partition_by(SHARD, as_dict=True, include_key=False)
+        return batch([(int(shard), kind, encode(part)) for (shard,), part in cut.items()])
+
+
+def _typed(chunk: pa.Table, plan: Plan) -> pl.DataFrame:
+    """The chunk with the plan's types: Spark writes timestamps in the session's time zone."""
+    frame = pl.DataFrame(chunk)
+    casts = [pl.col(name).cast(dtype) for name, dtype in plan.schema.items() if frame.schema[name] != dtype]
+    if NOW in frame.columns:
+        casts.append(pl.col(NOW).dt.epoch("us"))
+    return frame.with_columns(casts)
+
+
+@dataclass(frozen=True)
+class Control:
+    """The function that ``mapInArrow`` calls with control notes (JSON text in one column): each goes to every shard."""
+
+    shards: list[int]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Envelopes of the notes."""
+        for arrived in batches:
+            for note in arrived.column(0).to_pylist():
+                yield batch([(shard, "control", note.encode()) for shard in self.shards])

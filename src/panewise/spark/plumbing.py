@@ -1,0 +1,107 @@
+"""The operator as a Spark plan: pack, step, unpack."""
+
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from panewise.engine.combining import can_combine
+from panewise.engine.operator import Operator
+from panewise.engine.plan import Plan
+from panewise.spark import envelope
+from panewise.spark.checks import setting
+from panewise.spark.pack import NOW, Control, Pack
+from panewise.spark.processor import Processor, Settings
+from panewise.spark.shard import Mail, envelopes, step
+from panewise.spark.sharding import even_shards
+from panewise.spark.types import polars_schema
+from panewise.spark.unpack import Unpack, target_schema
+from panewise.spec import WindowOperator
+
+KINDS = ("panes", "late", "invalid", "counts")
+
+
+@dataclass(frozen=True)
+class Plumbing:
+    """A specification over a DataFrame, ready to become a plan.
+
+    `shards` is the number of shards a partition of the shuffle holds; `clocks` and `held` are those of :class:`Settings`.
+    """
+
+    df: DataFrame
+    spec: WindowOperator
+    shards: list[int]
+    clocks: str = "spark"
+    held: bool = False
+
+    @classmethod
+    def of(cls, df: DataFrame, spec: WindowOperator, shards: int | None) -> "Plumbing":
+        """Chooses the shards: by default one for each partition of the shuffle."""
+        partitions = int(setting(df, "spark.sql.shuffle.partitions", "200"))
+        return cls(df, spec, even_shards(1, partitions) if shards is None else spread(shards, partitions))
+
+    def packed(self, *, late_wanted: bool, all_columns: bool) -> DataFrame:
+        """The input as envelopes. Without need for whole rows only the columns that the operator reads are read at all."""
+        df = self.df if all_columns else self.df.select(*self.spec.columns_read)
+        schema = polars_schema(df.schema)
+        combining = not late_wanted and can_combine(Plan(self.spec, schema))
+        if self.spec.max_future_skew is not None:
+            df = df.withColumn(NOW, F.current_timestamp())
+        return df.mapInArrow(Pack(self.spec, schema, self.shards, combining), envelope.IN)
+
+    def controlled(self, notes: DataFrame) -> DataFrame:
+        """A stream of control notes (one STRING column of JSON) as envelopes."""
+        return notes.mapInArrow(Control(self.shards), envelope.IN)
+
+    def stepped(self, packed: DataFrame, schema: dict[str, pl.DataType]) -> DataFrame:
+        """Envelopes through the operator."""
+        if not packed.isStreaming:
+            return packed.groupBy("shard").applyInArrow(_whole_batch(self.spec, schema), envelope.OUT)
+        settings = Settings(self.spec, schema, len(self.shards), uuid.uuid4().hex, self.clocks, self.held)
+        processor = Processor(settings)
+        return packed.groupBy("shard").transformWithState(processor, envelope.OUT, "Append", "EventTime")
+
+    def unpacker(self, kind: str, *, all_columns: bool) -> Unpack:
+        """What turns one kind of envelopes into real columns."""
+        inputs = self.inputs(all_columns=all_columns)
+        return Unpack(kind, target_schema(kind, Plan(self.spec, polars_schema(inputs)), inputs), tuple(inputs.fieldNames()))
+
+    def inputs(self, *, all_columns: bool) -> StructType:
+        """The columns that enter the operator."""
+        return (self.df if all_columns else self.df.select(*self.spec.columns_read)).schema
+
+
+def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:
+    """One kind of output in real columns."""
+    return tagged.where(F.col("kind") == unpack.kind).mapInArrow(unpack, unpack.target)
+
+
+def spread(shards: int, partitions: int) -> list[int]:
+    """`shards` shard numbers over the partitions, as evenly as they go."""
+    return even_shards(-(-shards // partitions), partitions)[:shards]
+
+
+def _whole_batch(spec: WindowOperator, schema: dict[str, pl.DataType]) -> Callable[[Any, pa.Table], pa.Table]:
+    """A shard of a batch DataFrame: every row arrives in one batch, then the input ends."""
+
+    def run(key: Any, table: pa.Table) -> pa.Table:
+        mail = Mail.read(zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True))
+        mail.control["finish"] = 1
+        outputs = step(Operator(spec, schema), mail, None, None)
+        sent = [envelope for output in outputs for envelope in envelopes(output, int(key[0].as_py()), 0, None)]
+        kinds, payloads = zip(*sent, strict=True) if sent else ((), ())
+        return pa.table({"kind": pa.array(kinds, pa.string()), "payload": pa.array(payloads, pa.binary())})
+
+    return run
+
+
+def note(**values: int) -> str:
+    """A control note."""
+    return json.dumps(values)

@@ -1,0 +1,92 @@
+"""What one shard does in one micro-batch: the envelopes of a batch through the engine, and out again as envelopes."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from panewise.engine import Counts, Output
+from panewise.engine.arrival import MARK, Marks
+from panewise.engine.combining import combine_again
+from panewise.engine.operator import Operator
+from panewise.spark.envelope import decode, encode
+
+Sink = Callable[[str, pl.DataFrame], None]
+
+
+@dataclass
+class Mail:
+    """The envelopes that a shard received in one micro-batch, by kind."""
+
+    rows: list[pl.DataFrame] = field(default_factory=list)
+    partials: list[pl.DataFrame] = field(default_factory=list)
+    invalid: list[pl.DataFrame] = field(default_factory=list)
+    marks: list[pl.DataFrame] = field(default_factory=list)
+    control: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, envelopes: Iterable[tuple[str, bytes]]) -> "Mail":
+        """Opens the envelopes."""
+        mail = cls()
+        for kind, payload in envelopes:
+            if kind == "control":
+                mail.control.update(json.loads(payload))
+            elif kind != "tick":
+                getattr(mail, kind).append(decode(payload))
+        return mail
+
+
+def step(operator: Operator, mail: Mail, processing_time: int | None, watermark: int | None) -> Iterator[Output]:
+    """One micro-batch (semantics 18): the clocks move together, then the rows arrive, then input may end."""
+    yield operator.advance(processing_time, watermark)
+    if mail.invalid:
+        refused = pl.concat(mail.invalid)
+        yield _only_invalid(operator, refused)
+    if mail.rows:
+        yield operator.add_valid(pl.concat(mail.rows))
+    if mail.partials:
+        one = mail.partials[0] if len(mail.partials) == 1 else combine_again(operator.plan, pl.concat(mail.partials))
+        yield operator.add_combined(one)
+    if mail.marks:
+        operator.raise_marks(_joined(operator, mail.marks))
+    if mail.control.get("finish"):
+        yield operator.finish()
+
+
+def _only_invalid(operator: Operator, refused: pl.DataFrame) -> Output:
+    plan = operator.plan
+    counts = Counts(rows_in=refused.height, invalid=refused.height)
+    return Output(pl.DataFrame(schema=plan.pane_schema), pl.DataFrame(schema=plan.late_schema), refused, counts)
+
+
+def _joined(operator: Operator, marks: list[pl.DataFrame]) -> Marks:
+    """The marks of all shards' rows, so that a replay is one wherever the row that raised the mark went."""
+    own = operator.state.marks.table
+    known = pl.concat([*([] if own is None else [own]), *marks])
+    by = [name for name in known.columns if name != MARK]
+    return Marks(known.group_by(by, maintain_order=True).agg(pl.col(MARK).max()).sort(by))
+
+
+def envelopes(output: Output, shard: int, processing_time: int, watermark: int | None) -> Iterator[tuple[str, bytes]]:
+    """An output as envelopes; empty frames are not sent."""
+    for kind in ("panes", "late", "invalid"):
+        frame: pl.DataFrame = getattr(output, kind)
+        if not frame.is_empty():
+            yield kind, encode(frame)
+    if output.counts != Counts():
+        line = {"shard": shard, **vars(output.counts), "watermark": watermark, "processing_time": processing_time}
+        yield "counts", encode(pl.DataFrame([line], schema=COUNTS))
+
+
+COUNTS: dict[str, pl.DataType] = {
+    "shard": pl.Int32(),
+    "rows_in": pl.Int64(),
+    "applied": pl.Int64(),
+    "replays": pl.Int64(),
+    "late": pl.Int64(),
+    "invalid": pl.Int64(),
+    "partially_late": pl.Int64(),
+    "watermark": pl.Int64(),
+    "processing_time": pl.Int64(),
+}

@@ -1,0 +1,63 @@
+"""Unpack: envelopes back into real columns. Stateless; runs inside ``mapInArrow``."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import polars as pl
+import pyarrow as pa
+from pyspark.sql.types import ArrayType, BooleanType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
+
+from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
+from panewise.engine.plan import Plan
+from panewise.engine.validity import REASON
+from panewise.spark.envelope import decode
+from panewise.spark.types import arrow_of, spark_schema
+
+_INSTANT = pl.Datetime("us", "UTC")
+
+
+@dataclass(frozen=True)
+class Unpack:
+    """The function that ``mapInArrow`` calls with envelopes of one kind."""
+
+    kind: str
+    target: StructType
+    input_columns: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows of the kind."""
+        for arrived in batches:
+            for payload in arrived.column("payload").to_pylist():
+                yield from arrow_of(self._shaped(decode(payload)), self.target)
+
+    def _shaped(self, frame: pl.DataFrame) -> pl.DataFrame:
+        if self.kind == "panes":
+            return frame.with_columns(pl.col("window_start", "window_end", "processing_time").cast(_INSTANT))
+        if self.kind == "counts":
+            return frame.with_columns(pl.col("watermark", "processing_time").cast(_INSTANT))
+        row = pl.struct(self.input_columns).alias("row")
+        if self.kind == "invalid":
+            return frame.select(row, pl.col(REASON).alias("reason"))
+        instants = pl.element().struct.with_fields(pl.field("start").cast(_INSTANT), pl.field("end").cast(_INSTANT))
+        windows = pl.col(WINDOWS).list.eval(instants).alias("windows")
+        return frame.select(row, pl.col(REASON).alias("reason"), windows, pl.col(LATE_BY).alias("late_by"), pl.col(PARTIAL).alias("partial"))
+
+
+def target_schema(kind: str, plan: Plan, inputs: StructType) -> StructType:
+    """The columns of an output."""
+    row = StructField("row", StructType([StructField(f.name, f.dataType, True) for f in inputs.fields ]))
+    if kind == "panes":
+        types = {f.name: f.dataType for f in spark_schema(plan.pane_schema).fields}
+        types |= {name: inputs[name].dataType for name in plan.spec.keys}
+        types |= dict.fromkeys(("window_start", "window_end", "processing_time"), TimestampType())
+        return StructType([StructField(name, dtype) for name, dtype in types.items()])
+    if kind == "invalid":
+        return StructType([row, StructField("reason", StringType())])
+    if kind == "late":
+        window = StructType([StructField("start", TimestampType()), StructField("end", TimestampType())])
+        from_late = [StructField("windows", ArrayType(window)), StructField("late_by", LongType()), StructField("partial", BooleanType())]
+        return StructType([row, StructField("reason", StringType()), *from_late])
+    numbers = [StructField(name, LongType()) for name in ("rows_in", "applied", "replays", "late", "invalid", "partially_late")]
+    clocks = [StructField("watermark", TimestampType()), StructField("processing_time", TimestampType())]
+    return StructType([StructField("shard", IntegerType()), *numbers, *clocks])
+

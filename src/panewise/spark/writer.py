@@ -1,0 +1,178 @@
+"""All outputs of an operator from one query into their sinks, exactly once.
+
+The state operator's output is one tagged stream. In ``foreachBatch`` each kind is unpacked and handed to its sink with the batch's number; a sink that
+writes the same batch twice to the same place makes that exactly once, as Spark repeats a batch with the same input, clocks and state.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from panewise.engine.persistence import check_same
+from panewise.errors import SpecError
+from panewise.spark.plumbing import Plumbing, note, unpacked
+from panewise.spark.types import polars_schema
+from panewise.spark.unpack import Unpack
+from panewise.spec.codec import to_dict
+from panewise.state import Manifest
+
+
+@dataclass(frozen=True)
+class ParquetSink:
+    """Parquet files under `path`, one directory `batch_id=N` for each micro-batch that has rows; a repeated batch overwrites its own."""
+
+    path: str
+
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        """Writes one micro-batch."""
+        rows.write.mode("overwrite").parquet(f"{self.path}/batch_id={batch_id}")
+
+    def prepare(self, empty: DataFrame) -> None:
+        """Makes the path readable before there are rows."""
+        empty.write.mode("overwrite").parquet(f"{self.path}/batch_id=-1")
+
+
+Sink: TypeAlias = ParquetSink | Callable[[DataFrame, int], None]
+
+
+class WindowQuery:
+    """A running operator: Spark's StreamingQuery, which also ends the input where `finish="at_end"` asks for it."""
+
+    def __init__(self, query: StreamingQuery, finisher: Callable[[], StreamingQuery] | None) -> None:
+        self.query = query
+        self._finisher = finisher
+
+    def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802 - PySpark's name
+        """Waits for the end; then, once everything has been processed, ends the input and waits for the last panes."""
+        if timeout is not None and not self.query.awaitTermination(timeout):  # type: ignore[arg-type]
+            return False
+        self.query.awaitTermination()
+        if self._finisher is not None:
+            finisher, self._finisher = self._finisher, None
+            self.query = finisher()
+            self.query.awaitTermination()
+        return True
+
+    def stop(self) -> None:
+        """Stops the query; the input is not ended."""
+        self._finisher = None
+        self.query.stop()
+
+    @property
+    def lastProgress(self) -> Any:  # noqa: N802 - PySpark's name
+        """Spark's report on the last micro-batch."""
+        return self.query.lastProgress
+
+    @property
+    def isActive(self) -> bool:  # noqa: N802 - PySpark's name
+        """Whether the query runs."""
+        return self.query.isActive
+
+    def processAllAvailable(self) -> None:  # noqa: N802 - PySpark's name
+        """Waits until everything that is there has been processed."""
+        self.query.processAllAvailable()
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """The function that ``foreachBatch`` calls: each kind of output to its sink."""
+
+    sinks: Mapping[str, Sink]
+    unpackers: Mapping[str, Unpack]
+
+    def __call__(self, tagged: DataFrame, batch_id: int) -> None:
+        """Hands one micro-batch to the sinks. Computed once: a second time would run the state operator again."""
+        kept = tagged.persist()
+        try:
+            present = {row.kind for row in kept.select("kind").distinct().collect()}
+            for kind, sink in self.sinks.items():
+                if kind in present:
+                    sink(unpacked(kept, self.unpackers[kind]), batch_id)
+        finally:
+            kept.unpersist()
+
+
+def start(plumbing: Plumbing, sinks: Mapping[str, Sink], checkpoint: str | None, trigger: Mapping[str, Any], *, at_end: bool) -> WindowQuery:
+    """Starts the query; on a batch DataFrame, does the work."""
+    whole_rows = bool({"late", "invalid"} & set(sinks))
+    dispatch = Dispatch(dict(sinks), {kind: plumbing.unpacker(kind, all_columns=whole_rows) for kind in sinks})
+    if not plumbing.df.isStreaming:
+        dispatch(_stepped(plumbing, None, whole_rows, late_wanted="late" in sinks), 0)
+        return WindowQuery(_Done(), None)  # type: ignore[arg-type]
+    if checkpoint is None:
+        raise SpecError("write() on a stream without a checkpoint", "state and progress are kept in a checkpoint", "give checkpoint='/a/directory'")
+    session = plumbing.df.sparkSession
+    known = _check_or_record(session, plumbing, checkpoint)
+    for kind, sink in sinks.items():
+        if isinstance(sink, ParquetSink) and not known:
+            sink.prepare(session.createDataFrame([], dispatch.unpackers[kind].target))
+    controls = f"{checkpoint}/panewise/control"
+
+    def begin() -> StreamingQuery:
+        tagged = _stepped(plumbing, controls if at_end else None, whole_rows, late_wanted="late" in sinks)
+        writer = tagged.writeStream.foreachBatch(dispatch).option("checkpointLocation", checkpoint)
+        return (writer.trigger(**trigger) if trigger else writer).start()
+
+    def finish() -> StreamingQuery:
+        _send_note(session, controls, note(finish=1))
+        return begin()
+
+    if at_end:
+        _send_note(session, controls, None)
+    return WindowQuery(begin(), finish if at_end else None)
+
+
+class _Done:
+    """Stands for the query of a batch DataFrame, whose work is done when it is made."""
+
+    isActive = False
+    lastProgress = None
+
+    def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802, ARG002
+        return True
+
+    def processAllAvailable(self) -> None:  # noqa: N802
+        return
+
+    def stop(self) -> None:
+        return
+
+
+def _stepped(plumbing: Plumbing, controls: str | None, whole_rows: bool, *, late_wanted: bool) -> DataFrame:
+    packed = plumbing.packed(late_wanted=late_wanted, all_columns=whole_rows)
+    if controls is not None:
+        notes = plumbing.df.sparkSession.readStream.schema("value STRING").text(controls)
+        packed = packed.union(plumbing.controlled(notes))
+    return plumbing.stepped(packed, polars_schema(plumbing.inputs(all_columns=whole_rows)))
+
+
+def _send_note(session: SparkSession, controls: str, text: str | None) -> None:
+    """Adds a control note; None makes the directory that notes are read from. Through Spark, so that any file system will do."""
+    rows = [] if text is None else [(text,)]
+    session.createDataFrame(rows, "value STRING").coalesce(1).write.mode("append").text(controls)
+
+
+def _check_or_record(session: SparkSession, plumbing: Plumbing, checkpoint: str) -> bool:
+    """Compares with the operator that made the checkpoint, before the query starts. False if the checkpoint is new.
+
+    Raises:
+        StateError: naming the fields that changed.
+    """
+    path = f"{checkpoint}/panewise/operator"
+    shards = len(plumbing.shards)
+    try:
+        rows = session.read.text(path, wholetext=True).collect()
+    except AnalysisException:
+        rows = []
+    if rows:
+        check_same(Manifest.decode(rows[0][0].strip()), plumbing.spec, shards)
+        return True
+    text = Manifest(to_dict(plumbing.spec), shards).encode()
+    session.createDataFrame([(text,)], "value STRING").coalesce(1).write.mode("append").text(path)
+    return False
+
+

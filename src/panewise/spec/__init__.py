@@ -1,0 +1,28 @@
+"""Specifications: frozen, comparable, printable, JSON-able values. They carry no behaviour."""
+
+from panewise.spec.aggregates import Aggregate, UserAggregate
+from panewise.spec.operator import DEFAULT_TRIGGER, PANE_COLUMNS, UNLIMITED, Position, WindowOperator
+from panewise.spec.triggers import AfterCount, AfterWatermark, Always, Every, Never, Trigger
+from panewise.spec.windows import Cumulating, Global, Hopping, Session, Tumbling, Window
+
+__all__ = [
+    "DEFAULT_TRIGGER",
+    "PANE_COLUMNS",
+    "UNLIMITED",
+    "AfterCount",
+    "AfterWatermark",
+    "Aggregate",
+    "Always",
+    "Cumulating",
+    "Every",
+    "Global",
+    "Hopping",
+    "Never",
+    "Position",
+    "Session",
+    "Trigger",
+    "Tumbling",
+    "UserAggregate",
+    "Window",
+    "WindowOperator",
+]

@@ -1,0 +1,277 @@
+"""Specifications as plain dicts and as JSON, both ways.
+
+Durations and instants are whole microseconds; a field left out has its default; a field that is not known is refused.
+User-defined aggregates are written by name, and found again in the mapping that the reader is given.
+"""
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, Final
+
+from panewise.chrono import Duration
+from panewise.errors import SpecError
+from panewise.spec.aggregates import FUNCTIONS, Aggregate, UserAggregate
+from panewise.spec.operator import UNLIMITED, Position, WindowOperator
+from panewise.spec.triggers import AfterCount, AfterWatermark, Always, Every, Never
+from panewise.spec.windows import Cumulating, Global, Hopping, Session, Tumbling
+
+FORMAT_VERSION: Final = 1
+_VERSION_FIELD = "panewise"
+_WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Session, Global)}
+_REPEATING: dict[str, type] = {kind.kind: kind for kind in (AfterCount, Every, Always, Never)}
+_TRIGGERS: dict[str, type] = {AfterWatermark.kind: AfterWatermark, **_REPEATING}
+
+Users = Mapping[str, UserAggregate]
+_Reader = Callable[[Any, str], Any]
+
+
+def to_dict(spec: WindowOperator) -> dict[str, Any]:
+    """The specification as a dict of plain values, with every field.
+
+    >>> from panewise import functions as F
+    >>> document = to_dict(WindowOperator(window=Tumbling(10), aggregates=[F.sum("v").alias("total")]))
+    >>> document["window"], document["aggregates"]
+    ({'kind': 'tumbling', 'size': 10, 'origin': 0}, [{'fn': 'sum', 'column': 'v', 'name': 'total'}])
+    """
+    return {field.name: _plain(getattr(spec, field.name)) for field in fields(WindowOperator)}
+
+
+def from_dict(document: Mapping[str, Any], user_aggregates: Users | None = None) -> WindowOperator:
+    """The specification that a dict describes.
+
+    Raises:
+        SpecError: for a field, kind or type that is not known; for an unknown user aggregate; and as the constructor does.
+
+    >>> spec = from_dict({"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count"}]})
+    >>> spec.window, spec.aggregates[0].name
+    (Tumbling(size=Duration('10 microseconds'), origin=0), 'count(*)')
+    """
+    return WindowOperator(**_read_fields(document, user_aggregates or {}))
+
+
+def to_json(spec: WindowOperator, indent: int | None = None) -> str:
+    """The specification as JSON text, with the version of the format.
+
+    >>> from panewise import functions as F
+    >>> to_json(WindowOperator(window=Global(), aggregates=[F.count()]))[:44]
+    '{"panewise": 1, "window": {"kind": "global"}'
+    """
+    return json.dumps({_VERSION_FIELD: FORMAT_VERSION, **to_dict(spec)}, indent=indent, allow_nan=False)
+
+
+def from_json(text: str | bytes, user_aggregates: Users | None = None) -> WindowOperator:
+    """The specification that a JSON text describes.
+
+    Raises:
+        SpecError: if the text is not JSON, names a field twice, or as :func:`from_dict` does.
+
+    >>> from_json('{"window": {"kind": "global"}, "aggregates": [{"fn": "count", "name": "n"}]}').window
+    Global()
+    """
+    try:
+        document = json.loads(text, object_pairs_hook=_once_each)
+    except ValueError as error:
+        if isinstance(error, SpecError):
+            raise
+        raise SpecError(f"text={text[:60]!r}", f"a specification is read from JSON ({error})", "give what to_json wrote") from error
+    return from_dict(document, user_aggregates)
+
+
+def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """The top-level fields in which two dicts differ; one left out has its default.
+
+    >>> small = {"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count"}]}
+    >>> changed_fields(small, {**small, "keys": ["k"], "drop_by": "window"})
+    ['keys']
+    """
+    before, after = _complete(old), _complete(new)
+    return [name for name in _FIELDS if before.get(name) != after.get(name)]
+
+
+def _complete(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The dict with defaults filled in; nothing is built, so that nothing warns."""
+    given = _read_fields(document, _AnyUser())
+    return {name: _plain(given.get(name, default)) for name, default in _defaults(WindowOperator).items() if name in _FIELDS}
+
+
+class _AnyUser(dict[str, UserAggregate]):
+    """Knows every name: two dicts are compared by what is written in them."""
+
+    def __missing__(self, name: str) -> UserAggregate:
+        return UserAggregate(name, init=str, accumulate=max, merge=max, finish=str)
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def _plain(value: Any) -> Any:
+    """A field's value as lists, dicts, texts and numbers."""
+    if isinstance(value, Duration):
+        return value.us
+    if isinstance(value, UserAggregate):
+        return value.name
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    if isinstance(value, Aggregate):
+        return _plain_aggregate(value)
+    if isinstance(value, Position):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    if type(value) in (*_WINDOWS.values(), *_TRIGGERS.values()):
+        return {"kind": value.kind, **{field.name: _plain(getattr(value, field.name)) for field in fields(value)}}
+    return value
+
+
+def _plain_aggregate(aggregate: Aggregate) -> dict[str, Any]:
+    always = ("fn", "column", "name")
+    options = {field.name: _plain(getattr(aggregate, field.name)) for field in fields(aggregate) if field.name not in always}
+    given = {name: value for name, value in options.items() if value is not None and value is not False}
+    return {name: getattr(aggregate, name) for name in always} | given
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise SpecError(f"{name!r} twice", "a field is given once", "leave one of them out")
+    return dict(pairs)
+
+
+def _read_fields(document: Any, users: Users) -> dict[str, Any]:
+    """The constructor's arguments."""
+    members = dict(_members(document, "", {_VERSION_FIELD, *_FIELDS}, required=("window", "aggregates")))
+    version = members.pop(_VERSION_FIELD, FORMAT_VERSION)
+    if version != FORMAT_VERSION or isinstance(version, bool):
+        rule = f"this release reads version {FORMAT_VERSION} of the format"
+        raise SpecError(f"{_VERSION_FIELD}={version!r}", rule, "read it with the release that wrote it")
+    values = {name: _FIELDS[name](value, name) for name, value in members.items() if name != "aggregates"}
+    return {**values, "aggregates": _aggregates(members["aggregates"], users)}
+
+
+def _members(value: Any, where: str, known: set[str], required: tuple[str, ...] = ()) -> Mapping[str, Any]:
+    """The dict, checked to have no unknown field and all required ones."""
+    if not isinstance(value, Mapping):
+        raise _wrong(where or "specification", value, "an object with named fields")
+    prefix = f"{where}." if where else ""
+    for name in value:
+        if name not in known:
+            raise SpecError(f"{prefix}{name}={value[name]!r}", f"the fields here are {sorted(known)}", f"leave {name!r} out")
+    for name in required:
+        if name not in value:
+            raise SpecError(f"{prefix}{name} is missing", f"{name} has no default", f"give {prefix}{name}")
+    return value
+
+
+def _wrong(where: str, value: Any, what: str) -> SpecError:
+    return SpecError(f"{where}={value!r}", f"{where} is {what}", f"give {what}")
+
+
+def _typed(kinds: type | tuple[type, ...], what: str) -> _Reader:
+    def read(value: Any, where: str) -> Any:
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+            raise _wrong(where, value, what)
+        return value
+
+    return read
+
+
+_text = _typed(str, "a string")
+_flag = _typed(bool, "true or false")
+_whole = _typed(int, "a whole number")
+_number = _typed((int, float), "a number")
+
+
+def _duration(value: Any, where: str) -> Duration:
+    return Duration(_typed(int, "a whole number of microseconds")(value, where))
+
+
+def _lateness(value: Any, where: str) -> Any:
+    return value if value == UNLIMITED else Duration(_typed(int, f"a whole number of microseconds, or {UNLIMITED!r}")(value, where))
+
+
+def _names(value: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise _wrong(where, value, "a list of column names")
+    return tuple(_text(name, f"{where}[{n}]") for n, name in enumerate(value))
+
+
+def _or_null(read: _Reader) -> _Reader:
+    return lambda value, where: None if value is None else read(value, where)
+
+
+def _kind(kinds: dict[str, type]) -> _Reader:
+    """Reads a window or trigger: its kind says which class, the class says which fields."""
+
+    def read(value: Any, where: str) -> Any:
+        kind = value.get("kind") if isinstance(value, Mapping) else value
+        if not isinstance(value, Mapping) or not isinstance(kind, str) or kind not in kinds:
+            given = f"{where}.kind={kind!r}" if isinstance(value, Mapping) else f"{where}={value!r}"
+            raise SpecError(given, f"the kinds here are {sorted(kinds)}", "give {'kind': ...} with one of these")
+        made, parts = kinds[kind], {field.name: _PARTS[field.name] for field in fields(kinds[kind])}
+        required = tuple(name for name, default in _defaults(made).items() if default is inspect.Parameter.empty)
+        members = _members(value, where, {"kind", *parts}, required)
+        return made(**{name: parts[name](members[name], f"{where}.{name}") for name in parts if name in members})
+
+    return read
+
+
+def _defaults(made: Callable[..., Any]) -> dict[str, Any]:
+    return {name: parameter.default for name, parameter in inspect.signature(made).parameters.items()}
+
+
+def _position(value: Any, where: str) -> Position:
+    readers = {"partition": _text, "offset": _text, "source": _or_null(_text)}
+    members = _members(value, where, set(readers))
+    return Position(**{name: readers[name](given, f"{where}.{name}") for name, given in members.items()})
+
+
+def _aggregates(value: Any, users: Users) -> tuple[Aggregate, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise _wrong("aggregates", value, "a list of aggregates")
+    return tuple(_aggregate(item, f"aggregates[{n}]", users) for n, item in enumerate(value))
+
+
+def _aggregate(value: Any, where: str, users: Users) -> Aggregate:
+    members = _members(value, where, set(_AGGREGATE), required=("fn",))
+    given = {name: _AGGREGATE[name](item, f"{where}.{name}") for name, item in members.items()}
+    fn, column, user = given["fn"], given.get("column"), given.pop("user", None)
+    if fn not in FUNCTIONS:
+        raise SpecError(f"{where}.fn={fn!r}", f"the functions are {sorted(FUNCTIONS)}", "give one of these")
+    if user is not None and user not in users:
+        known = f"the user-defined aggregates given are {sorted(users)}"
+        raise SpecError(f"{where}.user={user!r}", known, f"give user_aggregates={{{user!r}: ...}}")
+    if fn == "approx_count_distinct":
+        given.setdefault("rsd", 0.05)
+    percentage = f", {given['percentage']}" if given.get("percentage") is not None else ""
+    made = {"name": f"{user or fn}({'*' if column is None else column}{percentage})", "column": None, **given}
+    return Aggregate(**made, user=None if user is None else users[user])
+
+
+_PARTS: dict[str, _Reader] = {
+    **dict.fromkeys(("size", "hop", "step", "gap", "period"), _duration),
+    **dict.fromkeys(("origin", "n"), _whole),
+    **dict.fromkeys(("early", "late"), _or_null(_kind(_REPEATING))),
+    "gaps": _flag,
+    "touching": _text,
+}
+_AGGREGATE: dict[str, _Reader] = {
+    "fn": _text,
+    "column": _or_null(_text),
+    "name": _text,
+    "ignorenulls": _flag,
+    **dict.fromkeys(("percentage", "rsd"), _or_null(_number)),
+    "user": _or_null(_text),
+}
+_FIELDS: dict[str, _Reader] = {
+    "window": _kind(_WINDOWS),
+    "aggregates": _text,  # read apart, with the user-defined ones
+    "keys": _names,
+    "trigger": _kind(_TRIGGERS),
+    "allowed_lateness": _lateness,
+    "order": _names,
+    "position": _or_null(_position),
+    "null_keys": _flag,
+    "max_future_skew": _or_null(_duration),
+    **dict.fromkeys(("event_time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), _text),
+}

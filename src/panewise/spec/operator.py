@@ -1,0 +1,236 @@
+"""The whole specification of a window operator. A value: frozen, comparable, printable, self-checking."""
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from panewise.chrono import Duration, DurationLike
+from panewise.errors import DataLossWarning, SpecError, explain
+from panewise.spec.aggregates import Aggregate
+from panewise.spec.triggers import DEFAULT_TRIGGER, AfterCount, AfterWatermark, Trigger
+from panewise.spec.windows import Global, Window
+
+UNLIMITED: Final = "unlimited"
+ACCUMULATIONS = ("discarding", "accumulating", "retracting")
+PANE_COLUMNS = (
+    "window_start",
+    "window_end",
+    "timing",
+    "index",
+    "nonspeculative_index",
+    "is_first",
+    "is_last",
+    "op",
+    "processing_time",
+)
+
+
+@dataclass(frozen=True)
+class Position:
+    """Columns that say where a row stood in its source, so that replays are recognised (semantics 4).
+
+    Args:
+        partition: column of the partition.
+        offset: column of the offset, a whole number that grows within a partition.
+        source: column of the source, if several are read.
+
+    Source: semantics 4; S1 "exactly-once view of the stream".
+    """
+
+    partition: str = "partition"
+    offset: str = "offset"
+    source: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns in order of arrival."""
+        return (self.partition, self.offset) if self.source is None else (self.source, self.partition, self.offset)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowOperator:
+    """Which windows rows go to, when panes of them are sent, and what these hold.
+
+    Args:
+        window: Tumbling, Hopping, Cumulating, Session or Global.
+        aggregates: what a pane holds, one or more.
+        keys: columns by whose values windows are kept apart; none for one stream of windows.
+        event_time: column of the event time.
+        trigger: when panes are sent. Default: at the watermark, then for each batch of late rows.
+        accumulation: "discarding", "accumulating" or "retracting".
+        allowed_lateness: how long after its end a window still takes rows; "unlimited" by name. Default 0.
+        drop_by: "window" (a row is late when its window has expired) or "row" (when it is older than watermark - lateness).
+        order: columns that give the arrival order within a batch. Default: position, else event time.
+        position: columns of the source position.
+        null_keys: whether null is a key like any other, or makes a row invalid.
+        max_future_skew: how far event time may be ahead of processing time. Default: any.
+        on_time, closing: "if_pending", or "always" to send an on-time, resp. a last pane even without new rows.
+        evaluate: "batch" (triggers are asked at the end of a batch) or "record" (after each row).
+        strict: raise, not warn, where the trigger can close a window while rows for it may still come.
+
+    Raises:
+        SpecError: if a value breaks a rule; the message says which.
+
+    >>> from panewise import functions as F
+    >>> spec = WindowOperator(keys=["origin"], window=Tumbling("1 hour"), aggregates=[F.count().alias("flights")])
+    >>> spec.accumulation
+    'discarding'
+
+    Source: docs/semantics.md.
+    """
+
+    window: Window
+    aggregates: tuple[Aggregate, ...]
+    keys: tuple[str, ...] = ()
+    event_time: str = "event_time"
+    trigger: Trigger = DEFAULT_TRIGGER
+    accumulation: Literal["discarding", "accumulating", "retracting"] = "discarding"
+    allowed_lateness: Duration | Literal["unlimited"] = field(default=Duration(0))
+    drop_by: Literal["window", "row"] = "window"
+    order: tuple[str, ...] = ()
+    position: Position | None = None
+    null_keys: bool = False
+    max_future_skew: Duration | None = None
+    on_time: Literal["if_pending", "always"] = "if_pending"
+    closing: Literal["if_pending", "always"] = "if_pending"
+    evaluate: Literal["batch", "record"] = "batch"
+
+    def __init__(
+        self,
+        *,
+        window: Window,
+        aggregates: Iterable[Aggregate],
+        keys: Iterable[str] = (),
+        event_time: str = "event_time",
+        trigger: Trigger = DEFAULT_TRIGGER,
+        accumulation: Literal["discarding", "accumulating", "retracting"] = "discarding",
+        allowed_lateness: DurationLike | Literal["unlimited"] = 0,
+        drop_by: Literal["window", "row"] = "window",
+        order: Iterable[str] = (),
+        position: Position | None = None,
+        null_keys: bool = False,
+        max_future_skew: DurationLike | None = None,
+        on_time: Literal["if_pending", "always"] = "if_pending",
+        closing: Literal["if_pending", "always"] = "if_pending",
+        evaluate: Literal["batch", "record"] = "batch",
+        strict: bool = False,
+    ) -> None:
+        values = dict(locals())
+        del values["self"], values["strict"]
+        values["aggregates"] = _several("aggregates", aggregates)
+        values["keys"], values["order"] = _several("keys", keys), _several("order", order)
+        values["allowed_lateness"] = _lateness(allowed_lateness)
+        values["max_future_skew"] = None if max_future_skew is None else _not_negative(max_future_skew, "max_future_skew")
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        _check_kinds(self)
+        _check_names(self)
+        _check_meaning(self)
+        warn_of_data_loss(self, strict=strict)
+
+    @property
+    def lateness_us(self) -> int | None:
+        """Allowed lateness in microseconds; None if unlimited."""
+        return self.allowed_lateness.us if isinstance(self.allowed_lateness, Duration) else None
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """Every input column that the operator reads, each once."""
+        position = self.position.columns if self.position else ()
+        values = tuple(a.column for a in self.aggregates if a.column is not None)
+        return tuple(dict.fromkeys((*self.keys, self.event_time, *self.order, *position, *values)))
+
+
+def _several(name: str, values: Any) -> tuple[Any, ...]:
+    if isinstance(values, (str, Aggregate)) or not isinstance(values, Iterable):
+        raise SpecError(f"{name}={values!r}", f"{name} are several, in order", f"give a list: {name}=[...]")
+    return tuple(values)
+
+
+def _lateness(value: Any) -> Any:
+    return UNLIMITED if value == UNLIMITED else _not_negative(value, "allowed_lateness")
+
+
+def _not_negative(value: Any, name: str) -> Duration:
+    duration = Duration.of(value, name)
+    if duration.us < 0:
+        raise SpecError(f"{name}={value!r}", f"{name} is not negative", f"give a {name} of 0 or more")
+    return duration
+
+
+_CHOICES = {
+    "accumulation": ACCUMULATIONS,
+    "drop_by": ("window", "row"),
+    "on_time": ("if_pending", "always"),
+    "closing": ("if_pending", "always"),
+    "evaluate": ("batch", "record"),
+    "null_keys": (True, False),
+}
+
+
+def _check_kinds(spec: WindowOperator) -> None:
+    kinds = {"window": (Window, "Tumbling('1 minute')"), "trigger": (Trigger, "AfterWatermark(late=Always())")}
+    for name, (kind, example) in kinds.items():
+        if not isinstance(getattr(spec, name), kind):
+            raise SpecError(f"{name}={getattr(spec, name)!r}", f"a {name} is one of panewise's", f"give one such as {example}")
+    for name, allowed in _CHOICES.items():
+        value = getattr(spec, name)
+        if value not in allowed:
+            raise SpecError(f"{name}={value!r}", f"{name} is one of {allowed}", "give one of these")
+    for aggregate in spec.aggregates:
+        if not isinstance(aggregate, Aggregate):
+            raise SpecError(f"aggregates=[{aggregate!r}]", "aggregates are made by panewise.functions", "give one such as F.count()")
+    if spec.position is not None and not isinstance(spec.position, Position):
+        raise SpecError(f"position={spec.position!r}", "a position is a Position", "give Position(partition=..., offset=...)")
+
+
+def _check_names(spec: WindowOperator) -> None:
+    for name in (*spec.keys, *spec.order, spec.event_time):
+        if not isinstance(name, str) or not name:
+            raise SpecError(f"column {name!r}", "columns are named by non-empty strings", "give the column's name")
+    outputs = [*spec.keys, *(a.name for a in spec.aggregates), *PANE_COLUMNS]
+    twice = sorted({name for name in outputs if outputs.count(name) > 1})
+    if twice:
+        rule = f"keys, aggregates and the pane's own columns {PANE_COLUMNS} have different names"
+        raise SpecError(f"{twice[0]!r} twice", rule, "give aggregates an .alias(...), or rename the key column")
+    if any(name.startswith("__") for name in (*outputs, *spec.columns_read)):
+        raise SpecError("a name that starts with '__'", "such names are the operator's own", "rename the column")
+
+
+def _check_meaning(spec: WindowOperator) -> None:
+    if not spec.aggregates:
+        raise SpecError("aggregates=()", "a pane holds at least one aggregate", "give one such as F.count()")
+    if spec.order and spec.position is not None:
+        rule = "a position is the arrival order (semantics 3)"
+        raise SpecError(f"order={spec.order!r} and a position", rule, "leave one of them out")
+    if spec.drop_by == "row" and spec.lateness_us is None:
+        rule = "with unlimited lateness no row is ever late"
+        raise SpecError("drop_by='row', allowed_lateness='unlimited'", rule, "leave drop_by out, or give a lateness")
+    if isinstance(spec.window, Global) and spec.lateness_us:
+        rule = "a global window has no end to be late after"
+        raise SpecError(f"Global(), allowed_lateness={spec.allowed_lateness}", rule, "leave allowed_lateness out")
+    if spec.on_time == "always" and not isinstance(spec.trigger, AfterWatermark):
+        rule = "only AfterWatermark has an on-time firing"
+        raise SpecError(f"on_time='always', trigger={spec.trigger!r}", rule, "use AfterWatermark, or leave on_time out")
+
+
+def data_loss_reason(spec: WindowOperator) -> str | None:
+    """Why the trigger can close a window while rows for it may still come; None if it cannot (semantics 19)."""
+    if isinstance(spec.trigger, AfterCount):
+        return f"a top-level {spec.trigger!r} closes a window after its first pane"
+    if isinstance(spec.trigger, AfterWatermark) and spec.trigger.late is None and spec.lateness_us != 0:
+        return f"{spec.trigger!r} without late= closes a window at its end, though allowed_lateness is {spec.allowed_lateness}"
+    return None
+
+
+def warn_of_data_loss(spec: WindowOperator, *, strict: bool) -> None:
+    """Warns of the reason, if there is one; raises it under `strict`."""
+    reason = data_loss_reason(spec)
+    if reason is None:
+        return
+    rule = "rows that come after that go to the late output as 'closed'"
+    remedy = "give AfterWatermark(late=...), or repeat the count inside AfterWatermark(early=AfterCount(n), late=...)"
+    if strict:
+        raise SpecError(reason, rule, remedy)
+    warnings.warn(explain(reason, rule, remedy), DataLossWarning, stacklevel=4)

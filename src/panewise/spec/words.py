@@ -1,0 +1,193 @@
+"""A specification in plain words: what is sent when, what is late, what is invalid, when state goes."""
+
+from datetime import UTC, datetime, timedelta
+
+from panewise.chrono import Duration
+from panewise.spec.operator import WindowOperator, data_loss_reason
+from panewise.spec.triggers import AfterCount, AfterWatermark, Always, Every, Never, Repeating
+from panewise.spec.windows import Cumulating, Global, Hopping, Session, Tumbling, Window
+
+
+def describe(spec: WindowOperator) -> str:
+    """What the operator will do, a line for each question.
+
+    >>> from panewise import functions as F
+    >>> print(describe(WindowOperator(window=Tumbling("1 hour"), aggregates=[F.count()])))
+    Windows: each row is in one window of 1 hour; windows start at 1970-01-01 00:00:00 UTC and every 1 hour from there.
+    Panes: each holds count(*).
+      Before the watermark reaches the end of a window nothing is sent.
+      When it reaches the end: one ON_TIME pane, if rows came since the last pane.
+      Nothing is sent after that, as a window takes no rows after its end (allowed lateness is 0).
+    Content: only the rows since the last pane (discarding).
+    Late rows: a row is late for a window whose end the watermark has reached when its batch begins.
+      It goes to the late output.
+    Invalid rows: event_time is null, out of range, or in a window out of range.
+    Order: rows of a batch are taken in the order of event_time, then as they stand; triggers are asked once for each batch.
+    State: a window goes when the watermark reaches its end; at the end of input all go.
+    """
+    parts = (_windows, _panes, _content, _late, _invalid, _order, _state)
+    return "\n".join(part(spec) for part in parts)
+
+
+def _instant(us: int) -> str:
+    try:
+        return f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us):%Y-%m-%d %H:%M:%S.%f}".removesuffix(".000000") + " UTC"
+    except OverflowError:
+        return f"{us} microseconds from 1970-01-01 00:00:00 UTC"
+
+
+def _listed(names: tuple[str, ...], word: str = "and") -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
+
+
+def _windows(spec: WindowOperator) -> str:
+    keys = f", apart for each {_listed(spec.keys)}" if spec.keys else ""
+    return f"Windows: {_membership(spec.window)}{keys}."
+
+
+def _membership(window: Window) -> str:
+    match window:
+        case Tumbling():
+            return f"each row is in one window of {window.size}; {_starts(window.origin, window.size)}"
+        case Hopping():
+            rows = "rows between two windows are in none" if window.gaps else "a row is in every window that holds its time"
+            return f"windows of {window.size}, {rows}; {_starts(window.origin, window.hop)}"
+        case Cumulating():
+            return f"windows that grow by {window.step} up to {window.size}; {_starts(window.origin, window.size)}"
+        case Session():
+            touching = "are merged" if window.touching == "merge" else "stay apart"
+            return f"a window ends {window.gap} after its last row; windows that overlap are merged, those that only touch {touching}"
+        case Global():
+            return "one window without start or end, complete at the end of input"
+
+
+def _starts(origin: int, every: Duration) -> str:
+    return f"windows start at {_instant(origin)} and every {every} from there"
+
+
+def _panes(spec: WindowOperator) -> str:
+    """The firings, in the order in which a window lives through them."""
+    lines = [f"Panes: each holds {_listed(tuple(a.name for a in spec.aggregates))}.", *_firings(spec)]
+    if spec.closing == "always":
+        lines.append("  When a window expires or closes a last pane is sent, even if no rows came since the pane before.")
+    elif _keeps_rows_back(spec):
+        lines.append("  When a window expires with rows not sent yet, a last pane holds them.")
+    return "\n".join(lines)
+
+
+def _firings(spec: WindowOperator) -> list[str]:
+    if isinstance(spec.trigger, AfterWatermark):
+        return [_early(spec, spec.trigger), _on_time(spec), *_after_end(spec, spec.trigger)]
+    lines = [
+        f"  A pane is sent {_when(spec, spec.trigger)}."
+        if not isinstance(spec.trigger, Never)
+        else "  No pane is sent before a window expires."
+    ]
+    if isinstance(spec.trigger, AfterCount):
+        lines.append("  That closes the window: it takes no more rows.")
+    return lines
+
+
+def _when(spec: WindowOperator, trigger: Repeating) -> str:
+    match trigger:
+        case AfterCount():
+            rows = "a row has come" if trigger.n == 1 else f"{trigger.n} rows or more have come"
+            return f"when {rows} since the last one"
+        case Every():
+            return f"{trigger.period} of processing time after the last one (at first: after the first row), if rows came"
+        case Always():
+            return f"for each {'row' if spec.evaluate == 'record' else 'batch with rows'}"
+        case Never():
+            return "never"
+
+
+def _early(spec: WindowOperator, trigger: AfterWatermark) -> str:
+    if trigger.early is None or isinstance(trigger.early, Never):
+        return "  Before the watermark reaches the end of a window nothing is sent."
+    return f"  Before the watermark reaches the end of a window: an EARLY pane {_when(spec, trigger.early)}."
+
+
+def _on_time(spec: WindowOperator) -> str:
+    condition = "even if no rows came since the last pane" if spec.on_time == "always" else "if rows came since the last pane"
+    return f"  When it reaches the end: one ON_TIME pane, {condition}."
+
+
+def _after_end(spec: WindowOperator, trigger: AfterWatermark) -> list[str]:
+    if isinstance(spec.window, Global):
+        return []
+    if spec.lateness_us == 0:
+        return ["  Nothing is sent after that, as a window takes no rows after its end (allowed lateness is 0)."]
+    if trigger.late is None:
+        return ["  That closes the window. One that is opened after its end by a late row sends one LATE pane and is closed."]
+    if isinstance(trigger.late, Never):
+        return ["  Rows that come after that are not sent before the window expires."]
+    return [f"  After that, until the window expires: a LATE pane {_when(spec, trigger.late)}."]
+
+
+def _keeps_rows_back(spec: WindowOperator) -> bool:
+    """Whether a window can expire with rows pending that its own trigger has not sent by then."""
+    if not isinstance(spec.trigger, AfterWatermark):
+        return not isinstance(spec.trigger, Always)
+    return isinstance(spec.trigger.late, (AfterCount, Every, Never)) and spec.lateness_us != 0
+
+
+def _content(spec: WindowOperator) -> str:
+    contents = {
+        "discarding": "only the rows since the last pane (discarding)",
+        "accumulating": "all rows of the window so far (accumulating)",
+        "retracting": "all rows of the window so far; the pane before is withdrawn first, with op '-', "
+        "and a pane equal to it is not sent (retracting)",
+    }
+    return f"Content: {contents[spec.accumulation]}."
+
+
+def _late(spec: WindowOperator) -> str:
+    lines = [f"Late rows: {_lateness(spec)}."]
+    if data_loss_reason(spec) is not None:
+        lines.append("  A row is late, too, for a window that its trigger has closed.")
+    overlapping = isinstance(spec.window, Cumulating) or (isinstance(spec.window, Hopping) and spec.window.hop < spec.window.size)
+    several = overlapping and spec.drop_by == "window"
+    lines.append(
+        f"  It goes to the late output{'; a row that is late for some of its windows is applied to the others' if several else ''}."
+    )
+    return "\n".join(lines)
+
+
+def _lateness(spec: WindowOperator) -> str:
+    if spec.drop_by == "row":
+        behind = "" if spec.lateness_us == 0 else f" by more than {spec.allowed_lateness}"
+        return f"a row is late if its time is behind the watermark{behind} when its batch begins"
+    if isinstance(spec.window, Global) or spec.lateness_us is None:
+        return "no row is late before the end of input" if data_loss_reason(spec) is None else "no row is late by its time"
+    past = "has reached" if spec.lateness_us == 0 else f"has passed by {spec.allowed_lateness} or more"
+    what = "if its session, merged with those it meets, is one" if isinstance(spec.window, Session) else "for a window"
+    return f"a row is late {what} whose end the watermark {past} when its batch begins"
+
+
+def _invalid(spec: WindowOperator) -> str:
+    reasons = [f"{spec.event_time} is null, out of range, or in a window out of range"]
+    if isinstance(spec.window, Global):
+        reasons = [f"{spec.event_time} is null or out of range"]
+    reasons += [f"{key} is {'NaN' if spec.null_keys else 'null or NaN'}" for key in spec.keys]
+    if spec.position is not None:
+        reasons.append(f"{spec.position.partition} or {spec.position.offset} is null")
+    if spec.max_future_skew is not None:
+        reasons.append(f"{spec.event_time} is more than {spec.max_future_skew} ahead of processing time")
+    if isinstance(spec.window, Hopping) and spec.window.gaps:
+        reasons.append(f"{spec.event_time} is between two windows")
+    return f"Invalid rows: {'; '.join(reasons)}."
+
+
+def _order(spec: WindowOperator) -> str:
+    asked = "after each row" if spec.evaluate == "record" else "once for each batch"
+    columns = spec.position.columns if spec.position else spec.order or (spec.event_time,)
+    replays = "; a row seen before is counted and skipped" if spec.position else ""
+    return f"Order: rows of a batch are taken in the order of {_listed(columns)}, then as they stand{replays}; triggers are asked {asked}."
+
+
+def _state(spec: WindowOperator) -> str:
+    closed = "" if data_loss_reason(spec) is None else "; when its trigger closes it, its contents go at once"
+    if isinstance(spec.window, Global) or spec.lateness_us is None:
+        return f"State: a window is kept until the end of input{closed}."
+    past = "reaches its end" if spec.lateness_us == 0 else f"is {spec.allowed_lateness} past its end"
+    return f"State: a window goes when the watermark {past}; at the end of input all go{closed}."

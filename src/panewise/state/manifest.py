@@ -1,0 +1,57 @@
+"""What a state consists of: JSON text that names the runs, oldest first, and holds everything small."""
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from panewise.errors import StateError
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """One immutable run: its name, and how many rows it has."""
+
+    name: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The state of one shard at one version.
+
+    `spec` is the specification it was made with; `header` is what the operator keeps besides its windows.
+    """
+
+    spec: dict[str, Any]
+    shards: int = 1
+    version: int = 0
+    runs: tuple[Run, ...] = ()
+    header: dict[str, Any] = field(default_factory=dict)
+
+    def encode(self) -> str:
+        """The manifest as JSON text."""
+        return json.dumps({"panewise_state": FORMAT, **asdict(self)}, separators=(",", ":"))
+
+    @classmethod
+    def decode(cls, text: str) -> "Manifest":
+        """Reads a manifest.
+
+        Raises:
+            StateError: if it is not one, or of an unknown format.
+        """
+        try:
+            fields = json.loads(text)
+            version = fields.pop("panewise_state")
+            if version == FORMAT:
+                return cls(**(fields | {"runs": tuple(Run(**run) for run in fields["runs"])}))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            remedy = "restore the checkpoint from a copy, or start from a new one"
+            raise StateError(f"manifest {text[:80]!r}", "a manifest is the JSON that panewise wrote", remedy) from error
+        rule = f"this version of panewise reads format {FORMAT}"
+        raise StateError(f"a manifest of format {version}", rule, "use the version of panewise that wrote it")
+
+    def following(self, runs: tuple[Run, ...], header: dict[str, Any]) -> "Manifest":
+        """The manifest of the next version."""
+        return replace(self, version=self.version + 1, runs=runs, header=header)

@@ -1,0 +1,143 @@
+"""Events: what a test feeds to an operator, checked, with source positions spread over their columns."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from panewise.errors import DataLossWarning, InputError
+from panewise.spec import Position, WindowOperator
+from panewise.spec.codec import from_dict, to_dict
+from panewise.testing.columns import Row, infer, is_long
+
+_FIELDS = {"add": {"rows"}, "watermark": {"to"}, "clock": {"to"}, "restart": set[str](), "finish": set[str]()}
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that happens to an operator: `op` with its rows or its instant."""
+
+    op: str
+    rows: tuple[Row, ...] = ()
+    to: int | None = None
+
+
+@dataclass(frozen=True)
+class Script:
+    """All that a runtime needs to play events.
+
+    Args:
+        spec: the specification, with a position if rows carry one.
+        types: a type for each column.
+        events: the events; `rows` have their position spread over columns.
+        given: the rows as the caller gave them, event by event.
+        windows: whether each output lists the windows still held.
+        options: what the runtime alone understands.
+    """
+
+    spec: WindowOperator
+    types: Mapping[str, str]
+    events: tuple[Event, ...]
+    given: tuple[tuple[Row, ...], ...]
+    windows: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def script(
+    spec: WindowOperator | Mapping[str, Any],
+    events: Iterable[Mapping[str, Any]],
+    types: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Script:
+    """Checks events and makes them ready to be played.
+
+    Raises:
+        InputError: for an op, a field or a row that is not known here.
+        SpecError: if the dict form of the specification breaks a rule.
+    """
+    spec = spec if isinstance(spec, WindowOperator) else from_dict(spec)
+    read = tuple(_event(event, f"events[{n}]") for n, event in enumerate(events))
+    _check_end(read)
+    given = tuple(event.rows for event in read)
+    if any(_has_position(row) for rows in given for row in rows):
+        spec = _with_position(spec, [row["position"] for rows in given for row in rows if _has_position(row)])
+        read = tuple(replace(event, rows=tuple(_spread(row, spec.position) for row in event.rows)) for event in read)
+    rows = [row for event in read for row in event.rows]
+    _check_columns(spec, rows)
+    whole = [spec.event_time, *([spec.position.offset] if spec.position else [])]
+    return Script(spec, infer(rows, types or {}, spec.columns_read, whole), read, given, **options)
+
+
+def _event(event: Any, where: str) -> Event:
+    op = event.get("op") if isinstance(event, Mapping) else None
+    if not isinstance(op, str) or op not in _FIELDS:
+        raise InputError(f"{where}={event!r}", f"an event has an op of {sorted(_FIELDS)}", "give {'op': ..., ...}")
+    if set(event) != {"op", *_FIELDS[op]}:
+        rule = f"the fields of {op!r} are {sorted(_FIELDS[op])}"
+        raise InputError(f"{where} has the fields {sorted(set(event) - {'op'}, key=str)}", rule, "give these and no others")
+    if op == "add":
+        return Event(op, rows=_rows(event["rows"], f"{where}.rows"))
+    if "to" in event and not is_long(event["to"]):
+        rule = "an instant is a whole number of microseconds of 64 bits"
+        raise InputError(f"{where}.to={event['to']!r}", rule, "give an int")
+    return Event(op, to=event.get("to"))
+
+
+def _check_end(events: tuple[Event, ...]) -> None:
+    ops = [event.op for event in events]
+    if "finish" in ops and "add" in ops[ops.index("finish") :]:
+        rule = "nothing can be added after the end of input (semantics 12.2)"
+        raise InputError("an add after finish", rule, "add the rows before finish")
+
+
+def _rows(rows: Any, where: str) -> tuple[Row, ...]:
+    if not isinstance(rows, Sequence) or not all(isinstance(row, Mapping) for row in rows):
+        raise InputError(f"{where}={rows!r}", "rows are a list of dicts", "give [{'event_time': ..., ...}, ...]")
+    for row in rows:
+        for name in row:
+            if not isinstance(name, str) or name.startswith("__"):
+                rule = "columns are named by strings that do not start with '__'"
+                raise InputError(f"{where} has a column {name!r}", rule, "rename the column")
+    return tuple(rows)
+
+
+def _has_position(row: Row) -> bool:
+    return isinstance(row.get("position"), (list, tuple))
+
+
+def _with_position(spec: WindowOperator, positions: list[Sequence[Any]]) -> WindowOperator:
+    """The specification, with columns for the positions if it names none."""
+    lengths = {len(position) for position in positions}
+    allowed = {2, 3} if spec.position is None or spec.position.source is not None else {2}
+    if not lengths <= allowed:
+        rule = "a position is [partition, offset], or [source, partition, offset] where a source column is declared"
+        raise InputError(f"positions of {sorted(lengths)} items", rule, "give such lists")
+    if spec.position is not None:
+        return spec
+    fields = {"partition": "partition", "offset": "offset", "source": "source" if 3 in lengths else None}
+    users = {a.user.name: a.user for a in spec.aggregates if a.user is not None}
+    with warnings.catch_warnings():  # the specification has warned when it was built
+        warnings.simplefilter("ignore", DataLossWarning)
+        return from_dict({**to_dict(spec), "position": fields}, users)
+
+
+def _spread(row: Row, position: Position | None) -> Row:
+    """The row with its position in the position's columns."""
+    if position is None:
+        return row
+    spread = {name: value for name, value in row.items() if name != "position" or not _has_position(row)}
+    taken = [name for name in position.columns if name in spread]
+    if taken:
+        rule = "a row gives its position once, as a list or in its columns"
+        raise InputError(f"row={dict(row)!r}", rule, f"leave out 'position' or {taken[0]!r}")
+    values = (*(None,) * 3, *row.get("position", ()))[-len(position.columns) :]
+    return {**spread, **dict(zip(position.columns, values, strict=True))}
+
+
+def _check_columns(spec: WindowOperator, rows: list[Row]) -> None:
+    """A column that no row has is a slip of the pen, not a column of nulls."""
+    known = {name for row in rows for name in row}
+    missing = [name for name in spec.columns_read if name not in known]
+    if rows and missing:
+        rule = f"the specification reads {list(spec.columns_read)}"
+        raise InputError(f"no row has a column {missing[0]!r}", rule, "give it in a row, or null in all of them")

@@ -1,0 +1,52 @@
+"""Typed frames from dict rows, with columns that say what was wrong with a row (semantics 15)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import polars as pl
+
+from panewise.spec import WindowOperator
+from panewise.testing.columns import MISFIT, ColumnType, Row, is_long
+
+ROW: Final = "__row"  # the row's number in its batch
+BAD_TIME: Final = "__bad_time"  # an event time is given that is not a whole number
+OUT_OF_RANGE: Final = "__out_of_range"  # the event time does not fit in 64 bits
+BAD_TYPE: Final = "__bad_type"  # the first column read whose value has another type
+FLAGS: Final = {ROW: pl.Int64(), BAD_TIME: pl.Boolean(), OUT_OF_RANGE: pl.Boolean(), BAD_TYPE: pl.String()}
+# In keys and positions a misfit after the first must not look like a null, which is another reason and tested before.
+_STAND_INS: Final = {"bigint": 0, "double": 0.0, "string": "", "boolean": False, "decimal": 0}
+
+
+def schema(types: Mapping[str, str]) -> dict[str, pl.DataType]:
+    """The frame's columns, without the flags.
+
+    >>> schema({"k": "string", "d": "decimal(10,2)"})
+    {'k': String, 'd': Decimal(precision=10, scale=2)}
+    """
+    return {name: _dtype(ColumnType.of(text)) for name, text in types.items()}
+
+
+def _dtype(column: ColumnType) -> pl.DataType:
+    if column.name == "decimal":
+        return pl.Decimal(column.precision, column.scale)
+    return {"bigint": pl.Int64(), "double": pl.Float64(), "string": pl.String(), "boolean": pl.Boolean()}[column.name]
+
+
+def frame(spec: WindowOperator, types: Mapping[str, str], rows: Sequence[Row]) -> pl.DataFrame:
+    """The rows as a frame: the columns of `types`, then the flags."""
+    columns = {name: ColumnType.of(text) for name, text in types.items()}
+    records = [_record(spec, columns, row) | {ROW: number} for number, row in enumerate(rows)]
+    return pl.DataFrame(records, schema=schema(types) | FLAGS, orient="row")
+
+
+def _record(spec: WindowOperator, columns: Mapping[str, ColumnType], row: Row) -> dict[str, Any]:
+    cells = {name: column.fit(row.get(name)) for name, column in columns.items()}
+    time = row.get(spec.event_time)
+    whole = isinstance(time, int) and not isinstance(time, bool)
+    misfits = [name for name in spec.columns_read if cells[name] is MISFIT and name != spec.event_time]
+    first = misfits[0] if misfits else None
+    standing = {*spec.keys, *(spec.position.columns if spec.position else ())} - {first, spec.event_time}
+    for name, value in cells.items():
+        if value is MISFIT:
+            cells[name] = _STAND_INS[columns[name].name] if name in standing else None
+    return cells | {BAD_TIME: time is not None and not whole, OUT_OF_RANGE: whole and not is_long(time), BAD_TYPE: first}

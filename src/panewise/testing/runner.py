@@ -1,0 +1,48 @@
+"""Plays events in a runtime."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from panewise.spec import WindowOperator
+from panewise.testing.events import script
+from panewise.testing.runtimes import runtime as runtime_named
+
+
+def run(
+    spec: WindowOperator | Mapping[str, Any],
+    events: Iterable[Mapping[str, Any]],
+    runtime: str = "oracle",
+    *,
+    types: Mapping[str, str] | None = None,
+    windows: bool = False,
+    **options: Any,
+) -> list[dict[str, Any]]:
+    """What an operator sends after each event.
+
+    Args:
+        spec: a specification, or its dict form.
+        events: `{"op": "add", "rows": [...]}`, `{"op": "watermark", "to": t}`, `{"op": "clock", "to": t}`,
+            `{"op": "restart"}` or `{"op": "finish"}`. A row is a dict; it may carry `"position": [partition, offset]`
+            or `[source, partition, offset]`.
+        runtime: "oracle", "engine" or "spark".
+        types: types of columns: "bigint", "double", "string", "boolean", "decimal(p,s)". Default: as their values say.
+        windows: whether outputs list the windows still held, as `"windows"`.
+        options: settings of the runtime.
+
+    Returns:
+        For each event a dict of `panes` (keys and aggregates by name, and the pane's own columns), `late`
+        (`row`, `reason`, `windows`, `late_by`, `partial`), `invalid` (`row`, `reason`) and `counts`.
+
+    Raises:
+        InputError: for events that are malformed, or come after `finish`.
+
+    >>> from panewise import Tumbling, functions as F
+    >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.sum("v").alias("total")])
+    >>> rows = [{"event_time": 1, "v": 2}, {"event_time": 9, "v": 3}]
+    >>> output = run(spec, [{"op": "add", "rows": rows}, {"op": "watermark", "to": 10}])[1]
+    >>> [(pane["window_end"], pane["total"], pane["timing"]) for pane in output["panes"]]
+    [(10, 5, 'ON_TIME')]
+
+    Source: semantics 18, 20, 13.4, 15.
+    """
+    return runtime_named(runtime)(script(spec, events, types, windows=windows, options=options))

@@ -1,0 +1,253 @@
+"""Hypothesis strategies: specifications over their whole space, and events that reach the edges by construction.
+
+Sizes and times are a few microseconds, so that ties are common. Floats are multiples of 0.25, so that sums are exact.
+"""
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from panewise import functions as F  # noqa: N812 - the name that the documentation uses
+from panewise.errors import DataLossWarning
+from panewise.spec import (
+    UNLIMITED,
+    AfterCount,
+    AfterWatermark,
+    Aggregate,
+    Always,
+    Cumulating,
+    Every,
+    Global,
+    Hopping,
+    Never,
+    Position,
+    Session,
+    Tumbling,
+    UserAggregate,
+    WindowOperator,
+)
+from panewise.testing.edges import EXTREMES, clocks, expiries, times, watermarks
+
+KINDS: Final = ("tumbling", "hopping", "cumulating", "session", "global")
+_TIMES_AND_PLACES = {
+    "event_time": "bigint",
+    "t": "bigint",
+    "order": "bigint",
+    "partition": "bigint",
+    "offset": "bigint",
+    "source": "string",
+}
+_KEYS = {"key": "string", "level": "double", "shop": "bigint"}
+_MEASURES = {"v": "double", "n": "bigint", "s": "string", "flag": "boolean", "price": "decimal(10,2)"}
+COLUMN_TYPES: Final = _TIMES_AND_PLACES | _KEYS | _MEASURES
+_VALUES: Final[dict[str, list[Any]]] = {
+    "bigint": [0, 1, 2, -1, 7],
+    "double": [0.0, 1.0, -0.25, 2.5, 100.75, -0.0, 3],
+    "string": ["a", "b", "", "aé"],
+    "boolean": [False, True],
+    "decimal": [Decimal("0.00"), Decimal("1.25"), Decimal("-3.5"), Decimal("99999999.99")],
+}
+_KEY_VALUES: Final = {"key": ["a", "a", "b"], "level": [0.0, -0.0, 3], "shop": [1, 1, 2]}  # few, so that windows meet
+_MISFITS: Final[dict[str, list[Any]]] = {
+    "bigint": ["x", True, 1.5, 2**63, -(2**70)],
+    "double": ["x", True, Decimal("1.5")],
+    "string": [5, False],
+    "boolean": [1, "true"],
+    "decimal": [5, Decimal("0.001"), Decimal("NaN"), Decimal(10**9)],
+}
+JOINED = UserAggregate(
+    "joined",
+    init=lambda: "",
+    accumulate=lambda state, value: state + ("-" if value is None else value),
+    merge=lambda one, other: one + other,
+    finish=lambda state: state,
+    result="string",
+)
+NULLS = UserAggregate(
+    "nulls",
+    init=lambda: [0],
+    accumulate=lambda state, value: [state[0] + (value is None)],
+    merge=lambda one, other: [one[0] + other[0]],
+    finish=lambda state: state[0],
+    result="bigint",
+)
+USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS)}
+
+_lengths = st.integers(1, 8)
+
+
+def types_of(spec: WindowOperator) -> dict[str, str]:
+    """Types of the columns that a specification reads; of those that strategies do not make, bigint.
+
+    >>> types_of(WindowOperator(window=Global(), aggregates=[F.sum("v")]))
+    {'event_time': 'bigint', 'v': 'double'}
+    """
+    return {name: COLUMN_TYPES.get(name, "bigint") for name in spec.columns_read}
+
+
+def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
+    """Windows of a kind, or of all."""
+    origins = st.integers(-9, 9)
+    hopping = st.tuples(_lengths, _lengths, origins).map(lambda it: Hopping(it[0], it[1], it[2], gaps=it[1] > it[0]))
+    made: dict[str, st.SearchStrategy[Any]] = {
+        "tumbling": st.builds(Tumbling, _lengths, origins),
+        "hopping": hopping,
+        "cumulating": st.tuples(st.integers(1, 4), st.integers(1, 4), origins).map(lambda it: Cumulating(it[0] * it[1], it[0], it[2])),
+        "session": st.builds(Session, st.integers(1, 6), st.sampled_from(["separate", "merge"])),
+        "global": st.just(Global()),
+    }
+    return st.one_of(*made.values()) if kind is None else made[kind]
+
+
+def triggers() -> st.SearchStrategy[Any]:
+    """Every trigger, with every early and late part."""
+    repeating = st.one_of(
+        st.just(Always()), st.builds(AfterCount, st.integers(1, 4)), st.builds(Every, st.integers(1, 5)), st.just(Never())
+    )
+    parts = st.one_of(st.none(), repeating)
+    after_watermark = st.builds(AfterWatermark, early=parts, late=parts)
+    return st.one_of(after_watermark, after_watermark, repeating)
+
+
+def aggregates() -> st.SearchStrategy[list[Aggregate]]:
+    """One to four aggregates, of all functions and types that they take."""
+    columns, numbers = ["v", "n", "s", "flag", "price"], ["v", "n"]
+    made: list[Aggregate] = [F.count(), JOINED("s"), NULLS("v"), *(F.percentile(name, p) for name in numbers for p in (0, 0.25, 0.9, 1))]
+    for name in columns:
+        made += [F.count(name), F.first(name), F.last(name), F.first(name, True), F.last(name, ignorenulls=True)]
+        made += [F.min(name), F.max(name), F.collect_list(name), F.collect_set(name), F.approx_count_distinct(name)]
+    made += [fn(name) for fn in (F.sum, F.avg) for name in (*numbers, "price")]
+    made += [fn(name) for fn in (F.stddev, F.variance, F.median) for name in numbers]
+    numbered = st.lists(st.sampled_from(made), min_size=1, max_size=4)
+    return numbered.map(lambda chosen: [aggregate.alias(f"a{n}") for n, aggregate in enumerate(chosen)])
+
+
+@st.composite
+def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOperator:
+    """Specifications of every field's every kind of value.
+
+    Args:
+        kind: kind of the window, such as "session". Default: all.
+        fixed: fields that are given.
+    """
+    window, trigger = fixed.get("window") or draw(windows(kind)), fixed.get("trigger") or draw(triggers())
+    lateness = [0, UNLIMITED] if isinstance(window, Global) else [0, 1, 5, 12, UNLIMITED]
+    fields: dict[str, Any] = {
+        "aggregates": draw(aggregates()),
+        "keys": draw(st.sampled_from([["key"], [], ["level"], ["shop"], ["level", "key"], ["shop", "level"]])),
+        "event_time": draw(st.sampled_from(["event_time", "t"])),
+        "accumulation": draw(st.sampled_from(["discarding", "accumulating", "retracting"])),
+        "allowed_lateness": draw(st.sampled_from(lateness)),
+        "null_keys": draw(st.booleans()),
+        "max_future_skew": draw(st.sampled_from([None, None, None, None, 3, 20])),
+        "on_time": draw(st.sampled_from(["if_pending", "always"])) if isinstance(trigger, AfterWatermark) else "if_pending",
+        "closing": draw(st.sampled_from(["if_pending", "if_pending", "always"])),
+        "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
+        **draw(_arrival),
+    }
+    fields |= {"window": window, "trigger": trigger, **fixed}
+    if "drop_by" not in fields:
+        fields["drop_by"] = "window" if fields["allowed_lateness"] == UNLIMITED else draw(st.sampled_from(["window", "window", "row"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataLossWarning)
+        return WindowOperator(**fields)
+
+
+_arrival: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
+    [
+        {},
+        {"order": ["order"]},
+        {"order": ["order", "v"]},
+        {"position": Position()},
+        {"position": Position(source="source")},
+    ]
+)
+
+
+@st.composite
+def events(draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_rows: int = 6) -> list[dict[str, Any]]:
+    """Events for a specification, in the form that :func:`panewise.testing.run` takes; columns are typed as :func:`types_of` says."""
+    writer = _Writer(draw, spec, types_of(spec), max_rows)
+    ops = ["add"] * 5 + ["watermark"] * 3 + ["clock"] * 2 + ["restart"]
+    chosen = draw(st.lists(st.sampled_from(ops), min_size=1, max_size=max_events))
+    script = [writer.event(op) for op in chosen]
+    after_finish = [{"op": "finish"}, *([writer.event("watermark"), writer.event("clock")] if draw(st.booleans()) else [])]
+    return script + (after_finish if draw(st.booleans()) else [])
+
+
+@dataclass
+class _Writer:
+    """Draws events one after the other; remembers what later ones can tie with."""
+
+    draw: st.DrawFn
+    spec: WindowOperator
+    types: dict[str, str]
+    max_rows: int
+    seen: list[int] = field(default_factory=list)
+    readings: list[int] = field(default_factory=lambda: [0])
+    offsets: dict[Any, int] = field(default_factory=dict)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def event(self, op: str) -> dict[str, Any]:
+        if op == "add":
+            return {"op": op, "rows": [self._row() for _ in range(self.draw(st.sampled_from([*range(self.max_rows + 1), 3])))]}
+        if op == "watermark":
+            places = watermarks if self._one_of([False, True]) else expiries
+            return {"op": op, "to": self._one_of(places(self.spec, self.seen[-4:]))}
+        if op == "clock":
+            to = self._one_of(clocks(self.spec, self.readings[-1], self.readings[-3:]))
+            self.readings.append(max(to, self.readings[-1]))
+            return {"op": op, "to": to}
+        return {"op": op}
+
+    def _one_of(self, values: Sequence[Any]) -> Any:
+        return self.draw(st.sampled_from(values))
+
+    def _row(self) -> dict[str, Any]:
+        if self.rows and self._one_of(range(12)) == 11:
+            return dict(self._one_of(self.rows))  # the same row again: a duplicate, and a replay if it has a position
+        row = {name: self._cell(name) for name in self.types}
+        row[self.spec.event_time] = self._time()
+        if self.spec.position is not None:
+            row |= self._position()
+        row["note"] = len(self.rows)
+        if self._one_of(range(5)) == 4:
+            self._spoil(row)
+        self.rows.append(row)
+        return row
+
+    def _cell(self, name: str) -> Any:
+        nulls = [None] if name not in self.spec.keys or self.spec.null_keys else []
+        values = _KEY_VALUES[name] if name in self.spec.keys and name in _KEY_VALUES else _VALUES[self.types[name].split("(")[0]]
+        return self._one_of([*values, *nulls])
+
+    def _time(self) -> int:
+        places = times(self.spec, self.seen[-4:])
+        time: int = self._one_of(places if self._one_of([False, False, True]) else places[:6])  # mostly where rows meet
+        self.seen.append(time)
+        return time
+
+    def _position(self) -> dict[str, Any]:
+        """Mostly the next offset of a partition; now and then one that was there, or one further on."""
+        assert self.spec.position is not None
+        *names, offset = self.spec.position.columns
+        origin = {name: self._one_of([0, 1] if name == self.spec.position.partition else ["kafka", None]) for name in names}
+        following = self.offsets.get(tuple(origin.values()), 0)
+        at = following + self._one_of([0, 0, 0, 0, 1, 5, -1, -2])
+        self.offsets[tuple(origin.values())] = max(following, at + 1)
+        return {**origin, offset: at}
+
+    def _spoil(self, row: dict[str, Any]) -> None:
+        """Makes one cell null, NaN, of a wrong type or extreme. One only: rows with two faults are told apart by unit tests."""
+        places = self.spec.position.columns if self.spec.position else ()
+        name = self._one_of([*self.types, *self.spec.keys, *places, self.spec.event_time, self.spec.event_time])
+        kind = self.types[name].split("(")[0]
+        if name == self.spec.event_time:
+            row[name] = self._one_of([None, None, None, "x", 0.5, True, 2**63, -(2**63) - 1, *EXTREMES])
+        else:
+            row[name] = self._one_of([None, None, *([math.nan] * 3 if kind == "double" else []), *_MISFITS[kind]])

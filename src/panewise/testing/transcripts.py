@@ -1,0 +1,89 @@
+"""Transcripts: what an operator must do, told in YAML, and checked in any runtime.
+
+A document has a `name`, the sentences of docs/semantics.md that it `cites`, a `spec` in its dict form, `types` if they are not to be
+inferred, and `events`. An event may say what to `expect` (`panes`, `late`, `invalid`, `counts`; a list not given is empty, a
+field or count not given may be anything) and which windows are held after it (`state`: [start, end] of each, in the order of
+end and start).
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from panewise.errors import InputError
+from panewise.spec.aggregates import UserAggregate
+from panewise.spec.codec import from_dict
+from panewise.testing.compare import assert_entries
+from panewise.testing.runner import run
+
+_NEEDED = {"name", "cites", "spec", "events"}
+_ALLOWED = _NEEDED | {"types"}
+_LISTS = ("panes", "late", "invalid")
+
+Document = Mapping[str, Any]
+
+
+def load(path: str | Path) -> list[dict[str, Any]]:
+    """The documents of a YAML file.
+
+    Raises:
+        InputError: if one lacks a field, has an unknown one, or is named as another.
+    """
+    with Path(path).open(encoding="utf-8") as file:
+        documents = [document for document in yaml.safe_load_all(file) if document is not None]
+    if len(documents) == 1 and isinstance(documents[0], list):
+        documents = documents[0]
+    for document in documents:
+        _check_fields(document, str(path))
+    names = [document["name"] for document in documents]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{path}: {name!r} twice", "transcripts of a file have different names", "rename one")
+    return documents
+
+
+def _check_fields(document: Any, path: str) -> None:
+    fields = set(document) if isinstance(document, Mapping) else set()
+    if not _NEEDED <= fields <= _ALLOWED:
+        rule = f"a transcript has {sorted(_NEEDED)}, and may have {sorted(_ALLOWED - _NEEDED)}"
+        raise InputError(f"{path}: a document with {sorted(fields, key=str)}", rule, "give these fields")
+    for event in document["events"]:
+        unknown = set(event.get("expect", {})) - {*_LISTS, "counts"}
+        if unknown:
+            rule = f"what can be expected is {[*_LISTS, 'counts']}"
+            raise InputError(f"{path}: {document['name']}: expect.{sorted(unknown)[0]}", rule, "leave it out")
+
+
+def check(document: Document, runtime: str = "oracle", user_aggregates: Mapping[str, UserAggregate] | None = None, **options: Any) -> None:
+    """Plays a transcript.
+
+    Raises:
+        AssertionError: naming the event after which the output or the windows held differ.
+
+    >>> check({
+    ...     "name": "one pane", "cites": ["16.4"],
+    ...     "spec": {"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count", "name": "n"}]},
+    ...     "events": [{"op": "add", "rows": [{"event_time": 1}], "expect": {}, "state": [[0, 10]]},
+    ...                {"op": "watermark", "to": 10, "expect": {"panes": [{"n": 1, "timing": "ON_TIME"}]}, "state": []}],
+    ... })
+    """
+    events = [{name: value for name, value in event.items() if name not in ("expect", "state")} for event in document["events"]]
+    spec = from_dict(document["spec"], user_aggregates)
+    outputs = run(spec, events, runtime, types=document.get("types"), windows=True, **options)
+    for number, (event, output) in enumerate(zip(document["events"], outputs, strict=True)):
+        where = f"{document['name']}: events[{number}] ({event['op']})"
+        if "expect" in event:
+            _check_output(event["expect"] or {}, output, where)
+        if "state" in event:
+            wanted = [{"window": bounds} for bounds in event["state"]]
+            held = [{"window": [window["window_start"], window["window_end"]]} for window in output["windows"]]
+            assert_entries(held, wanted, f"{where}: windows held")
+
+
+def _check_output(expect: Mapping[str, Any], output: Mapping[str, Any], where: str) -> None:
+    for name in _LISTS:
+        assert_entries(output[name], expect.get(name) or [], f"{where}: {name}")
+    counts = expect.get("counts") or {}
+    assert_entries([{name: output["counts"].get(name) for name in counts}], [counts], f"{where}: counts")

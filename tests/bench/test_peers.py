@@ -1,0 +1,82 @@
+"""The peers compute what they are compared on: their answers are those of a Polars aggregate of the same events."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from bench import native, per_key, session
+from bench.data import Events, write
+from bench.limits import polars_panes
+from bench.shapes import SHAPES, Sessions, Shape, output_mode
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory: pytest.TempPathFactory) -> Events:
+    return write(tmp_path_factory.mktemp("events"), batch_rows=1100, batches=3, keys=20, rows_per_minute=1000)
+
+
+@pytest.fixture(scope="module")
+def beside(spark: "SparkSession") -> "SparkSession":
+    return session.beside(spark)
+
+
+def answers(spark: "SparkSession", panes: "DataFrame", shape: Shape, scratch: Path) -> pl.DataFrame:
+    """The last pane of every window."""
+    parts: list[pl.DataFrame] = []
+
+    def keep(batch: "DataFrame", number: int) -> None:
+        parts.append(pl.DataFrame(batch.toArrow()).with_columns(batch=pl.lit(number)))
+
+    writer = panes.writeStream.foreachBatch(keep).outputMode(output_mode(shape)).option("checkpointLocation", str(scratch))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    return pl.concat(parts).sort("batch").group_by("k", "start", "end").last().drop("batch")
+
+
+def expected(events: Events, shape: Shape) -> pl.DataFrame:
+    """All windows; of a shape whose windows are sent when complete, those that are by the watermark's last value."""
+    frame = pl.read_parquet(events.directory)
+    panes = polars_panes(frame.lazy(), shape).collect()
+    last = frame["ts"].dt.truncate("1ms").max() - pl.duration(seconds=10)
+    return panes.filter(pl.col("end") <= last) if shape.final else panes
+
+
+def by_hand(events: Events, shape: Shape) -> dict[tuple[Any, ...], tuple[int, int, int]]:
+    """Row by row, to check the Polars queries."""
+    rows = pl.read_parquet(events.directory).with_columns(pl.col("ts").dt.epoch("us")).sort("k", "ts").rows()
+    totals: dict[tuple[Any, ...], tuple[int, int, int]] = {}
+    previous: tuple[int, int, int] | None = None
+    for t, k, v in rows:
+        if isinstance(shape, Sessions):
+            joins = previous is not None and previous[0] == k and t < previous[2]
+            windows = [(k, previous[1] if joins else t, t + shape.gap_us)]  # type: ignore[index]
+            held = totals.pop(previous, (0, 0, v)) if joins else (0, 0, v)  # type: ignore[arg-type]
+            previous = windows[0]
+            totals[windows[0]] = (held[0] + 1, held[1] + v, max(held[2], v))
+            continue
+        for start in range(t - t % shape.hop_us, t - shape.size_us, -shape.hop_us):
+            n, s, m = totals.get((k, start, start + shape.size_us), (0, 0, v))
+            totals[k, start, start + shape.size_us] = (n + 1, s + v, max(m, v))
+    return totals
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_polars_computes_the_shape(events: Events, shape: Shape) -> None:
+    panes = polars_panes(pl.scan_parquet(events.directory), shape).collect()
+    micros = panes.with_columns(pl.col("start", "end").dt.epoch("us"))
+    assert {row[:3]: row[3:] for row in micros.rows()} == by_hand(events, shape)
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("peer", [native, per_key], ids=["native", "per_key"])
+def test_peers_agree_with_polars(beside: "SparkSession", events: Events, peer: Any, shape: Shape, tmp_path: Path) -> None:
+    panes = peer.query(session.read(beside, events), shape)
+    found = answers(beside, panes, shape, tmp_path)
+    wanted = expected(events, shape)
+    assert wanted.height > 20
+    assert sorted(found.select(wanted.columns).rows()) == sorted(wanted.rows())

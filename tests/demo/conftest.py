@@ -1,0 +1,27 @@
+"""A week of the demo's flights, and what its query should write about them."""
+
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+
+from panewise.demo import flights
+from panewise.demo.check import Outputs
+from tests.demo.simulated import simulate
+
+
+@pytest.fixture(scope="session")
+def year() -> pl.DataFrame:
+    return flights.load()
+
+
+@pytest.fixture(scope="session")
+def arrived(year: pl.DataFrame) -> pl.DataFrame:
+    """The week of the storm."""
+    week = pl.col("known").is_between(datetime(2013, 3, 5, 22, tzinfo=UTC), datetime(2013, 3, 12, tzinfo=UTC))
+    return flights.in_batches(year.filter(week))
+
+
+@pytest.fixture(scope="session")
+def outputs(arrived: pl.DataFrame) -> Outputs:
+    return simulate(arrived)

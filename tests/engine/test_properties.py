@@ -1,0 +1,51 @@
+"""The engine and the oracle give the same output after every event, over the whole space of specifications."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from panewise.spec import WindowOperator
+from panewise.testing import run
+from panewise.testing.compare import same
+from panewise.testing.strategies import KINDS, events, specs, types_of
+
+Events = list[dict[str, Any]]
+
+SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+DEFAULT = settings(max_examples=150, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_IS_FINE)
+SOAK = settings(max_examples=20_000, deadline=None, suppress_health_check=SLOW_IS_FINE, print_blob=True)
+
+
+def agree(spec: WindowOperator, script: Events) -> None:
+    types = types_of(spec)
+    wanted = run(spec, script, "oracle", types=types, windows=True)
+    got = run(spec, script, "engine", types=types, windows=True)
+    for number, (event, right, left) in enumerate(zip(script, wanted, got, strict=True)):
+        for part in ("counts", "invalid", "late", "panes", "windows"):
+            where = f"{part} after events[{number}], {event}"
+            assert same(left[part], right[part]), f"{where}\nengine {left[part]}\noracle {right[part]}\nspec {spec}\ntypes {types}"
+        counts = left["counts"]
+        assert counts["rows_in"] == counts["applied"] + counts["replays"] + counts["late"] + counts["invalid"]
+        assert counts["rows_in"] == len(event.get("rows", ()))
+
+
+def check(data: st.DataObject, kind: str) -> None:
+    spec = data.draw(specs(kind), label="spec")
+    agree(spec, data.draw(events(spec), label="events"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@DEFAULT
+@given(data=st.data())
+def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
+    check(data, kind)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", KINDS)
+@SOAK
+@given(data=st.data())
+def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
+    check(data, kind)

@@ -1,0 +1,63 @@
+"""The sources of panewise as syntax trees."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SRC = ROOT / "src" / "panewise"
+
+
+def files() -> list[Path]:
+    return sorted(SRC.rglob("*.py"))
+
+
+def shown(path: Path) -> str:
+    return str(path.relative_to(SRC))
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def part(path: Path) -> str:
+    """The part of the house that a file belongs to: `spec` for spec/windows.py, `chrono` for chrono.py, `` for __init__.py."""
+    first = path.relative_to(SRC).parts[0].removesuffix(".py")
+    return "" if first == "__init__" else first
+
+
+def part_of_module(module: str) -> str:
+    """The same of a dotted name that starts with panewise: `` for panewise itself."""
+    _, _, rest = module.partition(".")
+    return rest.split(".")[0]
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Dotted names of what a file imports, wherever in the file; `from a import b` gives a.b where that is a module of panewise."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{shown(path)}:{node.lineno}: relative import"
+            assert node.module is not None
+            if node.module == "panewise":
+                yield from (_panewise_name(name.name) for name in node.names)
+            else:
+                yield node.module
+
+
+def _panewise_name(name: str) -> str:
+    is_module = (SRC / name).is_dir() or (SRC / f"{name}.py").is_file()
+    return f"panewise.{name}" if is_module else "panewise"
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (node for node in ast.walk(tree(path)) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
+def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of the body without the docstring."""
+    body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0  # type: ignore[operator]

@@ -1,0 +1,123 @@
+"""The strategies reach every class of edge by construction: counted over a fixed sample, with the oracle's output."""
+
+import math
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from panewise.spec import WindowOperator
+from panewise.testing import run
+from panewise.testing.strategies import KINDS, events, specs, types_of
+
+Events = list[dict[str, Any]]
+
+
+def classes(spec: WindowOperator, script: Events, outputs: list[dict[str, Any]]) -> set[str]:
+    """The edge classes that a script reaches."""
+    rows = [row for event in script for row in event.get("rows", ())]
+    panes = [pane for output in outputs for pane in output["panes"]]
+    found = {f"timing {pane['timing']}" for pane in panes} | {f"op {pane['op']}" for pane in panes}
+    found |= {"is_last"} if any(pane["is_last"] for pane in panes) else set()
+    found |= {f"late {entry['reason']}" for output in outputs for entry in output["late"]}
+    found |= {f"invalid {_without_name(entry['reason'])}" for output in outputs for entry in output["invalid"]}
+    found |= {name for name in ("replays", "partially_late") if any(output["counts"][name] for output in outputs)}
+    found |= {event["op"] for event in script} | {"empty batch" for event in script if event["op"] == "add" and not event["rows"]}
+    found |= _classes_of_rows(spec, rows) | _classes_of_windows(spec, script, outputs)
+    return found
+
+
+def is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _without_name(reason: str) -> str:
+    for end in ("is null", "is NaN", "has the wrong type"):
+        if reason.endswith(end) and not reason.startswith(("event time", "position")):
+            return f"NAME {end}"
+    return reason
+
+
+def _classes_of_rows(spec: WindowOperator, rows: Events) -> set[str]:
+    times = [row[spec.event_time] for row in rows if type(row[spec.event_time]) is int]
+    keys = {tuple(str(row[key]) for key in spec.keys) for row in rows}
+    found = {"before 1970" for time in times if time < 0} | {"far from now" for time in times if abs(time) > 2**60}
+    found |= {"out of order" for one, other in pairwise(times) if other < one}
+    found |= {"same time" for one, other in pairwise(times) if other == one}
+    found |= {"null value" for row in rows if None in row.values()} | {
+        "NaN value" for row in rows if any(is_nan(value) for value in row.values())
+    }
+    found |= {"negative zero key" for row in rows for key in spec.keys if str(row[key]) == "-0.0"}
+    found |= {"several keys"} if len(keys) > 1 else set()
+    return found
+
+
+def _classes_of_windows(spec: WindowOperator, script: Events, outputs: list[dict[str, Any]]) -> set[str]:
+    """What rows, watermarks and clocks hit exactly, or miss by one, of the windows held before them."""
+    found, held = set(), []
+    for event, output in zip(script, outputs, strict=True):
+        bounds = [(w["window_start"], w["window_end"]) for w in held if w["window_end"] is not None]
+        if event["op"] == "watermark":
+            lateness = spec.lateness_us or 0
+            found |= {f"watermark at end {event['to'] - end:+d}" for _, end in bounds if abs(event["to"] - end) <= 1}
+            found |= {
+                f"watermark at expiry {event['to'] - end - lateness:+d}"
+                for _, end in bounds
+                if lateness and abs(event["to"] - end - lateness) <= 1
+            }
+        for row in event.get("rows", ()):
+            time = row[spec.event_time]
+            found |= {"row at start" for start, _ in bounds if time == start} | {"row at end" for _, end in bounds if time == end}
+            found |= {"row before end" for _, end in bounds if type(time) is int and time == end - 1}
+        if spec.window.kind == "session" and event["op"] == "add":
+            now = {(w["window_start"], w["window_end"]) for w in output["windows"]}
+            found |= {"merge"} if set(bounds) - now else set()
+        if event["op"] == "clock" and output["panes"]:
+            found.add("time firing")
+        held = output["windows"]
+    return found
+
+
+COMMON_CLASSES = {
+    "timing EARLY", "timing ON_TIME", "timing LATE", "op +", "op -", "is_last", "late expired", "late closed", "late behind",
+    "invalid event time is null", "invalid event time is not a timestamp", "invalid event time out of range", "invalid NAME is null",
+    "invalid NAME is NaN", "invalid position is null", "invalid NAME has the wrong type", "invalid event time is too far ahead",
+    "replays", "add", "clock", "watermark", "restart", "finish", "empty batch", "before 1970", "far from now", "out of order", "same time",
+    "null value", "NaN value", "negative zero key", "several keys", "row at start", "row at end", "row before end",
+    "watermark at end -1", "watermark at end +0", "watermark at end +1", "watermark at expiry -1", "watermark at expiry +0",
+    "watermark at expiry +1", "time firing",
+}  # fmt: skip
+CLASSES_OF_KINDS = {
+    "tumbling": {"invalid window out of range"},
+    "hopping": {"invalid window out of range", "invalid gap", "partially_late"},
+    "cumulating": {"invalid window out of range", "partially_late"},
+    "session": {"invalid window out of range", "merge"},
+    "global": set[str](),
+}
+NOT_OF_GLOBAL = {name for name in COMMON_CLASSES if name.startswith(("row at", "row before", "watermark at"))} | {
+    "late expired",
+    "timing LATE",
+}
+SAMPLES, FLOOR = 600, 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_edge_class_is_generated(kind: str) -> None:
+    """Of a fixed sample, at least FLOOR scripts reach each class."""
+    counts: Counter[str] = Counter()
+
+    @settings(max_examples=SAMPLES, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(data=st.data())
+    def collect(data: st.DataObject) -> None:
+        spec = data.draw(specs(kind))
+        script = data.draw(events(spec))
+        counts.update(classes(spec, script, run(spec, script, types=types_of(spec), windows=True)))
+
+    collect()
+    wanted = COMMON_CLASSES | CLASSES_OF_KINDS[kind]
+    wanted -= NOT_OF_GLOBAL if kind == "global" else set()
+    rare = {name: counts[name] for name in sorted(wanted) if counts[name] < FLOOR}
+    assert rare == {}, dict(counts.most_common())

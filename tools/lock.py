@@ -1,0 +1,26 @@
+"""Resolves pyproject.toml into requirements.lock: exact versions with hashes, for every platform and Python from 3.11.
+
+Versions in the present lock are kept unless pyproject.toml excludes them; `--upgrade` moves all of them.
+No index is named in the lock: whoever installs from it uses the index of their own pip.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXTRAS = ("spark", "connect", "testing", "demo")
+
+
+def main() -> int:
+    """Runs uv, which the development environment holds."""
+    command = [sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml", "--group", "dev"]
+    for extra in EXTRAS:
+        command += ["--extra", extra]
+    command += ["--universal", "--python-version", "3.11", "--generate-hashes", "--no-emit-index-url", "--no-emit-find-links"]
+    command += ["--no-header", "--quiet", "--output-file", "requirements.lock", *sys.argv[1:]]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
