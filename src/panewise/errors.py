@@ -24,15 +24,11 @@ def explain(given: str, rule: str, remedy: str) -> str:
 class PanewiseError(Exception):
     """Base of every error that panewise raises on purpose."""
 
-    def __init__(self, given: str, rule: str, remedy: str) -> None:
-        super().__init__(explain(given, rule, remedy))
-        self.given = given
-        self.rule = rule
-        self.remedy = remedy
-
-    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
-        # Spark carries errors between processes; the default rebuilds from the joined message and fails.
-        return (type(self), (self.given, self.rule, self.remedy))
+    def __init__(self, given: str, rule: str | None = None, remedy: str = "") -> None:
+        # Spark and Polars carry errors across by their type and message alone, and so call this with the message.
+        message = given if rule is None else explain(given, rule, remedy)
+        super().__init__(message)
+        self.given, self.rule, self.remedy = (*message.split(" | ", 2), "", "")[:3]
 
 
 class SpecError(PanewiseError, ValueError):

@@ -54,7 +54,7 @@ def test_the_storm_is_cut_finely(arrived: pl.DataFrame) -> None:
     ends = arrived["arrival"].unique().sort().dt.convert_time_zone(flights.ZONE.key)
     storm = ends.filter(ends.dt.date() == flights.STORM)
     assert set(storm.diff().drop_nulls()) <= {flights.FINE_STEP, 2 * flights.FINE_STEP}
-    assert storm.len() > 50
+    assert storm.len() > 45
     assert timedelta(minutes=20) == flights.FINE_STEP
 
 

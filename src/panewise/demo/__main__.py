@@ -35,15 +35,16 @@ def _stream(arrived: pl.DataFrame, folder: Path, terminal: Terminal) -> None:
         shutil.rmtree(folder / name, ignore_errors=True)
     ends = arrived.group_by("batch").agg(pl.col("arrival").first()).sort("batch")["arrival"].dt.convert_time_zone(flights.ZONE.key)
     begun = monotonic()
-    spark = job.session()
 
     def on_batch(number: int) -> None:
         done = min(number + 1, ends.len())
         terminal.progress(done, ends.len(), f"{ends[done - 1]:%d %B %H:%M}  {monotonic() - begun:.0f} s")
 
-    terminal.say("Spark runs; each file is a micro-batch")
-    job.run(spark, folder / "flights", folder, on_batch)
-    spark.stop()
+    terminal.say(f"Spark runs, each file is a micro-batch; Spark's own log is {folder / 'spark.log'}")
+    with job.log_to(folder / "spark.log"):
+        spark = job.session()
+        job.run(spark, folder / "flights", folder, on_batch)
+        spark.stop()
     terminal.say(f"done in {monotonic() - begun:.0f} s")
 
 

@@ -21,7 +21,7 @@ COLUMNS = ("id", "origin", "dest", "carrier", "flight", "scheduled", "known", "d
 FIRST_DAY, LAST_DAY = date(2013, 1, 1), date(2013, 12, 31)
 STORM = date(2013, 3, 8)  # a snow storm; on no other day were so many flights of one airport more than 150 minutes late
 COARSE_DAYS, COARSE_HOUR = 7, 17  # most of the year: a batch a week, cut in the afternoon, when many flights are on their way
-FINE_FROM, FINE_STEPS, FINE_STEP = time(5), 60, timedelta(minutes=20)  # the storm: a batch every 20 minutes
+FINE_FROM, FINE_STEPS, FINE_STEP = time(8), 48, timedelta(minutes=20)  # the storm: a batch every 20 minutes
 
 
 def load() -> pl.DataFrame:
@@ -59,7 +59,7 @@ def cuts() -> list[datetime]:
 
 def in_batches(flights: pl.DataFrame) -> pl.DataFrame:
     """The flights with the number of the `batch` in which they arrive, from 0 without gaps, and `arrival`, the end of that batch."""
-    ends = pl.Series("arrival", [*cuts(), datetime.combine(LAST_DAY + timedelta(days=3), time(0), ZONE)])
+    ends = pl.Series("arrival", [*cuts(), datetime.combine(LAST_DAY + timedelta(days=2), time(0), ZONE)])
     table = pl.DataFrame(ends.dt.convert_time_zone("UTC").cast(pl.Datetime("us", "UTC"))).sort("arrival")
     table = table.with_columns(end=pl.col("arrival"))
     arrived = flights.join_asof(table, left_on="known", right_on="end", strategy="forward", allow_exact_matches=False).drop("end")

@@ -77,7 +77,9 @@ def _check_type(aggregate: Aggregate, schema: dict[str, pl.DataType]) -> None:
     dtype = schema[aggregate.column]
     if aggregate.fn in _NUMERIC and not dtype.is_numeric():
         rule = f"{aggregate.fn} takes numbers"
-        raise SpecError(f"{aggregate.name!r} over {aggregate.column}: {dtype}", rule, f"cast {aggregate.column} to a number, or use another aggregate")
+        raise SpecError(
+            f"{aggregate.name!r} over {aggregate.column}: {dtype}", rule, f"cast {aggregate.column} to a number, or use another aggregate"
+        )
     if aggregate.fn in ("min", "max") and dtype.is_nested():
         rule = f"{aggregate.fn} takes values that have an order"
         raise SpecError(f"{aggregate.name!r} over {aggregate.column}: {dtype}", rule, "use a column of a simple type")
@@ -149,7 +151,10 @@ def _mean(column: str, dtype: pl.DataType) -> pl.Expr:
     unit = Decimal(1).scaleb(-target.scale)
 
     def divide(pairs: pl.Series) -> pl.Series:
-        means = [None if p["s"] is None else _EXACT.divide(p["s"], Decimal(p["n"])).quantize(unit, ROUND_HALF_UP, _EXACT) for p in pairs.to_list()]
+        means = [
+            None if p["s"] is None else _EXACT.divide(p["s"], Decimal(p["n"])).quantize(unit, ROUND_HALF_UP, _EXACT)
+            for p in pairs.to_list()
+        ]
         return pl.Series(means, dtype=target)
 
     return pl.struct(pl.col(f"__sum:{column}").alias("s"), n.alias("n")).map_batches(divide, return_dtype=target)

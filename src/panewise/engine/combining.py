@@ -1,7 +1,8 @@
 """What can be done to rows before they meet state: judged, sliced, and combined where they are read.
 
-Combining per key and slice before rows are moved is what keeps the way through the operator short. It is right only if nothing asks for the single rows
-later: not the late output, not a trigger that looks at each record, not a source position, and no aggregate for which order matters.
+Combining per key and slice before rows are moved is what keeps the way through the operator short. It is right only
+if nothing asks for the single rows later: not the late output, not a trigger that looks at each record, not a source
+position, and no aggregate for which order matters.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,10 @@ from panewise.spec.aggregates import ORDERLESS
 
 @dataclass(frozen=True)
 class Judged:
-    """A batch split in two. `valid` rows have ``__time``, ``__place`` and, for fixed windows, ``__slice``; `invalid` ones have ``__reason``."""
+    """A batch split in two.
+
+    `valid` rows have ``__time``, ``__place`` and, for fixed windows, ``__slice``; `invalid` ones have ``__reason``.
+    """
 
     valid: pl.DataFrame
     invalid: pl.DataFrame
@@ -39,7 +43,13 @@ def judge(plan: Plan, rows: pl.DataFrame, processing_time: int) -> Judged:
 def can_combine(plan: Plan) -> bool:
     """Whether rows may be combined before they meet state, if nobody asks for the late rows."""
     orderless = all(a.fn in ORDERLESS for a in plan.spec.aggregates)
-    return orderless and plan.slicing is not None and plan.spec.evaluate == "batch" and plan.spec.position is None and plan.spec.drop_by == "window"
+    return (
+        orderless
+        and plan.slicing is not None
+        and plan.spec.evaluate == "batch"
+        and plan.spec.position is None
+        and plan.spec.drop_by == "window"
+    )
 
 
 def combine(plan: Plan, valid: pl.DataFrame) -> pl.DataFrame:

@@ -1,4 +1,7 @@
-"""Whether windows fire, and what that does to them (semantics 16 to 21). Decisions are expressions over the window table; only `evaluate` applies them."""
+"""Whether windows fire, and what that does to them (semantics 16 to 21).
+
+Decisions are expressions over the window table; only `evaluate` applies them.
+"""
 
 from dataclasses import dataclass
 
@@ -142,7 +145,9 @@ def _sent(spec: WindowOperator, aggregation: Aggregation, results: pl.DataFrame)
     )
 
 
-def _after(spec: WindowOperator, aggregation: Aggregation, judged: pl.DataFrame, sent: pl.DataFrame, identity: list[str], clocks: Clocks) -> pl.DataFrame:
+def _after(
+    spec: WindowOperator, aggregation: Aggregation, judged: pl.DataFrame, sent: pl.DataFrame, identity: list[str], clocks: Clocks
+) -> pl.DataFrame:
     """The windows after the firings."""
     if spec.accumulation == "retracting":
         names = list(aggregation.result_types | LIVE_PANE)
@@ -163,5 +168,7 @@ def _after(spec: WindowOperator, aggregation: Aggregation, judged: pl.DataFrame,
     ]
     if spec.accumulation == "retracting":
         updates.append((pl.col(LIVE) | pl.col(SENT)).alias(LIVE))
-        updates += [pl.when(SENT).then(pl.col(f"__new:{name}")).otherwise(pl.col(live_column(name))).alias(live_column(name)) for name in names]
+        updates += [
+            pl.when(SENT).then(pl.col(f"__new:{name}")).otherwise(pl.col(live_column(name))).alias(live_column(name)) for name in names
+        ]
     return marked.with_columns(updates)

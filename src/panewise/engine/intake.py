@@ -10,7 +10,7 @@ from panewise.engine.clocks import Clocks
 from panewise.engine.lateness import SliceTable
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
-from panewise.engine.table import BORN, CLOSED, FIRED, UNFLIPPED
+from panewise.engine.table import BORN, CLOSED, FIRED, INDEX, LIVE, NONSPECULATIVE, UNFLIPPED
 
 HELD = "__held"
 
@@ -69,7 +69,9 @@ def of_partials(plan: Plan, held: pl.DataFrame, partials: pl.DataFrame, clocks: 
     return Intake(*intake, late=none, applied=rows_in - late_count, late_count=late_count, partially_late=partially)
 
 
-def _without_behind(plan: Plan, rows: pl.DataFrame, slices: SliceTable, clocks: Clocks, columns: dict[str, pl.DataType]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _without_behind(
+    plan: Plan, rows: pl.DataFrame, slices: SliceTable, clocks: Clocks, columns: dict[str, pl.DataType]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Splits off what drop_by="row" drops (semantics 13.3)."""
     if plan.spec.drop_by != "row":
         return rows, pl.DataFrame(schema=columns)
@@ -104,12 +106,24 @@ def of_sessions(plan: Plan, held: pl.DataFrame, rows: pl.DataFrame, clocks: Cloc
     schema = {**plan.table_schema, "__session": assigned.rows.schema["__session"]}
     new = table.newborn(partials, schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
     known = mine.join(assigned.members, on=plan.identity, nulls_equal=True, maintain_order="left").sort(START, maintain_order=True)
-    known = known.with_columns(pl.coalesce(FIRED, BORN).alias(BORN))  # a new window waits from the earliest firing of those it replaces (9.1)
+    known = known.with_columns(
+        pl.coalesce(FIRED, BORN).alias(BORN)
+    )  # a new window waits from the earliest firing of those it replaces (9.1)
     together = pl.concat([known.with_columns(pl.lit(True).alias(HELD)), new.with_columns(pl.lit(False).alias(HELD))])
     joined = table.merged(together, by, plan.aggregation, schema).join(assigned.sessions, on=by, nulls_equal=True, maintain_order="left")
-    same = known.join(assigned.sessions, on=[*by, START, END], how="semi", nulls_equal=True).select("__session").with_columns(pl.lit(True).alias("__same"))
+    same = (
+        known.join(assigned.sessions, on=[*by, START, END], how="semi", nulls_equal=True)
+        .select("__session")
+        .with_columns(pl.lit(True).alias("__same"))
+    )
     joined = joined.join(same, on="__session", how="left", maintain_order="left").with_columns(pl.col("__same").fill_null(False))
-    anew = {UNFLIPPED: ~clocks.complete(plan.spec, pl.col(END)), "__index": 0, "__nonspeculative": 0, "__fired": None, "__live": False}
+    anew: dict[str, pl.Expr] = {
+        UNFLIPPED: ~clocks.complete(plan.spec, pl.col(END)),
+        INDEX: pl.lit(0),
+        NONSPECULATIVE: pl.lit(0),
+        FIRED: pl.lit(None),
+        LIVE: pl.lit(False),
+    }
     resets = [pl.when("__same").then(pl.col(n)).otherwise(v).alias(n) for n, v in anew.items() if n in joined.columns]
     touched = joined.with_columns(resets).select(pl.col(name).cast(dtype) for name, dtype in plan.table_schema.items())
     merged_away = known.join(same, on="__session", how="anti", maintain_order="left").select(*plan.table_schema)

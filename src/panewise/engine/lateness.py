@@ -59,7 +59,9 @@ class SliceTable:
         return bool(self.frame[_EXPIRED].any())
 
 
-def missed(rows: pl.DataFrame, table: SliceTable, keys: list[str], closed: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> pl.DataFrame | None:
+def missed(
+    rows: pl.DataFrame, table: SliceTable, keys: list[str], closed: pl.DataFrame, spec: WindowOperator, clocks: Clocks
+) -> pl.DataFrame | None:
     """For each key and slice with late rows: ``__windows``, ``__reason``, ``__partial``. None if no row is late.
 
     With drop_by="row" the rows behind are judged one by one, see :func:`behind`.
@@ -79,7 +81,9 @@ def missed(rows: pl.DataFrame, table: SliceTable, keys: list[str], closed: pl.Da
     return None if found.is_empty() else found
 
 
-def late_rows(rows: pl.DataFrame, found: pl.DataFrame, keys: list[str], spec: WindowOperator, clocks: Clocks, columns: dict[str, pl.DataType]) -> tuple[pl.DataFrame, int]:
+def late_rows(
+    rows: pl.DataFrame, found: pl.DataFrame, keys: list[str], spec: WindowOperator, clocks: Clocks, columns: dict[str, pl.DataType]
+) -> tuple[pl.DataFrame, int]:
     """The late output of the rows, and how many of them are late for some windows only."""
     late = rows.join(found, on=[*keys, SLICE], nulls_equal=True, maintain_order="left")
     windows = pl.col(WINDOWS)

@@ -20,7 +20,7 @@ from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
 from panewise.engine.sessions import ORDER
 from panewise.engine.table import CLOSED, PENDING
-from panewise.spec import WindowOperator
+from panewise.spec import Global, WindowOperator
 
 _RANK = "__rank"
 
@@ -92,9 +92,9 @@ class Operator:
     def held(self) -> pl.DataFrame:
         """The windows held: keys, window_start, window_end, pending, closed."""
         spec = self.plan.spec
-        bounds = (pl.col(START).alias("window_start"), pl.col(END).alias("window_end"))
-        if self.plan.spec.window.kind == "global":
-            bounds = tuple(pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end"))
+        bounds = [pl.col(START).alias("window_start"), pl.col(END).alias("window_end")]
+        if isinstance(spec.window, Global):
+            bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end")]
         shown = self.state.windows.select(*spec.keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed"))
         return shown.sort(["window_end", "window_start", *spec.keys], nulls_last=False)
 
@@ -103,8 +103,7 @@ class Operator:
         return late_schema({ORDER: pl.UInt32(), **self.plan.schema})
 
     def _nothing(self) -> Output:
-        empty = (pl.DataFrame(schema=s) for s in (self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema))
-        return Output(*empty, Counts())
+        return Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
 
     def _batch(self, rows: pl.DataFrame) -> Output:
         if rows.is_empty():

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import TypeAlias
 
 import polars as pl
+
+Schema: TypeAlias = dict[str, pl.DataType]
 
 
 @dataclass(frozen=True)
@@ -31,9 +34,18 @@ class Output:
     counts: Counts
 
     @classmethod
+    def nothing(cls, panes: Schema, late: Schema, invalid: Schema) -> "Output":
+        """No output, of these columns."""
+        return cls(pl.DataFrame(schema=panes), pl.DataFrame(schema=late), pl.DataFrame(schema=invalid), Counts())
+
+    @classmethod
     def joined(cls, outputs: Sequence["Output"]) -> "Output":
         """Several outputs, one after the other."""
         if len(outputs) == 1:
             return outputs[0]
-        frames = (pl.concat([getattr(o, name) for o in outputs]) for name in ("panes", "late", "invalid"))
-        return cls(*frames, sum((o.counts for o in outputs), Counts()))
+        return cls(
+            pl.concat([o.panes for o in outputs]),
+            pl.concat([o.late for o in outputs]),
+            pl.concat([o.invalid for o in outputs]),
+            sum((o.counts for o in outputs), Counts()),
+        )

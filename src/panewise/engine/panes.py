@@ -30,7 +30,9 @@ def withdrawn(columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl
     return _ordered(_pane(columns, spec, windows.filter(LIVE), processing_time, "-", live=True), spec)
 
 
-def _pane(columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int, op: str, *, live: bool) -> pl.DataFrame:
+def _pane(
+    columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int, op: str, *, live: bool
+) -> pl.DataFrame:
     unbounded = isinstance(spec.window, Global)
     made = {
         "window_start": pl.lit(None) if unbounded else pl.col(START),

@@ -40,6 +40,7 @@ def rows_part() -> Part:
 
 
 def count_part(column: str) -> Part:
+    """Number of values that are not null."""
     name = f"__n:{column}"
     return Part(name, pl.Int64(), pl.col(column).count().cast(pl.Int64), pl.col(name).sum(), 0)
 

@@ -1,8 +1,9 @@
 """An operator's state into runs and back.
 
-A step adds one run with what it changed. Runs are merged newest first while the older one is at most twice as long, so a store holds a number of runs
-logarithmic in its rows, every row is rewritten a logarithmic number of times, and what a step writes does not depend on what is held.
-Runs never change, so decoded ones are cached by name: a process that has seen an earlier version reads only the runs that it lacks.
+A step adds one run with what it changed. Runs are merged newest first while the older one is at most twice as long,
+so a store holds a number of runs logarithmic in its rows, every row is rewritten a logarithmic number of times, and
+what a step writes does not depend on what is held. Runs never change, so decoded ones are cached by name: a process
+that has seen an earlier version reads only the runs that it lacks.
 """
 
 import struct
@@ -71,7 +72,9 @@ class Stored:
     name: str
 
     @classmethod
-    def load(cls, spec: WindowOperator, schema: Mapping[str, pl.DataType], store: RunStore, cache: Cache, name: str, shards: int = 1) -> "Stored":
+    def load(
+        cls, spec: WindowOperator, schema: Mapping[str, pl.DataType], store: RunStore, cache: Cache, name: str, shards: int = 1
+    ) -> "Stored":
         """Reads an operator's state, as far as the cache does not have it. `name` tells the states of a process apart.
 
         Raises:
@@ -96,7 +99,11 @@ class Stored:
         """Whether there is anything to write: clocks alone are not worth it, as the runtime gives them again."""
         before = State(self.known.windows, *_read_header(self.operator.plan, self.manifest.header))
         state = self.operator.state
-        return self.operator.has_changes or state.clocks.finished != before.clocks.finished or _header(state)["marks"] != _header(before)["marks"]
+        return (
+            self.operator.has_changes
+            or state.clocks.finished != before.clocks.finished
+            or _header(state)["marks"] != _header(before)["marks"]
+        )
 
     def commit(self, store: RunStore, timer: int | None = None) -> None:
         """Writes what the operator has changed since it was loaded. `timer` is the runtime's own note."""
@@ -141,7 +148,11 @@ def check_same(manifest: Manifest, spec: WindowOperator, shards: int) -> None:
     if changed:
         old, new = manifest.spec, to_dict(spec)
         given = "; ".join(f"{name}: {old.get(name)!r} -> {new.get(name)!r}" for name in changed)
-        raise StateError(f"a changed specification ({given})", "a state belongs to the specification that made it", "put the field back, or start from a new checkpoint")
+        raise StateError(
+            f"a changed specification ({given})",
+            "a state belongs to the specification that made it",
+            "put the field back, or start from a new checkpoint",
+        )
     if manifest.shards != shards:
         rule = f"this state was made with {manifest.shards} shards, and their number is fixed"
         raise StateError(f"shards={shards}", rule, f"give shards={manifest.shards}, or start from a new checkpoint")
@@ -152,7 +163,11 @@ def _fitting(run: pl.DataFrame, operator: Operator) -> pl.DataFrame:
     expected = {**operator.plan.table_schema, DEAD: pl.Boolean()}
     if dict(run.schema) != expected:
         different = sorted(name for name in {*run.columns, *expected} if run.schema.get(name) != expected.get(name))
-        raise StateError(f"a state with other columns: {different}", "a state keeps the types of the columns that it was made of", "cast the input's columns to the types that they had, or start from a new checkpoint")
+        raise StateError(
+            f"a state with other columns: {different}",
+            "a state keeps the types of the columns that it was made of",
+            "cast the input's columns to the types that they had, or start from a new checkpoint",
+        )
     return run
 
 

@@ -1,9 +1,10 @@
 """Which session a row belongs to (semantics 9, 13.2).
 
-A row's own window is [t, t + gap). Rows and held sessions of a key are swept in order of start: a new session begins where the next start lies
-beyond every end so far. That is right as a set operation as long as no row is late. Whether a row is late depends on the sessions held when it
-arrives, so the few rows whose own window has expired (*doubtful* rows) are settled one by one, in arrival order, within the stretch that they share
-with something alive; a stretch of doubtful rows alone is late as a whole.
+A row's own window is [t, t + gap). Rows and held sessions of a key are swept in order of start: a new session begins
+where the next start lies beyond every end so far. That is right as a set operation as long as no row is late. Whether
+a row is late depends on the sessions held when it arrives, so the few rows whose own window has expired (*doubtful*
+rows) are settled one by one, in arrival order, within the stretch that they share with something alive; a stretch of
+doubtful rows alone is late as a whole.
 """
 
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ _HELD, _ALIVE, _DOUBTFUL = "__is_held", "__alive", "__doubtful"
 class Assigned:
     """What became of a batch: rows with their ``__session`` number, late rows with what they missed, and the sessions.
 
-    `sessions` has keys, ``__session``, ``__start``, ``__end`` (the merged bounds); `members` maps each held session that takes part to its number.
+    `sessions` has keys, ``__session``, ``__start``, ``__end`` (the merged bounds); `members` maps each held session
+    that takes part to its number.
     """
 
     rows: pl.DataFrame
@@ -44,14 +46,19 @@ class Sessions:
     by_row: bool  # drop_by="row": no row is late because of its session
 
     def assign(self, rows: pl.DataFrame, held: pl.DataFrame, closed: pl.DataFrame) -> Assigned:
-        """Assigns rows (in arrival order, numbered by ``__order``) to sessions. `held` are the open sessions and `closed` the closed ones, of the rows' keys."""
+        """Assigns rows (in arrival order, numbered by ``__order``) to sessions.
+
+        `held` are the open sessions and `closed` the closed ones, of the rows' keys.
+        """
         rows = rows.with_columns(pl.col(TIME).alias(START), (pl.col(TIME) + self.window.gap.us).alias(END))
         rows, behind = self._behind(rows)
         rows, shut = self._shut(rows, closed)
         rows, expired = self._expired(rows, held)
         late = pl.concat([behind, shut, expired]).sort(ORDER)
         swept = self._swept(rows, held)
-        sessions = swept.group_by([*self.keys, SESSION], maintain_order=True).agg(pl.col(START).min(), pl.col(END).max(), (~pl.col(_HELD)).any().alias("__grew"))
+        sessions = swept.group_by([*self.keys, SESSION], maintain_order=True).agg(
+            pl.col(START).min(), pl.col(END).max(), (~pl.col(_HELD)).any().alias("__grew")
+        )
         sessions = sessions.filter("__grew").drop("__grew")
         of_rows = swept.filter(~pl.col(_HELD)).select(ORDER, SESSION)
         members = swept.filter(pl.col(_HELD)).join(sessions.select(SESSION), on=SESSION, how="semi").select(*self.keys, START, END, SESSION)

@@ -1,7 +1,8 @@
 """The table of windows that an operator holds: one row for each key and window.
 
-Columns: the keys; ``__start``, ``__end``; bookkeeping; the partial columns of the aggregates; in retracting mode the live pane (``__live_*``).
-The table is a value. :class:`Delta` collects what one step changed, which is all that has to be stored of it.
+Columns: the keys; ``__start``, ``__end``; bookkeeping; the partial columns of the aggregates; in retracting mode the
+live pane (``__live_*``). The table is a value. :class:`Delta` collects what one step changed, which is all that has
+to be stored of it.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,13 @@ INDEX, NONSPECULATIVE = "__index", "__nonspeculative"  # panes sent so far: all,
 BORN, FIRED = "__born", "__fired"  # processing time of the first row, and of the last firing (16.3)
 LIVE = "__live"  # whether a pane is live (21.2)
 DEAD = "__dead"  # in a delta: the window is gone
-LIVE_PANE = {"timing": pl.String(), "index": pl.Int64(), "nonspeculative_index": pl.Int64(), "is_first": pl.Boolean(), "is_last": pl.Boolean()}
+LIVE_PANE = {
+    "timing": pl.String(),
+    "index": pl.Int64(),
+    "nonspeculative_index": pl.Int64(),
+    "is_first": pl.Boolean(),
+    "is_last": pl.Boolean(),
+}
 
 _BOOKKEEPING: dict[str, pl.DataType] = {
     PENDING: pl.Int64(),
@@ -48,8 +55,19 @@ def table_schema(keys: dict[str, pl.DataType], aggregation: Aggregation, *, retr
 
 def newborn(partials: pl.DataFrame, schema: dict[str, pl.DataType], *, pending: pl.Expr, born: int, open_: pl.Expr) -> pl.DataFrame:
     """Table rows for windows that only this batch's rows have made."""
-    values = {PENDING: pending, UNFLIPPED: open_, CLOSED: pl.lit(False), INDEX: pl.lit(0), NONSPECULATIVE: pl.lit(0), BORN: pl.lit(born), LIVE: pl.lit(False)}
-    filled = [values.get(name, pl.col(name) if name in partials.columns else pl.lit(None)).cast(dtype).alias(name) for name, dtype in schema.items()]
+    values = {
+        PENDING: pending,
+        UNFLIPPED: open_,
+        CLOSED: pl.lit(False),
+        INDEX: pl.lit(0),
+        NONSPECULATIVE: pl.lit(0),
+        BORN: pl.lit(born),
+        LIVE: pl.lit(False),
+    }
+    filled = [
+        values.get(name, pl.col(name) if name in partials.columns else pl.lit(None)).cast(dtype).alias(name)
+        for name, dtype in schema.items()
+    ]
     return partials.select(filled)
 
 

@@ -8,7 +8,7 @@ from panewise.chrono import MIN_INSTANT, saturating_add
 from panewise.spec import WindowOperator
 
 TIME, REASON = "__time", "__reason"
-BAD_TIME, OUT_OF_RANGE, BAD_TYPE = "__bad_time", "__out_of_range", "__bad_type"  
+BAD_TIME, OUT_OF_RANGE, BAD_TYPE = "__bad_time", "__out_of_range", "__bad_type"
 MARKS = (BAD_TIME, OUT_OF_RANGE, BAD_TYPE)  # set where untyped rows are read
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from panewise.chrono import MAX_INSTANT
 from panewise.errors import InputError
 from panewise.oracle.aggregate import aggregate
 from panewise.oracle.assign import Bounds, exists, finite, meet, windows_of
@@ -197,7 +198,7 @@ class Interpreter:
             "row": dict(row.given),
             "reason": "expired" if "expired" in reasons else reasons.pop(),
             "windows": [list(bounds) for bounds in missed],
-            "late_by": None if watermark is None else max(0, watermark - row.time),
+            "late_by": None if watermark is None else min(max(0, watermark - row.time), MAX_INSTANT),  # a duration has 64 bits
             "partial": partial,
         }
 

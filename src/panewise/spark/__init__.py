@@ -1,6 +1,6 @@
 """Window operators over Spark DataFrames: the only part of panewise that imports pyspark."""
 
-from panewise.spark import threads  # noqa: F401, I001 - before anything that imports Polars
+from panewise.spark import threads  # noqa: F401 - before anything that imports Polars
 from panewise.spark.api import Result, Windowed, apply, windowed
 from panewise.spark.writer import ParquetSink, WindowQuery
 

@@ -173,15 +173,17 @@ class Result:
         """Sends the outputs to their sinks from one query, exactly once.
 
         Args:
-            checkpoint: directory of the query's checkpoint. Required on a stream.
-            panes, late, invalid, counts: a ParquetSink, or a function of (DataFrame, batch_id) that may be called again with the same batch.
-            available_now: stop when everything that is there has been processed.
-            processing_time: interval between micro-batches, such as "10 seconds".
+            checkpoint: directory of the query's checkpoint. Required on a stream. panes, late, invalid, counts: a
+            ParquetSink, or a function of (DataFrame, batch_id) that may be called again with the same batch.
+            available_now: stop when everything that is there has been processed. processing_time: interval between
+            micro-batches, such as "10 seconds".
 
         Raises:
             StateError: if the checkpoint was made by another specification or number of shards.
         """
-        sinks = {name: sink for name, sink in (("panes", panes), ("late", late), ("invalid", invalid), ("counts", counts)) if sink is not None}
+        sinks = {
+            name: sink for name, sink in (("panes", panes), ("late", late), ("invalid", invalid), ("counts", counts)) if sink is not None
+        }
         if not sinks:
             raise SpecError("write() without a sink", "an output goes to a sink", "give panes=ParquetSink(path), late=..., invalid=...")
         trigger = {"availableNow": True} if available_now else {} if processing_time is None else {"processingTime": processing_time}

@@ -1,7 +1,9 @@
-"""Envelopes: the only rows that travel through Spark's shuffle and state operator. One holds a whole frame as an Arrow IPC stream, or a JSON note.
+"""Envelopes: the only rows that travel through Spark's shuffle and state operator.
 
-On the way in: ``rows``, ``partials``, ``invalid``, ``marks``, ``tick`` (there was a batch), ``control`` (JSON). On the way out: ``panes``, ``late``,
-``invalid``, ``counts``, and in tests ``held``.
+One holds a whole frame as an Arrow IPC stream, or a JSON note.
+
+On the way in: ``rows``, ``partials``, ``invalid``, ``marks``, ``tick`` (there was a batch), ``control`` (JSON). On
+the way out: ``panes``, ``late``, ``invalid``, ``counts``, and in tests ``held``.
 """
 
 import io

@@ -1,6 +1,7 @@
 """The operator as a Spark plan: pack, step, unpack."""
 
 import json
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from panewise.engine import Output
 from panewise.engine.combining import can_combine
 from panewise.engine.operator import Operator
 from panewise.engine.plan import Plan
@@ -63,7 +65,7 @@ class Plumbing:
     def stepped(self, packed: DataFrame, schema: dict[str, pl.DataType]) -> DataFrame:
         """Envelopes through the operator."""
         if not packed.isStreaming:
-            return packed.groupBy("shard").applyInArrow(_whole_batch(self.spec, schema), envelope.OUT)
+            return packed.groupBy("shard").applyInArrow(_whole_batch(self.spec, schema, time.time_ns() // 1000), envelope.OUT)
         settings = Settings(self.spec, schema, len(self.shards), uuid.uuid4().hex, self.clocks, self.held)
         processor = Processor(settings)
         return packed.groupBy("shard").transformWithState(processor, envelope.OUT, "Append", "EventTime")
@@ -88,14 +90,14 @@ def spread(shards: int, partitions: int) -> list[int]:
     return even_shards(-(-shards // partitions), partitions)[:shards]
 
 
-def _whole_batch(spec: WindowOperator, schema: dict[str, pl.DataType]) -> Callable[[Any, pa.Table], pa.Table]:
-    """A shard of a batch DataFrame: every row arrives in one batch, then the input ends."""
+def _whole_batch(spec: WindowOperator, schema: dict[str, pl.DataType], now: int) -> Callable[[Any, pa.Table], pa.Table]:
+    """A shard of a batch DataFrame: every row arrives in one batch at the time `now`, then the input ends."""
 
     def run(key: Any, table: pa.Table) -> pa.Table:
         mail = Mail.read(zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True))
         mail.control["finish"] = 1
-        outputs = step(Operator(spec, schema), mail, None, None)
-        sent = [envelope for output in outputs for envelope in envelopes(output, int(key[0].as_py()), 0, None)]
+        output = Output.joined(list(step(Operator(spec, schema), mail, now, None)))
+        sent = list(envelopes(output, int(key[0].as_py()), now, None))
         kinds, payloads = zip(*sent, strict=True) if sent else ((), ())
         return pa.table({"kind": pa.array(kinds, pa.string()), "payload": pa.array(payloads, pa.binary())})
 

@@ -1,6 +1,6 @@
 """The stateful processor: one call for each shard and micro-batch, around :mod:`panewise.spark.shard`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,9 @@ _CACHE = Cache()  # decoded states of this worker process, shared by the queries
 class Settings:
     """What a processor has to know.
 
-    `name` tells operators of one worker process apart. With `clocks="control"` both clocks come from control notes, and nowhere else; and with
-    `held` the windows held are sent after each batch: so conformance transcripts drive a real query.
+    `name` tells operators of one worker process apart. With `clocks="control"` both clocks come from control notes,
+    and nowhere else; and with `held` the windows held are sent after each batch: so conformance transcripts drive a
+    real query.
     """
 
     spec: WindowOperator
@@ -46,7 +47,7 @@ class Processor(StatefulProcessor):
         self._handle = handle
         self._store = SparkRunStore(handle)
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:  # noqa: N802, N803
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[Row]:  # noqa: N802, N803
         """The envelopes of one shard in one micro-batch."""
         return self._handle_mail(int(key[0]), Mail.read((row.kind, bytes(row.payload)) for row in rows), timerValues)
 
@@ -61,13 +62,13 @@ class Processor(StatefulProcessor):
         settings = self._settings
         stored = Stored.load(settings.spec, settings.schema, self._store, _CACHE, f"{settings.name}/{shard}", settings.shards)
         now, watermark = self._clocks(mail, timers)
-        outputs = list(step(stored.operator, mail, now, watermark))
+        output = Output.joined(list(step(stored.operator, mail, now, watermark)))
         if stored.changed:
             before = stored.manifest.header.get("timer")
             after = self._next_timer(stored)
             stored.commit(self._store, timer=after)
             self._move_timer(before, after)
-        return self._rows(stored, shard, outputs)
+        return self._rows(stored, shard, output)
 
     def _clocks(self, mail: Mail, timers: TimerValues) -> tuple[int | None, int | None]:
         """Processing time and watermark in microseconds. Spark's first watermark, 0, is none (semantics 12.1)."""
@@ -92,10 +93,15 @@ class Processor(StatefulProcessor):
         if after is not None:
             self._handle.registerTimer(after)
 
-    def _rows(self, stored: Stored, shard: int, outputs: Iterable[Output]) -> Iterator[Row]:
+    def _rows(self, stored: Stored, shard: int, output: Output) -> Iterator[Row]:
         clocks = stored.operator.state.clocks
-        for output in outputs:
-            for kind, payload in envelopes(output, shard, clocks.processing_time, clocks.watermark):
-                yield Row(kind=kind, payload=payload)
+        for kind, payload in envelopes(output, shard, clocks.processing_time, clocks.watermark):
+            yield Row(kind=kind, payload=payload)
         if self._settings.held:
-            yield Row(kind="held", payload=encode(stored.operator.held()))
+            yield Row(kind="held", payload=_held(stored.operator.held(), shard))
+
+
+def _held(windows: pl.DataFrame, shard: int) -> bytes:
+    """The windows held with their shard; a line of nulls where there is none, so that this is told too."""
+    shown = windows if windows.height else pl.DataFrame(schema=windows.schema, data=[[None] * windows.width], orient="row")
+    return encode(shown.with_columns(pl.lit(shard).alias("shard")))

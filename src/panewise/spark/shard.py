@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -55,9 +55,9 @@ def step(operator: Operator, mail: Mail, processing_time: int | None, watermark:
 
 
 def _only_invalid(operator: Operator, refused: pl.DataFrame) -> Output:
-    plan = operator.plan
-    counts = Counts(rows_in=refused.height, invalid=refused.height)
-    return Output(pl.DataFrame(schema=plan.pane_schema), pl.DataFrame(schema=plan.late_schema), refused, counts)
+    plan, count = operator.plan, refused.height
+    nothing = Output.nothing(plan.pane_schema, plan.late_schema, plan.invalid_schema)
+    return replace(nothing, invalid=refused, counts=Counts(rows_in=count, invalid=count))
 
 
 def _joined(operator: Operator, marks: list[pl.DataFrame]) -> Marks:

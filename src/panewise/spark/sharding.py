@@ -45,9 +45,7 @@ def _hashed_texts(values: pl.Series) -> _U64:
     """Texts, bytes and decimals: each different value is hashed once."""
     different = values.unique().drop_nulls()
     texts = different if different.dtype == pl.Binary else different.cast(pl.String).cast(pl.Binary)
-    hashes = pl.DataFrame(
-        {"v": different, "h": pl.Series([xxhash.xxh64_intdigest(text) for text in texts.to_list()], dtype=pl.UInt64)}
-    )
+    hashes = pl.DataFrame({"v": different, "h": pl.Series([xxhash.xxh64_intdigest(text) for text in texts.to_list()], dtype=pl.UInt64)})
     found = pl.DataFrame({"v": values}).join(hashes, on="v", how="left", maintain_order="left")["h"]
     return found.fill_null(0).to_numpy()
 
@@ -55,7 +53,8 @@ def _hashed_texts(values: pl.Series) -> _U64:
 def even_shards(per_partition: int, partitions: int) -> list[int]:
     """Numbers that Spark's hash partitioner spreads over its partitions, `per_partition` on each."""
     wanted = dict.fromkeys(range(partitions), per_partition)
-    found, number = [], 0
+    found: list[int] = []
+    number = 0
     while len(found) < per_partition * partitions:
         partition = _murmur3(number) % partitions
         if wanted[partition]:

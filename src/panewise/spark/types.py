@@ -17,7 +17,9 @@ def polars_schema(schema: StructType) -> dict[str, pl.DataType]:
     for field in schema.fields:
         if _has_foreign(field.dataType):
             rule = "maps and variants cannot pass through the operator"
-            raise SpecError(f"column {field.name}: {field.dataType.simpleString()}", rule, f"drop {field.name}, or turn it into a string or an array")
+            raise SpecError(
+                f"column {field.name}: {field.dataType.simpleString()}", rule, f"drop {field.name}, or turn it into a string or an array"
+            )
     arrow = to_arrow_schema(schema, timezone="UTC")
     return dict(pl.DataFrame(arrow.empty_table()).schema)
 
@@ -38,4 +40,5 @@ def spark_schema(schema: dict[str, pl.DataType]) -> StructType:
 def arrow_of(frame: pl.DataFrame, schema: StructType) -> list[pa.RecordBatch]:
     """A frame as Arrow batches of exactly the schema."""
     table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-    return table.cast(to_arrow_schema(schema, timezone="UTC")).to_batches()
+    batches: list[pa.RecordBatch] = table.cast(to_arrow_schema(schema, timezone="UTC")).to_batches()
+    return batches

@@ -40,12 +40,14 @@ class Unpack:
             return frame.select(row, pl.col(REASON).alias("reason"))
         instants = pl.element().struct.with_fields(pl.field("start").cast(_INSTANT), pl.field("end").cast(_INSTANT))
         windows = pl.col(WINDOWS).list.eval(instants).alias("windows")
-        return frame.select(row, pl.col(REASON).alias("reason"), windows, pl.col(LATE_BY).alias("late_by"), pl.col(PARTIAL).alias("partial"))
+        return frame.select(
+            row, pl.col(REASON).alias("reason"), windows, pl.col(LATE_BY).alias("late_by"), pl.col(PARTIAL).alias("partial")
+        )
 
 
 def target_schema(kind: str, plan: Plan, inputs: StructType) -> StructType:
     """The columns of an output."""
-    row = StructField("row", StructType([StructField(f.name, f.dataType, True) for f in inputs.fields ]))
+    row = StructField("row", StructType([StructField(f.name, f.dataType, True) for f in inputs.fields]))
     if kind == "panes":
         types = {f.name: f.dataType for f in spark_schema(plan.pane_schema).fields}
         types |= {name: inputs[name].dataType for name in plan.spec.keys}
@@ -60,4 +62,3 @@ def target_schema(kind: str, plan: Plan, inputs: StructType) -> StructType:
     numbers = [StructField(name, LongType()) for name in ("rows_in", "applied", "replays", "late", "invalid", "partially_late")]
     clocks = [StructField("watermark", TimestampType()), StructField("processing_time", TimestampType())]
     return StructType([StructField("shard", IntegerType()), *numbers, *clocks])
-

@@ -1,7 +1,8 @@
 """All outputs of an operator from one query into their sinks, exactly once.
 
-The state operator's output is one tagged stream. In ``foreachBatch`` each kind is unpacked and handed to its sink with the batch's number; a sink that
-writes the same batch twice to the same place makes that exactly once, as Spark repeats a batch with the same input, clocks and state.
+The state operator's output is one tagged stream. In ``foreachBatch`` each kind is unpacked and handed to its sink
+with the batch's number; a sink that writes the same batch twice to the same place makes that exactly once, as Spark
+repeats a batch with the same input, clocks and state.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +11,7 @@ from typing import Any, TypeAlias
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from panewise.engine.persistence import check_same
 from panewise.errors import SpecError
@@ -96,7 +97,9 @@ class Dispatch:
             kept.unpersist()
 
 
-def start(plumbing: Plumbing, sinks: Mapping[str, Sink], checkpoint: str | None, trigger: Mapping[str, Any], *, at_end: bool) -> WindowQuery:
+def start(
+    plumbing: Plumbing, sinks: Mapping[str, Sink], checkpoint: str | None, trigger: Mapping[str, Any], *, at_end: bool
+) -> WindowQuery:
     """Starts the query; on a batch DataFrame, does the work."""
     whole_rows = bool({"late", "invalid"} & set(sinks))
     dispatch = Dispatch(dict(sinks), {kind: plumbing.unpacker(kind, all_columns=whole_rows) for kind in sinks})
@@ -104,7 +107,9 @@ def start(plumbing: Plumbing, sinks: Mapping[str, Sink], checkpoint: str | None,
         dispatch(_stepped(plumbing, None, whole_rows, late_wanted="late" in sinks), 0)
         return WindowQuery(_Done(), None)  # type: ignore[arg-type]
     if checkpoint is None:
-        raise SpecError("write() on a stream without a checkpoint", "state and progress are kept in a checkpoint", "give checkpoint='/a/directory'")
+        raise SpecError(
+            "write() on a stream without a checkpoint", "state and progress are kept in a checkpoint", "give checkpoint='/a/directory'"
+        )
     session = plumbing.df.sparkSession
     known = _check_or_record(session, plumbing, checkpoint)
     for kind, sink in sinks.items():
@@ -129,10 +134,10 @@ def start(plumbing: Plumbing, sinks: Mapping[str, Sink], checkpoint: str | None,
 class _Done:
     """Stands for the query of a batch DataFrame, whose work is done when it is made."""
 
-    isActive = False
-    lastProgress = None
+    isActive = False  # noqa: N815 - PySpark's name
+    lastProgress = None  # noqa: N815 - PySpark's name
 
-    def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802, ARG002
+    def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802
         return True
 
     def processAllAvailable(self) -> None:  # noqa: N802
@@ -174,5 +179,3 @@ def _check_or_record(session: SparkSession, plumbing: Plumbing, checkpoint: str)
     text = Manifest(to_dict(plumbing.spec), shards).encode()
     session.createDataFrame([(text,)], "value STRING").coalesce(1).write.mode("append").text(path)
     return False
-
-

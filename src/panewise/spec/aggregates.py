@@ -51,6 +51,7 @@ class UserAggregate:
                 raise SpecError(f"{part}={getattr(self, part)!r}", f"{part} is a function", f"give a function as {part}")
 
     def __call__(self, column: str) -> "Aggregate":
+        """The aggregate over a column."""
         return Aggregate("user", _column(column), f"{self.name}({column})", user=self)
 
 
@@ -112,7 +113,9 @@ _PLAIN = re.compile(r"^\S(.*\S)?$")
 
 def _column(column: str) -> str:
     if not isinstance(column, str) or not _PLAIN.match(column):
-        raise SpecError(f"column={column!r}", "an aggregate reads a column by its name", "give the name; compute expressions before the operator")
+        raise SpecError(
+            f"column={column!r}", "an aggregate reads a column by its name", "give the name; compute expressions before the operator"
+        )
     return column
 
 

@@ -62,7 +62,8 @@ def assert_entries(got: Sequence[Mapping[str, Any]], expected: Sequence[Mapping[
     columns = _ordered({name: None for entry in expected for name in entry})
     wanted = [_line(entry, columns) for entry in expected]
     found = [_line(_like(entry, expected, n), columns) for n, entry in enumerate(got)]
-    raise AssertionError(f"{what}: expected {len(expected)} (-), got {len(got)} (+)\n" + "\n".join(difflib.ndiff(wanted, found)))
+    difference = [line.rstrip() for line in difflib.ndiff(wanted, found)]
+    raise AssertionError("\n".join([f"{what}: expected {len(expected)} (-), got {len(got)} (+)", *difference]))
 
 
 def _covers(entry: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from panewise import functions as F  # noqa: N812 - the name that the documentation uses
+from panewise import functions as F
 from panewise.errors import DataLossWarning
 from panewise.spec import (
     UNLIMITED,
@@ -52,7 +52,7 @@ _VALUES: Final[dict[str, list[Any]]] = {
     "boolean": [False, True],
     "decimal": [Decimal("0.00"), Decimal("1.25"), Decimal("-3.5"), Decimal("99999999.99")],
 }
-_KEY_VALUES: Final = {"key": ["a", "a", "b"], "level": [0.0, -0.0, 3], "shop": [1, 1, 2]}  # few, so that windows meet
+_KEY_VALUES: Final[dict[str, list[Any]]] = {"key": ["a", "a", "b"], "level": [0.0, -0.0, 3], "shop": [1, 1, 2]}  # few, so that windows meet
 _MISFITS: Final[dict[str, list[Any]]] = {
     "bigint": ["x", True, 1.5, 2**63, -(2**70)],
     "double": ["x", True, Decimal("1.5")],
@@ -222,8 +222,10 @@ class _Writer:
         return row
 
     def _cell(self, name: str) -> Any:
-        nulls = [None] if name not in self.spec.keys or self.spec.null_keys else []
-        values = _KEY_VALUES[name] if name in self.spec.keys and name in _KEY_VALUES else _VALUES[self.types[name].split("(")[0]]
+        nulls: list[Any] = [None] if name not in self.spec.keys or self.spec.null_keys else []
+        values: Sequence[Any] = (
+            _KEY_VALUES[name] if name in self.spec.keys and name in _KEY_VALUES else _VALUES[self.types[name].split("(")[0]]
+        )
         return self._one_of([*values, *nulls])
 
     def _time(self) -> int:

@@ -2,8 +2,8 @@
 
 A document has a `name`, the sentences of docs/semantics.md that it `cites`, a `spec` in its dict form, `types` if they are not to be
 inferred, and `events`. An event may say what to `expect` (`panes`, `late`, `invalid`, `counts`; a list not given is empty, a
-field or count not given may be anything) and which windows are held after it (`state`: [start, end] of each, in the order of
-end and start).
+field or count not given may be anything; an event without `expect` sends nothing) and which windows are held after it (`state`:
+[start, end] of each, in the order of end, start and keys, closed ones included).
 """
 
 from collections.abc import Mapping
@@ -31,10 +31,11 @@ def load(path: str | Path) -> list[dict[str, Any]]:
     Raises:
         InputError: if one lacks a field, has an unknown one, or is named as another.
     """
-    with Path(path).open(encoding="utf-8") as file:
-        documents = [document for document in yaml.safe_load_all(file) if document is not None]
-    if len(documents) == 1 and isinstance(documents[0], list):
-        documents = documents[0]
+    documents = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    if not isinstance(documents, list):
+        raise InputError(
+            f"{path}: {type(documents).__name__}", "a file of transcripts is a list of documents", "start each document with '- name:'"
+        )
     for document in documents:
         _check_fields(document, str(path))
     names = [document["name"] for document in documents]
@@ -50,7 +51,7 @@ def _check_fields(document: Any, path: str) -> None:
         rule = f"a transcript has {sorted(_NEEDED)}, and may have {sorted(_ALLOWED - _NEEDED)}"
         raise InputError(f"{path}: a document with {sorted(fields, key=str)}", rule, "give these fields")
     for event in document["events"]:
-        unknown = set(event.get("expect", {})) - {*_LISTS, "counts"}
+        unknown = set(event.get("expect") or {}) - {*_LISTS, "counts"}
         if unknown:
             rule = f"what can be expected is {[*_LISTS, 'counts']}"
             raise InputError(f"{path}: {document['name']}: expect.{sorted(unknown)[0]}", rule, "leave it out")
@@ -61,6 +62,7 @@ def check(document: Document, runtime: str = "oracle", user_aggregates: Mapping[
 
     Raises:
         AssertionError: naming the event after which the output or the windows held differ.
+        InputError, SpecError: if the document is malformed.
 
     >>> check({
     ...     "name": "one pane", "cites": ["16.4"],
@@ -74,8 +76,7 @@ def check(document: Document, runtime: str = "oracle", user_aggregates: Mapping[
     outputs = run(spec, events, runtime, types=document.get("types"), windows=True, **options)
     for number, (event, output) in enumerate(zip(document["events"], outputs, strict=True)):
         where = f"{document['name']}: events[{number}] ({event['op']})"
-        if "expect" in event:
-            _check_output(event["expect"] or {}, output, where)
+        _check_output(event.get("expect") or {}, output, where)
         if "state" in event:
             wanted = [{"window": bounds} for bounds in event["state"]]
             held = [{"window": [window["window_start"], window["window_end"]]} for window in output["windows"]]

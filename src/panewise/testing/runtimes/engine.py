@@ -60,13 +60,14 @@ def _plain(output: _Output, given: Sequence[Row]) -> dict[str, Any]:
     """Frames as dicts, with the rows as the caller gave them."""
     return {
         "panes": output.panes.to_dicts(),
-        "late": [_late(entry, given) for entry in output.late.to_dicts()],
+        "late": [late_entry(entry, given) for entry in output.late.to_dicts()],
         "invalid": [{"row": dict(given[entry[ROW]]), "reason": entry["__reason"]} for entry in output.invalid.to_dicts()],
         "counts": {name: getattr(output.counts, name) for name in COUNTS},
     }
 
 
-def _late(entry: dict[str, Any], given: Sequence[Row]) -> dict[str, Any]:
+def late_entry(entry: dict[str, Any], given: Sequence[Row]) -> dict[str, Any]:
+    """A row of the late output, with the row as the caller gave it."""
     return {
         "row": dict(given[entry[ROW]]),
         "reason": entry["__reason"],

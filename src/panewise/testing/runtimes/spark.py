@@ -1,0 +1,139 @@
+"""Plays events in a real streaming query on Spark: every event is one micro-batch.
+
+Rows come as Parquet files, clock readings and the end of input as control notes, a restart stops the query and starts
+it from its checkpoint. Both clocks come from the notes alone, so that a transcript says what they are; everything
+else is what a user's query runs.
+"""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from panewise.errors import InputError
+from panewise.spark.envelope import decode
+from panewise.spark.plumbing import Plumbing, note, spread
+from panewise.spark.types import polars_schema, spark_schema
+from panewise.testing.columns import Row
+from panewise.testing.events import Event, Script
+from panewise.testing.ingest import FLAGS, ROW, frame, schema
+from panewise.testing.runtimes.engine import COUNTS, late_entry
+
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+def play(script: Script) -> list[dict[str, Any]]:
+    """The output of the query after each event. Option `shards`: number of shards (1); with several the order between keys is Spark's."""
+    unknown = set(script.options) - {"shards"}
+    if unknown:
+        raise InputError(f"options={sorted(unknown)}", "the option of this runtime is shards", "leave them out")
+    with tempfile.TemporaryDirectory(prefix="panewise-") as scratch:
+        stage = _Stage(script, Path(scratch))
+        with stage.running():
+            return [stage.after(event, given) for event, given in zip(script.events, script.given, strict=True)]
+
+
+def _session() -> SparkSession:
+    builder = SparkSession.builder.master("local[2]").config("spark.sql.streaming.stateStore.providerClass", _ROCKSDB)
+    return builder.config("spark.sql.shuffle.partitions", "2").config("spark.ui.enabled", "false").getOrCreate()
+
+
+@dataclass
+class _Stage:
+    """A query with its directories, and what it has sent since the last event."""
+
+    script: Script
+    scratch: Path
+    sent: list[tuple[str, bytes]] = field(default_factory=list)
+    held: dict[int, pl.DataFrame] = field(default_factory=dict)
+    files: int = 0
+    query: StreamingQuery | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "notes"):
+            (self.scratch / name).mkdir()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """The query runs inside."""
+        self.query = self._start()
+        try:
+            yield
+        finally:
+            self.query.stop()
+
+    def _start(self) -> StreamingQuery:
+        session, spec = _session(), self.script.spec
+        columns = {name: pl.Datetime("us", "UTC") if name == spec.event_time else dtype for name, dtype in self._columns().items()}
+        rows = session.readStream.schema(spark_schema(columns)).option("maxFilesPerTrigger", 1).parquet(str(self.scratch / "rows"))
+        # A watermark must be there; that of this constant never moves.
+        watched = rows.withColumn("clockless", F.timestamp_seconds(F.lit(0))).withWatermark("clockless", "0 seconds").drop("clockless")
+        plumbing = Plumbing(watched, spec, spread(self.script.options.get("shards", 1), 2), clocks="control", held=True)
+        notes = session.readStream.schema("value STRING").option("maxFilesPerTrigger", 1).text(str(self.scratch / "notes"))
+        packed = plumbing.packed(late_wanted=True, all_columns=True).union(plumbing.controlled(notes))
+        tagged = plumbing.stepped(packed, polars_schema(watched.schema))
+        writer = tagged.writeStream.foreachBatch(self._collect).option("checkpointLocation", str(self.scratch / "checkpoint"))
+        return writer.start()
+
+    def _columns(self) -> dict[str, pl.DataType]:
+        return schema(self.script.types) | FLAGS
+
+    def _collect(self, tagged: DataFrame, _: int) -> None:
+        self.sent += [(row.kind, bytes(row.payload)) for row in tagged.collect()]
+
+    def after(self, event: Event, given: Sequence[Row]) -> dict[str, Any]:
+        """What the query gives for one event."""
+        assert self.query is not None
+        self.sent.clear()
+        if event.op == "restart":
+            self.query.stop()
+            self.query = self._start()
+        else:
+            self._put(event)
+        self.query.processAllAvailable()
+        output = self._output(given)
+        return output | ({"windows": self._windows()} if self.script.windows else {})
+
+    def _put(self, event: Event) -> None:
+        """Writes the event as a file, in one go: a half-written file must not be seen."""
+        self.files += 1
+        name = f"{self.files:06}"
+        if event.op == "add":
+            rows = frame(self.script.spec, self.script.types, event.rows)
+            whole = rows.with_columns(pl.col(self.script.spec.event_time).cast(pl.Datetime("us", "UTC")))
+            whole.write_parquet(self.scratch / name)
+            (self.scratch / name).rename(self.scratch / "rows" / f"{name}.parquet")
+            return
+        texts = {"watermark": note(watermark=event.to or 0), "clock": note(clock=event.to or 0), "finish": note(finish=1)}
+        (self.scratch / name).write_text(texts[event.op])
+        (self.scratch / name).rename(self.scratch / "notes" / f"{name}.txt")
+
+    def _frames(self, kind: str) -> list[dict[str, Any]]:
+        return [row for sent, payload in self.sent if sent == kind for row in decode(payload).to_dicts()]
+
+    def _output(self, given: Sequence[Row]) -> dict[str, Any]:
+        lines = self._frames("counts")
+        return {
+            "panes": self._frames("panes"),
+            "late": [late_entry(entry, given) for entry in self._frames("late")],
+            "invalid": [{"row": dict(given[entry[ROW]]), "reason": entry["__reason"]} for entry in self._frames("invalid")],
+            "counts": {name: sum(line[name] for line in lines) for name in COUNTS},
+        }
+
+    def _windows(self) -> list[dict[str, Any]]:
+        """The windows held by all shards, as last told."""
+        for kind, payload in self.sent:
+            if kind == "held":
+                told = decode(payload)
+                self.held[int(told["shard"][0])] = told
+        rows = [row for told in self.held.values() for row in told.drop("shard").to_dicts() if row["pending"] is not None]
+        keys = self.script.spec.keys
+        order = lambda row: [(row[n] is not None, row[n]) for n in ("window_end", "window_start", *keys)]  # noqa: E731
+        return sorted(rows, key=order)

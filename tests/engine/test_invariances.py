@@ -1,0 +1,134 @@
+"""What must not matter: where batches are cut, how rows of a batch are placed, and restarts; and what retractions add up to."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from panewise.spec import WindowOperator
+from panewise.testing import run
+from panewise.testing.compare import same
+from panewise.testing.strategies import KINDS, events, specs, types_of
+
+Events = list[dict[str, Any]]
+
+EACH_KIND = pytest.mark.parametrize("kind", KINDS)
+PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]  # explaining takes longer than shrinking, and tells less
+DEFAULT = settings(
+    phases=PHASES, max_examples=30, derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
+BY_ORDER = {"order": ["order"], "position": None}
+
+
+def play(spec: WindowOperator, script: Events) -> Events:
+    return run(spec, script, "engine", types=types_of(spec), windows=True)
+
+
+def numbered(script: Events) -> Events:
+    """The script with each row's number as its order, so that arrival order does not depend on batches; one batch where several meet."""
+    merged: Events = []
+    number = 0
+    for event in script:
+        if event["op"] != "add":
+            merged.append(event)
+            continue
+        rows = [{**row, "order": number + place} for place, row in enumerate(event["rows"])]
+        number += len(rows)
+        if merged and merged[-1]["op"] == "add":
+            merged[-1] = {"op": "add", "rows": merged[-1]["rows"] + rows}
+        else:
+            merged.append({"op": "add", "rows": rows})
+    return merged
+
+
+def cut(script: Events, lengths: Sequence[int]) -> Events:
+    """The script with its batches cut into pieces of the lengths, over and over."""
+    pieces: Events = []
+    for event in script:
+        rows = event.get("rows", [])
+        turn = 0
+        while rows:
+            length = lengths[turn % len(lengths)]
+            pieces.append({"op": "add", "rows": rows[:length]})
+            rows, turn = rows[length:], turn + 1
+        if event["op"] != "add":
+            pieces.append(event)
+    return pieces
+
+
+def together(outputs: Events) -> dict[str, Any]:
+    """Everything that was sent, one after the other, and what is held at the end."""
+    lists = {part: [entry for output in outputs for entry in output[part]] for part in ("panes", "late", "invalid")}
+    counts = {name: sum(output["counts"][name] for output in outputs) for name in COUNTS}
+    return {**lists, "counts": counts, "windows": outputs[-1]["windows"] if outputs else []}
+
+
+def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
+    for part, value in one.items():
+        assert same(value, other[part]), f"{part}\n{value}\n{other[part]}"
+
+
+@EACH_KIND
+@DEFAULT
+@given(data=st.data())
+def test_batches_may_be_cut_anywhere(kind: str, data: st.DataObject) -> None:
+    """semantics 3.1, 18.1: with evaluate="record", panes too."""
+    spec = data.draw(specs(kind, evaluate="record", **BY_ORDER))
+    script = numbered(data.draw(events(spec)))
+    whole = together(play(spec, script))
+    assert_same(together(play(spec, cut(script, [1]))), whole)
+    assert_same(together(play(spec, cut(script, data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))))), whole)
+
+
+@EACH_KIND
+@DEFAULT
+@given(data=st.data())
+def test_rows_may_stand_anywhere_in_their_batch(kind: str, data: st.DataObject) -> None:
+    """semantics 3, 23: order columns that have no ties decide everything."""
+    spec = data.draw(specs(kind, **BY_ORDER))
+    script = numbered(data.draw(events(spec)))
+    shuffled = [{**event, "rows": data.draw(st.permutations(event["rows"]))} if event["op"] == "add" else event for event in script]
+    for one, other in zip(play(spec, shuffled), play(spec, script), strict=True):
+        assert_same(one, other)
+
+
+@EACH_KIND
+@DEFAULT
+@given(data=st.data())
+def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
+    """semantics 33: one after every event."""
+    spec = data.draw(specs(kind))
+    script = data.draw(events(spec))
+    interrupted = play(spec, [step for event in script for step in (event, {"op": "restart"})])
+    for one, other in zip(interrupted[::2], play(spec, script), strict=True):
+        assert_same(one, other)
+
+
+@EACH_KIND
+@DEFAULT
+@given(data=st.data())
+def test_retractions_leave_the_latest_pane(kind: str, data: st.DataObject) -> None:
+    """semantics 21.1: a withdrawn pane was live, and a window has one live pane at most."""
+    spec = data.draw(specs(kind, accumulation="retracting"))
+    live: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for output in play(spec, data.draw(events(spec))):
+        for pane in output["panes"]:
+            window = tuple(pane[name] for name in (*spec.keys, "window_start", "window_end"))
+            if pane["op"] == "-":
+                withdrawn = live.pop(window)
+                assert same({**withdrawn, "op": "-", "processing_time": pane["processing_time"]}, pane)
+            else:
+                assert window not in live
+                live[window] = pane
+        if kind == "session":
+            assert disjoint(spec, live)
+
+
+def disjoint(spec: WindowOperator, live: dict[tuple[Any, ...], dict[str, Any]]) -> bool:
+    """Live panes of a key's sessions do not overlap: those merged away are withdrawn (semantics 9.2)."""
+    sessions = sorted(live, key=lambda window: (repr(window[:-2]), *window[-2:]))
+    return all(one[:-2] != other[:-2] or one[-1] <= other[-2] for one, other in pairwise(sessions))

@@ -1,0 +1,65 @@
+"""A small stream of Parquet files, and what is read back from the sinks."""
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+START = datetime(2024, 1, 1, tzinfo=UTC)
+SCHEMA = {"ts": pl.Datetime("us", "UTC"), "k": pl.String, "v": pl.Int64}
+
+
+def at(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+class Feed:
+    """A directory that a stream reads, one file a micro-batch."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark, self.folder, self.path, self.files = spark, folder, folder / "in", 0
+        self.path.mkdir()
+
+    def put(self, *rows: tuple[float | None, str | None, int | None]) -> None:
+        """A file of (seconds, key, value)."""
+        self.files += 1
+        given = [(None if s is None else at(s), k, v) for s, k, v in rows]
+        path = self.path / f"{self.files:04}.parquet"
+        pl.DataFrame(given, schema=SCHEMA, orient="row").write_parquet(path)
+        os.utime(path, (self.files, self.files))  # Spark reads files in order of their times, not of their names
+
+    def stream(self) -> DataFrame:
+        reader = self.spark.readStream.schema("ts TIMESTAMP, k STRING, v BIGINT").option("maxFilesPerTrigger", 1)
+        return reader.parquet(str(self.path))
+
+    def batch(self) -> DataFrame:
+        return self.spark.read.schema("ts TIMESTAMP, k STRING, v BIGINT").parquet(str(self.path))
+
+    def sink(self, name: str) -> str:
+        return str(self.folder / name)
+
+    def read(self, name: str) -> pl.DataFrame:
+        """What a ParquetSink holds."""
+        return pl.DataFrame(self.spark.read.parquet(self.sink(name)).toArrow())
+
+
+@pytest.fixture
+def feed(spark: SparkSession, tmp_path: Path) -> Feed:
+    return Feed(spark, tmp_path)
+
+
+@pytest.fixture
+def sums(feed: Feed) -> Callable[[], dict[Any, int]]:
+    """Per key and window: the sum over + panes less the sum over - panes."""
+
+    def read() -> dict[Any, int]:
+        signed = feed.read("panes").with_columns(pl.when(pl.col("op") == "+").then("s").otherwise(-pl.col("s")).alias("s"))
+        totals = signed.group_by("k", "window_start").agg(pl.col("s").sum())
+        return {(k, int((start - START).total_seconds())): s for k, start, s in totals.iter_rows()}
+
+    return read

@@ -1,0 +1,94 @@
+"""What is refused before a query starts, with the whole message."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as SF
+
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import DataLossWarning, PanewiseError, SetupError, SpecError
+from panewise.spark import ParquetSink, Result, windowed
+from tests.spark.conftest import Feed
+
+MINUTE = pw.Tumbling("1 minute")
+COUNT = F.count().alias("n")
+
+
+def described(df: DataFrame, **kwargs: str) -> Result:
+    return windowed(df, event_time=kwargs.get("time", "ts")).groupBy(kwargs.get("key", "k")).window(MINUTE).agg(COUNT)
+
+
+CASES: list[tuple[Callable[[DataFrame, DataFrame], object], type[PanewiseError], str]] = [
+    (lambda s, b: described(b, time="when"), SpecError, "column 'when' | the operator's columns are in its input | use one of the columns"),
+    (lambda s, b: described(b, key="kk"), SpecError, "column 'kk' | the operator's columns are in its input"),
+    (lambda s, b: described(b, time="v"), SpecError, "event time v: bigint | the event time is a TIMESTAMP"),
+    (
+        lambda s, b: described(b.withColumn("ts", SF.col("ts").cast("timestamp_ntz"))),
+        SpecError,
+        "event time ts: timestamp_ntz | the event time is a TIMESTAMP, which names an instant (semantics 1) | cast it: df.withColumn('ts'",
+    ),
+    (lambda s, b: described(s), SetupError, "a stream without a watermark | panes are complete, and rows late, by the query's watermark"),
+    (lambda s, b: windowed(b, "ts").agg(COUNT), SpecError, "no window | an operator has a window | call .window("),
+    (lambda s, b: windowed(b, "ts").window(MINUTE).agg(), SpecError, "aggregates=() | a pane holds at least one aggregate"),
+    (lambda s, b: windowed(b, "ts").window(MINUTE).agg(F.sum("k")).panes, SpecError, "'sum(k)' over k: String | sum takes numbers"),
+    (lambda s, b: windowed(b, "ts").options(lateness=1), SpecError, "option 'lateness' | the options are"),
+    (lambda s, b: windowed(b, "ts").shards(0), SpecError, "shards=0 | shards are one or more"),
+    (lambda s, b: windowed(b, "ts").finish("now"), SpecError, "finish='now' | input ends never, or at_end"),
+    (lambda s, b: windowed(b, "ts").window(MINUTE).finish("never").agg(COUNT), SpecError, "finish='never' on a batch DataFrame"),
+    (lambda s, b: described(b).write(), SpecError, "write() without a sink | an output goes to a sink"),
+    (
+        lambda s, b: windowed(b, "ts").window(MINUTE).trigger(pw.AfterCount(3)).options(strict=True).agg(COUNT),
+        SpecError,
+        "a top-level AfterCount(n=3) closes a window after its first pane",
+    ),
+    (
+        lambda s, b: described(b.withColumn("m", SF.create_map(SF.lit("a"), SF.lit(1)))).invalid,
+        SpecError,
+        "column m: map<string,int> | maps and variants cannot pass through the operator | drop m",
+    ),
+]
+
+
+@pytest.mark.parametrize(("build", "error", "message"), CASES)
+def test_refused(feed: Feed, build: Callable[[DataFrame, DataFrame], object], error: type[PanewiseError], message: str) -> None:
+    feed.put((0, "a", 1))
+    with pytest.raises(error, match=re.escape(message)):
+        build(feed.stream(), feed.batch())
+
+
+def test_a_trigger_that_may_lose_data_warns(feed: Feed) -> None:
+    feed.put((0, "a", 1))
+    with pytest.warns(DataLossWarning, match="closes a window after its first pane"):
+        windowed(feed.batch(), "ts").window(MINUTE).trigger(pw.AfterCount(3)).agg(COUNT)
+
+
+def test_a_state_store_that_is_not_rocksdb(feed: Feed, spark: SparkSession) -> None:
+    name = "spark.sql.streaming.stateStore.providerClass"
+    before = spark.conf.get(name)
+    spark.conf.set(name, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
+    try:
+        with pytest.raises(SetupError, match=r"HDFSBacked.* \| transformWithState keeps its state in RocksDB \| set spark.conf.set"):
+            described(feed.stream().withWatermark("ts", "1 second"))
+    finally:
+        spark.conf.set(name, before or "")
+
+
+def test_a_stream_is_written_with_a_checkpoint_and_ended_only_where_it_ends(feed: Feed) -> None:
+    watched = feed.stream().withWatermark("ts", "1 second")
+    sink = ParquetSink(feed.sink("panes"))
+    with pytest.raises(SpecError, match=r"write\(\) on a stream without a checkpoint"):
+        described(watched).write(panes=sink)
+    at_end = windowed(watched, "ts").window(MINUTE).finish("at_end").agg(COUNT)
+    with pytest.raises(SpecError, match="finish='at_end' without available_now"):
+        at_end.write(panes=sink, checkpoint=feed.sink("checkpoint"))
+    with pytest.raises(SetupError, match=r"finish='at_end' without write\(\)"):
+        _ = at_end.panes
+
+
+def test_explain_says_in_words_what_is_emitted_when(feed: Feed) -> None:
+    text = described(feed.batch()).explain()
+    assert "1 minute" in text
+    assert "watermark" in text

@@ -1,0 +1,173 @@
+"""The operator in real streaming queries: watermark, timers, sinks, restart, end of input."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from pyspark.sql import DataFrame
+
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import StateError
+from panewise.spark import ParquetSink, Result, Windowed, WindowQuery, windowed
+from tests.spark.conftest import Feed
+
+AGGREGATES = (F.count().alias("n"), F.sum("v").alias("s"))
+
+
+def minutes(df: DataFrame, **options: Any) -> Windowed:
+    watched = df.withWatermark("ts", "10 seconds") if df.isStreaming else df
+    described = windowed(watched, event_time="ts").groupBy("k").window(pw.Tumbling("1 minute")).accumulation("retracting")
+    described = described.trigger(pw.AfterWatermark(early=pw.Always(), late=pw.Always())).allowed_lateness("2 minutes")
+    return described.options(**options)
+
+
+def run(feed: Feed, result: Result, checkpoint: str = "checkpoint") -> WindowQuery:
+    sinks = {name: ParquetSink(feed.sink(name)) for name in ("panes", "late", "invalid", "counts")}
+    query = result.write(**sinks, checkpoint=feed.sink(checkpoint), available_now=True)
+    query.awaitTermination()
+    return query
+
+
+def identity_holds(feed: Feed) -> bool:
+    counts = feed.read("counts")
+    return bool((counts["rows_in"] == counts["applied"] + counts["replays"] + counts["late"] + counts["invalid"]).all())
+
+
+def test_panes_late_and_invalid_rows_from_one_query(feed: Feed, sums: Callable[[], dict[Any, int]]) -> None:
+    feed.put((0, "a", 1), (5, "a", 2), (7, "b", 3))
+    feed.put((130, "a", 5), (3, "a", 7), (8, None, 1), (None, "b", 1))
+    feed.put((400, "c", 9))
+    feed.put((1, "a", 100), (350, "c", 1))  # the watermark is 390 now: the first is too late, the second within the lateness
+    run(feed, minutes(feed.stream()).finish("at_end").agg(*AGGREGATES))
+
+    assert sums() == {("a", 0): 10, ("b", 0): 3, ("a", 120): 5, ("c", 360): 9, ("c", 300): 1}
+    late = feed.read("late").drop("batch_id").to_dicts()
+    assert [(row["row"]["v"], row["reason"], row["partial"], row["late_by"]) for row in late] == [(100, "expired", False, 389_000_000)]
+    assert sorted(feed.read("invalid")["reason"]) == ["event time is null", "key k is null"]
+    counts = feed.read("counts")
+    assert counts.select("rows_in", "applied", "late", "invalid").sum().row(0) == (10, 7, 1, 2)
+    assert identity_holds(feed)
+
+
+def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
+    """Semantics 33: the same files in one run, and in a run for each."""
+    batches = [[(n * 20 + d, "abc"[(n + d) % 3], d) for d in (0, 7, 31, -50)] for n in range(6)]
+    other = Feed(feed.spark, feed.folder / "other") if (feed.folder / "other").mkdir() is None else feed
+    for batch in batches:
+        feed.put(*batch)
+        other.put(*batch)
+        run(other, minutes(other.stream()).agg(*AGGREGATES))
+    run(feed, minutes(feed.stream()).agg(*AGGREGATES))
+    columns = ["batch_id", "k", "window_start", "n", "s", "timing", "index", "op"]
+    shown = [one.read("panes").select(columns[1:]).sort(columns[1:]) for one in (feed, other)]
+    assert shown[0].equals(shown[1])
+    late = [sorted(one.read("late")["row"].struct.field("v")) for one in (feed, other)]
+    assert late[0] == late[1]
+
+
+def test_a_batch_that_is_repeated_writes_the_same_once(feed: Feed) -> None:
+    """Semantics 35: the driver died after the sinks were written and before the batch was committed."""
+    feed.put((0, "a", 1))
+    feed.put((70, "a", 2), (1, "a", 3))
+    run(feed, minutes(feed.stream()).agg(*AGGREGATES))
+    before = feed.read("panes").sort(pl.all())
+    commits = sorted((Path(feed.sink("checkpoint")) / "commits").glob("[0-9]*"))
+    last = int(commits[-1].name)
+    commits[-1].unlink()
+    (commits[-1].parent / f".{last}.crc").unlink(missing_ok=True)
+    run(feed, minutes(feed.stream()).agg(*AGGREGATES))
+    assert feed.read("panes").filter(pl.col("batch_id") <= last).sort(pl.all()).equals(before)
+
+
+def test_a_silent_shard_is_woken_by_the_watermark(feed: Feed) -> None:
+    """Windows of keys without new rows complete in the batch without data that follows."""
+    feed.put(*((1, f"key {n}", n) for n in range(40)))
+    feed.put((300, "key 0", 1))
+    described = windowed(feed.stream().withWatermark("ts", "10 seconds"), event_time="ts").groupBy("k").window(pw.Tumbling("1 minute"))
+    run(feed, described.agg(*AGGREGATES))
+    panes = feed.read("panes")
+    assert sorted(panes["s"]) == list(range(40))
+    assert set(panes["timing"]) == {"ON_TIME"}
+
+
+def test_sessions_and_collections(feed: Feed) -> None:
+    feed.put((0, "a", 1), (20, "a", 2))
+    feed.put((35, "a", 3), (0, "b", 9))
+    feed.put((100, "a", 4), (300, "z", 0))
+    described = windowed(feed.stream().withWatermark("ts", "1 minute"), event_time="ts").groupBy("k").window(pw.Session("30 seconds"))
+    run(feed, described.finish("at_end").agg(F.collect_list("v").alias("l"), F.median("v").alias("m")))
+    rows = feed.read("panes").sort("k", "window_start").select("k", "l", "m").rows()
+    assert rows == [("a", [1, 2, 3], 2.0), ("a", [4], 4.0), ("b", [9], 9.0), ("z", [0], 0.0)]
+
+
+def test_the_end_of_input_is_told_once_and_is_remembered(feed: Feed) -> None:
+    feed.put((0, "a", 1))
+    run(feed, minutes(feed.stream()).finish("at_end").agg(*AGGREGATES))
+    feed.put((10_000, "a", 2))
+    run(feed, minutes(feed.stream()).finish("at_end").agg(*AGGREGATES))
+    late = feed.read("late")
+    assert late["reason"].to_list() == ["finished"]
+    assert feed.read("panes").filter(pl.col("op") == "+").height == 1
+
+
+def test_a_changed_specification_is_refused_before_the_query_starts(feed: Feed) -> None:
+    feed.put((0, "a", 1))
+    run(feed, minutes(feed.stream()).agg(*AGGREGATES))
+    changed = minutes(feed.stream()).allowed_lateness("3 minutes").agg(*AGGREGATES)
+    with pytest.raises(StateError, match=r"a changed specification \(allowed_lateness: 120000000 -> 180000000\)"):
+        run(feed, changed)
+    with pytest.raises(StateError, match=r"shards=6 \| this state was made with 2 shards"):
+        run(feed, minutes(feed.stream()).shards(6).agg(*AGGREGATES))
+
+
+def test_a_changed_specification_is_found_in_the_state_itself(feed: Feed) -> None:
+    """Where the note beside the checkpoint is missing, as for a query that was started without write()."""
+    feed.put((0, "a", 1))
+    run(feed, minutes(feed.stream()).agg(*AGGREGATES))
+    shutil.rmtree(Path(feed.sink("checkpoint")) / "panewise" / "operator")
+    feed.put((1, "a", 1))
+    with pytest.raises(Exception, match="a changed specification"):
+        run(feed, minutes(feed.stream()).accumulation("discarding").agg(*AGGREGATES))
+
+
+def test_rows_are_combined_where_they_are_read_only_if_nobody_asks_for_late_rows(feed: Feed, sums: Callable[[], dict[Any, int]]) -> None:
+    """Panes and counts are the same either way."""
+    for n in range(4):
+        feed.put(*((n * 60 + d, "ab"[d % 2], d) for d in (1, 2, 3, -400)))
+    with_late = minutes(feed.stream()).agg(*AGGREGATES)
+    run(feed, with_late)
+    expected, counts = sums(), feed.read("counts").select("rows_in", "applied", "late", "invalid", "partially_late").sum()
+    shutil.rmtree(feed.sink("panes"))
+    shutil.rmtree(feed.sink("counts"))
+    only = {name: ParquetSink(feed.sink(name)) for name in ("panes", "counts")}
+    minutes(feed.stream()).agg(*AGGREGATES).write(**only, checkpoint=feed.sink("other"), available_now=True).awaitTermination()
+    assert sums() == expected
+    assert feed.read("counts").select("rows_in", "applied", "late", "invalid", "partially_late").sum().equals(counts)
+    assert counts["late"].item() > 0
+
+
+def test_processing_time_is_that_of_the_micro_batch(feed: Feed) -> None:
+    feed.put((0, "a", 1), (1, "b", 1))
+    feed.put((2, "a", 1))
+    run(feed, minutes(feed.stream()).agg(*AGGREGATES))
+    times = feed.read("panes").group_by("batch_id").agg(pl.col("processing_time").n_unique())
+    assert times["processing_time"].to_list() == [1] * times.height
+
+
+def test_dataframes_of_panes_late_and_invalid_rows(feed: Feed) -> None:
+    """Each is a streaming DataFrame like any other."""
+    feed.put((0, "a", 1), (None, "a", 2))
+    feed.put((500, "a", 3))
+    feed.put((1, "a", 4))
+    result = minutes(feed.stream()).agg(*AGGREGATES)
+    for name, expected in (("panes", [1, 3]), ("late", [4]), ("invalid", [2]), ("counts", [2, 1, 1])):
+        writer = getattr(result, name).writeStream.format("parquet").option("checkpointLocation", feed.sink(f"cp_{name}"))
+        writer.trigger(availableNow=True).start(feed.sink(name)).awaitTermination()
+        frame = feed.read(name)
+        value = {"panes": "s", "counts": "rows_in"}.get(name)
+        values = frame[value] if value else frame["row"].struct.field("v")
+        assert sorted(values) == sorted(expected), name

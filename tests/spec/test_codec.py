@@ -1,0 +1,254 @@
+"""Specifications as dicts and JSON: what is written is read back; what is not understood is refused by name."""
+
+import json
+import warnings
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from panewise import (
+    AfterWatermark,
+    Always,
+    DataLossWarning,
+    Position,
+    SpecError,
+    Tumbling,
+    WindowOperator,
+)
+from panewise import functions as F
+from panewise.spec.aggregates import FUNCTIONS
+from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
+from panewise.testing.strategies import JOINED, USER_AGGREGATES, specs
+
+SMALL: dict[str, Any] = {"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count", "name": "n"}]}
+PLAIN = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")])
+
+OTHER_VALUES: dict[str, Any] = {
+    "window": Tumbling(10, origin=1),
+    "aggregates": [F.count().alias("m")],
+    "keys": ["k"],
+    "event_time": "t",
+    "trigger": AfterWatermark(early=Always(), late=Always()),
+    "accumulation": "retracting",
+    "allowed_lateness": 7,
+    "drop_by": "row",
+    "order": ["o"],
+    "position": Position("p", "o", "s"),
+    "null_keys": True,
+    "max_future_skew": 0,
+    "on_time": "always",
+    "closing": "always",
+    "evaluate": "record",
+}
+
+
+@settings(max_examples=300, derandomize=True, database=None, deadline=None)
+@given(spec=specs())
+def test_round_trips(spec: WindowOperator) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataLossWarning)
+        assert from_json(to_json(spec), USER_AGGREGATES) == spec
+        assert from_json(to_json(spec, indent=2).encode(), USER_AGGREGATES) == spec
+        again = from_dict(json.loads(json.dumps(to_dict(spec))), USER_AGGREGATES)
+    assert again == spec
+    assert to_dict(again) == to_dict(spec)
+    assert changed_fields(to_dict(spec), to_dict(again)) == []
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(WindowOperator)])
+def test_every_field_is_written_and_read(name: str) -> None:
+    values = {"window": Tumbling(10), "aggregates": [F.count().alias("n")], name: OTHER_VALUES[name]}
+    other = WindowOperator(**values)
+    assert changed_fields(to_dict(PLAIN), to_dict(other)) == [name]
+    assert from_dict(to_dict(other)) == other != PLAIN
+    assert from_dict({**to_dict(PLAIN), name: to_dict(other)[name]}) == other
+
+
+def test_a_field_left_out_has_its_default() -> None:
+    assert from_dict(SMALL) == PLAIN
+    assert from_dict({**SMALL, "panewise": 1}) == PLAIN
+    assert from_dict({**SMALL, "position": {}}).position == Position()
+    assert from_dict({**SMALL, "trigger": {"kind": "after_watermark"}}).trigger == AfterWatermark()
+
+
+def test_json_says_its_version() -> None:
+    assert json.loads(to_json(PLAIN))["panewise"] == 1
+    assert "panewise" not in to_dict(PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("made", "written"),
+    [
+        (F.sum("v"), {"fn": "sum", "column": "v"}),
+        (F.count(), {"fn": "count"}),
+        (F.percentile("v", 0.5), {"fn": "percentile", "column": "v", "percentage": 0.5}),
+        (F.approx_count_distinct("v"), {"fn": "approx_count_distinct", "column": "v"}),
+        (F.last("v", ignorenulls=True), {"fn": "last", "column": "v", "ignorenulls": True}),
+        (JOINED("s"), {"fn": "user", "column": "s", "user": "joined"}),
+    ],
+)
+def test_aggregates_are_named_as_by_their_functions(made: Any, written: dict[str, Any]) -> None:
+    assert from_dict({**SMALL, "aggregates": [written]}, USER_AGGREGATES).aggregates == (made,)
+
+
+def test_an_option_of_zero_is_written() -> None:
+    spec = WindowOperator(window=Tumbling(1), aggregates=[F.percentile("v", 0.0)])
+    assert to_dict(spec)["aggregates"] == [{"fn": "percentile", "column": "v", "name": "percentile(v, 0.0)", "percentage": 0.0}]
+
+
+def test_the_warning_comes_once() -> None:
+    document = {**SMALL, "trigger": {"kind": "after_count", "n": 3}}
+    with pytest.warns(DataLossWarning) as caught:
+        from_dict(document)
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert changed_fields(document, SMALL) == ["trigger"]
+
+
+def test_changed_fields_fills_in_defaults() -> None:
+    assert changed_fields(SMALL, to_dict(PLAIN)) == []
+    assert changed_fields(SMALL, {**SMALL, "window": {"kind": "tumbling", "size": 10, "origin": 0}, "keys": []}) == []
+    assert changed_fields(SMALL, {**SMALL, "window": {"kind": "session", "gap": 10}, "drop_by": "row"}) == ["window", "drop_by"]
+    users = [{"fn": "user", "column": "v", "name": "a", "user": name} for name in ("one", "other")]
+    assert changed_fields({**SMALL, "aggregates": users[:1]}, {**SMALL, "aggregates": users[1:]}) == ["aggregates"]
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """SMALL with one value set, under a path such as window.size."""
+    document = json.loads(json.dumps({**SMALL, "trigger": {"kind": "after_watermark", "late": {"kind": "always"}}}))
+    *parents, last = [int(step) if step.isdigit() else step for step in path.split(".")]
+    inner = document
+    for step in parents:
+        inner = inner[step]
+    inner[last] = value
+    return dict(document)
+
+
+MICROSECONDS = "a whole number of microseconds"
+REPEATING = "['after_count', 'always', 'every', 'never']"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("window.size", "1 hour", f"window.size='1 hour' | window.size is {MICROSECONDS} | give {MICROSECONDS}"),
+        ("window.size", 1.0, f"window.size=1.0 | window.size is {MICROSECONDS} | give {MICROSECONDS}"),
+        ("window.size", True, f"window.size=True | window.size is {MICROSECONDS} | give {MICROSECONDS}"),
+        ("window.size", 0, "size=Duration('0 seconds') | size is above zero | give a size such as '1 minute'"),
+        ("window.origin", None, "window.origin=None | window.origin is a whole number | give a whole number"),
+        ("window.gap", 5, "window.gap=5 | the fields here are ['kind', 'origin', 'size'] | leave 'gap' out"),
+        (
+            "window.kind",
+            "tumble",
+            (
+                "window.kind='tumble' | the kinds here are ['cumulating', 'global', 'hopping', 'session', 'tumbling'] "
+                "| give {'kind': ...} with one of these"
+            ),
+        ),
+        (
+            "window",
+            "tumbling",
+            (
+                "window='tumbling' | the kinds here are ['cumulating', 'global', 'hopping', 'session', 'tumbling'] "
+                "| give {'kind': ...} with one of these"
+            ),
+        ),
+        ("window", {"kind": "tumbling"}, "window.size is missing | size has no default | give window.size"),
+        (
+            "window",
+            {"kind": "hopping", "size": 1, "hop": 1, "gaps": 0},
+            "window.gaps=0 | window.gaps is true or false | give true or false",
+        ),
+        ("trigger.early", {"kind": "every"}, "trigger.early.period is missing | period has no default | give trigger.early.period"),
+        (
+            "trigger.early",
+            {"kind": "after_count", "n": "3"},
+            "trigger.early.n='3' | trigger.early.n is a whole number | give a whole number",
+        ),
+        (
+            "trigger.late.kind",
+            "after_watermark",
+            f"trigger.late.kind='after_watermark' | the kinds here are {REPEATING} | give {{'kind': ...}} with one of these",
+        ),
+        ("trigger.late.n", 1, "trigger.late.n=1 | the fields here are ['kind'] | leave 'n' out"),
+        ("aggregates", "count", "aggregates='count' | aggregates is a list of aggregates | give a list of aggregates"),
+        (
+            "aggregates.0",
+            "count",
+            "aggregates[0]='count' | aggregates[0] is an object with named fields | give an object with named fields",
+        ),
+        ("aggregates.0", {"name": "n"}, "aggregates[0].fn is missing | fn has no default | give aggregates[0].fn"),
+        ("aggregates.0.fn", "mode", f"aggregates[0].fn='mode' | the functions are {sorted(FUNCTIONS)} | give one of these"),
+        ("aggregates.0.fn", 3, "aggregates[0].fn=3 | aggregates[0].fn is a string | give a string"),
+        ("aggregates.0.rsd", "x", "aggregates[0].rsd='x' | aggregates[0].rsd is a number | give a number"),
+        ("aggregates.0.ignorenulls", 1, "aggregates[0].ignorenulls=1 | aggregates[0].ignorenulls is true or false | give true or false"),
+        (
+            "aggregates.0.distinct",
+            True,
+            (
+                "aggregates[0].distinct=True | the fields here are ['column', 'fn', 'ignorenulls', 'name', 'percentage', 'rsd', 'user'] "
+                "| leave 'distinct' out"
+            ),
+        ),
+        (
+            "aggregates.0",
+            {"fn": "user", "column": "v", "user": "mine"},
+            "aggregates[0].user='mine' | the user-defined aggregates given are ['joined', 'nulls'] | give user_aggregates={'mine': ...}",
+        ),
+        ("keys", "k", "keys='k' | keys is a list of column names | give a list of column names"),
+        ("keys", ["k", 1], "keys[1]=1 | keys[1] is a string | give a string"),
+        ("event_time", None, "event_time=None | event_time is a string | give a string"),
+        (
+            "allowed_lateness",
+            "1 hour",
+            f"allowed_lateness='1 hour' | allowed_lateness is {MICROSECONDS}, or 'unlimited' | give {MICROSECONDS}, or 'unlimited'",
+        ),
+        ("max_future_skew", "1", f"max_future_skew='1' | max_future_skew is {MICROSECONDS} | give {MICROSECONDS}"),
+        ("null_keys", 1, "null_keys=1 | null_keys is true or false | give true or false"),
+        ("position", ["p", "o"], "position=['p', 'o'] | position is an object with named fields | give an object with named fields"),
+        ("position", {"partition": 0}, "position.partition=0 | position.partition is a string | give a string"),
+        ("position", {"topic": "t"}, "position.topic='t' | the fields here are ['offset', 'partition', 'source'] | leave 'topic' out"),
+        ("drop_by", "pane", "drop_by='pane' | drop_by is one of ('window', 'row') | give one of these"),
+        ("panewise", 2, "panewise=2 | this release reads version 1 of the format | read it with the release that wrote it"),
+        ("panewise", True, "panewise=True | this release reads version 1 of the format | read it with the release that wrote it"),
+    ],
+)
+def test_what_is_not_understood_is_refused(path: str, value: Any, message: str) -> None:
+    from_dict(changed("keys", []))
+    with pytest.raises(SpecError) as caught:
+        from_dict(changed(path, value), USER_AGGREGATES)
+    assert str(caught.value) == message
+
+
+def test_unknown_and_missing_fields_are_refused() -> None:
+    known = sorted({"panewise", *(field.name for field in fields(WindowOperator))})
+    with pytest.raises(SpecError) as caught:
+        from_dict({**SMALL, "lateness": 1})
+    assert str(caught.value) == f"lateness=1 | the fields here are {known} | leave 'lateness' out"
+    with pytest.raises(SpecError) as caught:
+        from_dict({"window": SMALL["window"]})
+    assert str(caught.value) == "aggregates is missing | aggregates has no default | give aggregates"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "specification=[] | specification is an object with named fields | give an object with named fields"),
+        ('{"window": {"kind": "global", "kind": "global"}}', "'kind' twice | a field is given once | leave one of them out"),
+    ],
+)
+def test_json_that_is_no_specification_is_refused(text: str, message: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        from_json(text)
+    assert str(caught.value) == message
+
+
+def test_text_that_is_no_json_is_refused() -> None:
+    with pytest.raises(SpecError) as caught:
+        from_json("{window}")
+    assert caught.value.given == "text='{window}'"
+    assert caught.value.rule.startswith("a specification is read from JSON (Expecting property name")
+    assert caught.value.remedy == "give what to_json wrote"

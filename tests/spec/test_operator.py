@@ -1,0 +1,228 @@
+"""Every rule of the whole specification, passing and failing, with its whole message."""
+
+import warnings
+from typing import Any
+
+import pytest
+
+from panewise import (
+    AfterCount,
+    AfterWatermark,
+    Always,
+    Cumulating,
+    DataLossWarning,
+    Duration,
+    Every,
+    Global,
+    Never,
+    Position,
+    Session,
+    SpecError,
+    Tumbling,
+    WindowOperator,
+)
+from panewise import functions as F
+from panewise.spec import PANE_COLUMNS
+from panewise.spec.operator import data_loss_reason
+from tests.spec.rules import Rule, check
+
+LOSS = "rows that come after that go to the late output as 'closed'"
+REPEAT = "give AfterWatermark(late=...), or repeat the count inside AfterWatermark(early=AfterCount(n), late=...)"
+NAMES = f"keys, aggregates and the pane's own columns {PANE_COLUMNS} have different names"
+
+
+def operator(**fields: Any) -> WindowOperator:
+    return WindowOperator(**{"window": Tumbling(10), "aggregates": [F.count().alias("n")], **fields})
+
+
+def rule(obeys: dict[str, Any], breaks: dict[str, Any], message: str) -> Rule:
+    return Rule(lambda: operator(**obeys), lambda: operator(**breaks), message)
+
+
+RULES = {
+    "keys are several": rule({"keys": ["k"]}, {"keys": "k"}, "keys='k' | keys are several, in order | give a list: keys=[...]"),
+    "keys can be gone through": rule({"keys": []}, {"keys": 5}, "keys=5 | keys are several, in order | give a list: keys=[...]"),
+    "order is several": rule({"order": ("o",)}, {"order": "o"}, "order='o' | order are several, in order | give a list: order=[...]"),
+    "aggregates are several": rule(
+        {"aggregates": [F.sum("v")]},
+        {"aggregates": F.sum("v")},
+        f"aggregates={F.sum('v')!r} | aggregates are several, in order | give a list: aggregates=[...]",
+    ),
+    "there is an aggregate": rule(
+        {"aggregates": [F.sum("v")]}, {"aggregates": []}, "aggregates=() | a pane holds at least one aggregate | give one such as F.count()"
+    ),
+    "aggregates are aggregates": rule(
+        {"aggregates": [F.sum("v")]},
+        {"aggregates": ["sum(v)"]},
+        "aggregates=['sum(v)'] | aggregates are made by panewise.functions | give one such as F.count()",
+    ),
+    "a window is a window": rule(
+        {"window": Global()},
+        {"window": "1 hour"},
+        "window='1 hour' | a window is one of panewise's | give one such as Tumbling('1 minute')",
+    ),
+    "a trigger is a trigger": rule(
+        {"trigger": Never()},
+        {"trigger": None},
+        "trigger=None | a trigger is one of panewise's | give one such as AfterWatermark(late=Always())",
+    ),
+    "a position is a position": rule(
+        {"position": Position()},
+        {"position": ("partition", "offset")},
+        "position=('partition', 'offset') | a position is a Position | give Position(partition=..., offset=...)",
+    ),
+    "accumulation": rule(
+        {"accumulation": "retracting"},
+        {"accumulation": "sum"},
+        "accumulation='sum' | accumulation is one of ('discarding', 'accumulating', 'retracting') | give one of these",
+    ),
+    "drop_by": rule({"drop_by": "row"}, {"drop_by": "pane"}, "drop_by='pane' | drop_by is one of ('window', 'row') | give one of these"),
+    "on_time": rule(
+        {"on_time": "always"}, {"on_time": "never"}, "on_time='never' | on_time is one of ('if_pending', 'always') | give one of these"
+    ),
+    "closing": rule(
+        {"closing": "always"}, {"closing": "never"}, "closing='never' | closing is one of ('if_pending', 'always') | give one of these"
+    ),
+    "evaluate": rule(
+        {"evaluate": "record"}, {"evaluate": "row"}, "evaluate='row' | evaluate is one of ('batch', 'record') | give one of these"
+    ),
+    "null_keys": rule({"null_keys": True}, {"null_keys": "no"}, "null_keys='no' | null_keys is one of (True, False) | give one of these"),
+    "lateness is not negative": rule(
+        {"allowed_lateness": 0},
+        {"allowed_lateness": -1},
+        "allowed_lateness=-1 | allowed_lateness is not negative | give a allowed_lateness of 0 or more",
+    ),
+    "lateness is a duration": rule(
+        {"allowed_lateness": "unlimited"},
+        {"allowed_lateness": "forever"},
+        "allowed_lateness='forever' | a duration is a sum of whole weeks to microseconds "
+        "| give '90 seconds', '1 hour 30 minutes', a timedelta, a Duration, or an int of microseconds",
+    ),
+    "skew is not negative": rule(
+        {"max_future_skew": 0},
+        {"max_future_skew": -1},
+        "max_future_skew=-1 | max_future_skew is not negative | give a max_future_skew of 0 or more",
+    ),
+    "columns are named": rule(
+        {"event_time": "t"}, {"event_time": ""}, "column '' | columns are named by non-empty strings | give the column's name"
+    ),
+    "keys are named": rule({"keys": ["k"]}, {"keys": [1]}, "column 1 | columns are named by non-empty strings | give the column's name"),
+    "order is named": rule(
+        {"order": ["o"]}, {"order": [None]}, "column None | columns are named by non-empty strings | give the column's name"
+    ),
+    "names of panes differ": rule(
+        {"aggregates": [F.sum("v"), F.avg("v")]},
+        {"aggregates": [F.sum("v"), F.sum("v")]},
+        f"'sum(v)' twice | {NAMES} | give aggregates an .alias(...), or rename the key column",
+    ),
+    "names of panes are not the operator's": rule(
+        {"keys": ["op_"]}, {"keys": ["op"]}, f"'op' twice | {NAMES} | give aggregates an .alias(...), or rename the key column"
+    ),
+    "no name starts with two underscores": rule(
+        {"keys": ["_k"]}, {"keys": ["__k"]}, "a name that starts with '__' | such names are the operator's own | rename the column"
+    ),
+    "no column read starts with two underscores": rule(
+        {"aggregates": [F.sum("_v").alias("a")]},
+        {"aggregates": [F.sum("__v").alias("a")]},
+        "a name that starts with '__' | such names are the operator's own | rename the column",
+    ),
+    "order or position": rule(
+        {"position": Position()},
+        {"position": Position(), "order": ["o"]},
+        "order=('o',) and a position | a position is the arrival order (semantics 3) | leave one of them out",
+    ),
+    "by row with a lateness": rule(
+        {"drop_by": "row", "allowed_lateness": 5},
+        {"drop_by": "row", "allowed_lateness": "unlimited"},
+        "drop_by='row', allowed_lateness='unlimited' | with unlimited lateness no row is ever late | leave drop_by out, or give a lateness",
+    ),
+    "a global window has no lateness": rule(
+        {"window": Global(), "allowed_lateness": "unlimited"},
+        {"window": Global(), "allowed_lateness": 1},
+        "Global(), allowed_lateness=1 microsecond | a global window has no end to be late after | leave allowed_lateness out",
+    ),
+    "on time at a watermark": rule(
+        {"on_time": "always", "trigger": AfterWatermark()},
+        {"on_time": "always", "trigger": Always()},
+        "on_time='always', trigger=Always() | only AfterWatermark has an on-time firing | use AfterWatermark, or leave on_time out",
+    ),
+    "strict about counts": rule(
+        {"strict": True},
+        {"strict": True, "trigger": AfterCount(3)},
+        f"a top-level AfterCount(n=3) closes a window after its first pane | {LOSS} | {REPEAT}",
+    ),
+    "strict about the watermark": rule(
+        {"strict": True, "trigger": AfterWatermark()},
+        {"strict": True, "trigger": AfterWatermark(), "allowed_lateness": "1 s"},
+        "AfterWatermark(early=None, late=None) without late= closes a window at its end, though allowed_lateness is 1 second "
+        f"| {LOSS} | {REPEAT}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rule(name: str) -> None:
+    check(RULES[name])
+
+
+@pytest.mark.parametrize(
+    ("fields", "loses"),
+    [
+        ({}, False),
+        ({"trigger": AfterCount(2)}, True),
+        ({"trigger": AfterWatermark()}, False),
+        ({"trigger": AfterWatermark(), "allowed_lateness": 1}, True),
+        ({"trigger": AfterWatermark(), "allowed_lateness": "unlimited"}, True),
+        ({"trigger": AfterWatermark(late=Never()), "allowed_lateness": 1}, False),
+        ({"trigger": Every(1), "allowed_lateness": 1}, False),
+    ],
+)
+def test_data_loss_is_warned_of_once(fields: dict[str, Any], loses: bool) -> None:
+    """semantics 19."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        spec = operator(**fields)
+    assert [warning.category for warning in caught] == [DataLossWarning] * loses
+    assert (data_loss_reason(spec) is not None) == loses
+    if loses:
+        assert str(caught[0].message) == f"{data_loss_reason(spec)} | {LOSS} | {REPEAT}"
+        assert caught[0].filename == __file__
+        with pytest.raises(SpecError):
+            operator(**fields, strict=True)
+
+
+def test_columns_read_are_each_named_once() -> None:
+    spec = operator(
+        keys=["k", "shop"],
+        event_time="t",
+        position=Position("p", "o", "s"),
+        aggregates=[F.sum("v"), F.avg("v"), F.count(), F.first("k")],
+    )
+    assert spec.columns_read == ("k", "shop", "t", "s", "p", "o", "v")
+    assert operator(order=["event_time", "z"]).columns_read == ("event_time", "z")
+
+
+def test_position_columns() -> None:
+    assert Position().columns == ("partition", "offset")
+    assert Position(source="topic").columns == ("topic", "partition", "offset")
+
+
+def test_lateness_in_microseconds() -> None:
+    assert operator().lateness_us == 0
+    assert operator(allowed_lateness="1 ms").lateness_us == 1000
+    assert operator(allowed_lateness="unlimited").lateness_us is None
+
+
+def test_specifications_are_values() -> None:
+    one, other = operator(keys=["k"], allowed_lateness="1 s"), operator(keys=("k",), allowed_lateness=Duration(1_000_000))
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != operator(keys=["k"])
+    assert "allowed_lateness=Duration('1 second')" in repr(one)
+    with pytest.raises(AttributeError):
+        one.keys = ()  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("window", [Session(5), Cumulating(10, 5), Global()])
+def test_the_default_trigger_loses_nothing(window: Any) -> None:
+    assert data_loss_reason(operator(window=window)) is None

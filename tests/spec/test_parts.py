@@ -1,0 +1,221 @@
+"""Every rule of windows, triggers and aggregates, passing and failing, with its whole message."""
+
+from datetime import UTC, datetime
+from functools import partial
+
+import pytest
+
+from panewise import (
+    AfterCount,
+    AfterWatermark,
+    Aggregate,
+    Always,
+    Cumulating,
+    Duration,
+    Every,
+    Global,
+    Hopping,
+    Never,
+    Session,
+    Tumbling,
+    UserAggregate,
+)
+from panewise import functions as F
+from panewise.spec.aggregates import FUNCTIONS
+from tests.spec.rules import Rule, check
+
+INSTANT = "an instant is exact and has a time zone | give a datetime with a time zone, or an int of microseconds since 1970-01-01 UTC"
+EXACT = "give '90 seconds', '1 hour 30 minutes', a timedelta, a Duration, or an int of microseconds"
+
+
+def nothing() -> None:
+    return None
+
+
+user = partial(UserAggregate, "mine", init=nothing, accumulate=nothing, merge=nothing, finish=nothing)
+
+RULES = {
+    "size above zero": Rule(lambda: Tumbling(1), lambda: Tumbling(0), "size=0 | size is above zero | give a size such as '1 minute'"),
+    "size below zero": Rule(
+        lambda: Tumbling("1 us"),
+        lambda: Tumbling(Duration(-1)),
+        "size=Duration('-1 microsecond') | size is above zero | give a size such as '1 minute'",
+    ),
+    "hop above zero": Rule(lambda: Hopping(2, 1), lambda: Hopping(2, 0), "hop=0 | hop is above zero | give a hop such as '1 minute'"),
+    "step above zero": Rule(
+        lambda: Cumulating(2, 1), lambda: Cumulating(2, 0), "step=0 | step is above zero | give a step such as '1 minute'"
+    ),
+    "gap above zero": Rule(lambda: Session(1), lambda: Session(0), "gap=0 | gap is above zero | give a gap such as '1 minute'"),
+    "period above zero": Rule(lambda: Every(1), lambda: Every(0), "period=0 | period is above zero | give a period such as '1 minute'"),
+    "duration is exact": Rule(lambda: Tumbling(2), lambda: Tumbling(1.5), f"size=1.5 | a duration is exact | {EXACT}"),
+    "duration has no months": Rule(
+        lambda: Tumbling("2 weeks"),
+        lambda: Tumbling("1 month"),
+        f"size='1 month' | a duration is a sum of whole weeks to microseconds | {EXACT}",
+    ),
+    "duration is not empty": Rule(lambda: Tumbling("1s"), lambda: Tumbling(""), f"size='' | a duration is not empty | {EXACT}"),
+    "duration has 64 bits": Rule(
+        lambda: Tumbling(2**63 - 1), lambda: Tumbling(2**63), f"us={2**63} | a duration fits in 64 bits | give a shorter duration"
+    ),
+    "origin has a zone": Rule(
+        lambda: Tumbling(1, datetime(1969, 1, 1, tzinfo=UTC)),
+        lambda: Tumbling(1, datetime(1969, 1, 1)),  # noqa: DTZ001 - the mistake
+        f"origin=datetime.datetime(1969, 1, 1, 0, 0) | {INSTANT}",
+    ),
+    "origin has 64 bits": Rule(lambda: Tumbling(1, -(2**63)), lambda: Tumbling(1, 2**63), f"origin={2**63} | {INSTANT}"),
+    "gaps are asked for": Rule(
+        lambda: Hopping(2, 3, gaps=True),
+        lambda: Hopping(2, 3),
+        "size=2 microseconds, hop=3 microseconds, gaps=False | hop > size leaves gaps between windows, and only then gaps=True is given "
+        "| give a smaller hop, or change gaps",
+    ),
+    "no gaps are asked for in vain": Rule(
+        lambda: Hopping(2, 2),
+        lambda: Hopping(2, 2, gaps=True),
+        "size=2 microseconds, hop=2 microseconds, gaps=True | hop > size leaves gaps between windows, and only then gaps=True is given "
+        "| give a smaller hop, or change gaps",
+    ),
+    "step divides size": Rule(
+        lambda: Cumulating(6, 3),
+        lambda: Cumulating(6, 4),
+        "size=6 microseconds, step=4 microseconds | size is a multiple of step | give a step that divides size",
+    ),
+    "touching": Rule(
+        lambda: Session(1, "merge"),
+        lambda: Session(1, "join"),  # type: ignore[arg-type]
+        "touching='join' | touching sessions are separate or merged | give 'separate' or 'merge'",
+    ),
+    "a count is above zero": Rule(
+        lambda: AfterCount(1), lambda: AfterCount(0), "n=0 | a count is a whole number above zero | give n=1 or more"
+    ),
+    "a count is whole": Rule(
+        lambda: AfterCount(2),
+        lambda: AfterCount(2.0),  # type: ignore[arg-type]
+        "n=2.0 | a count is a whole number above zero | give n=1 or more",
+    ),
+    "a count is no bool": Rule(
+        lambda: AfterCount(1), lambda: AfterCount(True), "n=True | a count is a whole number above zero | give n=1 or more"
+    ),
+    "early is a repeated trigger": Rule(
+        lambda: AfterWatermark(early=Never()),
+        lambda: AfterWatermark(early=AfterWatermark()),  # type: ignore[arg-type]
+        "early=AfterWatermark(early=None, late=None) | early is AfterCount, Every, Always, Never or None "
+        "| give one of these, such as early=Always()",
+    ),
+    "late is a repeated trigger": Rule(
+        lambda: AfterWatermark(late=Always()),
+        lambda: AfterWatermark(late="always"),  # type: ignore[arg-type]
+        "late='always' | late is AfterCount, Every, Always, Never or None | give one of these, such as late=Always()",
+    ),
+    "functions are known": Rule(
+        lambda: Aggregate("sum", "v", "a"),
+        lambda: Aggregate("mode", "v", "a"),
+        f"fn='mode' | an aggregate is one of {sorted(FUNCTIONS)} | use a function of panewise.functions",
+    ),
+    "only count takes no column": Rule(
+        lambda: Aggregate("count", None, "a"),
+        lambda: Aggregate("sum", None, "a"),
+        "fn='sum', column=None | only count takes no column | give a column's name",
+    ),
+    "an alias is a name": Rule(
+        lambda: F.sum("v").alias("a"), lambda: F.sum("v").alias(""), "name='' | an alias is a column name | give a non-empty string"
+    ),
+    "a column is a name": Rule(
+        lambda: F.sum("a b"),
+        lambda: F.sum(" v"),
+        "column=' v' | an aggregate reads a column by its name | give the name; compute expressions before the operator",
+    ),
+    "ignorenulls belongs to first and last": Rule(
+        lambda: Aggregate("last", "v", "a", ignorenulls=True),
+        lambda: Aggregate("sum", "v", "a", ignorenulls=True),
+        "sum(ignorenulls=True) | ignorenulls belongs to ['first', 'last'] | leave ignorenulls out",
+    ),
+    "percentage belongs to percentile": Rule(
+        lambda: Aggregate("percentile", "v", "a", percentage=0.5),
+        lambda: Aggregate("median", "v", "a", percentage=0.5),
+        "median(percentage=0.5) | percentage belongs to ['percentile'] | leave percentage out",
+    ),
+    "rsd belongs to approx_count_distinct": Rule(
+        lambda: Aggregate("approx_count_distinct", "v", "a", rsd=0.1),
+        lambda: Aggregate("count", "v", "a", rsd=0.1),
+        "count(rsd=0.1) | rsd belongs to ['approx_count_distinct'] | leave rsd out",
+    ),
+    "user belongs to user": Rule(
+        lambda: Aggregate("user", "v", "a", user=user()),
+        lambda: Aggregate("sum", "v", "a", user=user()),
+        "sum(user=UserAggregate(name='mine', result='double')) | user belongs to ['user'] | leave user out",
+    ),
+    "user is given": Rule(
+        lambda: user()("v"),
+        lambda: Aggregate("user", "v", "a"),
+        "fn='user', user=None | a user-defined aggregate has a UserAggregate | call a UserAggregate with a column",
+    ),
+    "a percentage is at most 1": Rule(
+        lambda: F.percentile("v", 1.0),
+        lambda: F.percentile("v", 1.1),
+        "percentage=1.1 | percentage is a number in [0, 1.0] | give a percentage in [0, 1.0]",
+    ),
+    "a percentage is at least 0": Rule(
+        lambda: F.percentile("v", 0),
+        lambda: F.percentile("v", -0.1),
+        "percentage=-0.1 | percentage is a number in [0, 1.0] | give a percentage in [0, 1.0]",
+    ),
+    "a percentage is a number": Rule(
+        lambda: F.percentile("v", 0.5),
+        lambda: F.percentile("v", "0.5"),  # type: ignore[arg-type]
+        "percentage='0.5' | percentage is a number in [0, 1.0] | give a percentage in [0, 1.0]",
+    ),
+    "an rsd is above 0": Rule(
+        lambda: F.approx_count_distinct("v", 0.001),
+        lambda: F.approx_count_distinct("v", 0),
+        "rsd=0 | rsd is a number in (0, 0.4] | give a rsd in (0, 0.4]",
+    ),
+    "an rsd is at most 0.4": Rule(
+        lambda: F.approx_count_distinct("v", 0.4),
+        lambda: F.approx_count_distinct("v", 0.5),
+        "rsd=0.5 | rsd is a number in (0, 0.4] | give a rsd in (0, 0.4]",
+    ),
+    "a result is of a known type": Rule(
+        lambda: user(result="string"),
+        lambda: user(result="array"),  # type: ignore[arg-type]
+        "result='array' | the result of a user-defined aggregate is bigint, double, string or boolean | give one of these",
+    ),
+    "merge is a function": Rule(
+        user,
+        lambda: user(merge=5),
+        "merge=5 | merge is a function | give a function as merge",  # type: ignore[arg-type]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rule(name: str) -> None:
+    check(RULES[name])
+
+
+@pytest.mark.parametrize("part", ["init", "accumulate", "merge", "finish"])
+def test_the_parts_of_a_user_defined_aggregate_are_functions(part: str) -> None:
+    check(Rule(user, lambda: user(**{part: None}), f"{part}=None | {part} is a function | give a function as {part}"))  # type: ignore[arg-type]
+
+
+def test_parts_are_values() -> None:
+    assert Hopping("2 s", "1 s") == Hopping(2_000_000, 1_000_000, datetime(1970, 1, 1, tzinfo=UTC))
+    assert Global() == Global()
+    assert AfterWatermark(early=Every("1 s")) == AfterWatermark(early=Every(1_000_000))
+    assert len({Session(1), Session(1, "merge"), Session(1, "separate"), Tumbling(1), Cumulating(1, 1)}) == 4
+    assert F.mean("v") == F.avg("v") != F.avg("w")
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "name"),
+    [
+        (F.count(), "count(*)"),
+        (F.count("v"), "count(v)"),
+        (F.percentile("v", 0.9), "percentile(v, 0.9)"),
+        (F.first("v", True), "first(v)"),
+        (user()("v"), "mine(v)"),
+    ],
+)
+def test_names_of_aggregates(aggregate: Aggregate, name: str) -> None:
+    assert aggregate.name == name
+    assert aggregate.alias("other").name == "other"

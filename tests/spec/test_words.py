@@ -1,0 +1,117 @@
+"""Plain words for every combination, and the right ones where it matters."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from panewise import (
+    AfterCount,
+    AfterWatermark,
+    Always,
+    Cumulating,
+    Every,
+    Global,
+    Hopping,
+    Never,
+    Position,
+    Session,
+    Tumbling,
+    WindowOperator,
+)
+from panewise import functions as F
+from panewise.spec.words import describe
+from panewise.testing.strategies import specs
+
+pytestmark = pytest.mark.filterwarnings("ignore::panewise.DataLossWarning")
+
+
+def words(**fields: Any) -> str:
+    return describe(WindowOperator(**{"window": Tumbling("1 hour"), "aggregates": [F.sum("v").alias("total")], **fields}))
+
+
+@settings(max_examples=300, derandomize=True, database=None, deadline=None)
+@given(spec=specs())
+def test_every_specification_has_words(spec: WindowOperator) -> None:
+    lines = describe(spec).splitlines()
+    heads = [line.split(":")[0] for line in lines if not line.startswith(" ")]
+    assert heads == ["Windows", "Panes", "Content", "Late rows", "Invalid rows", "Order", "State"]
+    assert all(line.endswith(".") for line in lines)
+    assert not any("None" in line or "Duration" in line or "  ." in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        (
+            {"window": Hopping("2 s", "1 s")},
+            "Windows: windows of 2 seconds, a row is in every window that holds its time; windows start at",
+        ),
+        (
+            {"window": Hopping("1 s", "2 s", gaps=True)},
+            "Windows: windows of 1 second, rows between two windows are in none; windows start at",
+        ),
+        ({"window": Cumulating("1 day", "1 hour")}, "Windows: windows that grow by 1 hour up to 1 day; windows start at"),
+        (
+            {"window": Session("1 s"), "keys": ["k", "shop"]},
+            (
+                "a window ends 1 second after its last row; windows that overlap are merged, those that only touch stay apart, "
+                "apart for each k and shop."
+            ),
+        ),
+        ({"window": Session("1 s", "merge")}, "those that only touch are merged."),
+        ({"window": Global()}, "Windows: one window without start or end, complete at the end of input."),
+        ({"window": Tumbling(1, -1)}, "windows start at 1969-12-31 23:59:59.999999 UTC"),
+        ({"window": Tumbling(1, 2**62)}, "windows start at 4611686018427387904 microseconds from 1970-01-01 00:00:00 UTC"),
+        ({"trigger": Always()}, "A pane is sent for each batch with rows."),
+        ({"trigger": Always(), "evaluate": "record"}, "A pane is sent for each row."),
+        ({"trigger": Never()}, "No pane is sent before a window expires."),
+        ({"trigger": AfterCount(3)}, "A pane is sent when 3 rows or more have come since the last one.\n  That closes the window"),
+        (
+            {"trigger": Every("1 s")},
+            "A pane is sent 1 second of processing time after the last one (at first: after the first row), if rows came.",
+        ),
+        (
+            {"trigger": AfterWatermark(early=AfterCount(1))},
+            "Before the watermark reaches the end of a window: an EARLY pane when a row has come since the last one.",
+        ),
+        ({"on_time": "always"}, "one ON_TIME pane, even if no rows came since the last pane."),
+        ({"allowed_lateness": 5}, "After that, until the window expires: a LATE pane for each batch with rows."),
+        (
+            {"allowed_lateness": 5, "trigger": AfterWatermark(late=Never())},
+            "Rows that come after that are not sent before the window expires.\n  When a window expires with rows not sent yet,",
+        ),
+        (
+            {"allowed_lateness": 5, "trigger": AfterWatermark()},
+            "That closes the window. One that is opened after its end by a late row sends one LATE pane and is closed.",
+        ),
+        ({"closing": "always"}, "When a window expires or closes a last pane is sent, even if no rows came since the pane before."),
+        ({"accumulation": "accumulating"}, "Content: all rows of the window so far (accumulating)."),
+        ({"accumulation": "retracting"}, "the pane before is withdrawn first, with op '-'"),
+        (
+            {"allowed_lateness": "1 s"},
+            "a row is late for a window whose end the watermark has passed by 1 second or more when its batch begins.",
+        ),
+        ({"allowed_lateness": "unlimited"}, "Late rows: no row is late before the end of input."),
+        ({"trigger": AfterCount(2)}, "A row is late, too, for a window that its trigger has closed."),
+        ({"drop_by": "row"}, "Late rows: a row is late if its time is behind the watermark when its batch begins."),
+        ({"drop_by": "row", "allowed_lateness": "1 s"}, "a row is late if its time is behind the watermark by more than 1 second when"),
+        ({"window": Session(5)}, "a row is late if its session, merged with those it meets, is one whose end the watermark has reached"),
+        ({"window": Hopping(4, 2)}, "a row that is late for some of its windows is applied to the others."),
+        ({"keys": ["k"], "event_time": "t"}, "Invalid rows: t is null, out of range, or in a window out of range; k is null or NaN."),
+        ({"keys": ["k"], "null_keys": True}, "; k is NaN."),
+        ({"max_future_skew": "1 s"}, "event_time is more than 1 second ahead of processing time."),
+        ({"window": Hopping(1, 2, gaps=True)}, "event_time is between two windows."),
+        (
+            {"position": Position(source="topic")},
+            "in the order of topic, partition and offset, then as they stand; a row seen before is counted",
+        ),
+        ({"order": ["a", "b"]}, "in the order of a and b, then as they stand; triggers are asked once for each batch."),
+        ({"evaluate": "record"}, "triggers are asked after each row."),
+        ({"allowed_lateness": 1_000}, "State: a window goes when the watermark is 1 millisecond past its end; at the end of input all go."),
+        ({"window": Global(), "trigger": Always()}, "State: a window is kept until the end of input."),
+        ({"trigger": AfterCount(2)}, "; when its trigger closes it, its contents go at once."),
+    ],
+)
+def test_words(fields: dict[str, Any], line: str) -> None:
+    assert line in words(**fields)

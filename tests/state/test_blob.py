@@ -1,0 +1,55 @@
+"""The stored form of runs: read back as written, refused when damaged."""
+
+import struct
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from panewise.errors import StateError
+from panewise.state.blob import decode, encode
+
+FRAME = pl.DataFrame(
+    {"k": ["a", None], "n": [1, -(2**63)], "x": [0.5, float("nan")], "l": [[1, 2], []], "b": [True, None]},
+    schema={"k": pl.String, "n": pl.Int64, "x": pl.Float64, "l": pl.List(pl.Int64), "b": pl.Boolean},
+)
+GOLDEN = Path(__file__).parent / "golden" / "run-format-1.bin"
+
+
+def test_a_run_is_read_back_as_it_was_written() -> None:
+    assert_frame_equal(decode(encode(FRAME)), FRAME)
+
+
+def test_an_empty_run_keeps_its_columns() -> None:
+    assert decode(encode(FRAME.clear())).schema == FRAME.schema
+
+
+def test_a_run_of_format_1_written_by_an_earlier_version_is_read() -> None:
+    assert_frame_equal(decode(GOLDEN.read_bytes()), FRAME)
+
+
+@pytest.mark.parametrize("at", [10, 40, -1])
+def test_a_changed_byte_is_found(at: int) -> None:
+    data = bytearray(encode(FRAME))
+    data[at] ^= 0xFF
+    with pytest.raises(StateError, match=r"checksum does not match \| runs never change \| restore the checkpoint"):
+        decode(bytes(data))
+
+
+def test_a_cut_run_is_found() -> None:
+    with pytest.raises(StateError, match="checksum does not match"):
+        decode(encode(FRAME)[:-1])
+
+
+@pytest.mark.parametrize("data", [b"", b"PWR", b"JSON{}andmore"])
+def test_what_is_no_run_is_refused(data: bytes) -> None:
+    with pytest.raises(StateError, match=r"a run starts with PWRN"):
+        decode(data)
+
+
+def test_another_format_is_refused_by_name() -> None:
+    data = bytearray(encode(FRAME))
+    struct.pack_into("<H", data, 4, 9)
+    with pytest.raises(StateError, match=r"a run of format 9 \| this version of panewise reads format 1 \| use the version"):
+        decode(bytes(data))

@@ -1,0 +1,77 @@
+"""Types of columns: inferred, and what fits them."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from panewise.errors import InputError
+from panewise.testing.columns import MISFIT, ColumnType, infer
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([None, None], "bigint"),
+        ([True, None, False], "boolean"),
+        ([1, None], "bigint"),
+        ([1, 2.5], "double"),
+        ([2.5], "double"),
+        (["a"], "string"),
+        ([Decimal(1)], "decimal(18,0)"),
+        ([Decimal("1.50"), Decimal("1.125"), Decimal("1E+3")], "decimal(18,3)"),
+        ([None, 1, "a"], "bigint"),
+        (["a", 1], "string"),
+        ([True, 1], "boolean"),
+        ([1, True], "bigint"),
+        ([2**63, "a"], "bigint"),
+        ([Decimal("1.5"), 1], "decimal(18,1)"),
+    ],
+)
+def test_types_are_inferred(values: list[Any], kind: str) -> None:
+    assert infer([{"c": value} for value in values], {}, [], []) == {"c": kind}
+
+
+def test_given_types_win() -> None:
+    rows = [{"c": 1, "t": "x"}]
+    assert infer(rows, {"c": "decimal(4, 1)"}, ["d"], ["t"]) == {"d": "bigint", "c": "decimal(4,1)", "t": "bigint"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "held"),
+    [
+        ("bigint", 5, 5),
+        ("bigint", None, None),
+        ("bigint", -(2**63), -(2**63)),
+        ("bigint", 2**63, MISFIT),
+        ("bigint", True, MISFIT),
+        ("bigint", 1.0, MISFIT),
+        ("double", 5, 5.0),
+        ("double", 2.5, 2.5),
+        ("double", 10**400, MISFIT),
+        ("double", Decimal(1), MISFIT),
+        ("double", False, MISFIT),
+        ("string", "", ""),
+        ("string", 5, MISFIT),
+        ("boolean", False, False),
+        ("boolean", 0, MISFIT),
+        ("decimal(3,1)", Decimal("99.9"), Decimal("99.9")),
+        ("decimal(3,1)", Decimal("1.50"), Decimal("1.5")),
+        ("decimal(3,1)", Decimal("100"), MISFIT),
+        ("decimal(3,1)", Decimal("1.25"), MISFIT),
+        ("decimal(3,1)", Decimal("NaN"), MISFIT),
+        ("decimal(3,1)", Decimal("Infinity"), MISFIT),
+        ("decimal(3,1)", 1, MISFIT),
+        ("decimal(38,0)", Decimal("9" * 38), Decimal("9" * 38)),
+    ],
+)
+def test_values_fit_their_type(kind: str, value: Any, held: Any) -> None:
+    got = ColumnType.of(kind).fit(value)
+    assert got is held if held is MISFIT else (got == held and type(got) is type(held))
+
+
+@pytest.mark.parametrize("text", ["int", "decimal", "decimal(39,0)", "decimal(2,3)", "decimal(0,0)", "double "])
+def test_unknown_types_are_refused(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        ColumnType.of(text)
+    assert caught.value.given == f"type={text!r}"

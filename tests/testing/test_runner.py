@@ -1,0 +1,215 @@
+"""The runner: which events it takes, how it reads rows, and what outputs look like."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from panewise import Global, Position, Session, SpecError, Tumbling, WindowOperator
+from panewise import functions as F
+from panewise.errors import InputError
+from panewise.testing import run
+
+RUNTIMES = pytest.mark.parametrize("runtime", ["oracle", "engine"])
+SPEC = WindowOperator(window=Tumbling(10), keys=["k"], aggregates=[F.sum("v").alias("total")])
+COUNTS = {"rows_in": 0, "applied": 0, "replays": 0, "late": 0, "invalid": 0, "partially_late": 0}
+NOTHING = {"panes": [], "late": [], "invalid": [], "counts": COUNTS}
+
+
+def add(*rows: dict[str, Any]) -> dict[str, Any]:
+    return {"op": "add", "rows": list(rows)}
+
+
+@RUNTIMES
+def test_outputs_have_every_field(runtime: str) -> None:
+    late, bad = {"k": "a", "event_time": 3, "v": 1, "note": "x"}, {"k": None, "event_time": 3, "v": 1}
+    events = [
+        {"op": "clock", "to": 7},
+        add({"k": "a", "event_time": 1, "v": 5}),
+        {"op": "watermark", "to": 10},
+        add(late, bad),
+        {"op": "finish"},
+    ]
+    outputs = run(SPEC, events, runtime, windows=True)
+    pane = {
+        "k": "a",
+        "window_start": 0,
+        "window_end": 10,
+        "total": 5,
+        "timing": "ON_TIME",
+        "index": 0,
+        "nonspeculative_index": 0,
+        "is_first": True,
+        "is_last": True,
+        "op": "+",
+        "processing_time": 7,
+    }
+    assert outputs == [
+        {**NOTHING, "windows": []},
+        {**NOTHING, "counts": COUNTS | {"rows_in": 1, "applied": 1}, "windows": [window(pending=1)]},
+        {**NOTHING, "panes": [pane], "windows": []},
+        {
+            "panes": [],
+            "late": [{"row": late, "reason": "expired", "windows": [[0, 10]], "late_by": 7, "partial": False}],
+            "invalid": [{"row": bad, "reason": "key k is null"}],
+            "counts": COUNTS | {"rows_in": 2, "late": 1, "invalid": 1},
+            "windows": [],
+        },
+        {**NOTHING, "windows": []},
+    ]
+
+
+def window(**fields: Any) -> dict[str, Any]:
+    return {"k": "a", "window_start": 0, "window_end": 10, "pending": 0, "closed": False, **fields}
+
+
+@RUNTIMES
+def test_the_dict_form_and_restarts(runtime: str) -> None:
+    document = {"window": {"kind": "global"}, "aggregates": [{"fn": "count", "name": "n"}]}
+    outputs = run(document, [add({"event_time": 1}), {"op": "restart"}, add({"event_time": 2}), {"op": "finish"}], runtime)
+    assert outputs[1] == NOTHING
+    assert [(pane["n"], pane["window_start"], pane["window_end"]) for pane in outputs[3]["panes"]] == [(2, None, None)]
+
+
+@RUNTIMES
+@pytest.mark.parametrize("declared", [None, Position("p", "o"), Position("p", "o", "s")])
+def test_positions_are_spread_over_columns(runtime: str, declared: Position | None) -> None:
+    """semantics 4: the second of two equal positions is a replay; a null offset is invalid; rows come back as they were given."""
+    spec = WindowOperator(window=Tumbling(10), aggregates=[F.first("v").alias("first")], position=declared)
+    rows = [{"event_time": 1, "v": n, "position": position} for n, position in enumerate([[0, 2], [0, 1], [0, 1], [0, None]])]
+    outputs = run(spec, [add(*rows), {"op": "finish"}], runtime)
+    assert outputs[0]["invalid"] == [{"row": rows[3], "reason": "position is null"}]
+    assert outputs[0]["counts"] == COUNTS | {"rows_in": 4, "applied": 2, "replays": 1, "invalid": 1}
+    assert outputs[1]["panes"][0]["first"] == 1
+
+
+@RUNTIMES
+def test_positions_of_several_sources(runtime: str) -> None:
+    spec = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")])
+    rows = [{"event_time": 1, "position": position} for position in (["one", 0, 0], ["other", 0, 0], [0, 0], ["one", 0, 0])]
+    assert run(spec, [add(*rows)], runtime)[0]["counts"] == COUNTS | {"rows_in": 4, "applied": 3, "replays": 1}
+
+
+@RUNTIMES
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"event_time": None}, "event time is null"),
+        ({"event_time": "x"}, "event time is not a timestamp"),
+        ({"event_time": 1.0}, "event time is not a timestamp"),
+        ({"event_time": True}, "event time is not a timestamp"),
+        ({"event_time": 2**63}, "event time out of range"),
+        ({"event_time": -(2**63)}, "event time out of range"),
+        ({"event_time": "x", "k": None}, "event time is not a timestamp"),
+        ({"k": None, "v": "x"}, "key k is null"),
+        ({"k": 1, "v": "x"}, "k has the wrong type"),
+        ({"k": 1, "level": None}, "key level is null"),
+        ({"k": 1, "level": "x"}, "k has the wrong type"),
+        ({"k": 1, "level": float("nan")}, "key level is NaN"),
+        ({"k": None, "level": float("nan")}, "key k is null"),
+        ({"k": "a", "level": float("nan"), "o": None}, "key level is NaN"),
+        ({"k": 1, "o": None}, "position is null"),
+        ({"k": 1, "o": "x"}, "k has the wrong type"),
+        ({"p": "x", "o": "x"}, "p has the wrong type"),
+        ({"o": 2**63}, "o has the wrong type"),
+        ({"v": 2**63}, "v has the wrong type"),
+        ({"v": True, "event_time": 99}, "v has the wrong type"),
+        ({"event_time": 6}, "event time is too far ahead"),
+    ],
+)
+def test_reasons_come_in_order(runtime: str, row: dict[str, Any], reason: str) -> None:
+    """semantics 15."""
+    types = {"k": "string", "level": "double", "p": "bigint", "v": "bigint"}
+    spec = WindowOperator(
+        window=Tumbling(10), keys=["k", "level"], aggregates=[F.sum("v").alias("total")], position=Position("p", "o"), max_future_skew=5
+    )
+    given = {"k": "a", "level": 1.0, "event_time": 1, "p": 0, "o": 0, "v": 1} | row
+    output = run(spec, [add(given)], runtime, types=types)[0]
+    assert [entry["reason"] for entry in output["invalid"]] == [reason]
+    assert output["invalid"][0]["row"] is not given
+    assert repr(output["invalid"][0]["row"]) == repr(given)
+
+
+@RUNTIMES
+def test_decimals(runtime: str) -> None:
+    spec = WindowOperator(window=Global(), aggregates=[F.sum("v").alias("total"), F.max("v").alias("most")])
+    rows = [{"event_time": 1, "v": Decimal(text)} for text in ("1.5", "2.25")]
+    pane = run(spec, [add(*rows), {"op": "finish"}], runtime)[1]["panes"][0]
+    assert (pane["total"], pane["most"]) == (Decimal("3.75"), Decimal("2.25"))
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        (["add"], "events[0]='add' | an event has an op of ['add', 'clock', 'finish', 'restart', 'watermark'] | give {'op': ..., ...}"),
+        (
+            [{"op": "flush"}],
+            "events[0]={'op': 'flush'} | an event has an op of ['add', 'clock', 'finish', 'restart', 'watermark'] | give {'op': ..., ...}",
+        ),
+        ([{"op": "add"}], "events[0] has the fields [] | the fields of 'add' are ['rows'] | give these and no others"),
+        (
+            [{"op": "finish"}, {"op": "clock", "to": 1, "at": 2}],
+            "events[1] has the fields ['at', 'to'] | the fields of 'clock' are ['to'] | give these and no others",
+        ),
+        (
+            [{"op": "clock", "to": 1.5}],
+            "events[0].to=1.5 | an instant is a whole number of microseconds of 64 bits | give an int",
+        ),
+        ([{"op": "add", "rows": [1]}], "events[0].rows=[1] | rows are a list of dicts | give [{'event_time': ..., ...}, ...]"),
+        (
+            [add({"__row": 1})],
+            "events[0].rows has a column '__row' | columns are named by strings that do not start with '__' | rename the column",
+        ),
+        (
+            [add({"k": "a", "event_time": 1})],
+            "no row has a column 'v' | the specification reads ['k', 'event_time', 'v'] | give it in a row, or null in all of them",
+        ),
+        (
+            [{"op": "finish"}, add()],
+            "an add after finish | nothing can be added after the end of input (semantics 12.2) | add the rows before finish",
+        ),
+        (
+            [add({"k": "a", "event_time": 1, "v": 1, "position": [1]})],
+            (
+                "positions of [1] items | a position is [partition, offset], or [source, partition, offset] where a source column "
+                "is declared | give such lists"
+            ),
+        ),
+    ],
+)
+def test_malformed_events_are_refused(events: list[Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        run(SPEC, events)
+    assert str(caught.value) == message
+
+
+def test_a_position_is_given_once() -> None:
+    spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], position=Position("p", "o"))
+    with pytest.raises(InputError) as caught:
+        run(spec, [add({"event_time": 1, "p": 0, "position": [0, 0]})])
+    assert caught.value.rule == "a row gives its position once, as a list or in its columns"
+    with pytest.raises(InputError, match=r"positions of \[3\] items"):
+        run(spec, [add({"event_time": 1, "position": ["s", 0, 0]})])
+
+
+def test_order_columns_and_positions_do_not_go_together() -> None:
+    spec = WindowOperator(window=Session(10), aggregates=[F.count()], order=["o"])
+    with pytest.raises(SpecError, match="a position is the arrival order"):
+        run(spec, [add({"event_time": 1, "o": 1, "position": [0, 0]})])
+
+
+def test_runtimes_and_options_are_known() -> None:
+    with pytest.raises(InputError) as caught:
+        run(SPEC, [], "flink")
+    assert str(caught.value) == "runtime='flink' | the runtimes are ['oracle', 'engine', 'spark'] | give one of these"
+    for runtime in ("oracle", "engine"):
+        with pytest.raises(InputError) as caught:
+            run(SPEC, [], runtime, shards=2)
+        assert str(caught.value) == f"options=['shards'] | the {runtime} has no options | leave them out"
+
+
+def test_types_are_known() -> None:
+    with pytest.raises(InputError) as caught:
+        run(SPEC, [], types={"v": "int"})
+    rule = "a type is bigint, double, string, boolean or decimal(p,s) with s <= p <= 38"
+    assert str(caught.value) == f"type='int' | {rule} | give one of these"

@@ -1,0 +1,86 @@
+"""Transcripts say the same of every runtime in this process; and a transcript that is wrong is found out."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from panewise.errors import InputError
+from panewise.testing.transcripts import check, load
+
+FOLDER = Path(__file__).parents[1] / "transcripts"
+DOCUMENTS = [(path.stem, document) for path in sorted(FOLDER.glob("*.yaml")) for document in load(path)]
+EACH = pytest.mark.parametrize(
+    "document", [document for _, document in DOCUMENTS], ids=[f"{file}: {document['name']}" for file, document in DOCUMENTS]
+)
+
+ONE: dict[str, Any] = {
+    "name": "one pane",
+    "cites": ["16.4"],
+    "spec": {"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count", "name": "n"}]},
+    "events": [
+        {"op": "add", "rows": [{"event_time": 1}], "state": [[0, 10]]},
+        {"op": "watermark", "to": 10, "expect": {"panes": [{"n": 1}]}, "state": []},
+    ],
+}
+
+
+@EACH
+@pytest.mark.parametrize("runtime", ["oracle", "engine"])
+@pytest.mark.filterwarnings("ignore::panewise.DataLossWarning")
+def test_transcript(document: dict[str, Any], runtime: str) -> None:
+    check(document, runtime)
+
+
+@EACH
+@pytest.mark.filterwarnings("ignore::panewise.DataLossWarning")
+def test_transcript_of_the_engine_with_restarts(document: dict[str, Any]) -> None:
+    """semantics 33."""
+    check({**document, "events": [step for event in document["events"] for step in (event, {"op": "restart"})]}, "engine")
+
+
+@pytest.mark.parametrize(
+    ("number", "change", "message"),
+    [
+        (0, {"state": []}, r"one pane: events\[0\] \(add\): windows held: expected 0 \(-\), got 1 \(\+\)\n\+ window=\[0, 10\]"),
+        (0, {"expect": {"panes": [{"n": 1}]}}, r"one pane: events\[0\] \(add\): panes: expected 1 \(-\), got 0 \(\+\)\n- n=1"),
+        (0, {"expect": {"counts": {"applied": 2}}}, r"events\[0\] \(add\): counts: .*\n- applied=2\n\?         \^\n\n?\+ applied=1"),
+        (1, {"expect": {"panes": [{"n": 2}]}}, r"events\[1\] \(watermark\): panes: .*\n- n=2\n\+ n=1"),
+        (1, {"expect": {"panes": [{"m": 1}]}}, r"events\[1\] \(watermark\): panes: .*\n- m=1"),
+        (1, {"expect": None}, r"events\[1\] \(watermark\): panes: expected 0 \(-\), got 1 \(\+\)\n\+ op='\+'  timing='ON_TIME'"),
+    ],
+)
+@pytest.mark.parametrize("runtime", ["oracle", "engine"])
+def test_a_wrong_transcript_fails(number: int, change: dict[str, Any], message: str, runtime: str) -> None:
+    document = copy.deepcopy(ONE)
+    check(document, runtime)
+    document["events"][number] |= change
+    with pytest.raises(AssertionError, match=message):
+        check(document, runtime)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: x", "dict | a file of transcripts is a list of documents | start each document with '- name:'"),
+        (
+            "- {name: x}",
+            "a document with ['name'] | a transcript has ['cites', 'events', 'name', 'spec'], and may have ['types'] | give these fields",
+        ),
+        (
+            "- {name: x, cites: [], spec: {}, events: [{op: finish, expect: {pane: []}}]}",
+            "x: expect.pane | what can be expected is ['panes', 'late', 'invalid', 'counts'] | leave it out",
+        ),
+        (
+            "- {name: x, cites: [], spec: {}, events: []}\n- {name: x, cites: [], spec: {}, events: []}",
+            "'x' twice | transcripts of a file have different names | rename one",
+        ),
+    ],
+)
+def test_a_malformed_file_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load(path)
+    assert str(caught.value) == f"{path}: {message}"
