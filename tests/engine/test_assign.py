@@ -15,11 +15,11 @@ SIZES = st.integers(1, 20)
 
 def windows_of(slicing: Slicing, time: int) -> list[tuple[int, int]]:
     at = slicing.slices(pl.DataFrame({TIME: [time]}, schema={TIME: pl.Int64})).to_list()[0]
-    return [] if at is None else slicing.windows(at)
+    return slicing.windows(at)
 
 
 def existing(windows: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    return [(start, end) for start, end in windows if start > MIN_INSTANT and end <= MAX_INSTANT]
+    return [(start, end) for start, end in windows if start >= MIN_INSTANT and end <= MAX_INSTANT]
 
 
 @given(TIMES, SIZES, st.integers(-30, 30))

@@ -15,7 +15,7 @@ Events = list[dict[str, Any]]
 
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]  # explaining takes longer than shrinking, and tells less
-DEFAULT = settings(phases=PHASES, max_examples=150, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_IS_FINE)
+DEFAULT = settings(phases=PHASES, max_examples=300, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_IS_FINE)
 SOAK = settings(phases=PHASES, max_examples=20_000, deadline=None, suppress_health_check=SLOW_IS_FINE, print_blob=True)
 
 

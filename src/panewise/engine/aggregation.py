@@ -8,6 +8,7 @@ from panewise.engine import sketch, userfn
 from panewise.engine.partials import ROWS, Part, parts_of, rows_part
 from panewise.errors import AggregateOverflowError, SpecError
 from panewise.spec import Aggregate
+from panewise.spec.aggregates import ORDERED
 
 _LIMIT = 2**63
 _EXACT = Context(prec=80)
@@ -24,7 +25,7 @@ class Aggregation:
         for index, aggregate in enumerate(aggregates):
             needed += parts_of(aggregate, index, schema)
         self.parts: list[Part] = list({part.name: part for part in needed}.values())
-        self.aggregates = aggregates
+        self.ordered = any(a.fn in ORDERED for a in aggregates)
         self.results = [_result(a, i, schema) for i, a in enumerate(aggregates)]
         self.result_types = {a.name: result_type(a, schema) for a in aggregates}
 

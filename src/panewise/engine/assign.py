@@ -37,7 +37,7 @@ class Slicing:
         return 0
 
     def slices(self, times: pl.DataFrame) -> pl.Series:
-        """Start of each row's slice, in order of the rows. Null where it does not fit in 64 bits."""
+        """Start of each row's slice, in order of the rows. A start below 64 bits is told as -2^63, which lies in that slice."""
         if isinstance(self.window, Global):
             return pl.repeat(MIN_INSTANT, times.height, dtype=pl.Int64, eager=True).alias(SLICE)
         origin, width = self.window.origin, self.width
@@ -45,35 +45,37 @@ class Slicing:
         if low is None or (max(abs(low), abs(high), abs(origin), width) < _SAFE):
             floored = (pl.col(TIME) - origin).floordiv(width) * width + origin
             return times.select(floored.alias(SLICE)).to_series()
-        starts = [origin + (t - origin) // width * width for t in times[TIME].to_list()]
-        return pl.Series(SLICE, [s if s > MIN_INSTANT else None for s in starts], dtype=pl.Int64)
+        starts = (origin + (t - origin) // width * width for t in times[TIME].to_list())
+        return pl.Series(SLICE, [max(MIN_INSTANT, start) for start in starts], dtype=pl.Int64)
 
-    def windows(self, slice_start: int) -> list[tuple[int, int]]:
-        """The windows that hold a slice, in order of their start and end; only those whose bounds fit in 64 bits."""
+    def windows(self, instant: int) -> list[tuple[int, int]]:
+        """The windows that hold an instant, in order of their start and end; only those whose bounds fit in 64 bits."""
+        return [(start, end) for start, end in self._holding(instant) if start >= MIN_INSTANT and end <= MAX_INSTANT]
+
+    def _holding(self, instant: int) -> list[tuple[int, int]]:
         match self.window:
             case Tumbling():
-                found = [(slice_start, slice_start + self.window.size.us)]
+                size, origin = self.window.size.us, self.window.origin
+                start = origin + (instant - origin) // size * size
+                return [(start, start + size)]
             case Hopping():
-                found = _hopping(self.window, slice_start)
+                return _hopping(self.window, instant)
             case Cumulating():
-                size, step = self.window.size.us, self.window.step.us
-                cycle = self.window.origin + (slice_start - self.window.origin) // size * size
-                found = [(cycle, end) for end in range(slice_start + step, cycle + size + 1, step)]
-            case Global():
-                return [(MIN_INSTANT, MAX_INSTANT)]
-        return [(start, end) for start, end in found if start > MIN_INSTANT and end <= MAX_INSTANT]
+                size, step, origin = self.window.size.us, self.window.step.us, self.window.origin
+                start = origin + (instant - origin) // size * size
+                first = start + (instant - start) // step * step + step
+                return [(start, end) for end in range(first, start + size + 1, step)]
+        return [(MIN_INSTANT, MAX_INSTANT)]
 
-    def missing_reason(self, slice_start: int | None) -> str:
-        """Why a slice has no window (semantics 15)."""
-        if isinstance(self.window, Hopping) and slice_start is not None and not _hopping(self.window, slice_start):
-            return "gap"
-        return "window out of range"
+    def missing_reason(self, instant: int) -> str:
+        """Why no window holds an instant (semantics 15)."""
+        return "window out of range" if self._holding(instant) else "gap"
 
 
-def _hopping(window: Hopping, slice_start: int) -> list[tuple[int, int]]:
+def _hopping(window: Hopping, instant: int) -> list[tuple[int, int]]:
     size, hop, origin = window.size.us, window.hop.us, window.origin
-    last = origin + (slice_start - origin) // hop * hop
-    count = max(0, -((slice_start - last - size) // hop))  # starts last, last - hop, ... above slice_start - size
+    last = origin + (instant - origin) // hop * hop
+    count = max(0, -((instant - last - size) // hop))  # starts last, last - hop, ... above instant - size
     return [(start, start + size) for start in range(last - (count - 1) * hop, last + 1, hop)]
 
 

@@ -41,12 +41,11 @@ def of_rows(plan: Plan, held: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, 
     found = lateness.missed(rows, slices, plan.keys, closed, plan.spec, clocks)
     late, partially = behind, 0
     if found is not None:
-        more, partially = lateness.late_rows(rows, found, plan.keys, plan.spec, clocks, columns)
+        more, partially = lateness.late_rows(rows, found, plan.keys, clocks, columns)
         late = pl.concat([behind, more])
         lost = found.filter(~pl.col(lateness.PARTIAL))
         rows = rows.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
-    partials = plan.aggregation.lift(rows, [*plan.keys, SLICE])
-    intake = _into_windows(plan, held, partials, slices.alive, closed, clocks)
+    intake = _into_windows(plan, held, _pieces(plan, rows, slices.alive), closed, clocks)
     return Intake(*intake, late=late, applied=rows.height, late_count=late.height - partially, partially_late=partially)
 
 
@@ -64,7 +63,8 @@ def of_partials(plan: Plan, held: pl.DataFrame, partials: pl.DataFrame, clocks: 
         late_count = int(hit[ROWS].sum()) - partially
         lost = found.filter(~pl.col(lateness.PARTIAL))
         partials = partials.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
-    intake = _into_windows(plan, held, partials, slices.alive, closed, clocks)
+    pieces = partials.join(slices.alive, on=SLICE, maintain_order="left_right").drop(SLICE)
+    intake = _into_windows(plan, held, pieces, closed, clocks)
     none = pl.DataFrame(schema=columns)
     return Intake(*intake, late=none, applied=rows_in - late_count, late_count=late_count, partially_late=partially)
 
@@ -76,21 +76,26 @@ def _without_behind(
     if plan.spec.drop_by != "row":
         return rows, pl.DataFrame(schema=columns)
     old = clocks.behind(plan.spec, pl.col("__time"))
-    return rows.filter(~old), lateness.behind(rows.filter(old), slices, clocks, columns)
+    return rows.filter(~old), lateness.behind(rows.filter(old), slices, plan.spec, clocks, columns)
+
+
+def _pieces(plan: Plan, rows: pl.DataFrame, alive: pl.DataFrame) -> pl.DataFrame:
+    """Partials of rows for each window that holds them, in one piece or, where their order does not matter, a piece for each slice."""
+    if plan.aggregation.ordered and plan.slices_meet:
+        return plan.aggregation.lift(rows.join(alive, on=SLICE, maintain_order="left"), plan.identity)
+    return plan.aggregation.lift(rows, [*plan.keys, SLICE]).join(alive, on=SLICE, maintain_order="left_right").drop(SLICE)
 
 
 def _into_windows(
-    plan: Plan, held: pl.DataFrame, partials: pl.DataFrame, alive: pl.DataFrame, closed: pl.DataFrame, clocks: Clocks
+    plan: Plan, held: pl.DataFrame, pieces: pl.DataFrame, closed: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Partials of slices into the windows that hold the slices: touched, replaced, merged away (none)."""
-    pieces = partials.join(alive, on=SLICE, maintain_order="left_right").drop(SLICE)
+    """Pieces of windows together with the windows held: touched, replaced, merged away (none)."""
     if not closed.is_empty():
         pieces = pieces.join(closed, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
     open_ = ~clocks.complete(plan.spec, pl.col(END))
     new = table.newborn(pieces, plan.table_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_)
     known = held.join(pieces, on=plan.identity, how="semi", nulls_equal=True, maintain_order="left")
-    several = alive.height > alive.select(START, END).n_unique()  # more than one slice in a window
-    if known.is_empty() and not several:
+    if known.is_empty() and not plan.slices_meet:
         return new, known, known
     rows = pl.concat([known.with_columns(pl.lit(True).alias(HELD)), new.with_columns(pl.lit(False).alias(HELD))])
     return table.merged(rows, plan.identity, plan.aggregation, plan.table_schema), known, known.clear()

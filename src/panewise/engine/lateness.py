@@ -73,29 +73,31 @@ def missed(
     shut = closed.select(*keys, START, END, pl.lit(True).alias(_SHUT))
     pairs = pairs.join(shut, on=[*keys, START, END], how="left", nulls_equal=True, maintain_order="left")
     lost = pl.col(_EXPIRED) | pl.col(_SHUT).fill_null(False)
-    window = pl.struct(pl.col(START).alias("start"), pl.col(END).alias("end"))
     reason = _reason(clocks, pl.when(pl.col(_EXPIRED).any()).then(pl.lit("expired")).otherwise(pl.lit("closed")))
-    grouped = pairs.sort(START, END, maintain_order=True).group_by(by, maintain_order=True)
-    found = grouped.agg(window.filter(lost).alias(WINDOWS), reason.alias(REASON), (~lost).any().alias(PARTIAL))
+    pairs = pairs.sort(START, END, maintain_order=True).with_columns(_shown(spec).alias(WINDOWS))
+    found = pairs.group_by(by, maintain_order=True).agg(pl.col(WINDOWS).filter(lost), reason.alias(REASON), (~lost).any().alias(PARTIAL))
     found = found.filter(pl.col(WINDOWS).list.len() > 0)
     return None if found.is_empty() else found
 
 
 def late_rows(
-    rows: pl.DataFrame, found: pl.DataFrame, keys: list[str], spec: WindowOperator, clocks: Clocks, columns: dict[str, pl.DataType]
+    rows: pl.DataFrame, found: pl.DataFrame, keys: list[str], clocks: Clocks, columns: dict[str, pl.DataType]
 ) -> tuple[pl.DataFrame, int]:
     """The late output of the rows, and how many of them are late for some windows only."""
     late = rows.join(found, on=[*keys, SLICE], nulls_equal=True, maintain_order="left")
-    windows = pl.col(WINDOWS)
-    if isinstance(spec.window, Global):
-        unbounded = pl.struct(pl.lit(None, dtype=pl.Int64).alias("start"), pl.lit(None, dtype=pl.Int64).alias("end"))
-        windows = windows.list.eval(unbounded)
-    return late.select(_typed(columns, {WINDOWS: windows}, clocks)), int(late[PARTIAL].sum())
+    return late.select(_typed(columns, {}, clocks)), int(late[PARTIAL].sum())
 
 
-def behind(rows: pl.DataFrame, table: SliceTable, clocks: Clocks, columns: dict[str, pl.DataType]) -> pl.DataFrame:
+def _shown(spec: WindowOperator) -> pl.Expr:
+    """A window as the late output tells it; that of Global() has no bounds (semantics 11)."""
+    bounds = (START, END)
+    told = (pl.lit(None, dtype=pl.Int64) if isinstance(spec.window, Global) else pl.col(bound) for bound in bounds)
+    return pl.struct(*(bound.alias(name) for bound, name in zip(told, ("start", "end"), strict=True)))
+
+
+def behind(rows: pl.DataFrame, table: SliceTable, spec: WindowOperator, clocks: Clocks, columns: dict[str, pl.DataType]) -> pl.DataFrame:
     """The late output of rows that drop_by="row" drops: they miss all their windows."""
-    window = pl.struct(pl.col(START).alias("start"), pl.col(END).alias("end"))
-    of_slice = table.frame.sort(START, END).group_by(SLICE, maintain_order=True).agg(window.alias(WINDOWS))
+    windows = table.frame.sort(START, END).select(SLICE, _shown(spec).alias(WINDOWS))
+    of_slice = windows.group_by(SLICE, maintain_order=True).agg(WINDOWS)
     late = rows.join(of_slice, on=SLICE, how="left", maintain_order="left")
     return late.select(_typed(columns, {REASON: _reason(clocks, pl.lit("behind")), PARTIAL: pl.lit(False)}, clocks))

@@ -9,7 +9,7 @@ from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, START, slicing_of
 from panewise.engine.validity import MARKS, REASON
 from panewise.errors import SpecError
-from panewise.spec import AfterCount, AfterWatermark, WindowOperator
+from panewise.spec import AfterCount, AfterWatermark, Cumulating, Hopping, WindowOperator
 
 ROW = "__row"  # a column of this name is the caller's number of a row, and comes back with it
 ONE_KEY = "__all"  # stands for the key where the specification has none
@@ -36,6 +36,7 @@ class Plan:
         self.late_schema = lateness.late_schema(self.schema)
         self.invalid_schema = {**self.schema, REASON: pl.String()}
         self.slicing = slicing_of(spec.window)
+        self.slices_meet = isinstance(spec.window, (Hopping, Cumulating))  # a window may hold several slices
         self.can_close = isinstance(spec.trigger, AfterCount) or (isinstance(spec.trigger, AfterWatermark) and spec.trigger.late is None)
 
     def no_windows(self) -> pl.DataFrame:

@@ -16,9 +16,9 @@ def split_windowless(plan: Plan, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.D
         lost = pl.col(TIME) > MAX_INSTANT - plan.spec.window.gap.us
         return rows.filter(~lost), rows.filter(lost).with_columns(pl.lit("window out of range").alias(REASON))
     rows = rows.with_columns(plan.slicing.slices(rows))
-    reasons = {s: plan.slicing.missing_reason(s) for s in rows[SLICE].unique().to_list() if s is None or not plan.slicing.windows(s)}
+    reasons = {s: plan.slicing.missing_reason(s) for s in rows[SLICE].unique().to_list() if not plan.slicing.windows(s)}
     if not reasons:
         return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
     table = pl.DataFrame({SLICE: list(reasons), REASON: list(reasons.values())}, schema={SLICE: pl.Int64, REASON: pl.String})
-    judged = rows.join(table, on=SLICE, how="left", nulls_equal=True, maintain_order="left")
+    judged = rows.join(table, on=SLICE, how="left", maintain_order="left")
     return judged.filter(pl.col(REASON).is_null()).drop(REASON), judged.filter(pl.col(REASON).is_not_null()).drop(SLICE)

@@ -45,15 +45,19 @@ class Processor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Opens the state."""
         self._handle = handle
+        self._served: set[int] = set()  # shards that this micro-batch has already been given to
         self._store = SparkRunStore(handle)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[Row]:  # noqa: N802, N803
         """The envelopes of one shard in one micro-batch."""
-        return self._handle_mail(int(key[0]), Mail.read((row.kind, bytes(row.payload)) for row in rows), timerValues)
+        shard = int(key[0])
+        self._served.add(shard)
+        return self._handle_mail(shard, Mail.read((row.kind, bytes(row.payload)) for row in rows), timerValues)
 
     def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[Row]:  # noqa: N802, N803
         """The watermark has passed something that a shard waits for, and there is no data."""
-        return self._handle_mail(int(key[0]), Mail(), timerValues)
+        shard = int(key[0])
+        return iter(()) if shard in self._served else self._handle_mail(shard, Mail(), timerValues)
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -67,7 +71,7 @@ class Processor(StatefulProcessor):
             before = stored.manifest.header.get("timer")
             after = self._next_timer(stored)
             stored.commit(self._store, timer=after)
-            self._move_timer(before, after)
+            self._move_timer(before, after, watermark)
         return self._rows(stored, shard, output)
 
     def _clocks(self, mail: Mail, timers: TimerValues) -> tuple[int | None, int | None]:
@@ -84,11 +88,11 @@ class Processor(StatefulProcessor):
         due = next_due(stored.operator.plan.spec, stored.operator.state.windows)
         return None if due is None else max(1, -(-due // 1000))
 
-    def _move_timer(self, before: int | None, after: int | None) -> None:
-        """One timer a shard. An expired one is deleted by Spark itself, and deleting it again does nothing."""
+    def _move_timer(self, before: int | None, after: int | None, watermark: int | None) -> None:
+        """One timer a shard. One that expires in this micro-batch is left to Spark, which deletes it."""
         if before == after:
             return
-        if before is not None:
+        if before is not None and (watermark is None or before * 1000 > watermark):
             self._handle.deleteTimer(before)
         if after is not None:
             self._handle.registerTimer(after)

@@ -2,26 +2,30 @@
 
 from typing import Any
 
-from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle, ValueState
+from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle
 
 from panewise.errors import StateError
 
+_MANIFEST = "manifest"  # runs are named by 32 hexadecimal digits
+
 
 class SparkRunStore:
-    """The run store of the shard whose turn it is. Every call is a round trip to the JVM, so they are few."""
+    """The run store of the shard whose turn it is.
+
+    Every call is a round trip to the JVM, and every state variable costs time in each micro-batch, so there are few of both.
+    """
 
     def __init__(self, handle: StatefulProcessorHandle) -> None:
-        self._manifest: ValueState = handle.getValueState("manifest", "json STRING")
-        self._runs: MapState = handle.getMapState("runs", "name STRING", "data BINARY")
+        self._state: MapState = handle.getMapState("panewise", "name STRING", "data BINARY")
 
     def manifest(self) -> str | None:
         """The manifest, or None in a new store."""
-        row: Any = self._manifest.get()
-        return None if row is None else str(row[0])
+        row: Any = self._state.getValue((_MANIFEST,))
+        return None if row is None else bytes(row[0]).decode()
 
     def put_manifest(self, text: str) -> None:
         """Replaces the manifest."""
-        self._manifest.update((text,))
+        self._state.updateValue((_MANIFEST,), (text.encode(),))
 
     def run(self, name: str) -> bytes:
         """One run.
@@ -29,7 +33,7 @@ class SparkRunStore:
         Raises:
             StateError: if the manifest names a run that is not there.
         """
-        row: Any = self._runs.getValue((name,))
+        row: Any = self._state.getValue((name,))
         if row is None:
             remedy = "restore the checkpoint from a copy, or start from a new one"
             raise StateError(f"run {name} is missing", "every run that a manifest names is there", remedy)
@@ -37,8 +41,8 @@ class SparkRunStore:
 
     def put_run(self, name: str, data: bytes) -> None:
         """Adds a run."""
-        self._runs.updateValue((name,), (data,))
+        self._state.updateValue((name,), (data,))
 
     def drop_run(self, name: str) -> None:
         """Removes a run."""
-        self._runs.removeKey((name,))
+        self._state.removeKey((name,))

@@ -11,8 +11,9 @@ JsonValue = Any  # what json.loads can return
 ResultType = Literal["bigint", "double", "string", "boolean"]
 
 ORDERLESS = frozenset({"count", "sum", "avg", "min", "max", "stddev", "variance"})  # small state, and the order of rows does not matter
-ORDERED = frozenset({"first", "last", "collect_list", "collect_set", "median", "percentile", "approx_count_distinct", "user"})
-FUNCTIONS = ORDERLESS | ORDERED
+GATHERING = frozenset({"median", "percentile", "approx_count_distinct"})  # state grows with the values; order does not matter
+ORDERED = frozenset({"first", "last", "collect_list", "collect_set", "user"})  # the order of rows matters
+FUNCTIONS = ORDERLESS | GATHERING | ORDERED
 
 
 @dataclass(frozen=True)

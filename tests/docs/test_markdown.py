@@ -1,0 +1,16 @@
+"""Every example in the documents runs, and prints what it says."""
+
+import doctest
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/how-it-works.md"])
+def test_examples(path: str) -> None:
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+    failed, tried = doctest.testfile(str(ROOT / path), module_relative=False, optionflags=flags)
+    assert tried > 0
+    assert failed == 0
