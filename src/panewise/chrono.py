@@ -85,6 +85,8 @@ InstantLike: TypeAlias = datetime | int
 
 
 def _parse(text: str, name: str) -> int:
+    if not text.strip():
+        raise SpecError(f"{name}={text!r}", "a duration is not empty", _HOW)
     total, at = 0, 0
     while at < len(text):
         term = _TERM.match(text, at)
@@ -93,8 +95,6 @@ def _parse(text: str, name: str) -> int:
             raise SpecError(f"{name}={text!r}", "a duration is a sum of whole weeks to microseconds", _HOW)
         total += int(term[1]) * unit
         at = term.end()
-    if not text.strip():
-        raise SpecError(f"{name}={text!r}", "a duration is not empty", _HOW)
     return total
 
 

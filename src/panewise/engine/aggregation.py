@@ -34,13 +34,13 @@ class Aggregation:
         """The partial columns and their types."""
         return {part.name: part.dtype for part in self.parts}
 
-    def lift(self, rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-        """Partials of each group of rows. Rows are in arrival order; groups come in order of their first row."""
+    def lift(self, rows: pl.DataFrame, by: list[str], *, in_order: bool = True) -> pl.DataFrame:
+        """Partials of each group of rows, which come in arrival order; groups in order of their first row, or faster in any."""
         for part in self.parts:
             if part.sums is not None and rows.schema[part.sums].is_integer():
                 _refuse_overflow(rows, by, part.sums, part.sums)
-        partials = rows.lazy().group_by(by, maintain_order=True).agg([part.lift.alias(part.name) for part in self.parts])
-        return self._typed(partials.collect())
+        partials = rows.lazy().group_by(by, maintain_order=in_order).agg([part.lift.alias(part.name) for part in self.parts])
+        return self._typed(partials.collect(engine="in-memory" if in_order else "streaming"))
 
     def merging(self) -> list[pl.Expr]:
         """The aggregations that merge partials of one group, in arrival order."""

@@ -52,9 +52,14 @@ def can_combine(plan: Plan) -> bool:
     )
 
 
+def ties_matter(plan: Plan) -> bool:
+    """Whether rows of the same event time must keep their place, if nobody asks for the late rows."""
+    return plan.aggregation.ordered or plan.spec.evaluate == "record" or bool(plan.spec.order) or plan.spec.position is not None
+
+
 def combine(plan: Plan, valid: pl.DataFrame) -> pl.DataFrame:
-    """Partials per key and ``__slice``."""
-    return plan.aggregation.lift(valid, [*plan.keys, SLICE])
+    """Partials per key and ``__slice``, in any order: :func:`can_combine` has seen to it that none matters."""
+    return plan.aggregation.lift(valid, [*plan.keys, SLICE], in_order=False)
 
 
 def combine_again(plan: Plan, partials: pl.DataFrame) -> pl.DataFrame:

@@ -69,7 +69,7 @@ class Operator:
 
     def add_valid(self, valid: pl.DataFrame) -> Output:
         """Takes rows that :func:`panewise.engine.combining.judge` let through."""
-        ordered = arrival.in_order(self.plan.spec, valid)
+        ordered = arrival.in_order(self.plan.spec, arrival.placed(valid))
         fresh = self.state.marks.without_replays(self.plan.spec, ordered)
         self.raise_marks(self.state.marks.after(self.plan.spec, ordered))
         numbered, replays = fresh.with_row_index(ORDER), ordered.height - fresh.height

@@ -10,6 +10,7 @@ doubtful rows alone is late as a whole.
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from panewise.engine.assign import END, START
@@ -18,7 +19,7 @@ from panewise.spec import Session
 
 SESSION, ORDER = "__session", "__order"
 MISSED, CAUSE = "__missed", "__cause"
-_HELD, _ALIVE, _DOUBTFUL = "__is_held", "__alive", "__doubtful"
+_HELD, _ALIVE, _DOUBTFUL, _AT = "__is_held", "__alive", "__doubtful", "__at"
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,9 @@ class Sessions:
             pl.col(START).min(), pl.col(END).max(), (~pl.col(_HELD)).any().alias("__grew")
         )
         sessions = sessions.filter("__grew").drop("__grew")
-        of_rows = swept.filter(~pl.col(_HELD)).select(ORDER, SESSION)
         members = swept.filter(pl.col(_HELD)).join(sessions.select(SESSION), on=SESSION, how="semi").select(*self.keys, START, END, SESSION)
-        return Assigned(rows.join(of_rows, on=ORDER, maintain_order="left").drop(START, END), late, sessions, members)
+        numbered = rows.drop(START, END).with_columns(_in_row_order(swept, rows.height))
+        return Assigned(numbered, late, sessions, members)
 
     def _behind(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The rows that drop_by="row" drops."""
@@ -93,8 +94,8 @@ class Sessions:
         rows = rows.with_columns((pl.col(END) <= self.horizon).alias(_DOUBTFUL))
         if not rows[_DOUBTFUL].any():
             return rows.drop(_DOUBTFUL), none
-        doubtful = rows.select(ORDER, _DOUBTFUL)
-        swept = self._swept(rows, held).join(doubtful, on=ORDER, how="left", maintain_order="left")
+        doubtful = rows.select(ORDER, _DOUBTFUL).with_row_index(_AT)
+        swept = self._swept(rows, held).join(doubtful, on=_AT, how="left", maintain_order="left")
         alive = (pl.col(_HELD) | ~pl.col(_DOUBTFUL)).any().over(SESSION)
         doubt = (pl.col(_DOUBTFUL).fill_null(False)).any().over(SESSION)
         swept = swept.with_columns(alive.alias(_ALIVE))
@@ -126,9 +127,9 @@ class Sessions:
         return [window for window in live if window not in met] + [union], True
 
     def _swept(self, rows: pl.DataFrame, held: pl.DataFrame) -> pl.DataFrame:
-        """Rows and held sessions with the number of the session that they fall into."""
-        mine = rows.select(*self.keys, START, END, pl.col(ORDER), pl.lit(False).alias(_HELD))
-        theirs = held.select(*self.keys, START, END, pl.lit(None, dtype=rows.schema[ORDER]).alias(ORDER), pl.lit(True).alias(_HELD))
+        """Rows (with their number in ``__at``) and held sessions, with the number of the session that they fall into."""
+        mine = rows.select(*self.keys, START, END, pl.int_range(pl.len(), dtype=pl.UInt32).alias(_AT), pl.lit(False).alias(_HELD))
+        theirs = held.select(*self.keys, START, END, pl.lit(None, dtype=pl.UInt32).alias(_AT), pl.lit(True).alias(_HELD))
         points = pl.concat([theirs, mine]).sort([*self.keys, START, END])
         first = pl.any_horizontal(*(pl.col(key).ne_missing(pl.col(key).shift()) for key in self.keys), pl.int_range(pl.len()) == 0)
         run = points.with_columns(first.alias("__first")).with_columns(pl.col("__first").cum_sum().alias("__run"))
@@ -136,6 +137,14 @@ class Sessions:
         beyond = pl.col(START) > reached if self.window.touching == "merge" else pl.col(START) >= reached
         fresh = (pl.col("__first") | beyond.fill_null(True)).cum_sum().alias(SESSION)
         return run.with_columns(fresh).drop("__first", "__run")
+
+
+def _in_row_order(swept: pl.DataFrame, height: int) -> pl.Series:
+    """The session numbers of the rows, in the order of the rows: a scatter, where a join would cost a third of the step."""
+    of_rows = swept.filter(~pl.col(_HELD))
+    numbers = np.empty(height, dtype=np.uint32)
+    numbers[of_rows[_AT].to_numpy()] = of_rows[SESSION].to_numpy()
+    return pl.Series(SESSION, numbers)
 
 
 def _interval(start: str, end: str) -> pl.Expr:

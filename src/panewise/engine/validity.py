@@ -32,13 +32,16 @@ def split(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> Sor
     return Sorted(judged.filter(pl.col(REASON).is_null()).drop(REASON), _with_type_names(invalid))
 
 
+def with_time(spec: WindowOperator, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with their event time as int64 in ``__time``."""
+    time = pl.col(spec.event_time)
+    return rows.with_columns((time if rows.schema[spec.event_time] == pl.Int64 else time.dt.epoch("us")).alias(TIME))
+
+
 def _normalised(spec: WindowOperator, rows: pl.DataFrame) -> pl.DataFrame:
     """Event time as int64, -0.0 keys as 0.0 (semantics 15.2)."""
-    time = pl.col(spec.event_time)
-    if rows.schema[spec.event_time] != pl.Int64:
-        time = time.dt.epoch("us")
     zero = [(pl.col(key) + 0.0).alias(key) for key in spec.keys if rows.schema[key].is_float()]
-    return rows.with_columns(time.alias(TIME), *zero)
+    return with_time(spec, rows.with_columns(zero))
 
 
 def _reasons(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> list[tuple[pl.Expr, str]]:

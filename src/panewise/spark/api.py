@@ -198,4 +198,7 @@ class Result:
             raise SetupError("finish='at_end' without write()", rule, f"use result.write({kind}=..., checkpoint=..., available_now=True)")
         packed = plumbing.packed(late_wanted=kind == "late", all_columns=whole_rows)
         schema = polars_schema(plumbing.inputs(all_columns=whole_rows))
-        return unpacked(plumbing.stepped(packed, schema), plumbing.unpacker(kind, all_columns=whole_rows))
+        unpack = plumbing.unpacker(kind, all_columns=whole_rows)
+        if plumbing.df.isStreaming and unpack.flat:
+            return plumbing.stepped(packed, schema, direct=unpack)
+        return unpacked(plumbing.stepped(packed, schema), unpack)

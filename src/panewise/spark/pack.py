@@ -8,8 +8,9 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from panewise.engine.arrival import PLACE, Marks
-from panewise.engine.combining import combine, combine_again, judge
+from panewise.engine.combining import can_combine, combine, combine_again, judge, ties_matter
 from panewise.engine.plan import Plan
+from panewise.engine.validity import TIME
 from panewise.spark.envelope import batch, encode
 from panewise.spark.sharding import SHARD, with_shards
 from panewise.spec import WindowOperator
@@ -25,7 +26,15 @@ class Pack:
     spec: WindowOperator
     schema: dict[str, pl.DataType]
     shards: list[int]
-    combining: bool
+    late_wanted: bool
+
+    def combines(self, plan: Plan) -> bool:
+        """Whether rows are combined here."""
+        return not self.late_wanted and can_combine(plan)
+
+    def spare(self, plan: Plan) -> list[str]:
+        """Columns of valid rows that need not travel: the event time is told twice, and a place may matter to nobody."""
+        return [TIME] if self.late_wanted or ties_matter(plan) else [TIME, PLACE]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Envelopes of one partition."""
@@ -71,10 +80,10 @@ class _Packer:
             shard = self.pack.shards[self.partition % len(self.pack.shards)]
             yield batch([(shard, "invalid", encode(judged.invalid))])
         self.marks = self.marks.after(self.plan.spec, judged.valid)
-        if self.pack.combining:
+        if self.pack.combines(self.plan):
             self.partials.append(combine(self.plan, judged.valid))
         else:
-            yield self._sharded("rows", judged.valid)
+            yield self._sharded("rows", judged.valid.drop(self.pack.spare(self.plan)))
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         """What waits for the end of the partition; and a tick to every shard, so that each sees the clocks of every batch."""

@@ -14,7 +14,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from panewise.engine import Output
-from panewise.engine.combining import can_combine
 from panewise.engine.operator import Operator
 from panewise.engine.plan import Plan
 from panewise.spark import envelope
@@ -53,22 +52,21 @@ class Plumbing:
         """The input as envelopes. Without need for whole rows only the columns that the operator reads are read at all."""
         df = self.df if all_columns else self.df.select(*self.spec.columns_read)
         schema = polars_schema(df.schema)
-        combining = not late_wanted and can_combine(Plan(self.spec, schema))
         if self.spec.max_future_skew is not None:
             df = df.withColumn(NOW, F.current_timestamp())
-        return df.mapInArrow(Pack(self.spec, schema, self.shards, combining), envelope.IN)
+        return df.mapInArrow(Pack(self.spec, schema, self.shards, late_wanted), envelope.IN)
 
     def controlled(self, notes: DataFrame) -> DataFrame:
         """A stream of control notes (one STRING column of JSON) as envelopes."""
         return notes.mapInArrow(Control(self.shards), envelope.IN)
 
-    def stepped(self, packed: DataFrame, schema: dict[str, pl.DataType]) -> DataFrame:
-        """Envelopes through the operator."""
+    def stepped(self, packed: DataFrame, schema: dict[str, pl.DataType], direct: Unpack | None = None) -> DataFrame:
+        """Envelopes through the operator: envelopes again, or on a stream the real columns of one kind of output."""
         if not packed.isStreaming:
             return packed.groupBy("shard").applyInArrow(_whole_batch(self.spec, schema, time.time_ns() // 1000), envelope.OUT)
-        settings = Settings(self.spec, schema, len(self.shards), uuid.uuid4().hex, self.clocks, self.held)
-        processor = Processor(settings)
-        return packed.groupBy("shard").transformWithState(processor, envelope.OUT, "Append", "EventTime")
+        settings = Settings(self.spec, schema, len(self.shards), uuid.uuid4().hex, self.clocks, self.held, direct)
+        target = envelope.OUT if direct is None else direct.target
+        return packed.groupBy("shard").transformWithStateInPandas(Processor(settings), target, "Append", "EventTime")
 
     def unpacker(self, kind: str, *, all_columns: bool) -> Unpack:
         """What turns one kind of envelopes into real columns."""

@@ -1,11 +1,11 @@
 """The stateful processor: one call for each shard and micro-batch, around :mod:`panewise.spark.shard`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 import polars as pl
-from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, StatefulProcessorHandle, TimerValues
 
 from panewise.engine import Output
@@ -14,6 +14,7 @@ from panewise.engine.persistence import Cache, Stored
 from panewise.spark.envelope import encode
 from panewise.spark.runstore import SparkRunStore
 from panewise.spark.shard import Mail, envelopes, step
+from panewise.spark.unpack import Unpack
 from panewise.spec import WindowOperator
 
 _CACHE = Cache()  # decoded states of this worker process, shared by the queries that it serves
@@ -25,7 +26,8 @@ class Settings:
 
     `name` tells operators of one worker process apart. With `clocks="control"` both clocks come from control notes,
     and nowhere else; and with `held` the windows held are sent after each batch: so conformance transcripts drive a
-    real query.
+    real query. With `direct` one kind of output leaves as real columns and the others not at all; else all leave as
+    envelopes.
     """
 
     spec: WindowOperator
@@ -34,6 +36,7 @@ class Settings:
     name: str
     clocks: str = "spark"
     held: bool = False
+    direct: Unpack | None = None
 
 
 class Processor(StatefulProcessor):
@@ -48,13 +51,14 @@ class Processor(StatefulProcessor):
         self._served: set[int] = set()  # shards that this micro-batch has already been given to
         self._store = SparkRunStore(handle)
 
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[Row]:  # noqa: N802, N803
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """The envelopes of one shard in one micro-batch."""
         shard = int(key[0])
         self._served.add(shard)
-        return self._handle_mail(shard, Mail.read((row.kind, bytes(row.payload)) for row in rows), timerValues)
+        mail = Mail.read(told for frame in rows for told in zip(frame["kind"], frame["payload"], strict=True))
+        return self._handle_mail(shard, mail, timerValues)
 
-    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[Row]:  # noqa: N802, N803
+    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """The watermark has passed something that a shard waits for, and there is no data."""
         shard = int(key[0])
         return iter(()) if shard in self._served else self._handle_mail(shard, Mail(), timerValues)
@@ -62,7 +66,7 @@ class Processor(StatefulProcessor):
     def close(self) -> None:
         """Nothing is held open."""
 
-    def _handle_mail(self, shard: int, mail: Mail, timers: TimerValues) -> Iterator[Row]:
+    def _handle_mail(self, shard: int, mail: Mail, timers: TimerValues) -> Iterator[pd.DataFrame]:
         settings = self._settings
         stored = Stored.load(settings.spec, settings.schema, self._store, _CACHE, f"{settings.name}/{shard}", settings.shards)
         now, watermark = self._clocks(mail, timers)
@@ -72,7 +76,12 @@ class Processor(StatefulProcessor):
             after = self._next_timer(stored)
             stored.commit(self._store, timer=after)
             self._move_timer(before, after, watermark)
-        return self._rows(stored, shard, output)
+        clocks = stored.operator.state.clocks
+        told = envelopes(output, shard, clocks.processing_time, clocks.watermark)
+        if settings.direct is not None:
+            return (frame for kind, payload in told if kind == settings.direct.kind for frame in settings.direct.frames(payload))
+        held = [("held", _held(stored.operator.held(), shard))] if settings.held else []
+        return _envelopes([*told, *held])
 
     def _clocks(self, mail: Mail, timers: TimerValues) -> tuple[int | None, int | None]:
         """Processing time and watermark in microseconds. Spark's first watermark, 0, is none (semantics 12.1)."""
@@ -97,12 +106,12 @@ class Processor(StatefulProcessor):
         if after is not None:
             self._handle.registerTimer(after)
 
-    def _rows(self, stored: Stored, shard: int, output: Output) -> Iterator[Row]:
-        clocks = stored.operator.state.clocks
-        for kind, payload in envelopes(output, shard, clocks.processing_time, clocks.watermark):
-            yield Row(kind=kind, payload=payload)
-        if self._settings.held:
-            yield Row(kind="held", payload=_held(stored.operator.held(), shard))
+
+def _envelopes(told: Iterable[tuple[str, bytes]]) -> Iterator[pd.DataFrame]:
+    """Envelopes as the frame that Spark takes; none if there is nothing to tell."""
+    rows = list(told)
+    if rows:
+        yield pd.DataFrame(rows, columns=["kind", "payload"])
 
 
 def _held(windows: pl.DataFrame, shard: int) -> bytes:

@@ -10,6 +10,7 @@ from panewise.engine import Counts, Output
 from panewise.engine.arrival import MARK, Marks
 from panewise.engine.combining import combine_again
 from panewise.engine.operator import Operator
+from panewise.engine.validity import with_time
 from panewise.spark.envelope import decode, encode
 
 Sink = Callable[[str, pl.DataFrame], None]
@@ -44,7 +45,7 @@ def step(operator: Operator, mail: Mail, processing_time: int | None, watermark:
         refused = pl.concat(mail.invalid)
         yield _only_invalid(operator, refused)
     if mail.rows:
-        yield operator.add_valid(pl.concat(mail.rows))
+        yield operator.add_valid(with_time(operator.plan.spec, pl.concat(mail.rows)))
     if mail.partials:
         one = mail.partials[0] if len(mail.partials) == 1 else combine_again(operator.plan, pl.concat(mail.partials))
         yield operator.add_combined(one)

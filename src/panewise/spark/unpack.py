@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 from pyspark.sql.types import ArrayType, BooleanType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
@@ -29,6 +30,16 @@ class Unpack:
         for arrived in batches:
             for payload in arrived.column("payload").to_pylist():
                 yield from arrow_of(self._shaped(decode(payload)), self.target)
+
+    def frames(self, payload: bytes) -> Iterator[pd.DataFrame]:
+        """The rows of one payload as Arrow-backed pandas frames, which lose no type."""
+        for one in arrow_of(self._shaped(decode(payload)), self.target):
+            yield pa.Table.from_batches([one]).to_pandas(types_mapper=pd.ArrowDtype)
+
+    @property
+    def flat(self) -> bool:
+        """Whether every column is simple: pandas frames of nested columns would be converted value by value."""
+        return not any(isinstance(field.dataType, (ArrayType, StructType)) for field in self.target.fields)
 
     def _shaped(self, frame: pl.DataFrame) -> pl.DataFrame:
         if self.kind == "panes":

@@ -106,7 +106,7 @@ def _check_fraction(name: str, value: float | None, *, needed: bool, low_include
     numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not numeric or not 0 <= value <= high or (value == 0 and not low_included):  # type: ignore[operator]
         bound = f"{'[' if low_included else '('}0, {high}]"
-        raise SpecError(f"{name}={value!r}", f"{name} is a number in {bound}", f"give a {name} in {bound}")
+        raise SpecError(f"{name}={value!r}", f"{name} is a number in {bound}", f"give one in {bound}")
 
 
 _PLAIN = re.compile(r"^\S(.*\S)?$")

@@ -42,6 +42,12 @@ class Position:
     offset: str = "offset"
     source: str | None = None
 
+    def __post_init__(self) -> None:
+        given = [self.partition, self.offset, *([] if self.source is None else [self.source])]
+        if not all(isinstance(name, str) and name for name in given) or len(set(given)) < len(given):
+            rule = "a position is told by different columns, named by non-empty strings"
+            raise SpecError(f"Position({', '.join(map(repr, given))})", rule, "give the columns' names")
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns in order of arrival."""
@@ -72,6 +78,7 @@ class WindowOperator:
     Raises:
         SpecError: if a value breaks a rule; the message says which.
 
+    >>> from panewise import Tumbling
     >>> from panewise import functions as F
     >>> spec = WindowOperator(keys=["origin"], window=Tumbling("1 hour"), aggregates=[F.count().alias("flights")])
     >>> spec.accumulation
@@ -155,7 +162,7 @@ def _lateness(value: Any) -> Any:
 def _not_negative(value: Any, name: str) -> Duration:
     duration = Duration.of(value, name)
     if duration.us < 0:
-        raise SpecError(f"{name}={value!r}", f"{name} is not negative", f"give a {name} of 0 or more")
+        raise SpecError(f"{name}={value!r}", f"{name} is not negative", "give 0 or more")
     return duration
 
 
@@ -176,7 +183,7 @@ def _check_kinds(spec: WindowOperator) -> None:
             raise SpecError(f"{name}={getattr(spec, name)!r}", f"a {name} is one of panewise's", f"give one such as {example}")
     for name, allowed in _CHOICES.items():
         value = getattr(spec, name)
-        if value not in allowed:
+        if value not in allowed or type(value) is not type(allowed[0]):
             raise SpecError(f"{name}={value!r}", f"{name} is one of {allowed}", "give one of these")
     for aggregate in spec.aggregates:
         if not isinstance(aggregate, Aggregate):

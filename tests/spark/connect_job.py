@@ -1,0 +1,49 @@
+"""Run by test_connect in a process of its own: the same operator through Spark Connect."""
+
+import json
+import sys
+
+from pyspark.sql import SparkSession
+
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import SetupError
+from panewise.spark import ParquetSink, windowed
+
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+
+
+def main(source: str, out: str) -> None:
+    spark = SparkSession.builder.remote("local[2]").getOrCreate()
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    spark.conf.set(_PROVIDER, "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider")
+    schema = "ts TIMESTAMP, k STRING, v BIGINT"
+    stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(source)
+    aggregates = (F.count().alias("n"), F.sum("v").alias("s"))
+
+    def described(df):  # type: ignore[no-untyped-def]
+        return windowed(df, event_time="ts").groupBy("k").window(pw.Tumbling("1 minute"))
+
+    try:
+        described(stream).agg(*aggregates)
+        refused = False
+    except SetupError:
+        refused = True
+    result = described(stream.withWatermark("ts", "10 seconds")).finish("at_end").agg(*aggregates)
+    sinks = {name: ParquetSink(f"{out}/{name}") for name in ("panes", "late", "invalid")}
+    result.write(**sinks, checkpoint=f"{out}/checkpoint", available_now=True).awaitTermination()
+    batch = described(spark.read.schema(schema).parquet(source)).agg(*aggregates)
+    told = {
+        "connect": type(spark).__module__,
+        "refused": refused,
+        "streamed": [list(r) for r in spark.read.parquet(f"{out}/panes").select("k", "n", "s").orderBy("k", "window_start").collect()],
+        "late": [r.reason for r in spark.read.parquet(f"{out}/late").collect()],
+        "invalid": [r.reason for r in spark.read.parquet(f"{out}/invalid").collect()],
+        "batch": [list(r) for r in batch.panes.select("k", "n", "s").orderBy("k", "window_start").collect()],
+    }
+    sys.stdout.write("told " + json.dumps(told) + "\n")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,31 @@
+"""The same API through Spark Connect, in a process of its own: one process is either classic or Connect."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.spark.conftest import Feed
+
+
+@pytest.mark.spark
+def test_streaming_and_batch_through_connect(feed: Feed) -> None:
+    feed.put((0, "a", 1), (5, "a", 2), (7, "b", 3))
+    feed.put((130, "a", 5), (None, "b", 1))
+    feed.put((1, "a", 100), (300, "c", 9))
+    job = Path(__file__).parent / "connect_job.py"
+    done = subprocess.run(
+        [sys.executable, str(job), str(feed.path), str(feed.folder)], capture_output=True, text=True, timeout=240, check=False
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("told ")]
+    assert lines, done.stderr[-3000:]
+    assert json.loads(lines[0].removeprefix("told ")) == {
+        "connect": "pyspark.sql.connect.session",
+        "refused": True,
+        "streamed": [["a", 2, 3], ["a", 1, 5], ["b", 1, 3], ["c", 1, 9]],
+        "late": ["expired"],
+        "invalid": ["event time is null"],
+        "batch": [["a", 3, 103], ["a", 1, 5], ["b", 1, 3], ["c", 1, 9]],
+    }

@@ -1,0 +1,29 @@
+"""Conformance transcripts on a real streaming query: a few of each file here, all of them under soak."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from panewise.testing import transcripts
+
+FILES = sorted((Path(__file__).parents[1] / "transcripts").glob("*.yaml"))
+DOCUMENTS = [(path.stem, document) for path in FILES for document in transcripts.load(path)]
+CHOSEN = [pair for n, pair in enumerate(DOCUMENTS) if n % 12 == 3]
+
+
+def _named(pair: tuple[str, Any]) -> str:
+    document = pair[1]
+    return f"{pair[0]}: {document['name'] if isinstance(document, dict) else document.name}"
+
+
+@pytest.mark.parametrize("pair", CHOSEN, ids=_named)
+def test_transcript(spark: SparkSession, pair: tuple[str, Any]) -> None:
+    transcripts.check(pair[1], "spark")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("pair", DOCUMENTS, ids=_named)
+def test_every_transcript(spark: SparkSession, pair: tuple[str, Any]) -> None:
+    transcripts.check(pair[1], "spark")
