@@ -5,14 +5,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from panewise.engine import lateness, table
-from panewise.engine.assign import END, SLICE, START
+from panewise.engine.assign import END, SLICE
 from panewise.engine.clocks import Clocks
 from panewise.engine.lateness import SliceTable
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
-from panewise.engine.table import BORN, CLOSED, FIRED, INDEX, LIVE, NONSPECULATIVE, UNFLIPPED
-
-HELD = "__held"
+from panewise.engine.table import CLOSED, HELD
+from panewise.engine.validity import TIME
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def _without_behind(
     """Splits off what drop_by="row" drops (semantics 13.3)."""
     if plan.spec.drop_by != "row":
         return rows, pl.DataFrame(schema=columns)
-    old = clocks.behind(plan.spec, pl.col("__time"))
+    old = clocks.behind(plan.spec, pl.col(TIME))
     return rows.filter(~old), lateness.behind(rows.filter(old), slices, plan.spec, clocks, columns)
 
 
@@ -99,37 +98,3 @@ def _into_windows(
         return new, known, known
     rows = pl.concat([known.with_columns(pl.lit(True).alias(HELD)), new.with_columns(pl.lit(False).alias(HELD))])
     return table.merged(rows, plan.identity, plan.aggregation, plan.table_schema), known, known.clear()
-
-
-def of_sessions(plan: Plan, held: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
-    """Applies rows (in arrival order) to sessions."""
-    mine = held.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
-    assigned = clocks.sessions(plan.spec, plan.keys).assign(rows, mine.filter(~pl.col(CLOSED)), mine.filter(CLOSED))
-    late = lateness.of_sessions(assigned.late, clocks, columns)
-    by = [*plan.keys, "__session"]
-    partials = plan.aggregation.lift(assigned.rows, by).with_columns(pl.lit(0).alias(START), pl.lit(0).alias(END))
-    schema = {**plan.table_schema, "__session": assigned.rows.schema["__session"]}
-    new = table.newborn(partials, schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
-    known = mine.join(assigned.members, on=plan.identity, nulls_equal=True, maintain_order="left").sort(START, maintain_order=True)
-    known = known.with_columns(
-        pl.coalesce(FIRED, BORN).alias(BORN)
-    )  # a new window waits from the earliest firing of those it replaces (9.1)
-    together = pl.concat([known.with_columns(pl.lit(True).alias(HELD)), new.with_columns(pl.lit(False).alias(HELD))])
-    joined = table.merged(together, by, plan.aggregation, schema).join(assigned.sessions, on=by, nulls_equal=True, maintain_order="left")
-    same = (
-        known.join(assigned.sessions, on=[*by, START, END], how="semi", nulls_equal=True)
-        .select("__session")
-        .with_columns(pl.lit(True).alias("__same"))
-    )
-    joined = joined.join(same, on="__session", how="left", maintain_order="left").with_columns(pl.col("__same").fill_null(False))
-    anew: dict[str, pl.Expr] = {
-        UNFLIPPED: ~clocks.complete(plan.spec, pl.col(END)),
-        INDEX: pl.lit(0),
-        NONSPECULATIVE: pl.lit(0),
-        FIRED: pl.lit(None),
-        LIVE: pl.lit(False),
-    }
-    resets = [pl.when("__same").then(pl.col(n)).otherwise(v).alias(n) for n, v in anew.items() if n in joined.columns]
-    touched = joined.with_columns(resets).select(pl.col(name).cast(dtype) for name, dtype in plan.table_schema.items())
-    merged_away = known.join(same, on="__session", how="anti", maintain_order="left").select(*plan.table_schema)
-    return Intake(touched, known.select(*plan.table_schema), merged_away, late, assigned.rows.height, late.height)

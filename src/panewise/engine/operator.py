@@ -18,6 +18,7 @@ from panewise.engine.lateness import late_schema
 from panewise.engine.outputs import Counts, Output
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
+from panewise.engine.session_intake import of_sessions
 from panewise.engine.sessions import ORDER
 from panewise.engine.table import CLOSED, PENDING
 from panewise.spec import Global, WindowOperator
@@ -108,7 +109,7 @@ class Operator:
     def _batch(self, rows: pl.DataFrame) -> Output:
         if rows.is_empty():
             return replace(self._nothing(), late=pl.DataFrame(schema=self._late_columns))
-        take = intake.of_rows if self.plan.slicing else intake.of_sessions
+        take = intake.of_rows if self.plan.slicing else of_sessions
         taken = take(self.plan, self.state.windows, rows, self.state.clocks, self._late_columns)
         return replace(self._settle(taken, rows.height), late=taken.late)
 

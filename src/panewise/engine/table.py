@@ -19,6 +19,7 @@ CLOSED = "__closed"  # the trigger has finished (19)
 INDEX, NONSPECULATIVE = "__index", "__nonspeculative"  # panes sent so far: all, and those not early (20.2)
 BORN, FIRED = "__born", "__fired"  # processing time of the first row, and of the last firing (16.3)
 LIVE = "__live"  # whether a pane is live (21.2)
+HELD = "__held"  # while rows are merged: whether a row was in the table before
 DEAD = "__dead"  # in a delta: the window is gone
 LIVE_PANE = {
     "timing": pl.String(),
@@ -74,7 +75,7 @@ def newborn(partials: pl.DataFrame, schema: dict[str, pl.DataType], *, pending: 
 def merged(rows: pl.DataFrame, by: list[str], aggregation: Aggregation, schema: dict[str, pl.DataType]) -> pl.DataFrame:
     """One table row for each group; within a group the rows are in arrival order, held windows first."""
     aggregation.check_merge(rows, by)
-    held = pl.col("__held")
+    held = pl.col(HELD)
     keep_first = pl.col(UNFLIPPED).first()  # a held window comes first, and keeps its flip
     aggregations = [
         pl.col(PENDING).sum(),

@@ -1,0 +1,62 @@
+"""Rows into sessions: what a batch of rows makes of the sessions held, before any trigger is asked (semantics 9)."""
+
+import polars as pl
+
+from panewise.engine import lateness, table
+from panewise.engine.assign import END, START
+from panewise.engine.clocks import Clocks
+from panewise.engine.intake import Intake
+from panewise.engine.partials import ROWS
+from panewise.engine.plan import Plan
+from panewise.engine.sessions import SESSION, Assigned
+from panewise.engine.table import BORN, CLOSED, FIRED, HELD, INDEX, LIVE, NONSPECULATIVE, UNFLIPPED
+
+_SAME = "__same"
+
+
+def of_sessions(plan: Plan, held: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
+    """Applies rows (in arrival order) to sessions. `columns` are those of the late output."""
+    mine = held.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
+    assigned = clocks.sessions(plan.spec, plan.keys).assign(rows, mine.filter(~pl.col(CLOSED)), mine.filter(CLOSED))
+    known = mine.join(assigned.members, on=plan.identity, nulls_equal=True, maintain_order="left").sort(START, maintain_order=True)
+    same = known.join(assigned.sessions, on=[SESSION, START, END], how="semi").select(SESSION, pl.lit(True).alias(_SAME))
+    merged = _merged(plan, known, _newborn(plan, assigned, clocks), assigned)
+    late = lateness.of_sessions(assigned.late, clocks, columns)
+    return Intake(
+        touched=_renewed(plan, merged.join(same, on=SESSION, how="left", maintain_order="left"), clocks),
+        replaced=known.select(*plan.table_schema),
+        merged_away=known.join(same, on=SESSION, how="anti", maintain_order="left").select(*plan.table_schema),
+        late=late,
+        applied=assigned.rows.height,
+        late_count=late.height,
+    )
+
+
+def _newborn(plan: Plan, assigned: Assigned, clocks: Clocks) -> pl.DataFrame:
+    """What the rows alone make of each session; its bounds are known once it is merged."""
+    partials = plan.aggregation.lift(assigned.rows, [*plan.keys, SESSION]).with_columns(pl.lit(0).alias(START), pl.lit(0).alias(END))
+    schema = {**plan.table_schema, SESSION: assigned.rows.schema[SESSION]}
+    return table.newborn(partials, schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
+
+
+def _merged(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, assigned: Assigned) -> pl.DataFrame:
+    """Held sessions (in order of their start) and the rows' share, as one for each session, with its merged bounds."""
+    by = [*plan.keys, SESSION]
+    # A new window waits from the earliest firing, or first row, of those that it replaces (semantics 9.1).
+    known = known.with_columns(pl.coalesce(FIRED, BORN).alias(BORN), pl.lit(True).alias(HELD))
+    together = pl.concat([known, new.with_columns(pl.lit(False).alias(HELD))])
+    merged = table.merged(together, by, plan.aggregation, {**plan.table_schema, SESSION: new.schema[SESSION]})
+    return merged.join(assigned.sessions.select(SESSION, START, END), on=SESSION, maintain_order="left")
+
+
+def _renewed(plan: Plan, merged: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+    """Sessions whose bounds have changed are new windows: nothing has been sent of them."""
+    anew: dict[str, pl.Expr] = {
+        UNFLIPPED: ~clocks.complete(plan.spec, pl.col(END)),
+        INDEX: pl.lit(0),
+        NONSPECULATIVE: pl.lit(0),
+        FIRED: pl.lit(None),
+        LIVE: pl.lit(False),
+    }
+    resets = [pl.when(_SAME).then(pl.col(name)).otherwise(value).alias(name) for name, value in anew.items() if name in merged.columns]
+    return merged.with_columns(resets).select(pl.col(name).cast(dtype) for name, dtype in plan.table_schema.items())
