@@ -104,6 +104,15 @@ def test_sessions_and_collections(feed: Feed) -> None:
     assert rows == [("a", [1, 2, 3], 2.0), ("a", [4], 4.0), ("b", [9], 9.0), ("z", [0], 0.0)]
 
 
+def test_the_end_of_input_may_be_told_in_a_later_run(feed: Feed, sums: Callable[[], dict[Any, int]]) -> None:
+    feed.put((0, "a", 1))
+    never = windowed(feed.stream().withWatermark("ts", "10 seconds"), "ts").groupBy("k").window(pw.Tumbling("1 minute"))
+    run(feed, never.agg(*AGGREGATES))
+    assert sums() == {}
+    run(feed, never.finish("at_end").agg(*AGGREGATES))
+    assert sums() == {("a", 0): 1}
+
+
 def test_the_end_of_input_is_told_once_and_is_remembered(feed: Feed) -> None:
     feed.put((0, "a", 1))
     run(feed, minutes(feed.stream()).finish("at_end").agg(*AGGREGATES))
@@ -171,3 +180,13 @@ def test_dataframes_of_panes_late_and_invalid_rows(feed: Feed) -> None:
         value = {"panes": "s", "counts": "rows_in"}.get(name)
         values = frame[value] if value else frame["row"].struct.field("v")
         assert sorted(values) == sorted(expected), name
+
+
+def test_event_times_far_ahead_of_the_micro_batch_are_invalid(feed: Feed) -> None:
+    """Semantics 15, 15.3."""
+    feed.put((0, "a", 1), (76 * 365 * 86_400, "a", 2))
+    feed.put((30, "a", 3))
+    run(feed, minutes(feed.stream(), max_future_skew="1 hour").agg(*AGGREGATES))
+    invalid = feed.read("invalid")
+    assert [(row["v"], reason) for row, reason in invalid.select("row", "reason").rows()] == [(2, "event time is too far ahead")]
+    assert identity_holds(feed)

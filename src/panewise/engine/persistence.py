@@ -96,14 +96,14 @@ class Stored:
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to write: clocks alone are not worth it, as the runtime gives them again."""
-        before = State(self.known.windows, *_read_header(self.operator.plan, self.manifest.header))
-        state = self.operator.state
-        return (
-            self.operator.has_changes
-            or state.clocks.finished != before.clocks.finished
-            or _header(state)["marks"] != _header(before)["marks"]
-        )
+        """Whether there is anything to write: clocks alone are not worth it where the runtime gives them again."""
+        old, new = _read_header(self.operator.plan, self.manifest.header)[0], self.operator.state
+        return self.operator.has_changes or new.clocks.finished != old.finished or _marks(new) != self.manifest.header.get("marks", [])
+
+    @property
+    def moved(self) -> bool:
+        """Whether the clocks have moved."""
+        return self.operator.state.clocks != _read_header(self.operator.plan, self.manifest.header)[0]
 
     def commit(self, store: RunStore, timer: int | None = None) -> None:
         """Writes what the operator has changed since it was loaded. `timer` is the runtime's own note."""
@@ -178,8 +178,12 @@ def _younger(frames: Mapping[str, pl.DataFrame], runs: tuple[Run, ...]) -> dict[
 
 def _header(state: State) -> dict[str, Any]:
     clocks = state.clocks
-    marks = [] if state.marks.table is None else [list(row) for row in state.marks.table.rows()]
-    return {"processing_time": clocks.processing_time, "watermark": clocks.watermark, "finished": clocks.finished, "marks": marks}
+    told = {"processing_time": clocks.processing_time, "watermark": clocks.watermark, "finished": clocks.finished}
+    return {**told, "marks": _marks(state)}
+
+
+def _marks(state: State) -> list[list[Any]]:
+    return [] if state.marks.table is None else [list(row) for row in state.marks.table.rows()]
 
 
 def _read_header(plan: Plan, header: dict[str, Any]) -> tuple[Clocks, Marks]:

@@ -118,7 +118,7 @@ def start(
     controls = f"{checkpoint}/panewise/control"
 
     def begin() -> StreamingQuery:
-        tagged = _stepped(plumbing, controls if at_end else None, whole_rows, late_wanted="late" in sinks)
+        tagged = _stepped(plumbing, controls, whole_rows, late_wanted="late" in sinks)
         writer = tagged.writeStream.foreachBatch(dispatch).option("checkpointLocation", checkpoint)
         return (writer.trigger(**trigger) if trigger else writer).start()
 
@@ -126,7 +126,7 @@ def start(
         _send_note(session, controls, note(finish=1))
         return begin()
 
-    if at_end:
+    if not known:
         _send_note(session, controls, None)
     return WindowQuery(begin(), finish if at_end else None)
 
@@ -149,7 +149,9 @@ class _Done:
 
 def _stepped(plumbing: Plumbing, controls: str | None, whole_rows: bool, *, late_wanted: bool) -> DataFrame:
     packed = plumbing.packed(late_wanted=late_wanted, all_columns=whole_rows)
-    if controls is not None:
+    if (
+        controls is not None
+    ):  # always on a stream: Spark refuses a checkpoint whose sources have changed, and the end may be told in a later run
         notes = plumbing.df.sparkSession.readStream.schema("value STRING").text(controls)
         packed = packed.union(plumbing.controlled(notes))
     return plumbing.stepped(packed, polars_schema(plumbing.inputs(all_columns=whole_rows)))
