@@ -90,7 +90,7 @@ RULES = {
     "lateness is not negative": rule(
         {"allowed_lateness": 0},
         {"allowed_lateness": -1},
-        "allowed_lateness=-1 | allowed_lateness is not negative | give a allowed_lateness of 0 or more",
+        "allowed_lateness=-1 | allowed_lateness is not negative | give 0 or more",
     ),
     "lateness is a duration": rule(
         {"allowed_lateness": "unlimited"},
@@ -101,7 +101,7 @@ RULES = {
     "skew is not negative": rule(
         {"max_future_skew": 0},
         {"max_future_skew": -1},
-        "max_future_skew=-1 | max_future_skew is not negative | give a max_future_skew of 0 or more",
+        "max_future_skew=-1 | max_future_skew is not negative | give 0 or more",
     ),
     "columns are named": rule(
         {"event_time": "t"}, {"event_time": ""}, "column '' | columns are named by non-empty strings | give the column's name"

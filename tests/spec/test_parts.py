@@ -16,6 +16,7 @@ from panewise import (
     Global,
     Hopping,
     Never,
+    Position,
     Session,
     Tumbling,
     UserAggregate,
@@ -54,6 +55,17 @@ RULES = {
         f"size='1 month' | a duration is a sum of whole weeks to microseconds | {EXACT}",
     ),
     "duration is not empty": Rule(lambda: Tumbling("1s"), lambda: Tumbling(""), f"size='' | a duration is not empty | {EXACT}"),
+    "duration is not blank": Rule(lambda: Tumbling("1 s"), lambda: Tumbling("  "), f"size='  ' | a duration is not empty | {EXACT}"),
+    "a position's columns have names": Rule(
+        lambda: Position("p", "o", "s"),
+        lambda: Position("p", ""),
+        "Position('p', '') | a position is told by different columns, named by non-empty strings | give the columns' names",
+    ),
+    "a position's columns differ": Rule(
+        lambda: Position("p", "o"),
+        lambda: Position("p", "o", "p"),
+        "Position('p', 'o', 'p') | a position is told by different columns, named by non-empty strings | give the columns' names",
+    ),
     "duration has 64 bits": Rule(
         lambda: Tumbling(2**63 - 1), lambda: Tumbling(2**63), f"us={2**63} | a duration fits in 64 bits | give a shorter duration"
     ),
@@ -153,27 +165,27 @@ RULES = {
     "a percentage is at most 1": Rule(
         lambda: F.percentile("v", 1.0),
         lambda: F.percentile("v", 1.1),
-        "percentage=1.1 | percentage is a number in [0, 1.0] | give a percentage in [0, 1.0]",
+        "percentage=1.1 | percentage is a number in [0, 1.0] | give one in [0, 1.0]",
     ),
     "a percentage is at least 0": Rule(
         lambda: F.percentile("v", 0),
         lambda: F.percentile("v", -0.1),
-        "percentage=-0.1 | percentage is a number in [0, 1.0] | give a percentage in [0, 1.0]",
+        "percentage=-0.1 | percentage is a number in [0, 1.0] | give one in [0, 1.0]",
     ),
     "a percentage is a number": Rule(
         lambda: F.percentile("v", 0.5),
         lambda: F.percentile("v", "0.5"),  # type: ignore[arg-type]
-        "percentage='0.5' | percentage is a number in [0, 1.0] | give a percentage in [0, 1.0]",
+        "percentage='0.5' | percentage is a number in [0, 1.0] | give one in [0, 1.0]",
     ),
     "an rsd is above 0": Rule(
         lambda: F.approx_count_distinct("v", 0.001),
         lambda: F.approx_count_distinct("v", 0),
-        "rsd=0 | rsd is a number in (0, 0.4] | give a rsd in (0, 0.4]",
+        "rsd=0 | rsd is a number in (0, 0.4] | give one in (0, 0.4]",
     ),
     "an rsd is at most 0.4": Rule(
         lambda: F.approx_count_distinct("v", 0.4),
         lambda: F.approx_count_distinct("v", 0.5),
-        "rsd=0.5 | rsd is a number in (0, 0.4] | give a rsd in (0, 0.4]",
+        "rsd=0.5 | rsd is a number in (0, 0.4] | give one in (0, 0.4]",
     ),
     "a result is of a known type": Rule(
         lambda: user(result="string"),
