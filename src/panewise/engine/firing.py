@@ -51,7 +51,7 @@ def next_due(spec: WindowOperator, windows: pl.DataFrame) -> int | None:
 
 def evaluate(spec: WindowOperator, aggregation: Aggregation, windows: pl.DataFrame, identity: list[str], clocks: Clocks) -> Evaluation:
     """Evaluates each of the windows once. `identity` are the columns that tell windows apart."""
-    judged = _judged(spec, aggregation, windows, clocks)
+    judged = _judged(spec, windows, clocks)
     results = judged.filter(FIRE).with_columns(aggregation.results)
     sent = _sent(spec, aggregation, results)
     after = _after(spec, aggregation, judged, sent, identity, clocks)
@@ -60,7 +60,7 @@ def evaluate(spec: WindowOperator, aggregation: Aggregation, windows: pl.DataFra
     return Evaluation(kept, gone, sent)
 
 
-def _judged(spec: WindowOperator, aggregation: Aggregation, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+def _judged(spec: WindowOperator, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """The windows with their decisions."""
     complete = clocks.complete(spec, pl.col(END))
     open_ = ~pl.col(CLOSED)

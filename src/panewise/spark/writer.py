@@ -110,12 +110,9 @@ def start(
         raise SpecError(
             "write() on a stream without a checkpoint", "state and progress are kept in a checkpoint", "give checkpoint='/a/directory'"
         )
-    session = plumbing.df.sparkSession
-    known = _check_or_record(session, plumbing, checkpoint)
-    for kind, sink in sinks.items():
-        if isinstance(sink, ParquetSink) and not known:
-            sink.prepare(session.createDataFrame([], dispatch.unpackers[kind].target))
-    controls = f"{checkpoint}/panewise/control"
+    session, controls = plumbing.df.sparkSession, f"{checkpoint}/panewise/control"
+    if not _is_known(session, plumbing, checkpoint):
+        _prepare(session, plumbing, dispatch, checkpoint, controls)
 
     def begin() -> StreamingQuery:
         tagged = _stepped(plumbing, controls, whole_rows, late_wanted="late" in sinks)
@@ -126,8 +123,6 @@ def start(
         _send_note(session, controls, note(finish=1))
         return begin()
 
-    if not known:
-        _send_note(session, controls, None)
     return WindowQuery(begin(), finish if at_end else None)
 
 
@@ -149,9 +144,8 @@ class _Done:
 
 def _stepped(plumbing: Plumbing, controls: str | None, whole_rows: bool, *, late_wanted: bool) -> DataFrame:
     packed = plumbing.packed(late_wanted=late_wanted, all_columns=whole_rows)
-    if (
-        controls is not None
-    ):  # always on a stream: Spark refuses a checkpoint whose sources have changed, and the end may be told in a later run
+    # Always on a stream: Spark refuses a checkpoint whose sources have changed, and the end may be told in a later run.
+    if controls is not None:
         notes = plumbing.df.sparkSession.readStream.schema("value STRING").text(controls)
         packed = packed.union(plumbing.controlled(notes))
     return plumbing.stepped(packed, polars_schema(plumbing.inputs(all_columns=whole_rows)))
@@ -163,21 +157,31 @@ def _send_note(session: SparkSession, controls: str, text: str | None) -> None:
     session.createDataFrame(rows, "value STRING").coalesce(1).write.mode("append").text(controls)
 
 
-def _check_or_record(session: SparkSession, plumbing: Plumbing, checkpoint: str) -> bool:
-    """Compares with the operator that made the checkpoint, before the query starts. False if the checkpoint is new.
+def _is_known(session: SparkSession, plumbing: Plumbing, checkpoint: str) -> bool:
+    """Whether the checkpoint is in use; then it is compared with the operator that made it, before the query starts.
 
     Raises:
         StateError: naming the fields that changed.
     """
-    path = f"{checkpoint}/panewise/operator"
-    shards = len(plumbing.shards)
     try:
-        rows = session.read.text(path, wholetext=True).collect()
-    except AnalysisException:
-        rows = []
-    if rows:
-        check_same(Manifest.decode(rows[0][0].strip()), plumbing.spec, shards)
-        return True
-    text = Manifest(to_dict(plumbing.spec), shards).encode()
-    session.createDataFrame([(text,)], "value STRING").coalesce(1).write.mode("append").text(path)
-    return False
+        rows = session.read.text(_record(checkpoint), wholetext=True).collect()
+    except AnalysisException:  # no such path
+        return False
+    for row in rows:
+        check_same(Manifest.decode(row[0].strip()), plumbing.spec, len(plumbing.shards))
+    return bool(rows)
+
+
+def _record(checkpoint: str) -> str:
+    """Where a checkpoint tells which operator it belongs to."""
+    return f"{checkpoint}/panewise/operator"
+
+
+def _prepare(session: SparkSession, plumbing: Plumbing, dispatch: Dispatch, checkpoint: str, controls: str) -> None:
+    """Makes what a new checkpoint needs. The record comes last: what is interrupted here is done again."""
+    for kind, sink in dispatch.sinks.items():
+        if isinstance(sink, ParquetSink):
+            sink.prepare(session.createDataFrame([], dispatch.unpackers[kind].target))
+    _send_note(session, controls, None)
+    text = Manifest(to_dict(plumbing.spec), len(plumbing.shards)).encode()
+    session.createDataFrame([(text,)], "value STRING").coalesce(1).write.mode("append").text(_record(checkpoint))
