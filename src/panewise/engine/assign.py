@@ -12,7 +12,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.validity import TIME
-from panewise.spec import Cumulating, Global, Hopping, Tumbling, Window
+from panewise.spec import Cumulating, Global, Hopping, Session, Tumbling, Window
 
 SLICE, START, END = "__slice", "__start", "__end"
 _SAFE = 2**61  # up to here int64 arithmetic on times cannot wrap
@@ -81,4 +81,4 @@ def _hopping(window: Hopping, instant: int) -> list[tuple[int, int]]:
 
 def slicing_of(window: Window) -> Slicing | None:
     """The slicing of fixed windows; None for sessions, whose windows the rows make."""
-    return None if window.kind == "session" else Slicing(window)  # type: ignore[arg-type]
+    return None if isinstance(window, Session) else Slicing(window)

@@ -33,7 +33,7 @@ KINDS = ("panes", "late", "invalid", "counts")
 class Plumbing:
     """A specification over a DataFrame, ready to become a plan.
 
-    `shards` is the number of shards a partition of the shuffle holds; `clocks` and `held` are those of :class:`Settings`.
+    `shards` are the shards' numbers; `clocks` and `held` are those of :class:`Settings`.
     """
 
     df: DataFrame

@@ -1,7 +1,7 @@
 """What one shard does in one micro-batch: the envelopes of a batch through the engine, and out again as envelopes."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -12,8 +12,6 @@ from panewise.engine.combining import combine_again
 from panewise.engine.operator import Operator
 from panewise.engine.validity import with_time
 from panewise.spark.envelope import decode, encode
-
-Sink = Callable[[str, pl.DataFrame], None]
 
 
 @dataclass

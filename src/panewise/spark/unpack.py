@@ -1,4 +1,4 @@
-"""Unpack: envelopes back into real columns. Stateless; runs inside ``mapInArrow``."""
+"""Unpack: envelopes back into real columns. Stateless; a ``mapInArrow`` of its own, or for one flat output the end of the step."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
