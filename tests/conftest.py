@@ -25,7 +25,6 @@ SPARK_CONF = {
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.log.level": "ERROR",
 }
@@ -34,11 +33,13 @@ SPARK_CONF = {
 def _session(scratch: Path) -> "SparkSession":
     from pyspark.sql import SparkSession
 
+    from panewise.spark import configure
+
     builder = SparkSession.builder.master("local[2]").appName("panewise tests")
     builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse")).config("spark.local.dir", str(scratch / "local"))
     for name, value in SPARK_CONF.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    return configure(builder.getOrCreate())
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,9 @@
 """An operator's state in runs: what a step writes, how runs are merged, what a cache saves, what is refused."""
 
 import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -9,10 +12,13 @@ from polars.testing import assert_frame_equal
 import panewise as pw
 from panewise import functions as F
 from panewise.engine import Operator
-from panewise.engine.persistence import Cache, Stored, restore, save
+from panewise.engine.cache import Cache
+from panewise.engine.persistence import Stored, StoredLibrary, restore, save
+from panewise.engine.runs import Indexed, Shape
 from panewise.errors import StateError
-from panewise.state import MemoryRunStore
+from panewise.state import MemoryRunStore, Mirror
 
+SHAPE = Shape({}, ["key"], ["key"])
 SCHEMA: dict[str, pl.DataType] = {"key": pl.Int64(), "event_time": pl.Int64(), "v": pl.Int64()}
 
 
@@ -42,10 +48,16 @@ class CountingStore(MemoryRunStore):
         super().put_run(name, data)
 
 
-def step(store: MemoryRunStore, cache: Cache, batch: pl.DataFrame, watermark: int | None = None) -> pl.DataFrame:
-    stored = Stored.load(spec(), SCHEMA, store, cache, "op")
+def load(store: MemoryRunStore, cache: Cache | None = None, mirror: Mirror | None = None) -> Stored:
+    return Stored.load(spec(), SCHEMA, StoredLibrary(store, cache or Cache(), mirror))
+
+
+def step(
+    store: MemoryRunStore, cache: Cache, batch: pl.DataFrame, watermark: int | None = None, mirror: Mirror | None = None
+) -> pl.DataFrame:
+    stored = load(store, cache, mirror)
     panes = pl.concat([stored.operator.advance(0, watermark).panes, stored.operator.add(batch).panes])
-    stored.commit(store)
+    stored.commit()
     return panes
 
 
@@ -63,12 +75,10 @@ def test_a_store_holds_few_runs_and_no_window_that_has_expired() -> None:
     store, cache = MemoryRunStore(), Cache()
     for n in range(200):
         step(store, cache, rows((n % 50, n * 100, 1)), n * 100 - 1_500)
-        assert len(store.names) <= 8
-    stored = Stored.load(spec(), SCHEMA, store, Cache(), "op")
-    assert stored.operator.held()["window_end"].min() > 199 * 100 - 1_500  # type: ignore[operator]
-    step(store, cache, rows(), 10**9)
+        assert len(store.names) <= 12
+    assert load(store).operator.held()["window_end"].min() > 199 * 100 - 1_500  # type: ignore[operator]
     step(store, cache, rows((1, 10**9, 1)), 10**9)
-    assert len(Stored.load(spec(), SCHEMA, store, Cache(), "op").operator.held()) == 1
+    assert len(load(store).operator.held()) == len(store.names) == 1
 
 
 def test_what_a_step_writes_does_not_depend_on_what_is_held() -> None:
@@ -80,42 +90,115 @@ def test_what_a_step_writes_does_not_depend_on_what_is_held() -> None:
     assert max(store.written_bytes[1:]) < store.written_bytes[0] / 20
 
 
-def test_a_warm_cache_reads_nothing_and_a_cold_one_every_run_once() -> None:
+def test_a_long_table_is_kept_in_parts_and_a_step_merges_a_part_at_a_time() -> None:
+    store, cache = CountingStore(), Cache()
+    for n in range(40):
+        step(store, cache, rows(*((k, 0, 1) for k in range(n * 10_000, n * 10_000 + 10_000))))
+    parts = {run.part for run in load(store).manifest.runs}
+    assert parts >= set(range(16))
+    assert load(store).operator.held().height == 400_000
+    changed = list(range(0, 400_000, 997))
+    step(store, cache, rows(*((k, 5, 1) for k in changed)))
+    panes = step(store, cache, rows(), 10_000)
+    assert panes.filter(pl.col("n") == 2)["key"].to_list() == changed  # all complete now; those with a second row were found
+    assert panes.height == 400_000
+
+
+def test_a_warm_cache_reads_nothing_and_a_cold_one_what_it_needs() -> None:
     store, cache = CountingStore(), Cache()
     step(store, cache, rows(*((k, 0, 1) for k in range(100))))
     step(store, cache, rows((1, 1, 1)))
+    step(store, cache, rows((1, 5_000, 1)))
     assert store.read == []
-    Stored.load(spec(), SCHEMA, store, Cache(), "op")
-    assert sorted(store.read) == store.names
+    load(store).operator.add(rows((1, 2, 1)))
+    assert len(store.read) == 2  # the newest run, whose windows are others, and the one before, which has the window
+
+
+def test_a_cold_worker_does_not_read_what_has_expired() -> None:
+    store = CountingStore()
+    step(store, Cache(), rows(*((k, 0, 1) for k in range(100))))
+    stored = load(store)
+    stored.operator.state = replace(stored.operator.state, windows=stored.operator.state.windows.expired(1_000))
+    assert stored.operator.held().is_empty()
+    assert store.read == []
 
 
 def test_a_cache_that_knows_another_history_is_not_believed() -> None:
     one, two, cache = MemoryRunStore(), MemoryRunStore(), Cache()
     step(one, cache, rows((1, 0, 5)))
     step(two, cache, rows((2, 0, 7)))
-    assert Stored.load(spec(), SCHEMA, one, cache, "op").operator.held()["key"].to_list() == [1]
+    assert load(one, cache).operator.held()["key"].to_list() == [1]
 
 
-def test_a_cache_forgets_the_least_recently_used() -> None:
-    cache, stores = Cache(size=2), [CountingStore() for _ in range(3)]
-    for n, store in enumerate(stores):
-        stored = Stored.load(spec(), SCHEMA, store, cache, f"op{n}")
-        stored.operator.add(rows((1, 0, n)))
-        stored.commit(store)
-    for n, store in enumerate(stores):
-        Stored.load(spec(), SCHEMA, store, cache, f"op{n}")
-        assert bool(store.read) == (n == 0)
+def test_a_cache_keeps_its_bound_and_forgets_the_least_recently_used() -> None:
+    size = Indexed.of(rows(*((k, 0, 1) for k in range(1_000))), SHAPE).frame.estimated_size()
+    cache = Cache(limit=int(2.5 * size))
+    made = {name: Indexed.of(rows(*((k, 0, 1) for k in range(1_000))), SHAPE) for name in "abc"}
+    for name in "ab":
+        cache.put(name, made[name])
+    assert cache.get("a") is made["a"]
+    cache.put("c", made["c"])
+    assert [cache.get(name) is not None for name in "abc"] == [True, False, True]
+    assert cache.bytes == 2 * size
+    cache.put("a", made["b"])
+    assert cache.bytes == 2 * size
+    cache.drop("a")
+    cache.drop("never there")
+    assert cache.bytes == size
+
+
+def test_another_process_reads_the_mirror_and_not_the_store(tmp_path: Path) -> None:
+    store, mirror = CountingStore(), Mirror(tmp_path / "runs")
+    step(store, Cache(), rows((1, 0, 5)), mirror=mirror)
+    assert load(store, mirror=mirror).operator.held().height == 1
+    assert store.read == []
+    assert {path.stem for path in (tmp_path / "runs").iterdir()} == set(store.names)
+    step(store, Cache(), rows((1, 10**9, 1)), 10**9, mirror)
+    assert {path.stem for path in (tmp_path / "runs").iterdir()} == set(store.names)
+
+
+@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[:-1], lambda data: data[:-3] + b"x" + data[-2:], None])
+def test_a_lost_or_damaged_copy_is_read_from_the_store(tmp_path: Path, damage: Callable[[bytes], bytes] | None) -> None:
+    store, mirror = CountingStore(), Mirror(tmp_path)
+    step(store, Cache(), rows((1, 0, 5)), mirror=mirror)
+    (copy,) = tmp_path.iterdir()
+    sound = copy.read_bytes()
+    if damage is None:
+        copy.unlink()
+    else:
+        copy.write_bytes(damage(sound))
+    assert load(store, mirror=mirror).operator.held()["pending"].to_list() == [1]
+    assert store.read == store.names
+    assert copy.read_bytes() == sound  # made again
+    assert load(store, mirror=mirror).operator.held().height == 1
+    assert len(store.read) == 1
+
+
+def test_a_disk_that_takes_no_copies_is_done_without(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    store, mirror = CountingStore(), Mirror(tmp_path / "file" / "runs")
+    step(store, Cache(), rows((1, 0, 5)), mirror=mirror)
+    assert load(store, mirror=mirror).operator.held().height == 1
+    assert store.read == store.names
+
+
+def test_a_lost_run_is_an_error_and_not_an_empty_state() -> None:
+    store = MemoryRunStore()
+    step(store, Cache(), rows((1, 10, 1)))
+    store.drop_run(store.names[0])
+    with pytest.raises(StateError, match=r"is missing \| every run that a manifest names is there \| restore"):
+        load(store).operator.held()
 
 
 def test_clocks_alone_are_nothing_to_write() -> None:
     store = MemoryRunStore()
-    stored = Stored.load(spec(), SCHEMA, store, Cache(), "op")
+    stored = load(store)
     stored.operator.advance(5, 5)
     assert not stored.changed
     stored.operator.add(rows((1, 10, 1)))
     assert stored.changed
-    stored.commit(store)
-    again = Stored.load(spec(), SCHEMA, store, Cache(), "op")
+    stored.commit()
+    again = load(store)
     again.operator.finish()
     assert again.changed
 
@@ -125,21 +208,21 @@ def test_another_specification_is_refused_with_the_field_that_changed() -> None:
     step(store, Cache(), rows((1, 10, 1)))
     changed = r"a changed specification \(accumulation: 'discarding' -> 'retracting'\) \| a state belongs to .* \| put the field back"
     with pytest.raises(StateError, match=changed):
-        Stored.load(spec(accumulation="retracting"), SCHEMA, store, Cache(), "op")
+        Stored.load(spec(accumulation="retracting"), SCHEMA, StoredLibrary(store, Cache()))
 
 
 def test_another_number_of_shards_is_refused() -> None:
     store = MemoryRunStore()
     step(store, Cache(), rows((1, 10, 1)))
     with pytest.raises(StateError, match=r"shards=4 \| this state was made with 1 shards, and their number is fixed \| give shards=1"):
-        Stored.load(spec(), SCHEMA, store, Cache(), "op", shards=4)
+        Stored.load(spec(), SCHEMA, StoredLibrary(store, Cache()), shards=4)
 
 
 def test_other_column_types_are_refused() -> None:
     store = MemoryRunStore()
     step(store, Cache(), rows((1, 10, 1)))
     with pytest.raises(StateError, match=r"a state with other columns: \['__list:v', '__sum:v'\]"):
-        Stored.load(spec(), {**SCHEMA, "v": pl.Float64()}, store, Cache(), "op")
+        Stored.load(spec(), {**SCHEMA, "v": pl.Float64()}, StoredLibrary(store, Cache()))
 
 
 def test_saved_and_restored_is_the_same_operator() -> None:

@@ -8,15 +8,12 @@ from pyspark.sql import SparkSession
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SetupError
-from panewise.spark import ParquetSink, windowed
-
-_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+from panewise.spark import ParquetSink, configure, windowed
 
 
 def main(source: str, out: str) -> None:
-    spark = SparkSession.builder.remote("local[2]").getOrCreate()
+    spark = configure(SparkSession.builder.remote("local[2]").getOrCreate())
     spark.conf.set("spark.sql.shuffle.partitions", "2")
-    spark.conf.set(_PROVIDER, "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider")
     schema = "ts TIMESTAMP, k STRING, v BIGINT"
     stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(source)
     aggregates = (F.count().alias("n"), F.sum("v").alias("s"))

@@ -70,7 +70,9 @@ def test_a_state_store_that_is_not_rocksdb(feed: Feed, spark: SparkSession) -> N
     before = spark.conf.get(name)
     spark.conf.set(name, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
     try:
-        with pytest.raises(SetupError, match=r"HDFSBacked.* \| transformWithState keeps its state in RocksDB \| set spark.conf.set"):
+        with pytest.raises(
+            SetupError, match=r"HDFSBacked.* \| transformWithState keeps its state in RocksDB \| call panewise.spark.configure"
+        ):
             described(feed.stream().withWatermark("ts", "1 second"))
     finally:
         spark.conf.set(name, before or "")

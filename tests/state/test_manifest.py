@@ -5,7 +5,7 @@ import pytest
 from panewise.errors import StateError
 from panewise.state import Manifest, MemoryRunStore, Run
 
-MANIFEST = Manifest({"keys": ["k"]}, 8, 3, (Run("a", 10), Run("b", 2)), {"watermark": -5, "marks": [[0, 7]]})
+MANIFEST = Manifest({"keys": ["k"]}, 8, 3, (Run("a", 10, 5, 60, 3, 15), Run("b", 2, -60, 0)), {"watermark": -5, "marks": [[0, 7]]})
 
 
 def test_a_manifest_is_read_back() -> None:
@@ -15,7 +15,8 @@ def test_a_manifest_is_read_back() -> None:
 def test_the_text_is_the_documented_json() -> None:
     assert MANIFEST.encode() == (
         '{"panewise_state":1,"spec":{"keys":["k"]},"shards":8,"version":3,'
-        '"runs":[{"name":"a","rows":10},{"name":"b","rows":2}],"header":{"watermark":-5,"marks":[[0,7]]}}'
+        '"runs":[{"name":"a","rows":10,"low":5,"high":60,"waiting":3,"part":15},'
+        '{"name":"b","rows":2,"low":-60,"high":0,"waiting":null,"part":null}],"header":{"watermark":-5,"marks":[[0,7]]}}'
     )
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import panewise as pw
 from panewise import functions as F
 from panewise.demo.check import LATENESS, SIZE
-from panewise.spark import ParquetSink, windowed
+from panewise.spark import ParquetSink, configure, windowed
 
 DELAY = "30 minutes"  # of the watermark: how much later than the latest flight a flight is expected to be known
 EARLY = 3  # an early pane for every three new flights of a window
@@ -24,7 +24,6 @@ _CONF = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.log.level": "ERROR",
 }
 
@@ -51,7 +50,7 @@ def session() -> SparkSession:
     builder = SparkSession.builder.master("local[2]").appName("panewise demo")
     for name, value in _CONF.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    return configure(builder.getOrCreate())
 
 
 def run(spark: SparkSession, source: Path, out: Path, on_batch: Callable[[int], None]) -> None:

@@ -11,9 +11,11 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END
 from panewise.engine.clocks import Clocks
+from panewise.engine.held import Held
 from panewise.engine.table import BORN, CLOSED, FIRED, INDEX, LIVE, LIVE_PANE, NONSPECULATIVE, PENDING, UNFLIPPED, live_column
 from panewise.spec import AfterCount, AfterWatermark, Always, Every, Global, WindowOperator
 from panewise.spec.triggers import Repeating
+from panewise.state import Run
 
 COMPLETE, FLIP, EXPIRED, FIRE, SENT, CLOSES = "__complete", "__flip", "__expired", "__fire", "__sent", "__closes"
 
@@ -27,25 +29,48 @@ class Evaluation:
     sent: pl.DataFrame
 
 
-def due(spec: WindowOperator, clocks: Clocks) -> pl.Expr:
-    """The windows that the clocks alone can fire, flip or expire."""
-    complete = clocks.complete(spec, pl.col(END))
+@dataclass(frozen=True)
+class Due:
+    """The windows that a move of the clocks can fire, flip or expire: those that pass the test.
+
+    Their ends lie in one of `ends` (low < end <= high; None: no bound), or they have waited since `waiting` or longer.
+    """
+
+    test: pl.Expr
+    ends: tuple[tuple[int | None, int], ...]
+    waiting: int | None
+
+    def may(self, run: Run) -> bool:
+        """Whether a run can have such windows."""
+        if self.waiting is not None and run.waiting is not None and run.waiting <= self.waiting:
+            return True
+        return any(run.low <= high and (low is None or run.high > low) for low, high in self.ends)
+
+
+def due(spec: WindowOperator, before: Clocks, now: Clocks) -> Due:
+    """The windows that the clocks alone can fire, flip or expire, when they have moved from `before`."""
+    complete = now.complete(spec, pl.col(END))
     flips = pl.col(UNFLIPPED) & complete
-    timed = pl.lit(False)
+    timed, waiting = pl.lit(False), None
     for rule, where in _phases(spec, complete):
         if isinstance(rule, Every):
-            timed = timed | (where & _wants(rule, clocks))
-    return flips | clocks.expired(spec, pl.col(END)) | (timed & ~pl.col(CLOSED))
+            timed = timed | (where & _wants(rule, now))
+            waiting = max(_latest(rule, now), MIN_INSTANT if waiting is None else waiting)
+    test = flips | now.expired(spec, pl.col(END)) | (timed & ~pl.col(CLOSED))
+    moves = ((before.watermark, now.watermark), (before.horizon(spec), now.horizon(spec)))
+    ends = tuple((low, high) for low, high in moves if high is not None and low != high)
+    return Due(test, ((None, MAX_INSTANT),) if now.finished else ends, waiting)
 
 
-def next_due(spec: WindowOperator, windows: pl.DataFrame) -> int | None:
-    """The earliest watermark at which a window flips or expires; None if only the end of input can do it."""
-    if windows.is_empty() or isinstance(spec.window, Global):
+def next_due(spec: WindowOperator, windows: Held, clocks: Clocks) -> int | None:
+    """A watermark at or before the one at which the next window flips or expires; None if only the end of input can do it."""
+    if isinstance(spec.window, Global):
         return None
-    flip = windows.filter(pl.col(UNFLIPPED) & ~pl.col(CLOSED))[END].min()
-    first = windows[END].min()
-    expiry = None if spec.lateness_us is None or not isinstance(first, int) else first + spec.lateness_us
-    found = [at for at in (flip, expiry) if isinstance(at, int) and at <= MAX_INSTANT]
+    flip, expiry = windows.next_end(clocks.watermark), None
+    if spec.lateness_us:
+        first = windows.next_end(clocks.horizon(spec))
+        expiry = None if first is None else first + spec.lateness_us
+    found = [at for at in (flip, expiry) if at is not None and at <= MAX_INSTANT]
     return min(found, default=None)
 
 
@@ -122,11 +147,15 @@ def _wants(rule: Repeating, clocks: Clocks) -> pl.Expr:
         case AfterCount():
             return pending >= rule.n
         case Every():
-            latest = max(MIN_INSTANT, clocks.processing_time - rule.period.us)
-            return (pending > 0) & (pl.coalesce(FIRED, BORN) <= latest)
+            return (pending > 0) & (pl.coalesce(FIRED, BORN) <= _latest(rule, clocks))
         case Always():
             return pending > 0
     return pl.lit(False)
+
+
+def _latest(rule: Every, clocks: Clocks) -> int:
+    """A window that has waited since then, or longer, is due."""
+    return max(MIN_INSTANT, clocks.processing_time - rule.period.us)
 
 
 def _sent(spec: WindowOperator, aggregation: Aggregation, results: pl.DataFrame) -> pl.DataFrame:

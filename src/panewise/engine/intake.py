@@ -7,6 +7,7 @@ import polars as pl
 from panewise.engine import lateness, table
 from panewise.engine.assign import END, SLICE
 from panewise.engine.clocks import Clocks
+from panewise.engine.held import Held
 from panewise.engine.lateness import SliceTable
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
@@ -31,12 +32,12 @@ class Intake:
     partially_late: int = 0
 
 
-def of_rows(plan: Plan, held: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
+def of_rows(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
     """Applies rows (in arrival order, with their ``__slice``) to fixed windows. `columns` are those of the late output."""
     assert plan.slicing is not None
     slices = SliceTable.of(plan.slicing, rows[SLICE], plan.spec, clocks)
     rows, behind = _without_behind(plan, rows, slices, clocks, columns)
-    closed = held.filter(CLOSED) if plan.can_close else held.clear()
+    closed = _closed(plan, held, rows, slices)
     found = lateness.missed(rows, slices, plan.keys, closed, plan.spec, clocks)
     late, partially = behind, 0
     if found is not None:
@@ -48,11 +49,11 @@ def of_rows(plan: Plan, held: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, 
     return Intake(*intake, late=late, applied=rows.height, late_count=late.height - partially, partially_late=partially)
 
 
-def of_partials(plan: Plan, held: pl.DataFrame, partials: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
+def of_partials(plan: Plan, held: Held, partials: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
     """Applies rows that were combined per key and slice where they were read; late ones can only be counted."""
     assert plan.slicing is not None
     slices = SliceTable.of(plan.slicing, partials[SLICE], plan.spec, clocks)
-    closed = held.filter(CLOSED) if plan.can_close else held.clear()
+    closed = _closed(plan, held, partials, slices)
     found = lateness.missed(partials, slices, plan.keys, closed, plan.spec, clocks)
     rows_in = int(partials[ROWS].sum())
     late_count = partially = 0
@@ -66,6 +67,14 @@ def of_partials(plan: Plan, held: pl.DataFrame, partials: pl.DataFrame, clocks: 
     intake = _into_windows(plan, held, pieces, closed, clocks)
     none = pl.DataFrame(schema=columns)
     return Intake(*intake, late=none, applied=rows_in - late_count, late_count=late_count, partially_late=partially)
+
+
+def _closed(plan: Plan, held: Held, rows: pl.DataFrame, slices: SliceTable) -> pl.DataFrame:
+    """The closed windows among those of the rows."""
+    if not plan.can_close:
+        return plan.no_windows()
+    pairs = rows.select(*plan.keys, SLICE).unique(maintain_order=True).join(slices.alive, on=SLICE, maintain_order="left_right")
+    return held.find(pairs.select(plan.identity).unique(maintain_order=True)).filter(CLOSED)
 
 
 def _without_behind(
@@ -86,14 +95,15 @@ def _pieces(plan: Plan, rows: pl.DataFrame, alive: pl.DataFrame) -> pl.DataFrame
 
 
 def _into_windows(
-    plan: Plan, held: pl.DataFrame, pieces: pl.DataFrame, closed: pl.DataFrame, clocks: Clocks
+    plan: Plan, held: Held, pieces: pl.DataFrame, closed: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Pieces of windows together with the windows held: touched, replaced, merged away (none)."""
     if not closed.is_empty():
         pieces = pieces.join(closed, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
     open_ = ~clocks.complete(plan.spec, pl.col(END))
     new = table.newborn(pieces, plan.table_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_)
-    known = held.join(pieces, on=plan.identity, how="semi", nulls_equal=True, maintain_order="left")
+    wanted = pieces.select(plan.identity)
+    known = held.find(wanted.unique(maintain_order=True) if plan.slices_meet else wanted)
     if known.is_empty() and not plan.slices_meet:
         return new, known, known
     rows = pl.concat([known.with_columns(pl.lit(True).alias(HELD)), new.with_columns(pl.lit(False).alias(HELD))])

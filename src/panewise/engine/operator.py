@@ -9,28 +9,31 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from panewise.engine import arrival, firing, intake, panes, table
+from panewise.engine import arrival, firing, intake, panes
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import Clocks
 from panewise.engine.combining import judge
+from panewise.engine.held import Held
 from panewise.engine.intake import Intake
 from panewise.engine.lateness import late_schema
 from panewise.engine.outputs import Counts, Output
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
+from panewise.engine.runs import MemoryLibrary
 from panewise.engine.session_intake import of_sessions
 from panewise.engine.sessions import ORDER
 from panewise.engine.table import CLOSED, PENDING
 from panewise.spec import Global, WindowOperator
 
 _RANK = "__rank"
+_NEWEST_ROWS = 1 << 16  # changed windows that an operator in memory keeps in one piece
 
 
 @dataclass(frozen=True)
 class State:
     """Everything that an operator remembers between steps."""
 
-    windows: pl.DataFrame
+    windows: Held
     clocks: Clocks = field(default_factory=Clocks)
     marks: arrival.Marks = field(default_factory=arrival.Marks)
 
@@ -48,18 +51,16 @@ class Operator:
 
     def __init__(self, spec: WindowOperator, schema: Mapping[str, pl.DataType], state: State | None = None) -> None:
         self.plan = Plan(spec, schema)
-        self.state = state or State(self.plan.no_windows())
-        self._changes: list[table.Delta] = []
+        self.state = state or State(Held.nothing(self.plan.shape, MemoryLibrary()))
+        self.changed = False  # whether the windows held have changed since the operator was made
 
     def advance(self, processing_time: int | None = None, watermark: int | None = None) -> Output:
         """Moves the clocks, together; then every window that they concern is evaluated once (semantics 18)."""
-        self.state = replace(self.state, clocks=self.state.clocks.moved(processing_time, watermark))
-        return self._tick()
+        return self._tick(self.state.clocks.moved(processing_time, watermark))
 
     def finish(self) -> Output:
         """Ends the input: every window is completed (semantics 12.2)."""
-        self.state = replace(self.state, clocks=replace(self.state.clocks, finished=True))
-        return self._tick()
+        return self._tick(replace(self.state.clocks, finished=True))
 
     def add(self, rows: pl.DataFrame) -> Output:
         """Takes a batch of rows. After the end of input they are all late, with the reason `finished`."""
@@ -96,7 +97,7 @@ class Operator:
         bounds = [pl.col(START).alias("window_start"), pl.col(END).alias("window_end")]
         if isinstance(spec.window, Global):
             bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end")]
-        shown = self.state.windows.select(*spec.keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed"))
+        shown = self.state.windows.all().select(*spec.keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed"))
         return shown.sort(["window_end", "window_start", *spec.keys], nulls_last=False)
 
     @property
@@ -134,33 +135,27 @@ class Operator:
         """Evaluates the windows that got rows, and stores them."""
         plan, now = self.plan, self.state.clocks.processing_time
         result = firing.evaluate(plan.spec, plan.aggregation, taken.touched, plan.identity, self.state.clocks)
-        self._store(table.Delta.of(result.kept, pl.concat([taken.replaced, result.gone]), plan.identity))
+        self._store(result.kept, pl.concat([taken.replaced, result.gone]))
         sent = panes.sent(plan.pane_schema, plan.spec, result.sent, now)
         if plan.retracting and not taken.merged_away.is_empty():
             sent = pl.concat([panes.withdrawn(plan.pane_schema, plan.spec, taken.merged_away, now), sent])
         counts = Counts(rows_in, taken.applied, 0, taken.late_count, 0, taken.partially_late)
         return replace(self._nothing(), panes=sent, counts=counts)
 
-    def _tick(self) -> Output:
-        """Evaluates the windows that the clocks concern."""
-        plan, clocks = self.plan, self.state.clocks
-        concerned = self.state.windows.filter(firing.due(plan.spec, clocks))
+    def _tick(self, clocks: Clocks) -> Output:
+        """Moves the clocks, and evaluates the windows that this concerns."""
+        plan, due = self.plan, firing.due(self.plan.spec, self.state.clocks, clocks)
+        concerned = self.state.windows.concerned(due.test, due.may)
+        self.state = replace(self.state, windows=self.state.windows.expired(clocks.horizon(plan.spec)), clocks=clocks)
         if concerned.is_empty():
             return self._nothing()
         result = firing.evaluate(plan.spec, plan.aggregation, concerned, plan.identity, clocks)
-        self._store(table.Delta.of(result.kept, result.gone, plan.identity))
+        self._store(result.kept, result.gone)
         return replace(self._nothing(), panes=panes.sent(plan.pane_schema, plan.spec, result.sent, clocks.processing_time))
 
-    def _store(self, delta: table.Delta) -> None:
-        self.state = replace(self.state, windows=table.applied(self.state.windows, delta, self.plan.identity))
-        self._changes.append(delta)
-
-    @property
-    def has_changes(self) -> bool:
-        """Whether the window table has changed since :meth:`take_changes`."""
-        return any(not delta.rows.is_empty() for delta in self._changes)
-
-    def take_changes(self) -> table.Delta:
-        """What has changed in the window table since this was last asked."""
-        changes, self._changes = self._changes, []
-        return table.Delta.joined(changes, self.plan.no_windows(), self.plan.identity)
+    def _store(self, put: pl.DataFrame, gone: pl.DataFrame) -> None:
+        windows = self.state.windows.changed(put, gone)
+        self.changed = self.changed or not (put.is_empty() and gone.is_empty())
+        if windows.newest.height > _NEWEST_ROWS:
+            windows = windows.sealed()
+        self.state = replace(self.state, windows=windows)

@@ -1,64 +1,80 @@
 """An operator's state into runs and back.
 
-A step adds one run with what it changed. Runs are merged newest first while the older one is at most twice as long,
-so a store holds a number of runs logarithmic in its rows, every row is rewritten a logarithmic number of times, and
-what a step writes does not depend on what is held. Runs never change, so decoded ones are cached by name: a process
-that has seen an earlier version reads only the runs that it lacks.
+A step adds one run with what it changed (:mod:`panewise.engine.held`), so what it writes does not depend on what is
+held. Runs never change: decoded ones are cached by name, and copied to a directory of the machine, so a process reads
+from the durable store only what no process of the machine has seen.
 """
 
 import struct
-import uuid
-from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
 from panewise.engine.arrival import MARK, Marks
+from panewise.engine.cache import Cache
 from panewise.engine.clocks import Clocks
+from panewise.engine.held import Held
 from panewise.engine.operator import Operator, State
 from panewise.engine.plan import Plan
-from panewise.engine.table import DEAD, Delta, applied
+from panewise.engine.runs import Indexed, MemoryLibrary
+from panewise.engine.table import DEAD
 from panewise.errors import StateError
 from panewise.spec import WindowOperator
 from panewise.spec.codec import changed_fields, to_dict
-from panewise.state import Manifest, Run, RunStore
+from panewise.state import Manifest, Mirror, Run, RunStore
 from panewise.state.blob import decode, encode
 
-_CACHED_SHARDS = 256
 
+@dataclass
+class StoredLibrary:
+    """The runs of a run store, with what is known of them nearer by."""
 
-@dataclass(frozen=True)
-class _Known:
-    """A decoded state: the window table, the runs that it is made of, and the frames of the younger ones."""
+    store: RunStore
+    cache: Cache
+    mirror: Mirror | None = None
+    _fresh: dict[str, Indexed] = field(default_factory=dict)
 
-    windows: pl.DataFrame
-    runs: tuple[Run, ...]
-    frames: Mapping[str, pl.DataFrame]
+    def read(self, run: Run) -> Indexed:
+        """The rows of a run, from the nearest place that has them."""
+        known = self._fresh.get(run.name) or self.cache.get(run.name)
+        if known is not None:
+            return known
+        frame = None if self.mirror is None else self.mirror.read(run.name)
+        if frame is None:
+            frame = decode(self.store.run(run.name))
+            self._copy(run.name, frame)
+        rows = Indexed(frame)
+        self.cache.put(run.name, rows)
+        return rows
 
+    def add(self, run: Run, rows: Indexed) -> None:
+        """Takes a new run, which is stored when the step is committed."""
+        self._fresh[run.name] = rows
 
-class Cache:
-    """Decoded states of this process, by the name that identifies a state; the least recently used goes first."""
+    def keep(self, runs: Sequence[Run]) -> None:
+        """Forgets the new runs that are not among these."""
+        self._fresh = {run.name: self._fresh[run.name] for run in runs if run.name in self._fresh}
 
-    def __init__(self, size: int = _CACHED_SHARDS) -> None:
-        self._size = size
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+    def commit(self, before: Sequence[Run], after: Sequence[Run]) -> None:
+        """Stores the new runs, and drops those that are not named any more."""
+        for run in after:
+            if run.name in self._fresh:
+                rows = self._fresh.pop(run.name)
+                self.store.put_run(run.name, encode(rows.frame))
+                self.cache.put(run.name, rows)
+                self._copy(run.name, rows.frame)
+        dropped = [run.name for run in before if run not in after]
+        for name in dropped:
+            self.store.drop_run(name)
+            self.cache.drop(name)
+        if self.mirror is not None:
+            self.mirror.drop(dropped)
 
-    def get(self, name: str, runs: tuple[Run, ...]) -> _Known | None:
-        """The cached state, if it is made of the first of these runs."""
-        known = self._known.get(name)
-        if known is None or runs[: len(known.runs)] != known.runs:
-            return None
-        self._known.move_to_end(name)
-        return known
-
-    def put(self, name: str, known: _Known) -> None:
-        """Remembers a state."""
-        self._known[name] = known
-        self._known.move_to_end(name)
-        while len(self._known) > self._size:
-            self._known.popitem(last=False)
+    def _copy(self, name: str, frame: pl.DataFrame) -> None:
+        if self.mirror is not None:
+            self.mirror.write(name, frame)
 
 
 @dataclass
@@ -67,75 +83,45 @@ class Stored:
 
     operator: Operator
     manifest: Manifest
-    known: _Known
-    cache: Cache
-    name: str
+    library: StoredLibrary
 
     @classmethod
-    def load(
-        cls, spec: WindowOperator, schema: Mapping[str, pl.DataType], store: RunStore, cache: Cache, name: str, shards: int = 1
-    ) -> "Stored":
-        """Reads an operator's state, as far as the cache does not have it. `name` tells the states of a process apart.
+    def load(cls, spec: WindowOperator, schema: Mapping[str, pl.DataType], library: StoredLibrary, shards: int = 1) -> "Stored":
+        """Reads an operator's manifest; of its runs, only what is asked for later.
 
         Raises:
-            StateError: if the state was made with another specification or number of shards, or is corrupt.
+            StateError: if the state was made with another specification, other types, or another number of shards, or is corrupt.
         """
-        text = store.manifest()
+        text = library.store.manifest()
         manifest = Manifest(to_dict(spec), shards) if text is None else Manifest.decode(text)
         check_same(manifest, spec, shards)
         operator = Operator(spec, schema)
-        identity, empty = operator.plan.identity, operator.plan.no_windows()
-        known = cache.get(name, manifest.runs) or _Known(empty, (), {})
-        windows, frames = known.windows, dict(known.frames)
-        for run in manifest.runs[len(known.runs) :]:
-            frames[run.name] = decode(store.run(run.name))
-            windows = applied(windows, Delta(_fitting(frames[run.name], operator)), identity)
-        known = _Known(windows, manifest.runs, _younger(frames, manifest.runs))
-        operator.state = State(windows, *_read_header(operator.plan, manifest.header))
-        return cls(operator, manifest, known, cache, name)
+        _check_types(operator.plan, manifest.header)
+        clocks, marks = _read_header(operator.plan, manifest.header)
+        empty = Held.nothing(operator.plan.shape, library)
+        held = Held(empty.shape, library, empty.newest, manifest.runs, clocks.horizon(spec))
+        operator.state = State(held, clocks, marks)
+        return cls(operator, manifest, library)
 
     @property
     def changed(self) -> bool:
         """Whether there is anything to write: clocks alone are not worth it where the runtime gives them again."""
         old, new = _read_header(self.operator.plan, self.manifest.header)[0], self.operator.state
-        return self.operator.has_changes or new.clocks.finished != old.finished or _marks(new) != self.manifest.header.get("marks", [])
+        return self.operator.changed or new.clocks.finished != old.finished or _marks(new) != self.manifest.header.get("marks", [])
 
     @property
     def moved(self) -> bool:
         """Whether the clocks have moved."""
         return self.operator.state.clocks != _read_header(self.operator.plan, self.manifest.header)[0]
 
-    def commit(self, store: RunStore, timer: int | None = None) -> None:
+    def commit(self, timer: int | None = None) -> None:
         """Writes what the operator has changed since it was loaded. `timer` is the runtime's own note."""
-        delta = self.operator.take_changes()
-        frames, runs = dict(self.known.frames), self.known.runs
-        if not delta.rows.is_empty():
-            name = uuid.uuid4().hex
-            frames[name], runs = delta.rows, (*runs, Run(name, delta.rows.height))
-            runs = self._compacted(store, runs, frames)
-            for run in runs:
-                if run not in self.known.runs:
-                    store.put_run(run.name, encode(frames[run.name]))
-            for run in self.known.runs:
-                if run not in runs:
-                    store.drop_run(run.name)
-        self.manifest = self.manifest.following(runs, {**_header(self.operator.state), "timer": timer})
-        store.put_manifest(self.manifest.encode())
-        self.known = _Known(self.operator.state.windows, runs, _younger(frames, runs))
-        self.cache.put(self.name, self.known)
-
-    def _compacted(self, store: RunStore, runs: tuple[Run, ...], frames: dict[str, pl.DataFrame]) -> tuple[Run, ...]:
-        """Merges the youngest runs while the older of two is at most twice as long as the younger."""
-        identity = self.operator.plan.identity
-        while len(runs) > 1 and runs[-2].rows <= 2 * runs[-1].rows:
-            older, newer = (frames[r.name] if r.name in frames else decode(store.run(r.name)) for r in runs[-2:])
-            kept = older.join(newer, on=identity, how="anti", nulls_equal=True, maintain_order="left")
-            both = pl.concat([kept, newer])
-            if len(runs) == 2:
-                both = both.filter(~pl.col(DEAD))  # nothing older is left that a dead row would have to hide
-            name = uuid.uuid4().hex
-            frames[name], runs = both, (*runs[:-2], Run(name, both.height))
-        return runs
+        held = self.operator.state.windows.sealed()
+        plan, state = self.operator.plan, replace(self.operator.state, windows=held)
+        self.operator.state = state
+        self.library.commit(self.manifest.runs, held.runs)
+        self.manifest = self.manifest.following(held.runs, {**_header(plan, state), "timer": timer})
+        self.library.store.put_manifest(self.manifest.encode())
 
 
 def check_same(manifest: Manifest, spec: WindowOperator, shards: int) -> None:
@@ -158,28 +144,26 @@ def check_same(manifest: Manifest, spec: WindowOperator, shards: int) -> None:
         raise StateError(f"shards={shards}", rule, f"give shards={manifest.shards}, or start from a new checkpoint")
 
 
-def _fitting(run: pl.DataFrame, operator: Operator) -> pl.DataFrame:
-    """The run, checked to have the columns of the operator's table."""
-    expected = {**operator.plan.table_schema, DEAD: pl.Boolean()}
-    if dict(run.schema) != expected:
-        different = sorted(name for name in {*run.columns, *expected} if run.schema.get(name) != expected.get(name))
+def _check_types(plan: Plan, header: Mapping[str, Any]) -> None:
+    """Refuses a state that was made of columns of other types."""
+    stored, mine = header.get("types"), _types(plan)
+    if stored is not None and stored != mine:
+        different = sorted(name for name in {*stored, *mine} if stored.get(name) != mine.get(name))
         raise StateError(
             f"a state with other columns: {different}",
             "a state keeps the types of the columns that it was made of",
             "cast the input's columns to the types that they had, or start from a new checkpoint",
         )
-    return run
 
 
-def _younger(frames: Mapping[str, pl.DataFrame], runs: tuple[Run, ...]) -> dict[str, pl.DataFrame]:
-    """The frames worth keeping: the oldest run is nearly the whole table, and rarely merged."""
-    return {run.name: frames[run.name] for run in runs[1:] if run.name in frames}
+def _types(plan: Plan) -> dict[str, str]:
+    return {name: str(dtype) for name, dtype in plan.table_schema.items()}
 
 
-def _header(state: State) -> dict[str, Any]:
+def _header(plan: Plan, state: State) -> dict[str, Any]:
     clocks = state.clocks
     told = {"processing_time": clocks.processing_time, "watermark": clocks.watermark, "finished": clocks.finished}
-    return {**told, "marks": _marks(state)}
+    return {**told, "marks": _marks(state), "types": _types(plan)}
 
 
 def _marks(state: State) -> list[list[Any]]:
@@ -199,21 +183,24 @@ def _read_header(plan: Plan, header: dict[str, Any]) -> tuple[Clocks, Marks]:
 
 def save(operator: Operator) -> bytes:
     """The whole state of an operator as one value: length of the manifest (u32), manifest, run."""
-    manifest = Manifest(to_dict(operator.plan.spec), header=_header(operator.state)).encode().encode()
-    windows = operator.state.windows.with_columns(pl.lit(False).alias(DEAD))
-    return struct.pack("<I", len(manifest)) + manifest + encode(windows)
+    plan, state = operator.plan, operator.state
+    manifest = Manifest(to_dict(plan.spec), header=_header(plan, state)).encode().encode()
+    return struct.pack("<I", len(manifest)) + manifest + encode(state.windows.all())
 
 
 def restore(spec: WindowOperator, schema: Mapping[str, pl.DataType], data: bytes) -> Operator:
     """An operator from what :func:`save` gave.
 
     Raises:
-        StateError: if the state was made with another specification, or is corrupt.
+        StateError: if the state was made with another specification or other types, or is corrupt.
     """
     (length,) = struct.unpack_from("<I", data)
     manifest = Manifest.decode(data[4 : 4 + length].decode(errors="replace"))
     check_same(manifest, spec, 1)
     operator = Operator(spec, schema)
-    windows = _fitting(decode(data[4 + length :]), operator).drop(DEAD)
-    operator.state = State(windows, *_read_header(operator.plan, manifest.header))
+    _check_types(operator.plan, manifest.header)
+    clocks, marks = _read_header(operator.plan, manifest.header)
+    windows = decode(data[4 + length :]).with_columns(pl.lit(False).alias(DEAD))
+    held = Held(operator.plan.shape, MemoryLibrary(), windows, horizon=clocks.horizon(spec))
+    operator.state = State(held, clocks, marks)
     return operator

@@ -7,9 +7,10 @@ import polars as pl
 from panewise.engine import lateness, panes, table
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, START, slicing_of
+from panewise.engine.runs import Shape
 from panewise.engine.validity import MARKS, REASON
 from panewise.errors import SpecError
-from panewise.spec import AfterCount, AfterWatermark, Cumulating, Hopping, WindowOperator
+from panewise.spec import AfterCount, AfterWatermark, Cumulating, Hopping, Session, WindowOperator
 
 ROW = "__row"  # a column of this name is the caller's number of a row, and comes back with it
 ONE_KEY = "__all"  # stands for the key where the specification has none
@@ -32,6 +33,7 @@ class Plan:
         self.retracting = spec.accumulation == "retracting"
         self.table_schema = table.table_schema(key_types, self.aggregation, retracting=self.retracting)
         self.identity = [*self.keys, START, END]
+        self.shape = Shape(self.table_schema, self.identity, self.keys if isinstance(spec.window, Session) else self.identity)
         self.pane_schema = panes.schema(spec, key_types, self.aggregation.result_types)
         self.late_schema = lateness.late_schema(self.schema)
         self.invalid_schema = {**self.schema, REASON: pl.String()}

@@ -5,6 +5,7 @@ import polars as pl
 from panewise.engine import lateness, table
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import Clocks
+from panewise.engine.held import Held
 from panewise.engine.intake import Intake
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
@@ -14,9 +15,9 @@ from panewise.engine.table import BORN, CLOSED, FIRED, HELD, INDEX, LIVE, NONSPE
 _SAME = "__same"
 
 
-def of_sessions(plan: Plan, held: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
+def of_sessions(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
     """Applies rows (in arrival order) to sessions. `columns` are those of the late output."""
-    mine = held.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
+    mine = held.of_keys(rows, plan.keys)
     assigned = clocks.sessions(plan.spec, plan.keys).assign(rows, mine.filter(~pl.col(CLOSED)), mine.filter(CLOSED))
     known = mine.join(assigned.members, on=plan.identity, nulls_equal=True, maintain_order="left").sort(START, maintain_order=True)
     same = known.join(assigned.sessions, on=[SESSION, START, END], how="semi").select(SESSION, pl.lit(True).alias(_SAME))

@@ -1,12 +1,8 @@
 """The table of windows that an operator holds: one row for each key and window.
 
 Columns: the keys; ``__start``, ``__end``; bookkeeping; the partial columns of the aggregates; in retracting mode the
-live pane (``__live_*``). The table is a value. :class:`Delta` collects what one step changed, which is all that has
-to be stored of it.
+live pane (``__live_*``). :class:`panewise.engine.held.Held` keeps it.
 """
-
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import polars as pl
 
@@ -20,7 +16,7 @@ INDEX, NONSPECULATIVE = "__index", "__nonspeculative"  # panes sent so far: all,
 BORN, FIRED = "__born", "__fired"  # processing time of the first row, and of the last firing (16.3)
 LIVE = "__live"  # whether a pane is live (21.2)
 HELD = "__held"  # while rows are merged: whether a row was in the table before
-DEAD = "__dead"  # in a delta: the window is gone
+DEAD = "__dead"  # in a run: the window is gone
 LIVE_PANE = {
     "timing": pl.String(),
     "index": pl.Int64(),
@@ -92,33 +88,3 @@ def merged(rows: pl.DataFrame, by: list[str], aggregation: Aggregation, schema: 
         aggregations += [pl.col(LIVE).any(), *(pl.col(name).filter(held).first() for name in live)]
     grouped = rows.lazy().group_by(by, maintain_order=True).agg(aggregations).collect()
     return grouped.select(pl.col(name).cast(dtype) for name, dtype in schema.items() if name in grouped.columns)
-
-
-@dataclass(frozen=True)
-class Delta:
-    """What a step changed: rows that replace others of the same key and window; ``__dead`` ones are gone."""
-
-    rows: pl.DataFrame
-
-    @classmethod
-    def of(cls, put: pl.DataFrame, gone: pl.DataFrame, identity: list[str]) -> "Delta":
-        """`put` replaces, `gone` disappears; a window in both is put."""
-        left = gone.join(put, on=identity, how="anti", nulls_equal=True, maintain_order="left")
-        return cls(pl.concat([put.with_columns(pl.lit(False).alias(DEAD)), left.with_columns(pl.lit(True).alias(DEAD))]))
-
-    @classmethod
-    def joined(cls, deltas: Sequence["Delta"], none: pl.DataFrame, identity: list[str]) -> "Delta":
-        """Several deltas, one after the other, as one; a later row replaces an earlier one. `none` is an empty table."""
-        rows = none.with_columns(pl.lit(True).alias(DEAD))
-        for delta in deltas:
-            kept = rows.join(delta.rows, on=identity, how="anti", nulls_equal=True, maintain_order="left")
-            rows = pl.concat([kept, delta.rows])
-        return cls(rows)
-
-
-def applied(table: pl.DataFrame, delta: Delta, identity: list[str]) -> pl.DataFrame:
-    """The table after a delta."""
-    if delta.rows.is_empty():
-        return table
-    kept = table.join(delta.rows, on=identity, how="anti", nulls_equal=True, maintain_order="left")
-    return pl.concat([kept, delta.rows.filter(~pl.col(DEAD)).drop(DEAD)])

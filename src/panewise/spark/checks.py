@@ -5,10 +5,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, TimestampType
 
 from panewise.errors import SetupError, SpecError
+from panewise.spark.session import PROVIDER
 from panewise.spec import WindowOperator
-
-_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def check_columns(df: DataFrame, spec: WindowOperator) -> None:
@@ -36,10 +34,10 @@ def check_stream(df: DataFrame) -> None:
     if not any(_watermarked(field) for field in df.schema.fields):
         rule = "panes are complete, and rows late, by the query's watermark"
         raise SetupError("a stream without a watermark", rule, "call df.withWatermark(event_time, '10 seconds') before windowed(...)")
-    provider = setting(df, _PROVIDER, "")
+    provider = setting(df, PROVIDER, "")
     if "RocksDB" not in provider:
         rule = "transformWithState keeps its state in RocksDB"
-        raise SetupError(f"{_PROVIDER}={provider!r}", rule, f"set spark.conf.set({_PROVIDER!r}, {_ROCKSDB!r}) before the query starts")
+        raise SetupError(f"{PROVIDER}={provider!r}", rule, "call panewise.spark.configure(spark) before the query starts")
 
 
 def _watermarked(field: StructField) -> bool:

@@ -1,7 +1,10 @@
 """The stateful processor: one call for each shard and micro-batch, around :mod:`panewise.spark.shard`."""
 
+import os
+import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -9,22 +12,24 @@ import polars as pl
 from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, StatefulProcessorHandle, TimerValues
 
 from panewise.engine import Output
+from panewise.engine.cache import Cache
 from panewise.engine.firing import next_due
-from panewise.engine.persistence import Cache, Stored
+from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.spark.envelope import encode
 from panewise.spark.runstore import SparkRunStore
 from panewise.spark.shard import Mail, envelopes, step
 from panewise.spark.unpack import Unpack
 from panewise.spec import WindowOperator
+from panewise.state import Mirror
 
-_CACHE = Cache()  # decoded states of this worker process, shared by the queries that it serves
+_CACHE = Cache()  # runs that this worker process knows, of all the queries that it serves
 
 
 @dataclass(frozen=True)
 class Settings:
     """What a processor has to know.
 
-    `name` tells operators of one worker process apart. With `clocks="control"` both clocks come from control notes,
+    `name` tells operators apart whose runs are on one machine. With `clocks="control"` both clocks come from control notes,
     and nowhere else; and with `held` the windows held are sent after each batch: so conformance transcripts drive a
     real query. With `direct` one kind of output leaves as real columns and the others not at all; else all leave as
     envelopes.
@@ -50,6 +55,7 @@ class Processor(StatefulProcessor):
         self._handle = handle
         self._served: set[int] = set()  # shards that this micro-batch has already been given to
         self._store = SparkRunStore(handle)
+        self._mirror = Mirror(_local_directory() / self._settings.name)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """The envelopes of one shard in one micro-batch."""
@@ -68,14 +74,13 @@ class Processor(StatefulProcessor):
 
     def _handle_mail(self, shard: int, mail: Mail, timers: TimerValues) -> Iterator[pd.DataFrame]:
         settings = self._settings
-        stored = Stored.load(settings.spec, settings.schema, self._store, _CACHE, f"{settings.name}/{shard}", settings.shards)
+        stored = Stored.load(settings.spec, settings.schema, StoredLibrary(self._store, _CACHE, self._mirror), settings.shards)
         now, watermark = self._clocks(mail, timers)
         output = Output.joined(list(step(stored.operator, mail, now, watermark)))
-        if stored.changed or (stored.moved and settings.clocks == "control"):  # a control note is sent once
-            before = stored.manifest.header.get("timer")
-            after = self._next_timer(stored)
-            stored.commit(self._store, timer=after)
-            self._move_timer(before, after, watermark)
+        waiting = _waiting(stored.manifest.header.get("timer"), watermark)
+        told_once = stored.moved and settings.clocks == "control"
+        if stored.changed or told_once or waiting != stored.manifest.header.get("timer"):
+            stored.commit(timer=self._timer(stored, waiting))
         clocks = stored.operator.state.clocks
         told = envelopes(output, shard, clocks.processing_time, clocks.watermark)
         if settings.direct is not None:
@@ -90,21 +95,29 @@ class Processor(StatefulProcessor):
         watermark = timers.getCurrentWatermarkInMs()
         return timers.getCurrentProcessingTimeInMs() * 1000, watermark * 1000 if watermark > 0 else None
 
-    def _next_timer(self, stored: Stored) -> int | None:
-        """When, in milliseconds of the watermark, this shard has to be woken without data."""
+    def _timer(self, stored: Stored, waiting: int | None) -> int | None:
+        """Sees to it that this shard is woken without data when a window is due; the earliest timer, in milliseconds of the watermark.
+
+        A timer costs two round trips and is not taken back: one that finds nothing to do only sets the next.
+        """
         if self._settings.clocks == "control":
             return None
-        due = next_due(stored.operator.plan.spec, stored.operator.state.windows)
-        return None if due is None else max(1, -(-due // 1000))
+        due = next_due(stored.operator.plan.spec, stored.operator.state.windows, stored.operator.state.clocks)
+        wanted = None if due is None else max(1, -(-due // 1000))
+        if wanted is None or (waiting is not None and waiting <= wanted):
+            return waiting
+        self._handle.registerTimer(wanted)
+        return wanted
 
-    def _move_timer(self, before: int | None, after: int | None, watermark: int | None) -> None:
-        """One timer a shard. One that expires in this micro-batch is left to Spark, which deletes it."""
-        if before == after:
-            return
-        if before is not None and (watermark is None or before * 1000 > watermark):
-            self._handle.deleteTimer(before)
-        if after is not None:
-            self._handle.registerTimer(after)
+
+def _local_directory() -> Path:
+    """A directory of this machine that Spark removes when the executor ends; its workers share it."""
+    return Path(os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")[0]) / "panewise"
+
+
+def _waiting(timer: int | None, watermark: int | None) -> int | None:
+    """The timer that was set, unless it goes off in this micro-batch: Spark deletes it then."""
+    return None if timer is not None and watermark is not None and timer * 1000 <= watermark else timer
 
 
 def _envelopes(told: Iterable[tuple[str, bytes]]) -> Iterator[pd.DataFrame]:

@@ -3,10 +3,14 @@
 from typing import Any
 
 from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-from panewise.errors import StateError
+from panewise.state.store import missing
 
 _MANIFEST = "manifest"  # runs are named by 32 hexadecimal digits
+# Types, not their text: Spark would ask the JVM to parse it, four round trips in each micro-batch.
+_NAME = StructType([StructField("name", StringType())])
+_DATA = StructType([StructField("data", BinaryType())])
 
 
 class SparkRunStore:
@@ -16,7 +20,7 @@ class SparkRunStore:
     """
 
     def __init__(self, handle: StatefulProcessorHandle) -> None:
-        self._state: MapState = handle.getMapState("panewise", "name STRING", "data BINARY")
+        self._state: MapState = handle.getMapState("panewise", _NAME, _DATA)
 
     def manifest(self) -> str | None:
         """The manifest, or None in a new store."""
@@ -35,8 +39,7 @@ class SparkRunStore:
         """
         row: Any = self._state.getValue((name,))
         if row is None:
-            remedy = "restore the checkpoint from a copy, or start from a new one"
-            raise StateError(f"run {name} is missing", "every run that a manifest names is there", remedy)
+            raise missing(name)
         return bytes(row[0])
 
     def put_run(self, name: str, data: bytes) -> None:

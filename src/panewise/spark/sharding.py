@@ -4,50 +4,17 @@ A key's shard is a stable hash of its columns: it is part of stored state, so it
 """
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
-import xxhash
+
+from panewise.engine.hashing import row_hashes
 
 SHARD = "__shard"
-_U64 = npt.NDArray[np.uint64]
-_NULL = 0x9E3779B97F4A7C15
 
 
 def with_shards(frame: pl.DataFrame, keys: list[str], shards: list[int]) -> pl.DataFrame:
     """The frame with each row's shard in ``__shard``."""
-    total = np.zeros(frame.height, dtype=np.uint64)
-    for key in keys:
-        total = _mixed(total * np.uint64(31) + _hashed(frame[key]))
-    place = (total >> np.uint64(33)) % np.uint64(len(shards))
+    place = (row_hashes(frame, keys) >> np.uint64(33)) % np.uint64(len(shards))
     return frame.with_columns(pl.Series(SHARD, np.asarray(shards, dtype=np.int32)[place]))
-
-
-def _mixed(values: _U64) -> _U64:
-    """The finaliser of SplitMix64: every input bit reaches every output bit. Multiplication wraps, as meant."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
-
-
-def _hashed(values: pl.Series) -> _U64:
-    """A hash of each value of one column."""
-    nulls = values.is_null().to_numpy()
-    if values.dtype.is_integer() or values.dtype.is_temporal() or values.dtype == pl.Boolean:
-        bits = values.to_physical().cast(pl.Int64).fill_null(0).to_numpy().view(np.uint64)
-    elif values.dtype.is_float():
-        bits = values.cast(pl.Float64).fill_null(0.0).to_numpy().view(np.uint64)
-    else:
-        bits = _hashed_texts(values)
-    return np.where(nulls, np.uint64(_NULL), _mixed(bits + np.uint64(_NULL)))
-
-
-def _hashed_texts(values: pl.Series) -> _U64:
-    """Texts, bytes and decimals: each different value is hashed once."""
-    different = values.unique().drop_nulls()
-    texts = different if different.dtype == pl.Binary else different.cast(pl.String).cast(pl.Binary)
-    hashes = pl.DataFrame({"v": different, "h": pl.Series([xxhash.xxh64_intdigest(text) for text in texts.to_list()], dtype=pl.UInt64)})
-    found = pl.DataFrame({"v": values}).join(hashes, on="v", how="left", maintain_order="left")["h"]
-    return found.fill_null(0).to_numpy()
 
 
 def even_shards(per_partition: int, partitions: int) -> list[int]:

@@ -1,31 +1,38 @@
-"""The stored form of a run: ``PWRN``, format (u16), CRC-32 of the rest (u32), then one Arrow IPC stream. Little-endian.
+"""The stored form of a run: a head of 64 bytes, then one Arrow IPC stream.
 
-A run that does not match its sum, or has another format, is refused: state is never guessed.
+The head is ``PWRN``, the format (u16), the CRC-32 of the stream (u32), and zeros; little-endian. It has the length to
+which Arrow aligns, so that a file can be mapped and used in place. A run that does not match its sum, or has another
+format, is refused: state is never guessed.
 """
 
 import io
 import struct
 import zlib
+from typing import Literal, TypeAlias
 
 import polars as pl
+import pyarrow as pa
 
 from panewise.errors import StateError
 
 FORMAT = 1
 _MAGIC = b"PWRN"
-_HEAD = struct.Struct("<4sHI")
+_HEAD = struct.Struct("<4sHI54x")
 
 
-def encode(frame: pl.DataFrame) -> bytes:
+Buffer: TypeAlias = bytes | memoryview
+
+
+def encode(frame: pl.DataFrame, compression: Literal["lz4", "uncompressed"] = "lz4") -> bytes:
     """A frame as a run."""
     stream = io.BytesIO()
-    frame.rechunk().write_ipc_stream(stream, compression="lz4")
+    frame.rechunk().write_ipc_stream(stream, compression=compression)
     body = stream.getvalue()
     return _HEAD.pack(_MAGIC, FORMAT, zlib.crc32(body)) + body
 
 
-def decode(data: bytes) -> pl.DataFrame:
-    """A run as a frame.
+def decode(data: Buffer) -> pl.DataFrame:
+    """A run as a frame, which uses the memory of `data` where that is not compressed.
 
     Raises:
         StateError: if the run is corrupt or of an unknown format.
@@ -40,4 +47,6 @@ def decode(data: bytes) -> pl.DataFrame:
     body = memoryview(data)[_HEAD.size :]
     if zlib.crc32(body) != crc:
         raise StateError("a run whose checksum does not match", "runs never change", remedy)
-    return pl.read_ipc_stream(io.BytesIO(body))
+    frame = pl.from_arrow(pa.ipc.open_stream(pa.py_buffer(body)).read_all(), rechunk=False)
+    assert isinstance(frame, pl.DataFrame)
+    return frame

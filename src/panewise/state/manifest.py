@@ -11,10 +11,18 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Run:
-    """One immutable run: its name, and how many rows it has."""
+    """One immutable run: its name, and what can be told of it without reading it.
+
+    How many rows it has; the earliest and latest end of their windows; the earliest processing time since which one
+    waits to fire (None: none waits); and which part of the hashes its rows have (None: any).
+    """
 
     name: str
     rows: int
+    low: int
+    high: int
+    waiting: int | None = None
+    part: int | None = None
 
 
 @dataclass(frozen=True)

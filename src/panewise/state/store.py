@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+from panewise.errors import StateError
+
 
 class RunStore(Protocol):
     """Keeps one manifest and any number of runs. Writes become durable together, or not at all; the runtime sees to that."""
@@ -15,7 +17,11 @@ class RunStore(Protocol):
         ...
 
     def run(self, name: str) -> bytes:
-        """One run. Costs a read of its whole length."""
+        """One run. Costs a read of its whole length.
+
+        Raises:
+            StateError: if it is not there.
+        """
         ...
 
     def put_run(self, name: str, data: bytes) -> None:
@@ -25,6 +31,12 @@ class RunStore(Protocol):
     def drop_run(self, name: str) -> None:
         """Removes a run that no manifest names any more."""
         ...
+
+
+def missing(name: str) -> StateError:
+    """The error of a run that a manifest names and nobody has."""
+    remedy = "restore the checkpoint from a copy, or start from a new one"
+    return StateError(f"run {name} is missing", "every run that a manifest names is there", remedy)
 
 
 class MemoryRunStore:
@@ -50,6 +62,8 @@ class MemoryRunStore:
 
     def run(self, name: str) -> bytes:
         """One run."""
+        if name not in self._runs:
+            raise missing(name)
         return self._runs[name]
 
     def put_run(self, name: str, data: bytes) -> None:

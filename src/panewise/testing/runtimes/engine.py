@@ -1,13 +1,15 @@
 """Plays events in the engine, in this process."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import polars as pl
 
 from panewise.engine import Operator
-from panewise.engine.persistence import restore, save
+from panewise.engine.cache import Cache
+from panewise.engine.persistence import Stored, StoredLibrary, restore, save
 from panewise.errors import InputError
+from panewise.state import MemoryRunStore
 from panewise.testing.columns import Row
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import FLAGS, ROW, frame, schema
@@ -29,19 +31,54 @@ class _Output(Protocol):
 
 
 def play(script: Script) -> list[dict[str, Any]]:
-    """The engine's output after each event. A restart saves the operator and goes on with what is read back."""
-    if script.options:
-        raise InputError(f"options={sorted(script.options)}", "the engine has no options", "leave them out")
+    """The engine's output after each event. A restart saves the operator and goes on with what is read back.
+
+    Option `stored`: every event reads its state from a store, as on Spark, and commits what it changed.
+    """
+    unknown = set(script.options) - {"stored"}
+    if unknown:
+        raise InputError(f"options={sorted(unknown)}", "the option of this runtime is stored", "leave them out")
     columns = schema(script.types) | FLAGS
-    operator, outputs = Operator(script.spec, columns), []
+    turn = _stored(script, columns) if script.options.get("stored") else _kept(script, columns)
+    outputs = []
     for event, given in zip(script.events, script.given, strict=True):
-        if event.op == "restart":
-            operator = restore(script.spec, columns, save(operator))
-            output = {"panes": [], "late": [], "invalid": [], "counts": dict.fromkeys(COUNTS, 0)}
-        else:
-            output = _plain(_step(operator, script, event), given)
+        operator, stepped = turn(event)
+        output = {"panes": [], "late": [], "invalid": [], "counts": dict.fromkeys(COUNTS, 0)} if stepped is None else _plain(stepped, given)
         outputs.append(output | ({"windows": operator.held().to_dicts()} if script.windows else {}))
     return outputs
+
+
+_Turn: TypeAlias = Callable[[Event], tuple[Operator, _Output | None]]
+
+
+def _kept(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
+    """One operator for all events; a restart makes it anew of what it saved."""
+    operator = Operator(script.spec, columns)
+
+    def turn(event: Event) -> tuple[Operator, _Output | None]:
+        nonlocal operator
+        if event.op == "restart":
+            operator = restore(script.spec, columns, save(operator))
+            return operator, None
+        return operator, _step(operator, script, event)
+
+    return turn
+
+
+def _stored(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
+    """An operator for each event, of what a store holds; a restart forgets what the process knows of the store."""
+    store, cache = MemoryRunStore(), Cache()
+
+    def turn(event: Event) -> tuple[Operator, _Output | None]:
+        nonlocal cache
+        cache = Cache() if event.op == "restart" else cache
+        stored = Stored.load(script.spec, columns, StoredLibrary(store, cache))
+        output = None if event.op == "restart" else _step(stored.operator, script, event)
+        if stored.changed or stored.moved:
+            stored.commit()
+        return stored.operator, output
+
+    return turn
 
 
 def _step(operator: Operator, script: Script, event: Event) -> _Output:

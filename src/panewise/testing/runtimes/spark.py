@@ -20,13 +20,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 from panewise.errors import InputError
 from panewise.spark.envelope import decode
 from panewise.spark.plumbing import Plumbing, note, spread
+from panewise.spark.session import configure
 from panewise.spark.types import polars_schema, spark_schema
 from panewise.testing.columns import Row
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import FLAGS, ROW, frame, schema
 from panewise.testing.runtimes.engine import COUNTS, late_entry
-
-_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def play(script: Script) -> list[dict[str, Any]]:
@@ -41,8 +40,8 @@ def play(script: Script) -> list[dict[str, Any]]:
 
 
 def _session() -> SparkSession:
-    builder = SparkSession.builder.master("local[2]").config("spark.sql.streaming.stateStore.providerClass", _ROCKSDB)
-    return builder.config("spark.sql.shuffle.partitions", "2").config("spark.ui.enabled", "false").getOrCreate()
+    builder = SparkSession.builder.master("local[2]").config("spark.sql.shuffle.partitions", "2")
+    return configure(builder.config("spark.ui.enabled", "false").getOrCreate())
 
 
 @dataclass

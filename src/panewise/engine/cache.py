@@ -1,0 +1,48 @@
+"""Runs that this process has read or made, within a bound of bytes."""
+
+from collections import OrderedDict
+
+from panewise.engine.runs import Indexed
+
+DEFAULT_BYTES = 1 << 29
+
+
+class Cache:
+    """Runs by name; the least recently used goes first. A run never changes, so what is here is always right.
+
+    Args:
+        limit: bytes of rows that are kept; a run longer than that is not kept at all.
+    """
+
+    def __init__(self, limit: int = DEFAULT_BYTES) -> None:
+        self.limit = limit
+        self._runs: OrderedDict[str, tuple[Indexed, int]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, name: str) -> Indexed | None:
+        """The rows of a run, if they are here."""
+        found = self._runs.get(name)
+        if found is None:
+            return None
+        self._runs.move_to_end(name)
+        return found[0]
+
+    def put(self, name: str, rows: Indexed) -> None:
+        """Remembers a run."""
+        self.drop(name)
+        size = int(rows.frame.estimated_size())
+        self._runs[name] = (rows, size)
+        self._bytes += size
+        while self._bytes > self.limit:
+            _, (_, freed) = self._runs.popitem(last=False)
+            self._bytes -= freed
+
+    def drop(self, name: str) -> None:
+        """Forgets a run."""
+        _, freed = self._runs.pop(name, (None, 0))
+        self._bytes -= freed
+
+    @property
+    def bytes(self) -> int:
+        """How much is here."""
+        return self._bytes

@@ -1,0 +1,49 @@
+"""Hashes of rows, which depend on no library's version and on no process: they are part of stored state."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import xxhash
+
+Hashes: TypeAlias = npt.NDArray[np.uint64]
+_NULL = 0x9E3779B97F4A7C15
+
+
+def row_hashes(frame: pl.DataFrame, columns: Sequence[str]) -> Hashes:
+    """A 64-bit hash of each row over some of its columns, whose order matters. Rows that are equal have equal hashes."""
+    total = np.zeros(frame.height, dtype=np.uint64)
+    for column in columns:
+        total = _mixed(total * np.uint64(31) + _hashed(frame[column]))
+    return total
+
+
+def _mixed(values: Hashes) -> Hashes:
+    """The finaliser of SplitMix64: every input bit reaches every output bit. Multiplication wraps, as meant."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def _hashed(values: pl.Series) -> Hashes:
+    """A hash of each value of one column."""
+    nulls = values.is_null().to_numpy()
+    if values.dtype.is_integer() or values.dtype.is_temporal() or values.dtype == pl.Boolean:
+        bits = values.to_physical().cast(pl.Int64).fill_null(0).to_numpy().view(np.uint64)
+    elif values.dtype.is_float():
+        # -0.0 is 0.0, and every NaN is the same one, as they are where rows are grouped.
+        bits = (values.cast(pl.Float64).fill_null(0.0).fill_nan(float("nan")).to_numpy() + 0.0).view(np.uint64)
+    else:
+        bits = _hashed_texts(values)
+    return np.where(nulls, np.uint64(_NULL), _mixed(bits + np.uint64(_NULL)))
+
+
+def _hashed_texts(values: pl.Series) -> Hashes:
+    """Texts, bytes and decimals: each different value is hashed once."""
+    different = values.unique().drop_nulls()
+    texts = different if different.dtype == pl.Binary else different.cast(pl.String).cast(pl.Binary)
+    hashes = pl.DataFrame({"v": different, "h": pl.Series([xxhash.xxh64_intdigest(text) for text in texts.to_list()], dtype=pl.UInt64)})
+    found = pl.DataFrame({"v": values}).join(hashes, on="v", how="left", maintain_order="left")["h"]
+    return found.fill_null(0).to_numpy()
