@@ -64,7 +64,7 @@ class Held:
         living = self._living()
         for place, run in enumerate(living):
             if may(run):
-                rows = self.library.read(run).frame.filter(test)
+                rows = self.library.read(run, self.shape).frame.filter(test)
                 found.append(self._not_hidden(rows, living[place + 1 :]))
         return self._alive(pl.concat(found))
 
@@ -80,7 +80,7 @@ class Held:
             if after is None or run.low > after:
                 ends.append(run.low)
             elif run.high > after:
-                ends.append(self.library.read(run).frame.filter(later)[END].min())
+                ends.append(self.library.read(run, self.shape).frame.filter(later)[END].min())
         return min((end for end in ends if isinstance(end, int)), default=None)
 
     def changed(self, put: pl.DataFrame, gone: pl.DataFrame) -> "Held":
@@ -147,7 +147,7 @@ class Held:
 
     def _in_run(self, run: Run, wanted: pl.DataFrame, hashes: Hashes) -> tuple[pl.DataFrame, "np.ndarray[tuple[int], np.dtype[np.intp]]"]:
         """The rows of a run that equal one of the wanted in its columns, and which of them each is."""
-        indexed = self.library.read(run)
+        indexed = self.library.read(run, self.shape)
         places, which = indexed.at(hashes)
         rows = indexed.frame[places].drop(HASH) if len(places) else self.newest.clear()
         asked = wanted[which] if len(which) else wanted.clear()
@@ -175,7 +175,7 @@ class Held:
 
     def _merged(self, merge: Merge) -> "Held":
         """The table after one merge; what comes of it stands where the youngest of its runs stood, parts before the undivided."""
-        frames = [self.library.read(run).frame for run in reversed(merge.runs)]
+        frames = [self.library.read(run, self.shape).frame for run in reversed(merge.runs)]
         both = merged(frames, self.shape, self.horizon, bottom=merge.bottom)
         pieces = list(enumerate(parted(both))) if merge.cut else [(merge.runs[0].part, both)]
         made = [self._added(Indexed(piece), part) for part, piece in pieces if not piece.is_empty()]

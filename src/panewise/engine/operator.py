@@ -52,6 +52,7 @@ class Operator:
     def __init__(self, spec: WindowOperator, schema: Mapping[str, pl.DataType], state: State | None = None) -> None:
         self.plan = Plan(spec, schema)
         self.state = state or State(Held.nothing(self.plan.shape, MemoryLibrary()))
+        self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
         self.changed = False  # whether the windows held have changed since the operator was made
 
     def advance(self, processing_time: int | None = None, watermark: int | None = None) -> Output:
@@ -86,7 +87,7 @@ class Operator:
     def add_combined(self, partials: pl.DataFrame) -> Output:
         """Takes partials per key and ``__slice`` that :func:`panewise.engine.combining.combine` made of valid rows."""
         if partials.is_empty():
-            return self._nothing()
+            return self._nothing
         taken = intake.of_partials(self.plan, self.state.windows, partials, self.state.clocks, self._late_columns)
         output = self._settle(taken, int(partials[ROWS].sum()))
         return replace(output, late=pl.DataFrame(schema=self.plan.late_schema))
@@ -104,12 +105,9 @@ class Operator:
     def _late_columns(self) -> dict[str, pl.DataType]:
         return late_schema({ORDER: pl.UInt32(), **self.plan.schema})
 
-    def _nothing(self) -> Output:
-        return Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
-
     def _batch(self, rows: pl.DataFrame) -> Output:
         if rows.is_empty():
-            return replace(self._nothing(), late=pl.DataFrame(schema=self._late_columns))
+            return replace(self._nothing, late=pl.DataFrame(schema=self._late_columns))
         take = intake.of_rows if self.plan.slicing else of_sessions
         taken = take(self.plan, self.state.windows, rows, self.state.clocks, self._late_columns)
         return replace(self._settle(taken, rows.height), late=taken.late)
@@ -140,7 +138,7 @@ class Operator:
         if plan.retracting and not taken.merged_away.is_empty():
             sent = pl.concat([panes.withdrawn(plan.pane_schema, plan.spec, taken.merged_away, now), sent])
         counts = Counts(rows_in, taken.applied, 0, taken.late_count, 0, taken.partially_late)
-        return replace(self._nothing(), panes=sent, counts=counts)
+        return replace(self._nothing, panes=sent, counts=counts)
 
     def _tick(self, clocks: Clocks) -> Output:
         """Moves the clocks, and evaluates the windows that this concerns."""
@@ -148,10 +146,10 @@ class Operator:
         concerned = self.state.windows.concerned(due.test, due.may)
         self.state = replace(self.state, windows=self.state.windows.expired(clocks.horizon(plan.spec)), clocks=clocks)
         if concerned.is_empty():
-            return self._nothing()
+            return self._nothing
         result = firing.evaluate(plan.spec, plan.aggregation, concerned, plan.identity, clocks)
         self._store(result.kept, result.gone)
-        return replace(self._nothing(), panes=panes.sent(plan.pane_schema, plan.spec, result.sent, clocks.processing_time))
+        return replace(self._nothing, panes=panes.sent(plan.pane_schema, plan.spec, result.sent, clocks.processing_time))
 
     def _store(self, put: pl.DataFrame, gone: pl.DataFrame) -> None:
         windows = self.state.windows.changed(put, gone)

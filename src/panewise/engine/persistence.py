@@ -18,7 +18,7 @@ from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
 from panewise.engine.operator import Operator, State
 from panewise.engine.plan import Plan
-from panewise.engine.runs import Indexed, MemoryLibrary
+from panewise.engine.runs import Indexed, MemoryLibrary, Shape
 from panewise.engine.table import DEAD
 from panewise.errors import StateError
 from panewise.spec import WindowOperator
@@ -36,16 +36,15 @@ class StoredLibrary:
     mirror: Mirror | None = None
     _fresh: dict[str, Indexed] = field(default_factory=dict)
 
-    def read(self, run: Run) -> Indexed:
+    def read(self, run: Run, shape: Shape) -> Indexed:
         """The rows of a run, from the nearest place that has them."""
         known = self._fresh.get(run.name) or self.cache.get(run.name)
         if known is not None:
             return known
-        frame = None if self.mirror is None else self.mirror.read(run.name)
-        if frame is None:
-            frame = decode(self.store.run(run.name))
-            self._copy(run.name, frame)
-        rows = Indexed(frame)
+        copy = None if self.mirror is None else self.mirror.read(run.name)
+        rows = Indexed.again(decode(self.store.run(run.name)), shape) if copy is None else Indexed(copy)
+        if copy is None:
+            self._copy(run.name, rows)
         self.cache.put(run.name, rows)
         return rows
 
@@ -62,9 +61,9 @@ class StoredLibrary:
         for run in after:
             if run.name in self._fresh:
                 rows = self._fresh.pop(run.name)
-                self.store.put_run(run.name, encode(rows.frame))
+                self.store.put_run(run.name, encode(rows.bare))
                 self.cache.put(run.name, rows)
-                self._copy(run.name, rows.frame)
+                self._copy(run.name, rows)
         dropped = [run.name for run in before if run not in after]
         for name in dropped:
             self.store.drop_run(name)
@@ -72,9 +71,9 @@ class StoredLibrary:
         if self.mirror is not None:
             self.mirror.drop(dropped)
 
-    def _copy(self, name: str, frame: pl.DataFrame) -> None:
+    def _copy(self, name: str, rows: Indexed) -> None:
         if self.mirror is not None:
-            self.mirror.write(name, frame)
+            self.mirror.write(name, rows.frame)
 
 
 @dataclass

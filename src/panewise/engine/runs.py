@@ -49,6 +49,16 @@ class Indexed:
         order = np.argsort(hashes, kind="stable")
         return cls(rows[order].with_columns(pl.Series(HASH, hashes[order])))
 
+    @classmethod
+    def again(cls, rows: pl.DataFrame, shape: Shape) -> "Indexed":
+        """A run of its rows in their order, without the hashes."""
+        return cls(rows.with_columns(pl.Series(HASH, row_hashes(rows, shape.by))))
+
+    @property
+    def bare(self) -> pl.DataFrame:
+        """The rows in their order, without the hashes, which take much of a stored run and are soon made again."""
+        return self.frame.drop(HASH)
+
     @property
     def hashes(self) -> Hashes:
         """The hash of each row, ascending."""
@@ -77,7 +87,7 @@ class Indexed:
 class Library(Protocol):
     """Where the rows of runs are."""
 
-    def read(self, run: Run) -> Indexed:
+    def read(self, run: Run, shape: Shape) -> Indexed:
         """The rows of a run."""
         ...
 
@@ -96,7 +106,7 @@ class MemoryLibrary:
     def __init__(self) -> None:
         self._runs: dict[str, Indexed] = {}
 
-    def read(self, run: Run) -> Indexed:
+    def read(self, run: Run, shape: Shape) -> Indexed:
         """The rows of a run."""
         return self._runs[run.name]
 
