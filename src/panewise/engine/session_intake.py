@@ -35,7 +35,7 @@ def of_sessions(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, colu
 
 def _newborn(plan: Plan, assigned: Assigned, clocks: Clocks) -> pl.DataFrame:
     """What the rows alone make of each session; its bounds are known once it is merged."""
-    partials = plan.aggregation.lift(assigned.rows, [*plan.keys, SESSION]).with_columns(pl.lit(0).alias(START), pl.lit(0).alias(END))
+    partials = plan.aggregation.lift(assigned.rows, [SESSION]).join(assigned.sessions, on=SESSION, maintain_order="left")
     schema = {**plan.table_schema, SESSION: assigned.rows.schema[SESSION]}
     return table.newborn(partials, schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
 
