@@ -28,12 +28,16 @@ def polars_panes(events: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
 
 
 _TOTALS = (pl.len().cast(pl.Int64).alias("n"), pl.col("v").sum().alias("s"), pl.col("v").max().alias("m"))
+_FULL = {"median": (pl.col("v").median().alias("median"),), "list": (pl.col("v").alias("list"),)}
 _COLUMNS = ("k", "start", "end", "n", "s", "m")
 
 
 def _windows(events: pl.LazyFrame, shape: Windows) -> pl.LazyFrame:
     """Aggregates over the stretches between two hops, then those of each window together."""
     size, hop = pl.duration(microseconds=shape.size_us), f"{shape.hop_us}us"
+    if shape.measure != "totals":
+        full = events.group_by("k", pl.col("ts").dt.truncate(hop).alias("start")).agg(*_FULL[shape.measure])
+        return full.select("k", "start", (pl.col("start") + size).alias("end"), pl.exclude("k", "start"))
     panes = events.group_by("k", pl.col("ts").dt.truncate(hop).alias("start")).agg(*_TOTALS)
     if shape.hop_us < shape.size_us:
         backs = range(0, shape.size_us, shape.hop_us)

@@ -19,8 +19,18 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
 def query(events: DataFrame, shape: Shape) -> DataFrame:
     """The panes of a shape; run it in the shape's output mode."""
     grouped = events.withWatermark("ts", WATERMARK_DELAY).groupBy("k", _window(shape).alias("w"))
-    panes = grouped.agg(sf.count("*").alias("n"), sf.sum("v").alias("s"), sf.max("v").alias("m"))
-    return panes.select("k", "w.start", "w.end", "n", "s", "m")
+    measures = _measures(shape)
+    return grouped.agg(*measures.values()).select("k", "w.start", "w.end", *measures)
+
+
+def _measures(shape: Shape) -> dict[str, Column]:
+    """Made when a session is there: PySpark's functions need one."""
+    made = {
+        "totals": {"n": sf.count("*"), "s": sf.sum("v"), "m": sf.max("v")},
+        "median": {"median": sf.median("v")},
+        "list": {"list": sf.collect_list("v")},
+    }[shape.measure]
+    return {name: column.alias(name) for name, column in made.items()}
 
 
 def _window(shape: Shape) -> Column:

@@ -7,6 +7,12 @@ from bench.shapes import WATERMARK_DELAY, Sessions, Shape
 from panewise import functions as F
 from panewise.spark import windowed
 
+_MEASURES = {
+    "totals": [F.count().alias("n"), F.sum("v").alias("s"), F.max("v").alias("m")],
+    "median": [F.median("v").alias("median")],
+    "list": [F.collect_list("v").alias("list")],
+}
+
 
 def query(events: DataFrame, shape: Shape) -> DataFrame:
     """The panes of a shape, in append mode whatever the shape."""
@@ -15,8 +21,7 @@ def query(events: DataFrame, shape: Shape) -> DataFrame:
         timed = keyed.trigger(pw.AfterWatermark())
     else:
         timed = keyed.trigger(pw.Always()).accumulation("accumulating")
-    result = timed.agg(F.count().alias("n"), F.sum("v").alias("s"), F.max("v").alias("m"))
-    return result.panes
+    return timed.agg(*_MEASURES[shape.measure]).panes
 
 
 def _window(shape: Shape) -> pw.Tumbling | pw.Hopping | pw.Session:

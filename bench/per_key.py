@@ -4,6 +4,7 @@ The rows of one key and batch are folded together before state is touched, so ea
 The events hold no late rows, so none are looked for.
 """
 
+import statistics
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -14,7 +15,8 @@ from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulP
 
 from bench.shapes import WATERMARK_DELAY, Sessions, Shape, Windows, output_mode
 
-_OUTPUT = "k BIGINT, start BIGINT, end BIGINT, n BIGINT, s BIGINT, m BIGINT"
+_WINDOW = "k BIGINT, start BIGINT, end BIGINT"
+_MEASURES = {"totals": "n BIGINT, s BIGINT, m BIGINT", "median": "median DOUBLE", "list": "list ARRAY<BIGINT>"}
 _STATE_KEY, _STATE_VALUE = "start BIGINT, end BIGINT", "n BIGINT, s BIGINT, m BIGINT"
 
 Window = tuple[int, int]  # start and end in microseconds
@@ -23,10 +25,16 @@ Totals = tuple[int, int, int]  # n, s, m
 
 def query(events: DataFrame, shape: Shape) -> DataFrame:
     """The panes of a shape; run it in the shape's output mode."""
-    processor = SessionProcessor(shape) if isinstance(shape, Sessions) else WindowProcessor(shape)
     keyed = events.withWatermark("ts", WATERMARK_DELAY).groupBy("k")
-    panes = keyed.transformWithStateInPandas(processor, _OUTPUT, output_mode(shape), "EventTime")
-    return panes.select("k", sf.timestamp_micros("start").alias("start"), sf.timestamp_micros("end").alias("end"), "n", "s", "m")
+    output = f"{_WINDOW}, {_MEASURES[shape.measure]}"
+    panes = keyed.transformWithStateInPandas(_processor(shape), output, output_mode(shape), "EventTime")
+    return panes.withColumns({bound: sf.timestamp_micros(bound) for bound in ("start", "end")})
+
+
+def _processor(shape: Shape) -> StatefulProcessor:
+    if isinstance(shape, Sessions):
+        return SessionProcessor(shape)
+    return WindowProcessor(shape) if shape.measure == "totals" else FullProcessor(shape)
 
 
 class WindowProcessor(StatefulProcessor):
@@ -70,6 +78,41 @@ class WindowProcessor(StatefulProcessor):
                 window = (start, start + size)
                 folded[window] = _merge(folded.get(window, (0, 0, v)), (1, v, v))
         return folded
+
+
+class FullProcessor(StatefulProcessor):
+    """Tumbling windows that need all their values: sent and cleared by the timer at their end."""
+
+    def __init__(self, shape: Windows) -> None:
+        self.shape = shape
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Opens the state."""
+        self.handle = handle
+        self.windows = handle.getMapState("windows", _STATE_KEY, "list ARRAY<BIGINT>")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+        """Adds the values to their windows."""
+        news: dict[Window, list[int]] = {}
+        for t, v in _events(rows):
+            start = t - t % self.shape.size_us
+            news.setdefault((start, start + self.shape.size_us), []).append(v)
+        for window, values in news.items():
+            held = self.windows.getValue(window)
+            if held is None:
+                self.handle.registerTimer(window[1] // 1000)
+            self.windows.updateValue(window, (values if held is None else [*held[0], *values],))
+        return iter(())
+
+    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+        """Sends and clears the window that ends here."""
+        end = expiredTimerInfo.getExpiryTimeInMs() * 1000
+        window = (end - self.shape.size_us, end)
+        held = self.windows.getValue(window)
+        if held is not None:
+            self.windows.removeKey(window)
+            measure = statistics.median(held[0]) if self.shape.measure == "median" else list(held[0])
+            yield pd.DataFrame([(*key, *window, measure)], columns=["k", "start", "end", self.shape.measure])
 
 
 class SessionProcessor(StatefulProcessor):

@@ -1,7 +1,7 @@
 """The shapes: what each benchmark computes, whoever computes it.
 
-All count rows, sum v and take the largest v per key and window. Every runner gives the columns k, start, end, n, s, m, or, ours,
-the same under its own names.
+They count rows, sum v and take the largest v per key and window, or, the full ones, need all values: their median, or
+the list of them. Every runner gives the columns k, start, end and those of the measures, or, ours, the same under its own names.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,8 @@ from typing import Literal
 WATERMARK_DELAY = "10 seconds"
 KEYS = 10_000
 _MINUTE_US = 60_000_000
+
+Measure = Literal["totals", "median", "list"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,7 @@ class Windows:
     size_us: int
     hop_us: int
     final: bool = False
+    measure: Measure = "totals"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class Sessions:
     name: str
     gap_us: int
     final: Literal[True] = True
+    measure: Measure = "totals"
 
 
 Shape = Windows | Sessions
@@ -38,6 +42,8 @@ _SHAPES: tuple[Shape, ...] = (
     Windows("tumbling_final", _MINUTE_US, _MINUTE_US, final=True),
     Windows("hopping", _MINUTE_US, 10_000_000),
     Sessions("session", 2_000_000),
+    Windows("median", _MINUTE_US, _MINUTE_US, final=True, measure="median"),
+    Windows("collect_list", _MINUTE_US, _MINUTE_US, final=True, measure="list"),
 )
 SHAPES = {shape.name: shape for shape in _SHAPES}
 
