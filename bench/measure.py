@@ -38,17 +38,27 @@ def alternate(ours: Run, peer: Run, rounds: int, warm_up: Sequence[Run]) -> Pair
 
 
 def batch_seconds(progress: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Seconds of each batch that read data, less the warm-up. The batch without data that Spark adds at the end does not count."""
+    """Seconds of each batch that read data. The batch without data that Spark adds at the end does not count."""
     data = sorted((p for p in progress if p["numInputRows"] > 0), key=lambda p: int(p["batchId"]))
-    if len(data) <= WARM_UP_BATCHES:
-        raise ValueError(f"{len(data)} batches with data | the first {WARM_UP_BATCHES} are warm-up | give more batches")
-    return [p["durationMs"]["triggerExecution"] / 1000 for p in data[WARM_UP_BATCHES:]]
+    return [p["durationMs"]["triggerExecution"] / 1000 for p in data]
+
+
+def warm(seconds: Sequence[float]) -> list[float]:
+    """The seconds less those of the warm-up."""
+    if len(seconds) <= WARM_UP_BATCHES:
+        raise ValueError(f"{len(seconds)} batches with data | the first {WARM_UP_BATCHES} are warm-up | give more batches")
+    return list(seconds[WARM_UP_BATCHES:])
 
 
 def stream_seconds(frame: DataFrame, output_mode: str) -> list[float]:
-    """Runs a query over all its input into nothing, with a checkpoint of its own."""
+    """Runs a query over all its input into nothing, with a checkpoint of its own; the batches after the warm-up."""
     with tempfile.TemporaryDirectory(prefix="bench-") as checkpoint:
-        writer = frame.writeStream.format("noop").outputMode(output_mode).option("checkpointLocation", checkpoint)
-        query = writer.trigger(availableNow=True).start()
-        query.awaitTermination()
-        return batch_seconds(query.recentProgress)
+        return warm(seconds_of(frame, output_mode, checkpoint))
+
+
+def seconds_of(frame: DataFrame, output_mode: str, checkpoint: str) -> list[float]:
+    """Runs a query over all its input into nothing; every batch."""
+    writer = frame.writeStream.format("noop").outputMode(output_mode).option("checkpointLocation", checkpoint)
+    query = writer.trigger(availableNow=True).start()
+    query.awaitTermination()
+    return batch_seconds(query.recentProgress)

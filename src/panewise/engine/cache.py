@@ -4,18 +4,18 @@ from collections import OrderedDict
 
 from panewise.engine.runs import Indexed
 
-DEFAULT_BYTES = 1 << 29
+DEFAULT_BYTES = 1 << 30
 
 
 class Cache:
     """Runs by name; the least recently used goes first. A run never changes, so what is here is always right.
 
     Args:
-        limit: bytes of rows that are kept; a run longer than that is not kept at all.
+        limit: bytes of rows that are kept, mapped ones too; a run longer than that is not kept at all.
     """
 
     def __init__(self, limit: int = DEFAULT_BYTES) -> None:
-        self.limit = limit
+        self._limit = limit
         self._runs: OrderedDict[str, tuple[Indexed, int]] = OrderedDict()
         self._bytes = 0
 
@@ -33,7 +33,12 @@ class Cache:
         size = int(rows.frame.estimated_size())
         self._runs[name] = (rows, size)
         self._bytes += size
-        while self._bytes > self.limit:
+        self.bound(self._limit)
+
+    def bound(self, limit: int) -> None:
+        """Keeps to another limit from now on."""
+        self._limit = limit
+        while self._bytes > limit:
             _, (_, freed) = self._runs.popitem(last=False)
             self._bytes -= freed
 

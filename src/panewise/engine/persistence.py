@@ -42,9 +42,10 @@ class StoredLibrary:
         if known is not None:
             return known
         copy = None if self.mirror is None else self.mirror.read(run.name)
-        rows = Indexed.again(decode(self.store.run(run.name)), shape) if copy is None else Indexed(copy)
         if copy is None:
-            self._copy(run.name, rows)
+            rows = self._copied(run.name, Indexed.again(decode(self.store.run(run.name)), shape))
+        else:
+            rows = Indexed(copy)
         self.cache.put(run.name, rows)
         return rows
 
@@ -62,8 +63,7 @@ class StoredLibrary:
             if run.name in self._fresh:
                 rows = self._fresh.pop(run.name)
                 self.store.put_run(run.name, encode(rows.bare))
-                self.cache.put(run.name, rows)
-                self._copy(run.name, rows)
+                self.cache.put(run.name, self._copied(run.name, rows))
         dropped = [run.name for run in before if run not in after]
         for name in dropped:
             self.store.drop_run(name)
@@ -71,9 +71,13 @@ class StoredLibrary:
         if self.mirror is not None:
             self.mirror.drop(dropped)
 
-    def _copy(self, name: str, rows: Indexed) -> None:
-        if self.mirror is not None:
-            self.mirror.write(name, rows.frame)
+    def _copied(self, name: str, rows: Indexed) -> Indexed:
+        """The rows, mapped from their copy where there can be one: the memory is then the machine's, shared, and not this process's."""
+        if self.mirror is None:
+            return rows
+        self.mirror.write(name, rows.frame)
+        copy = self.mirror.read(name)
+        return rows if copy is None else Indexed(copy)
 
 
 @dataclass

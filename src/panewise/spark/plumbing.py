@@ -20,6 +20,7 @@ from panewise.spark import envelope
 from panewise.spark.checks import setting
 from panewise.spark.pack import NOW, Control, Pack
 from panewise.spark.processor import Processor, Settings
+from panewise.spark.session import CACHE
 from panewise.spark.shard import Mail, envelopes, step
 from panewise.spark.sharding import even_shards
 from panewise.spark.types import polars_schema
@@ -64,7 +65,8 @@ class Plumbing:
         """Envelopes through the operator: envelopes again, or on a stream the real columns of one kind of output."""
         if not packed.isStreaming:
             return packed.groupBy("shard").applyInArrow(_whole_batch(self.spec, schema, time.time_ns() // 1000), envelope.OUT)
-        settings = Settings(self.spec, schema, len(self.shards), uuid.uuid4().hex, self.clocks, self.held, direct)
+        cache = int(setting(packed, CACHE, "1024"))
+        settings = Settings(self.spec, schema, len(self.shards), uuid.uuid4().hex, self.clocks, self.held, direct, cache)
         target = envelope.OUT if direct is None else direct.target
         return packed.groupBy("shard").transformWithStateInPandas(Processor(settings), target, "Append", "EventTime")
 

@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ class Settings:
     `name` tells operators apart whose runs are on one machine. With `clocks="control"` both clocks come from control notes,
     and nowhere else; and with `held` the windows held are sent after each batch: so conformance transcripts drive a
     real query. With `direct` one kind of output leaves as real columns and the others not at all; else all leave as
-    envelopes.
+    envelopes. `cache_mb` is the bound of :func:`panewise.spark.configure`.
     """
 
     spec: WindowOperator
@@ -42,6 +43,7 @@ class Settings:
     clocks: str = "spark"
     held: bool = False
     direct: Unpack | None = None
+    cache_mb: int = 1024
 
 
 class Processor(StatefulProcessor):
@@ -55,7 +57,8 @@ class Processor(StatefulProcessor):
         self._handle = handle
         self._served: set[int] = set()  # shards that this micro-batch has already been given to
         self._store = SparkRunStore(handle)
-        self._mirror = Mirror(_local_directory() / self._settings.name)
+        _CACHE.bound(self._settings.cache_mb << 20)
+        self._mirror = _mirror(self._settings.name)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """The envelopes of one shard in one micro-batch."""
@@ -110,9 +113,11 @@ class Processor(StatefulProcessor):
         return wanted
 
 
-def _local_directory() -> Path:
-    """A directory of this machine that Spark removes when the executor ends; its workers share it."""
-    return Path(os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")[0]) / "panewise"
+@cache
+def _mirror(name: str) -> Mirror:
+    """Copies of an operator's runs, in a directory of this machine that Spark removes when the executor ends; its workers share it."""
+    local = os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")[0]
+    return Mirror(Path(local) / "panewise" / name)
 
 
 def _waiting(timer: int | None, watermark: int | None) -> int | None:

@@ -2,6 +2,8 @@
 
 from pyspark.sql import SparkSession
 
+from panewise.errors import SetupError
+
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -14,13 +16,25 @@ _SETTINGS = {
 }
 
 
-def configure(spark: SparkSession) -> SparkSession:
+CACHE = "panewise.cacheMegabytes"
+
+
+def configure(spark: SparkSession, *, cache_mb: int = 1024) -> SparkSession:
     """Prepares a session, classic or Connect, for window operators, and gives it back.
 
     It sets RocksDB as the state store (without which no operator starts), writes state as a change log (each micro-batch
     then writes what it changed), and lets Arrow batches to Python be bounded by
     ``spark.sql.execution.arrow.maxRecordsPerBatch`` alone. Call it before a query starts; what is set after it wins.
+
+    Args:
+        cache_mb: megabytes of state that each Python worker keeps in memory, mapped files included; state that is longer is read from
+            the executor's local directory as it is needed.
+
+    Raises:
+        SetupError: if `cache_mb` is below 1.
     """
-    for name, value in _SETTINGS.items():
+    if cache_mb < 1:
+        raise SetupError(f"cache_mb={cache_mb}", "a worker keeps a megabyte of state or more", "give a number such as 1024, the default")
+    for name, value in (_SETTINGS | {CACHE: str(cache_mb)}).items():
         spark.conf.set(name, value)
     return spark
