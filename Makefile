@@ -57,6 +57,7 @@ format: $(READY) ## put the sources into the one format
 bench: $(READY) ## benchmarks
 	@python3 tools/check_env.py
 	@$(PYTHON) -m bench
+	@$(PYTHON) -m bench.flat
 
 soak: $(READY) ## the long campaigns: many random programs, killed and restarted queries
 	@python3 tools/check_env.py

@@ -20,15 +20,24 @@ GOLDEN: dict[str, list[int]] = {
     "n": [276, 516, 737],
     "y": [629, 904, 516],
 }
+SHARDS_OF_2 = [0, 2]
+SHARDS_OF_5 = [0, 1, 2, 4, 22]
 GOLDEN_PAIR = [173, 802, 708]
 
 
-@pytest.mark.parametrize(("per", "partitions"), [(1, 1), (1, 2), (3, 5), (2, 200)])
-def test_sparks_partitioner_puts_as_many_shards_on_each_partition(spark: SparkSession, per: int, partitions: int) -> None:
-    shards = even_shards(per, partitions)
-    assert len(set(shards)) == per * partitions
-    df = spark.createDataFrame([(s,) for s in shards], "shard INT").select(SF.pmod(SF.hash("shard"), SF.lit(partitions)).alias("p"))
-    assert Counter(row.p for row in df.collect()) == dict.fromkeys(range(partitions), per)
+@pytest.mark.parametrize(("shards", "partitions"), [(1, 1), (2, 2), (5, 5), (200, 200), (200, 50), (12, 4)])
+def test_sparks_partitioner_puts_as_many_shards_on_each_partition(spark: SparkSession, shards: int, partitions: int) -> None:
+    numbers = even_shards(shards)
+    assert len(set(numbers)) == shards
+    df = spark.createDataFrame([(s,) for s in numbers], "shard INT").select(SF.pmod(SF.hash("shard"), SF.lit(partitions)).alias("p"))
+    assert Counter(row.p for row in df.collect()) == dict.fromkeys(range(partitions), shards // partitions)
+
+
+def test_the_numbers_of_shards_never_change_and_0_is_among_them() -> None:
+    """They are part of stored state: these are those of the first release."""
+    assert even_shards(2) == SHARDS_OF_2
+    assert even_shards(5) == SHARDS_OF_5
+    assert all(even_shards(shards)[0] == 0 for shards in range(1, 40))
 
 
 def test_a_keys_shard_never_changes() -> None:

@@ -4,7 +4,7 @@ import json
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -34,7 +34,8 @@ KINDS = ("panes", "late", "invalid", "counts")
 class Plumbing:
     """A specification over a DataFrame, ready to become a plan.
 
-    `shards` are the shards' numbers; `clocks` and `held` are those of :class:`Settings`.
+    `shards` are the shards' numbers, and `default_shards` tells that nobody asked for so many; `clocks` and `held` are
+    those of :class:`Settings`.
     """
 
     df: DataFrame
@@ -42,12 +43,17 @@ class Plumbing:
     shards: list[int]
     clocks: str = "spark"
     held: bool = False
+    default_shards: bool = False
 
     @classmethod
     def of(cls, df: DataFrame, spec: WindowOperator, shards: int | None) -> "Plumbing":
-        """Chooses the shards: by default one for each partition of the shuffle."""
+        """Numbers the shards: by default there is one for each partition of the shuffle."""
         partitions = int(setting(df, "spark.sql.shuffle.partitions", "200"))
-        return cls(df, spec, even_shards(1, partitions) if shards is None else spread(shards, partitions))
+        return cls(df, spec, even_shards(partitions if shards is None else shards), default_shards=shards is None)
+
+    def known_as(self, shards: int) -> "Plumbing":
+        """With the number of shards of a checkpoint, unless another one was asked for."""
+        return replace(self, shards=even_shards(shards)) if self.default_shards else self
 
     def packed(self, *, late_wanted: bool, all_columns: bool) -> DataFrame:
         """The input as envelopes. Without need for whole rows only the columns that the operator reads are read at all."""
@@ -83,11 +89,6 @@ class Plumbing:
 def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:
     """One kind of output in real columns."""
     return tagged.where(F.col("kind") == unpack.kind).mapInArrow(unpack, unpack.target)
-
-
-def spread(shards: int, partitions: int) -> list[int]:
-    """`shards` shard numbers over the partitions, as evenly as they go."""
-    return even_shards(-(-shards // partitions), partitions)[:shards]
 
 
 def _whole_batch(spec: WindowOperator, schema: dict[str, pl.DataType], now: int) -> Callable[[Any, pa.Table], pa.Table]:

@@ -17,18 +17,18 @@ def with_shards(frame: pl.DataFrame, keys: list[str], shards: list[int]) -> pl.D
     return frame.with_columns(pl.Series(SHARD, np.asarray(shards, dtype=np.int32)[place]))
 
 
-def even_shards(per_partition: int, partitions: int) -> list[int]:
-    """Numbers that Spark's hash partitioner spreads over its partitions, `per_partition` on each."""
-    wanted = dict.fromkeys(range(partitions), per_partition)
-    found: list[int] = []
+def even_shards(shards: int) -> list[int]:
+    """Numbers for so many shards, which Spark's hash spreads evenly over as many partitions, or over half as many, and so on.
+
+    They depend on the number of shards alone, never on a setting, for the state of a shard is found by its number. 0 is always
+    among them, so a state of another number of shards is always noticed.
+    """
+    found: dict[int, int] = {}
     number = 0
-    while len(found) < per_partition * partitions:
-        partition = _murmur3(number) % partitions
-        if wanted[partition]:
-            wanted[partition] -= 1
-            found.append(number)
+    while len(found) < shards:
+        found.setdefault(_murmur3(number) % shards, number)
         number += 1
-    return found
+    return list(found.values())
 
 
 def _murmur3(value: int, seed: int = 42) -> int:

@@ -111,8 +111,12 @@ def start(
             "write() on a stream without a checkpoint", "state and progress are kept in a checkpoint", "give checkpoint='/a/directory'"
         )
     session, controls = plumbing.df.sparkSession, f"{checkpoint}/panewise/control"
-    if not _is_known(session, plumbing, checkpoint):
+    known = _record_of(session, checkpoint)
+    if known is None:
         _prepare(session, plumbing, dispatch, checkpoint, controls)
+    else:
+        plumbing = plumbing.known_as(known.shards)
+        check_same(known, plumbing.spec, len(plumbing.shards))
 
     def begin() -> StreamingQuery:
         tagged = _stepped(plumbing, controls, whole_rows, late_wanted="late" in sinks)
@@ -157,19 +161,13 @@ def _send_note(session: SparkSession, controls: str, text: str | None) -> None:
     session.createDataFrame(rows, "value STRING").coalesce(1).write.mode("append").text(controls)
 
 
-def _is_known(session: SparkSession, plumbing: Plumbing, checkpoint: str) -> bool:
-    """Whether the checkpoint is in use; then it is compared with the operator that made it, before the query starts.
-
-    Raises:
-        StateError: naming the fields that changed.
-    """
+def _record_of(session: SparkSession, checkpoint: str) -> Manifest | None:
+    """Which operator a checkpoint belongs to; None if it is a new one."""
     try:
         rows = session.read.text(_record(checkpoint), wholetext=True).collect()
     except AnalysisException:  # no such path
-        return False
-    for row in rows:
-        check_same(Manifest.decode(row[0].strip()), plumbing.spec, len(plumbing.shards))
-    return bool(rows)
+        return None
+    return Manifest.decode(rows[0][0].strip()) if rows else None
 
 
 def _record(checkpoint: str) -> str:

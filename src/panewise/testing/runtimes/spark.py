@@ -19,8 +19,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from panewise.errors import InputError
 from panewise.spark.envelope import decode
-from panewise.spark.plumbing import Plumbing, note, spread
+from panewise.spark.plumbing import Plumbing, note
 from panewise.spark.session import configure
+from panewise.spark.sharding import even_shards
 from panewise.spark.types import polars_schema, spark_schema
 from panewise.testing.columns import Row
 from panewise.testing.events import Event, Script
@@ -74,7 +75,7 @@ class _Stage:
         rows = session.readStream.schema(spark_schema(columns)).option("maxFilesPerTrigger", 1).parquet(str(self.scratch / "rows"))
         # A watermark must be there; that of this constant never moves.
         watched = rows.withColumn("clockless", F.timestamp_seconds(F.lit(0))).withWatermark("clockless", "0 seconds").drop("clockless")
-        plumbing = Plumbing(watched, spec, spread(self.script.options.get("shards", 1), 2), clocks="control", held=True)
+        plumbing = Plumbing(watched, spec, even_shards(self.script.options.get("shards", 1)), clocks="control", held=True)
         notes = session.readStream.schema("value STRING").option("maxFilesPerTrigger", 1).text(str(self.scratch / "notes"))
         packed = plumbing.packed(late_wanted=True, all_columns=True).union(plumbing.controlled(notes))
         tagged = plumbing.stepped(packed, polars_schema(watched.schema))
