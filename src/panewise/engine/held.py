@@ -12,7 +12,7 @@ import polars as pl
 from panewise.engine.assign import END
 from panewise.engine.compaction import Merge, allowance, next_merge
 from panewise.engine.hashing import Hashes, row_hashes
-from panewise.engine.runs import HASH, Indexed, Library, Shape, merged, part_range, parted
+from panewise.engine.runs import HASH, Indexed, Library, Places, Shape, merged, part_range, parted
 from panewise.engine.table import DEAD
 from panewise.state import Run
 
@@ -145,7 +145,7 @@ class Held:
                 left, hashes = left.filter(pl.Series(others)), hashes[others]
                 yield rows
 
-    def _in_run(self, run: Run, wanted: pl.DataFrame, hashes: Hashes) -> tuple[pl.DataFrame, "np.ndarray[tuple[int], np.dtype[np.intp]]"]:
+    def _in_run(self, run: Run, wanted: pl.DataFrame, hashes: Hashes) -> tuple[pl.DataFrame, Places]:
         """The rows of a run that equal one of the wanted in its columns, and which of them each is."""
         indexed = self.library.read(run, self.shape)
         places, which = indexed.at(hashes)

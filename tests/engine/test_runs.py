@@ -1,0 +1,162 @@
+"""Runs and their merging: what is found, what hides what, which runs are merged and when."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from panewise.engine import compaction, held
+from panewise.engine.assign import END, START
+from panewise.engine.compaction import FAN_IN, PART_ROWS, allowance, next_merge
+from panewise.engine.hashing import row_hashes
+from panewise.engine.held import Held
+from panewise.engine.runs import HASH, PARTS, Indexed, MemoryLibrary, Shape, merged, part_range, parted
+from panewise.engine.table import BORN, CLOSED, DEAD, FIRED, PENDING
+from panewise.state import Run
+
+SCHEMA: dict[str, pl.DataType] = {
+    "k": pl.Int64(),
+    START: pl.Int64(),
+    END: pl.Int64(),
+    PENDING: pl.Int64(),
+    CLOSED: pl.Boolean(),
+    BORN: pl.Int64(),
+    FIRED: pl.Int64(),
+    "v": pl.Int64(),
+}
+SHAPE = Shape(SCHEMA, ["k", START, END], ["k", START, END])
+BY_KEY = Shape(SCHEMA, ["k", START, END], ["k"])
+
+
+def windows(*given: tuple[int, int, int], dead: bool = False) -> pl.DataFrame:
+    """Windows of (key, start, value), ten long."""
+    rows = [(k, start, start + 10, 1, False, 7, None, v, dead) for k, start, v in given]
+    return pl.DataFrame(rows, schema={**SCHEMA, DEAD: pl.Boolean()}, orient="row")
+
+
+def run(rows: int, part: int | None = None, name: str = "") -> Run:
+    return Run(name or f"{rows}/{part}", rows, 0, 10, None, part)
+
+
+def table(shape: Shape = SHAPE) -> Held:
+    return Held.nothing(shape, MemoryLibrary())
+
+
+def put(one: Held, *given: tuple[int, int, int]) -> Held:
+    return one.changed(windows(*given).drop(DEAD), windows().drop(DEAD))
+
+
+def told(rows: pl.DataFrame) -> list[tuple[int, int, int]]:
+    return sorted(rows.select("k", START, "v").rows())
+
+
+def test_hashes_that_stand_several_times_are_all_found() -> None:
+    indexed = Indexed.of(windows((1, 0, 1), (1, 10, 2), (2, 0, 3), (1, 20, 4)), BY_KEY)
+    wanted = row_hashes(pl.DataFrame({"k": [9, 1, 2]}), ["k"])
+    places, which = indexed.at(wanted)
+    assert sorted(zip(indexed.frame["v"].gather(places).to_list(), which.tolist(), strict=True)) == [(1, 1), (2, 1), (3, 2), (4, 1)]
+    assert indexed.at(wanted[:1])[0].tolist() == []
+
+
+def test_rows_of_equal_hash_that_are_not_equal_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    def all_alike(frame: pl.DataFrame, columns: object) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
+        return np.zeros(frame.height, dtype=np.uint64)
+
+    monkeypatch.setattr("panewise.engine.runs.row_hashes", all_alike)
+    monkeypatch.setattr(held, "row_hashes", all_alike)
+    one = put(table(), (1, 0, 1), (2, 0, 2)).sealed()
+    one = put(one, (2, 0, 3)).sealed()
+    one = put(one, (3, 0, 4)).sealed()
+    assert told(one.find(windows((1, 0, 0), (2, 0, 0), (4, 0, 0)))) == [(1, 0, 1), (2, 0, 3)]
+    one = put(one, (1, 0, 9)).sealed()
+    assert len(one.runs) == 1
+    assert told(one.all()) == [(1, 0, 9), (2, 0, 3), (3, 0, 4)]
+
+
+def test_a_newer_row_hides_older_ones_and_a_dead_one_all_of_them() -> None:
+    old, new = Indexed.of(windows((1, 0, 1), (2, 0, 2)), SHAPE).frame, Indexed.of(windows((1, 0, 5)), SHAPE).frame
+    gone = Indexed.of(windows((2, 0, 0), dead=True), SHAPE).frame
+    above = merged([gone, new, old], SHAPE, None, bottom=False)
+    assert sorted(above.select("k", "v", DEAD).rows()) == [(1, 5, False), (2, 0, True)]
+    assert told(merged([gone, new, old], SHAPE, None, bottom=True)) == [(1, 0, 5)]
+    assert above[HASH].is_sorted()
+
+
+def test_what_has_expired_is_left_out_of_a_merge_and_of_every_answer() -> None:
+    frames = [Indexed.of(windows((1, 0, 1), (2, 1, 2)), SHAPE).frame]
+    assert told(merged(frames, SHAPE, 10, bottom=True)) == [(2, 1, 2)]
+    one = put(put(table(), (1, 0, 1), (2, 1, 2)).sealed(), (3, 0, 3), (4, 1, 4)).expired(10)
+    assert told(one.all()) == told(one.find(windows((1, 0, 0), (2, 1, 0), (3, 0, 0), (4, 1, 0)))) == [(2, 1, 2), (4, 1, 4)]
+    assert one.expired(11).sealed().runs == ()
+
+
+def test_a_window_that_goes_is_gone_though_an_older_run_has_it() -> None:
+    one = put(table(), (1, 0, 1), (2, 0, 2)).sealed().changed(windows().drop(DEAD), windows((1, 0, 1)).drop(DEAD))
+    assert told(one.all()) == [(2, 0, 2)]
+    one = one.sealed()
+    assert [r.rows for r in one.runs] == [2, 1]
+    assert told(one.all()) == [(2, 0, 2)]
+    assert one.find(windows((1, 0, 0))).is_empty()
+
+
+def test_the_next_end_is_never_later_than_it_is() -> None:
+    one = put(put(table(), (1, 0, 1), (2, 50, 2)).sealed(), (3, 20, 3))
+    assert [one.next_end(after) for after in (None, 9, 10, 30, 59, 60)] == [10, 10, 30, 60, 60, None]
+    assert table().next_end(None) is None
+
+
+def test_a_run_tells_its_ends_and_its_longest_wait() -> None:
+    rows = windows((1, 0, 1), (2, 50, 2), (3, 20, 3)).with_columns(pl.Series(FIRED, [None, 3, 1]), pl.Series(PENDING, [1, 1, 0]))
+    told = Indexed.of(rows, SHAPE).described(4)
+    assert (told.rows, told.low, told.high, told.waiting, told.part) == (3, 10, 60, 3, 4)
+    idle = Indexed.of(rows.with_columns(pl.lit(0).alias(PENDING)), SHAPE).described(None)
+    assert idle.waiting is None
+
+
+def test_parts_are_disjoint_and_together_everything() -> None:
+    rows = Indexed.of(windows(*((k, 0, k) for k in range(1_000))), SHAPE).frame
+    pieces = parted(rows)
+    assert len(pieces) == PARTS
+    assert pl.concat(pieces).equals(rows)
+    hashes = rows[HASH].to_numpy()
+    assert [rows[part_range(part, hashes)].height for part in range(PARTS)] == [piece.height for piece in pieces]
+    assert rows[part_range(None, hashes)].height == 1_000
+
+
+def test_similar_runs_are_merged_when_there_are_several() -> None:
+    assert next_merge([run(100)] * (FAN_IN - 1)) is None
+    four = [run(100, name=str(n)) for n in range(FAN_IN)]
+    merge = next_merge([run(1_000), *four])
+    assert merge is not None
+    assert (merge.runs, merge.cut, merge.bottom) == (tuple(four), False, False)
+    merge = next_merge(four)
+    assert merge is not None
+    assert merge.bottom
+    assert next_merge([run(1_000), run(300), *four[1:]]) is None  # the older ones are longer by far
+
+
+def test_a_long_table_is_cut_into_parts_that_are_merged_one_at_a_time() -> None:
+    long = [run(PART_ROWS // 2, name=str(n)) for n in range(FAN_IN)]
+    merge = next_merge(long)
+    assert merge is not None
+    assert (merge.cut, merge.bottom, merge.rows) == (True, True, 2 * PART_ROWS)
+    parts = [run(100, part, f"{part}-{n}") for n in range(FAN_IN) for part in (0, 1)] + [run(90, 1, "youngest")]
+    merge = next_merge(parts)
+    assert merge is not None
+    assert {r.part for r in merge.runs} == {1}  # the part with the most runs
+    assert (len(merge.runs), merge.cut, merge.bottom) == (FAN_IN + 1, False, True)
+    whole = next_merge([*parts[:2], *(run(10, name=str(n)) for n in range(FAN_IN))])
+    assert whole is not None
+    assert not whole.bottom  # the parts are below
+
+
+def test_a_step_merges_a_few_times_what_it_wrote_and_once_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert allowance(10) == 1 << 18
+    assert allowance(1_000_000) == 4_000_000
+    monkeypatch.setattr(compaction, "PART_ROWS", 20)
+    monkeypatch.setattr(compaction, "_STEP_ROWS", 1)
+    one = table()
+    for n in range(40):
+        one = put(one, *((k, 0, n) for k in range(n * 8, n * 8 + 8))).sealed()
+    waiting = max(sum(r.part == part for r in one.runs) for part in range(PARTS))
+    assert waiting > FAN_IN  # merges wait their turn
+    assert told(one.all()) == sorted((k, 0, k // 8) for k in range(320))
