@@ -149,24 +149,33 @@ class Held:
         """The rows of a run that equal one of the wanted in its columns, and which of them each is."""
         indexed = self.library.read(run, self.shape)
         places, which = indexed.at(hashes)
-        rows = indexed.frame[places].drop(HASH) if len(places) else self.newest.clear()
-        asked = wanted[which] if len(which) else wanted.clear()
-        same = pl.DataFrame([rows[name].eq_missing(asked[name]) for name in wanted.columns]).select(pl.all_horizontal(pl.all())).to_series()
-        return (rows, which) if same.all() else (rows.filter(same), which[same.to_numpy()])
+        if not len(places):
+            return self.newest.clear(), which
+        rows = indexed.frame[places]
+        same = _same(rows, wanted[which])
+        return (rows.drop(HASH), which) if same.all() else (rows.filter(same).drop(HASH), which[same.to_numpy()])
 
     def _not_hidden(self, rows: pl.DataFrame, newer: tuple[Run, ...]) -> pl.DataFrame:
         """Rows of a run without those that a newer one has again."""
         identity = self.shape.identity
-        rows = rows.join(self.newest, on=identity, how="anti", nulls_equal=True, maintain_order="left")
+        if not self.newest.is_empty():
+            rows = rows.join(self.newest, on=identity, how="anti", nulls_equal=True, maintain_order="left")
         for run in newer:
             if rows.is_empty():
                 break
-            hashes = rows[HASH].to_numpy()
-            mine = part_range(run.part, hashes)
-            again, _ = self._in_run(run, rows.select(identity)[mine], hashes[mine])
-            if not again.is_empty():
-                rows = rows.join(again, on=identity, how="anti", nulls_equal=True, maintain_order="left")
+            rows = rows.filter(self._absent(run, rows))
         return rows.drop(HASH)
+
+    def _absent(self, run: Run, rows: pl.DataFrame) -> pl.Series:
+        """For each row, whether a run lacks its window."""
+        absent, hashes = np.ones(rows.height, dtype=np.bool_), rows[HASH].to_numpy()
+        mine = part_range(run.part, hashes)
+        indexed, told = self.library.read(run, self.shape), rows.select(self.shape.identity)[mine]
+        places, which = indexed.at(hashes[mine])
+        if len(places):
+            same = _same(indexed.frame.select(self.shape.identity)[places], told[which])
+            absent[mine.start + which[same.to_numpy()]] = False
+        return pl.Series(absent)
 
     def _added(self, rows: Indexed, part: int | None) -> Run:
         run = rows.described(part)
@@ -182,3 +191,8 @@ class Held:
         at = self.runs.index(merge.runs[-1])
         before = [run for run in self.runs[:at] if run not in merge.runs]
         return replace(self, runs=(*before, *made, *self.runs[at + 1 :]))
+
+
+def _same(rows: pl.DataFrame, asked: pl.DataFrame) -> pl.Series:
+    """For each pair of rows, whether they are equal in the columns of the second."""
+    return pl.DataFrame([rows[name].eq_missing(asked[name]) for name in asked.columns]).select(pl.all_horizontal(pl.all())).to_series()
