@@ -49,7 +49,7 @@ class CountingStore(MemoryRunStore):
 
 
 def load(store: MemoryRunStore, cache: Cache | None = None, mirror: Mirror | None = None) -> Stored:
-    return Stored.load(spec(), SCHEMA, StoredLibrary(store, cache or Cache(), mirror))
+    return Stored.load(spec(), SCHEMA, StoredLibrary(store, cache or Cache(), mirror, scope=str(id(store))))
 
 
 def step(
@@ -121,6 +121,15 @@ def test_a_cold_worker_does_not_read_what_has_expired() -> None:
     stored.operator.state = replace(stored.operator.state, windows=stored.operator.state.windows.expired(1_000))
     assert stored.operator.held().is_empty()
     assert store.read == []
+
+
+def test_a_step_that_is_repeated_from_the_same_state_writes_the_same_names() -> None:
+    stores = [MemoryRunStore(), MemoryRunStore()]
+    for store in stores:
+        for n in range(7):
+            step(store, Cache(), rows((n, n, n)))
+    assert stores[0].names == stores[1].names
+    assert stores[0].manifest() == stores[1].manifest()
 
 
 def test_a_cache_that_knows_another_history_is_not_believed() -> None:

@@ -106,9 +106,9 @@ def test_the_next_end_is_never_later_than_it_is() -> None:
 
 def test_a_run_tells_its_ends_and_its_longest_wait() -> None:
     rows = windows((1, 0, 1), (2, 50, 2), (3, 20, 3)).with_columns(pl.Series(FIRED, [None, 3, 1]), pl.Series(PENDING, [1, 1, 0]))
-    told = Indexed.of(rows, SHAPE).described(4)
+    told = Indexed.of(rows, SHAPE).described("a", 4)
     assert (told.rows, told.low, told.high, told.waiting, told.part) == (3, 10, 60, 3, 4)
-    idle = Indexed.of(rows.with_columns(pl.lit(0).alias(PENDING)), SHAPE).described(None)
+    idle = Indexed.of(rows.with_columns(pl.lit(0).alias(PENDING)), SHAPE).described("b", None)
     assert idle.waiting is None
 
 

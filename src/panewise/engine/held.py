@@ -178,7 +178,7 @@ class Held:
         return pl.Series(absent)
 
     def _added(self, rows: Indexed, part: int | None) -> Run:
-        run = rows.described(part)
+        run = rows.described(self.library.new_name(), part)
         self.library.add(run, rows)
         return run
 

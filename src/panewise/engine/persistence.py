@@ -29,16 +29,23 @@ from panewise.state.blob import decode, encode
 
 @dataclass
 class StoredLibrary:
-    """The runs of a run store, with what is known of them nearer by."""
+    """The runs of a run store, with what is known of them nearer by. `scope` tells it from the other stores of a cache.
+
+    A run is named by the version of the state that it came with. So a step that is repeated writes the same names: Spark
+    may take a snapshot that one attempt left, and the changes that another one noted after it.
+    """
 
     store: RunStore
     cache: Cache
     mirror: Mirror | None = None
+    scope: str = ""
+    version: int = 0
     _fresh: dict[str, Indexed] = field(default_factory=dict)
+    _named: int = 0
 
     def read(self, run: Run, shape: Shape) -> Indexed:
         """The rows of a run, from the nearest place that has them."""
-        known = self._fresh.get(run.name) or self.cache.get(run.name)
+        known = self._fresh.get(run.name) or self.cache.get(self._scoped(run.name))
         if known is not None:
             return known
         copy = None if self.mirror is None else self.mirror.read(run.name)
@@ -46,8 +53,13 @@ class StoredLibrary:
             rows = self._copied(run.name, Indexed.again(decode(self.store.run(run.name)), shape))
         else:
             rows = Indexed(copy)
-        self.cache.put(run.name, rows)
+        self.cache.put(self._scoped(run.name), rows)
         return rows
+
+    def new_name(self) -> str:
+        """The version that will have the run, and a number."""
+        self._named += 1
+        return f"{self.version}-{self._named}"
 
     def add(self, run: Run, rows: Indexed) -> None:
         """Takes a new run, which is stored when the step is committed."""
@@ -63,13 +75,16 @@ class StoredLibrary:
             if run.name in self._fresh:
                 rows = self._fresh.pop(run.name)
                 self.store.put_run(run.name, encode(rows.bare))
-                self.cache.put(run.name, self._copied(run.name, rows))
+                self.cache.put(self._scoped(run.name), self._copied(run.name, rows))
         dropped = [run.name for run in before if run not in after]
         for name in dropped:
             self.store.drop_run(name)
-            self.cache.drop(name)
+            self.cache.drop(self._scoped(name))
         if self.mirror is not None:
             self.mirror.drop(dropped)
+
+    def _scoped(self, name: str) -> str:
+        return f"{self.scope}/{name}"
 
     def _copied(self, name: str, rows: Indexed) -> Indexed:
         """The rows, mapped from their copy where there can be one: the memory is then the machine's, shared, and not this process's."""
@@ -98,6 +113,7 @@ class Stored:
         text = library.store.manifest()
         manifest = Manifest(to_dict(spec), shards) if text is None else Manifest.decode(text)
         check_same(manifest, spec, shards)
+        library.version = manifest.version + 1
         operator = Operator(spec, schema)
         _check_types(operator.plan, manifest.header)
         clocks, marks = _read_header(operator.plan, manifest.header)

@@ -5,7 +5,6 @@ A run holds the newest rows of its time: a row hides the rows of the same window
 rows, between which window ends, since when one waits for a processing-time trigger, and which part of the hashes.
 """
 
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -77,11 +76,11 @@ class Indexed:
         first = np.repeat(np.cumsum(counts) - counts, counts)
         return np.repeat(low, counts) + np.arange(counts.sum()) - first, np.repeat(which, counts)
 
-    def described(self, part: int | None) -> Run:
-        """The run's description, under a new name."""
+    def described(self, name: str, part: int | None) -> Run:
+        """The run's description."""
         waits = pl.coalesce(FIRED, BORN).filter((pl.col(PENDING) > 0) & ~pl.col(CLOSED) & ~pl.col(DEAD))
         low, high, waiting = self.frame.select(pl.col(END).min().alias("l"), pl.col(END).max().alias("h"), waits.min().alias("w")).row(0)
-        return Run(uuid.uuid4().hex, self.frame.height, low, high, waiting, part)
+        return Run(name, self.frame.height, low, high, waiting, part)
 
 
 class Library(Protocol):
@@ -89,6 +88,10 @@ class Library(Protocol):
 
     def read(self, run: Run, shape: Shape) -> Indexed:
         """The rows of a run."""
+        ...
+
+    def new_name(self) -> str:
+        """A name that no run has. The same step from the same state gives the same names."""
         ...
 
     def add(self, run: Run, rows: Indexed) -> None:
@@ -105,10 +108,16 @@ class MemoryLibrary:
 
     def __init__(self) -> None:
         self._runs: dict[str, Indexed] = {}
+        self._named = 0
 
     def read(self, run: Run, shape: Shape) -> Indexed:
         """The rows of a run."""
         return self._runs[run.name]
+
+    def new_name(self) -> str:
+        """The next number."""
+        self._named += 1
+        return str(self._named)
 
     def add(self, run: Run, rows: Indexed) -> None:
         """Takes a new run."""

@@ -58,7 +58,6 @@ class Processor(StatefulProcessor):
         self._served: set[int] = set()  # shards that this micro-batch has already been given to
         self._store = SparkRunStore(handle)
         _CACHE.bound(self._settings.cache_mb << 20)
-        self._mirror = _mirror(self._settings.name)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """The envelopes of one shard in one micro-batch."""
@@ -77,7 +76,9 @@ class Processor(StatefulProcessor):
 
     def _handle_mail(self, shard: int, mail: Mail, timers: TimerValues) -> Iterator[pd.DataFrame]:
         settings = self._settings
-        stored = Stored.load(settings.spec, settings.schema, StoredLibrary(self._store, _CACHE, self._mirror), settings.shards)
+        scope = f"{settings.name}/{shard}"
+        library = StoredLibrary(self._store, _CACHE, _mirror(scope), scope)
+        stored = Stored.load(settings.spec, settings.schema, library, settings.shards)
         now, watermark = self._clocks(mail, timers)
         output = Output.joined(list(step(stored.operator, mail, now, watermark)))
         waiting = _waiting(stored.manifest.header.get("timer"), watermark)
@@ -114,10 +115,10 @@ class Processor(StatefulProcessor):
 
 
 @cache
-def _mirror(name: str) -> Mirror:
-    """Copies of an operator's runs, in a directory of this machine that Spark removes when the executor ends; its workers share it."""
+def _mirror(scope: str) -> Mirror:
+    """Copies of a shard's runs, in a directory of this machine that Spark removes when the executor ends; its workers share it."""
     local = os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")[0]
-    return Mirror(Path(local) / "panewise" / name)
+    return Mirror(Path(local) / "panewise" / scope)
 
 
 def _waiting(timer: int | None, watermark: int | None) -> int | None:

@@ -7,7 +7,7 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from panewise.state.store import missing
 
-_MANIFEST = "manifest"  # runs are named by 32 hexadecimal digits
+_MANIFEST = "manifest"  # runs are named by numbers
 # Types, not their text: Spark would ask the JVM to parse it, four round trips in each micro-batch.
 _NAME = StructType([StructField("name", StringType())])
 _DATA = StructType([StructField("data", BinaryType())])
