@@ -15,7 +15,7 @@ from panewise.engine import Operator
 from panewise.engine.cache import Cache
 from panewise.engine.persistence import Stored, StoredLibrary, restore, save
 from panewise.engine.runs import Indexed, Shape
-from panewise.errors import StateError
+from panewise.errors import SpecError, StateError
 from panewise.state import MemoryRunStore, Mirror
 
 SHAPE = Shape({}, ["key"], ["key"])
@@ -242,3 +242,14 @@ def test_saved_and_restored_is_the_same_operator() -> None:
     assert_frame_equal(again.held(), operator.held())
     assert again.state.clocks == operator.state.clocks
     assert_frame_equal(again.finish().panes, operator.finish().panes)
+
+
+def test_the_columns_of_a_position_are_such_as_json_keeps() -> None:
+    positioned = pw.WindowOperator(
+        window=pw.Tumbling(10), aggregates=[F.count().alias("n")], keys=["key"], position=pw.spec.Position("p", "v")
+    )
+    Operator(positioned, SCHEMA | {"p": pl.String()})
+    with pytest.raises(SpecError, match=r"position p: Date \| the columns that name a source's partition .* \| cast p to STRING"):
+        Operator(positioned, SCHEMA | {"p": pl.Date()})
+    with pytest.raises(SpecError, match=r"offset v: Float64 \| an offset is a whole number"):
+        Operator(positioned, SCHEMA | {"p": pl.Int64(), "v": pl.Float64()})

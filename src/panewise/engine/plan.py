@@ -10,7 +10,7 @@ from panewise.engine.assign import END, START, slicing_of
 from panewise.engine.runs import Shape
 from panewise.engine.validity import MARKS, REASON
 from panewise.errors import SpecError
-from panewise.spec import AfterCount, AfterWatermark, Cumulating, Hopping, Session, WindowOperator
+from panewise.spec import AfterCount, AfterWatermark, Cumulating, Hopping, Position, Session, WindowOperator
 
 ROW = "__row"  # a column of this name is the caller's number of a row, and comes back with it
 ONE_KEY = "__all"  # stands for the key where the specification has none
@@ -61,6 +61,18 @@ def _check_columns(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> N
     if time != pl.Int64() and not (isinstance(time, pl.Datetime) and time.time_zone is not None):
         rule = "the event time is a timestamp with a time zone (semantics 1)"
         raise SpecError(f"event time {spec.event_time}: {time}", rule, "cast it to TIMESTAMP in the right time zone")
-    if spec.position is not None and not schema[spec.position.offset].is_integer():
-        given = f"offset {spec.position.offset}: {schema[spec.position.offset]}"
-        raise SpecError(given, "an offset is a whole number", "use the offset of the source, such as Kafka's")
+    if spec.position is not None:
+        _check_position(spec.position, schema)
+
+
+def _check_position(position: Position, schema: Mapping[str, pl.DataType]) -> None:
+    if not schema[position.offset].is_integer():
+        raise SpecError(
+            f"offset {position.offset}: {schema[position.offset]}",
+            "an offset is a whole number",
+            "use the offset of the source, such as Kafka's",
+        )
+    for name in position.columns[:-1]:
+        if not (schema[name].is_integer() or schema[name] in (pl.String(), pl.Boolean())):
+            rule = "the columns that name a source's partition are whole numbers or text, as they are kept in JSON"
+            raise SpecError(f"position {name}: {schema[name]}", rule, f"cast {name} to STRING")

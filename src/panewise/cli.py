@@ -1,0 +1,109 @@
+"""The command `panewise`.
+
+``panewise state CHECKPOINT`` shows what the window operators of a query hold.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from panewise.errors import PanewiseError, SetupError
+from panewise.spec.codec import to_dict
+from panewise.spec.words import describe
+
+if TYPE_CHECKING:
+    from panewise.spark.inspect import CheckpointState, OperatorState, ShardState
+
+_HEADER = ("shard", "windows", "keys", "runs", "bytes", "watermark", "processing time", "input", "oldest end", "newest end")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; the number is the exit status: 0, or 2 with a message if it cannot be done."""
+    given = _parser().parse_args(arguments)
+    try:
+        state = _read(given.checkpoint, given.batch)
+    except PanewiseError as error:
+        print(f"panewise: {error}", file=sys.stderr)
+        return 2
+    print(json.dumps(as_json(state), indent=2) if given.json else as_text(state))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="panewise", description="Window operators for streams on PySpark.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    state = commands.add_parser("state", help="show what a query's checkpoint holds", description=_read.__doc__)
+    state.add_argument("checkpoint", metavar="CHECKPOINT", help="the query's checkpoint: a path that Spark can read")
+    state.add_argument("--batch", type=int, metavar="N", help="as of this micro-batch (default: the last one that was committed)")
+    state.add_argument("--json", action="store_true", help="print JSON; instants are microseconds since 1970-01-01 UTC")
+    return parser
+
+
+def _read(checkpoint: str, batch: int | None) -> "CheckpointState":
+    """Shows what the window operators of a query hold, shard by shard, and what the query does in words. Reads; changes nothing."""
+    try:
+        from panewise.demo.job import log_to  # noqa: PLC0415 - only here is Spark needed
+        from panewise.spark.inspect import read_state, session  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("panewise"):
+            raise
+        raise SetupError(f"no module {error.name}", "state is read with PySpark", "pip install 'panewise[spark]'") from error
+    with log_to(Path(os.devnull)), session() as spark:  # Spark greets on standard error
+        return read_state(spark, checkpoint, batch)
+
+
+def as_json(state: "CheckpointState") -> dict[str, Any]:
+    """The state as plain values."""
+    return {"checkpoint": state.checkpoint, "batch": state.batch, "operators": [_operator_json(one) for one in state.operators]}
+
+
+def _operator_json(state: "OperatorState") -> dict[str, Any]:
+    total = asdict(state.total)
+    del total["shard"]
+    spec = None if state.spec is None else to_dict(state.spec)
+    shards = [asdict(shard) for shard in state.shards]
+    return {"operator": state.operator, "spec": spec, "shard_count": state.shard_count, "shards": shards, "total": total}
+
+
+def as_text(state: "CheckpointState") -> str:
+    """The state as text for people."""
+    return "\n\n".join(_operator_text(one, state.batch) for one in state.operators)
+
+
+def _operator_text(state: "OperatorState", batch: int) -> str:
+    words = "The specification is not recorded." if state.spec is None else describe(state.spec)
+    caption = f"Operator {state.operator} after micro-batch {batch}: {len(state.shards)} of {state.shard_count} shards have kept something"
+    rows = [_line(str(shard.shard), shard) for shard in state.shards]
+    return "\n".join([words, "", caption, *_aligned([_HEADER, *rows, _line("total", state.total)])])
+
+
+def _line(name: str, state: "ShardState") -> tuple[str, ...]:
+    counts = (f"{count:,}" for count in (state.windows, state.keys, state.runs, state.bytes))
+    clocks = (_instant(state.watermark), _instant(state.processing_time), "finished" if state.finished else "open")
+    return (name, *counts, *clocks, _instant(state.oldest_end), _instant(state.newest_end))
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table whose columns 1 to 4 are numbers, which stand to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    padded = ([text.rjust(widths[n]) if 1 <= n <= 4 else text.ljust(widths[n]) for n, text in enumerate(row)] for row in rows)
+    return [("  " + "  ".join(row)).rstrip() for row in padded]
+
+
+def _instant(us: int | None) -> str:
+    if us is None:
+        return "-"
+    try:
+        return f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us):%Y-%m-%d %H:%M:%S.%f}".removesuffix(".000000") + "Z"
+    except OverflowError:
+        return f"{us} us"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

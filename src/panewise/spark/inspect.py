@@ -1,0 +1,327 @@
+"""What the checkpoint of a query holds, as of a committed micro-batch: read with Spark's batch reader, changing nothing."""
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import PurePosixPath
+from typing import Any
+
+import polars as pl
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from panewise.engine.assign import END, START
+from panewise.engine.clocks import Clocks
+from panewise.engine.held import Held
+from panewise.engine.plan import ONE_KEY
+from panewise.engine.runs import Indexed, Shape
+from panewise.engine.table import DEAD
+from panewise.errors import DataLossWarning, SetupError, StateError
+from panewise.spec import Global, Session, UserAggregate, WindowOperator
+from panewise.spec.codec import from_dict
+from panewise.state import Manifest, Run
+from panewise.state.blob import decode
+from panewise.state.store import missing
+
+_STATE, _MANIFEST = "panewise", "manifest"
+_QUIET = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "OFF",
+}
+_GIVE = "give the checkpoint= of write()"
+_RESTORE = "restore the checkpoint from a copy, or start from a new one"
+
+
+@dataclass(frozen=True)
+class ShardState:
+    """What one shard holds. Instants are microseconds (semantics 1).
+
+    `windows` are those held, and `keys` how many different keys they have; `bytes` is the stored length of the `runs`.
+    Clocks are those of the shard's last commit: a shard commits what changed, not that time has passed.
+    """
+
+    shard: int
+    windows: int = 0
+    keys: int = 0
+    runs: int = 0
+    bytes: int = 0
+    watermark: int | None = None
+    processing_time: int = 0
+    finished: bool = False
+    oldest_end: int | None = None
+    newest_end: int | None = None
+
+
+@dataclass(frozen=True)
+class OperatorState:
+    """What one window operator of a query holds.
+
+    `shard_count` is how many shards there are, and `shards` tells of those that have had anything to keep.
+    """
+
+    operator: int
+    spec: WindowOperator | None
+    shard_count: int
+    shards: tuple[ShardState, ...]
+
+    @property
+    def total(self) -> ShardState:
+        """All shards together (number -1), with the latest of their clocks."""
+        shards = self.shards
+        ends = [end for shard in shards for end in (shard.oldest_end, shard.newest_end) if end is not None]
+        return ShardState(
+            shard=-1,
+            windows=sum(shard.windows for shard in shards),
+            keys=sum(shard.keys for shard in shards),
+            runs=sum(shard.runs for shard in shards),
+            bytes=sum(shard.bytes for shard in shards),
+            watermark=max((shard.watermark for shard in shards if shard.watermark is not None), default=None),
+            processing_time=max((shard.processing_time for shard in shards), default=0),
+            finished=bool(shards) and all(shard.finished for shard in shards),
+            oldest_end=min(ends, default=None),
+            newest_end=max(ends, default=None),
+        )
+
+
+@dataclass(frozen=True)
+class CheckpointState:
+    """What the window operators of a query held when a micro-batch was committed."""
+
+    checkpoint: str
+    batch: int
+    operators: tuple[OperatorState, ...]
+
+
+@contextmanager
+def session() -> Iterator[SparkSession]:
+    """The Spark session of this process; or else a small one for reading, which opens no port to others and is stopped in the end.
+
+    Raises:
+        SetupError: if Spark does not start.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master("local[2]").appName("panewise state")
+    for name, value in _QUIET.items():
+        builder = builder.config(name, value)
+    try:
+        made = builder.getOrCreate()
+    except PySparkException as error:
+        remedy = "set JAVA_HOME or PATH to one of them"
+        raise SetupError(f"Spark does not start ({_reason(error)})", "Spark 4 runs on Java 17 or 21", remedy) from error
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def read_state(spark: SparkSession, checkpoint: str, batch: int | None = None) -> CheckpointState:
+    """The state in a checkpoint, as of a micro-batch (by default the last one that was committed). Works while the query runs, too.
+
+    Raises:
+        StateError: if there is no such checkpoint or micro-batch, if no window operator keeps state there, or if what it kept is corrupt.
+    """
+    committed = _committed(spark, checkpoint)
+    wanted = max(committed) if batch is None else batch
+    if wanted not in committed:
+        known = f"the micro-batches in this checkpoint are {min(committed)} to {max(committed)}"
+        raise StateError(f"batch={wanted}", known, "give one of them, or leave it out for the last one")
+    operators = _operators(spark, checkpoint)
+    return CheckpointState(checkpoint, wanted, tuple(_operator_state(spark, checkpoint, wanted, number) for number in operators))
+
+
+def shard_state(shard: int, stored: Mapping[str, bytes]) -> ShardState:
+    """What a shard holds, from its manifest and its runs by name.
+
+    Raises:
+        StateError: if they are corrupt, of an unknown format, or not complete.
+    """
+    try:
+        manifest = _manifest(stored)
+        spec, clocks = _spec(manifest), _clocks(manifest)
+        sizes = [len(_named(stored, run.name)) for run in manifest.runs]
+        windows = _windows(spec, manifest.runs, clocks.horizon(spec), stored)
+    except StateError as error:
+        raise StateError(f"shard {shard}: {error.given}", error.rule, error.remedy) from error
+    bounded = not isinstance(spec.window, Global) and not windows.is_empty()
+    return ShardState(
+        shard,
+        windows=windows.height,
+        keys=windows.select(_keys(spec)).n_unique() if windows.height else 0,
+        runs=len(sizes),
+        bytes=sum(sizes),
+        watermark=clocks.watermark,
+        processing_time=clocks.processing_time,
+        finished=clocks.finished,
+        oldest_end=windows[END].min() if bounded else None,  # type: ignore[arg-type]
+        newest_end=windows[END].max() if bounded else None,  # type: ignore[arg-type]
+    )
+
+
+@dataclass(frozen=True)
+class _Identities:
+    """A library of stored runs that reads nothing but what tells windows apart."""
+
+    stored: Mapping[str, bytes]
+    known: dict[str, Indexed] = field(default_factory=dict)
+
+    def read(self, run: Run, shape: Shape) -> Indexed:
+        if run.name not in self.known:
+            self.known[run.name] = Indexed.again(_decoded(self.stored, run).select(*shape.schema, DEAD), shape)
+        return self.known[run.name]
+
+    def new_name(self) -> str:
+        raise AssertionError("nothing is written")
+
+    def add(self, run: Run, rows: Indexed) -> None:
+        raise AssertionError("nothing is written")
+
+    def keep(self, runs: Sequence[Run]) -> None:
+        raise AssertionError("nothing is written")
+
+
+def _windows(spec: WindowOperator, runs: Sequence[Run], horizon: int | None, stored: Mapping[str, bytes]) -> pl.DataFrame:
+    """Keys, start and end of the windows held. The types are those of the runs, as the query's input is not at hand."""
+    if not runs:
+        return pl.DataFrame()
+    identity = [*_keys(spec), START, END]
+    types = _decoded(stored, runs[-1]).schema
+    shape = Shape({name: types[name] for name in identity}, identity, _keys(spec) if isinstance(spec.window, Session) else identity)
+    library = _Identities(stored)
+    return Held(shape, library, Held.nothing(shape, library).newest, tuple(runs), horizon).all()
+
+
+def _keys(spec: WindowOperator) -> list[str]:
+    return list(spec.keys) or [ONE_KEY]
+
+
+def _named(stored: Mapping[str, bytes], name: str) -> bytes:
+    if name not in stored:
+        raise missing(name)
+    return stored[name]
+
+
+def _decoded(stored: Mapping[str, bytes], run: Run) -> pl.DataFrame:
+    try:
+        return decode(stored[run.name])
+    except StateError as error:
+        raise StateError(f"{error.given} ({run.name})", error.rule, error.remedy) from error
+
+
+def _manifest(stored: Mapping[str, bytes]) -> Manifest:
+    if _MANIFEST not in stored:
+        raise StateError("no manifest", "a shard that keeps anything has a manifest", _RESTORE)
+    return Manifest.decode(stored[_MANIFEST].decode(errors="replace"))
+
+
+def _clocks(manifest: Manifest) -> Clocks:
+    header = manifest.header
+    if not header:
+        return Clocks()
+    try:
+        return Clocks(header["processing_time"], header["watermark"], header["finished"])
+    except KeyError as error:
+        raise StateError(f"a manifest without {error}", "a manifest's header has the clocks", _RESTORE) from error
+
+
+def _spec(manifest: Manifest) -> WindowOperator:
+    """The specification of a state; of user-defined aggregates only the names are known."""
+    users = {aggregate.get("user") for aggregate in manifest.spec.get("aggregates", ())} - {None}
+    known = {name: UserAggregate(name, init=str, accumulate=max, merge=max, finish=str) for name in users}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataLossWarning)  # it was told when the query was built
+        return from_dict(manifest.spec, known)
+
+
+def _committed(spark: SparkSession, checkpoint: str) -> set[int]:
+    """The micro-batches that were committed; Spark writes a file for each."""
+    try:
+        files = spark.read.format("binaryFile").load(f"{checkpoint}/commits").select("path").collect()
+    except _spark_errors() as error:
+        rule = "a query's checkpoint is a directory that Spark can read"
+        raise StateError(f"checkpoint {checkpoint!r} ({_reason(error)})", rule, _GIVE) from error
+    found = {int(name) for name in (PurePosixPath(file.path).name for file in files) if name.isdecimal()}
+    if not found:
+        rule = "a checkpoint holds state once a micro-batch has been committed"
+        raise StateError(f"checkpoint {checkpoint!r} without a committed micro-batch", rule, _GIVE)
+    return found
+
+
+def _operators(spark: SparkSession, checkpoint: str) -> list[int]:
+    """The numbers of the query's operators that are ours: those with our state variable."""
+    rows = _rows(spark.read.format("state-metadata").load(checkpoint), checkpoint)
+    ours = {row.operatorId for row in rows if _STATE in _variables(row.operatorProperties)}
+    if not ours:
+        rule = "a checkpoint of panewise is of a query with a window operator"
+        raise StateError(f"checkpoint {checkpoint!r} without our state", rule, _GIVE)
+    return sorted(ours)
+
+
+def _variables(properties: str | None) -> set[str]:
+    """The state variables that an operator's metadata tells of."""
+    known = json.loads(properties) if properties else {}
+    return {variable["stateName"] for variable in known.get("stateVariables", ())}
+
+
+def _operator_state(spark: SparkSession, checkpoint: str, batch: int, operator: int) -> OperatorState:
+    reader = spark.read.format("statestore").option("path", checkpoint).option("stateVarName", _STATE).option("operatorId", operator)
+    state = reader.option("batchId", batch).option("flattenCollectionTypes", True).load()
+    rows = _rows(state.select("partition_id", "key.shard", "user_map_key.name", "user_map_value.data"), checkpoint)
+    manifest, shards = None, []
+    for shard, stored in _by_shard(rows):
+        shards.append(shard_state(shard, stored))
+        manifest = manifest or _manifest(stored)
+    manifest = manifest or _record(spark, checkpoint)
+    found = tuple(sorted(shards, key=lambda state: state.shard))
+    return OperatorState(operator, None, 0, found) if manifest is None else OperatorState(operator, _spec(manifest), manifest.shards, found)
+
+
+def _rows(df: DataFrame, checkpoint: str) -> Iterator[Any]:
+    """The rows, a partition at a time: a state may be longer than what Spark collects at once."""
+    try:
+        yield from df.toLocalIterator(prefetchPartitions=True)
+    except _spark_errors() as error:
+        rule = "Spark can read the state of a micro-batch until it removes it (spark.sql.streaming.minBatchesToRetain)"
+        raise StateError(f"checkpoint {checkpoint!r} ({_reason(error)})", rule, f"give a later micro-batch, or {_RESTORE}") from error
+
+
+def _by_shard(rows: Iterable[Any]) -> Iterator[tuple[int, dict[str, bytes]]]:
+    """What each shard stores, by name. A shard is in one partition, and partitions come one after the other."""
+    for _, together in groupby(rows, key=lambda row: row.partition_id):
+        shards: dict[int, dict[str, bytes]] = {}
+        for row in together:
+            shards.setdefault(row.shard, {})[row.name] = bytes(row.data)
+        yield from shards.items()
+
+
+def _record(spark: SparkSession, checkpoint: str) -> Manifest | None:
+    """What :mod:`panewise.spark.writer` noted of the operator, where no shard has kept anything yet."""
+    try:
+        rows = spark.read.text(f"{checkpoint}/panewise/operator", wholetext=True).collect()
+    except AnalysisException:  # no such path
+        return None
+    return Manifest.decode(rows[0][0].strip()) if rows else None
+
+
+def _spark_errors() -> tuple[type[Exception], ...]:
+    """What Spark raises: its own errors, and in a classic session those of the JVM that it does not translate."""
+    bridge = sys.modules.get("py4j.protocol")  # not there in a Connect session
+    return (PySparkException,) if bridge is None else (PySparkException, bridge.Py4JJavaError)
+
+
+def _reason(error: Exception) -> str:
+    """What Spark says, in a line."""
+    told = [line.removeprefix(": ") for line in str(error).splitlines() if not line.startswith("An error occurred")]
+    causes = [line.removeprefix("Caused by: ") for line in told if line.startswith("Caused by: ")]
+    return [*told[:1], *causes][-1]

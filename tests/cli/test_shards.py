@@ -1,0 +1,141 @@
+"""What the command says of one shard: its windows counted from its runs, and what it refuses to count."""
+
+import json
+import random
+import struct
+from collections.abc import Callable
+
+import pytest
+
+import panewise as pw
+from panewise import functions as F
+from panewise.engine.cache import Cache
+from panewise.engine.persistence import Stored, StoredLibrary
+from panewise.errors import StateError
+from panewise.spark.inspect import ShardState, shard_state
+from panewise.state import MemoryRunStore
+from tests.state.make_golden import SCHEMA, SECOND, read, rows
+
+COUNT = F.count().alias("n")
+EARLY = pw.AfterWatermark(early=pw.Always(), late=pw.Always())
+SPECS = {
+    "tumbling": pw.WindowOperator(window=pw.Tumbling("10 seconds"), keys=["k"], event_time="ts", aggregates=[COUNT]),
+    "retracting": pw.WindowOperator(
+        window=pw.Hopping("10 seconds", "4 seconds"),
+        keys=["k"],
+        event_time="ts",
+        aggregates=[COUNT, F.collect_list("v").alias("l")],
+        trigger=EARLY,
+        accumulation="retracting",
+        allowed_lateness="15 seconds",
+    ),
+    "session": pw.WindowOperator(
+        window=pw.Session("3 seconds"),
+        keys=["k", "partition"],
+        event_time="ts",
+        aggregates=[COUNT],
+        trigger=EARLY,
+        accumulation="retracting",
+        allowed_lateness="15 seconds",
+    ),
+    "unlimited": pw.WindowOperator(
+        window=pw.Cumulating("20 seconds", "5 seconds"), event_time="ts", aggregates=[COUNT], allowed_lateness="unlimited"
+    ),
+    "global": pw.WindowOperator(window=pw.Global(), keys=["k"], event_time="ts", aggregates=[COUNT], trigger=pw.Always()),
+}
+
+
+def content(store: MemoryRunStore) -> dict[str, bytes]:
+    """What Spark's state has of a shard."""
+    manifest = store.manifest()
+    return {name: store.run(name) for name in store.names} | ({} if manifest is None else {"manifest": manifest.encode()})
+
+
+@pytest.mark.parametrize("name", sorted(SPECS))
+def test_windows_are_counted_as_the_operator_counts_them(name: str) -> None:
+    """After every commit of a stream with merges of runs and of sessions, retractions and expiry."""
+    spec, store, draw = SPECS[name], MemoryRunStore(), random.Random(3)
+    for step in range(40):
+        stored = Stored.load(spec, SCHEMA, StoredLibrary(store, Cache()))
+        stored.operator.advance(step * SECOND, (step * 3 - 20) * SECOND)
+        stored.operator.add(rows(tuple((draw.randrange(step * 3 - 30, step * 3 + 10), draw.choice("abcdef"), 1) for _ in range(12))))
+        if step == 39:
+            stored.operator.finish()
+        stored.commit()
+        held, found = Stored.load(spec, SCHEMA, StoredLibrary(store, Cache())).operator.held(), shard_state(7, content(store))
+        assert (found.shard, found.windows, found.finished) == (7, held.height, step == 39)
+        assert found.keys == (held.select(spec.keys).n_unique() if spec.keys else 1 if held.height else 0)
+        assert (found.oldest_end, found.newest_end) == (held["window_end"].min(), held["window_end"].max())
+        assert (found.runs, found.bytes) == (len(store.names), sum(len(store.run(run)) for run in store.names))
+        assert (found.watermark, found.processing_time) == ((step * 3 - 20) * SECOND, step * SECOND)
+
+
+def test_stored_states_of_format_1() -> None:
+    seconds = {"processing_time": 3 * SECOND, "runs": 3}
+    tumbling = ShardState(
+        0, windows=3, keys=3, bytes=13_960, watermark=31 * SECOND, oldest_end=20 * SECOND, newest_end=40 * SECOND, **seconds
+    )
+    assert shard_state(0, content(read("tumbling"))) == tumbling
+    session = ShardState(0, windows=4, keys=2, bytes=8_376, watermark=6 * SECOND, oldest_end=15 * SECOND, newest_end=50 * SECOND, **seconds)
+    assert shard_state(0, content(read("session"))) == session
+    assert shard_state(0, content(read("global"))) == ShardState(0, windows=1, keys=1, runs=2, bytes=5_280, processing_time=2 * SECOND)
+
+
+def test_a_user_defined_aggregate_need_not_be_at_hand() -> None:
+    longest = pw.UserAggregate("longest", init=str, accumulate=lambda s, v: max(s, v or ""), merge=max, finish=str, result="string")
+    spec = pw.WindowOperator(window=pw.Tumbling("10 seconds"), event_time="ts", aggregates=[longest("k").alias("w")])
+    store = MemoryRunStore()
+    stored = Stored.load(spec, SCHEMA, StoredLibrary(store, Cache()))
+    stored.operator.add(rows(((1, "a", 1), (11, "b", 1))))
+    stored.commit()
+    assert shard_state(0, content(store)).windows == 2
+
+
+def test_nothing_is_said_of_data_loss_again(recwarn: pytest.WarningsRecorder) -> None:
+    with pytest.warns(pw.DataLossWarning):
+        spec = pw.WindowOperator(window=pw.Tumbling("10 seconds"), event_time="ts", aggregates=[COUNT], trigger=pw.AfterCount(5))
+    store = MemoryRunStore()
+    stored = Stored.load(spec, SCHEMA, StoredLibrary(store, Cache()))
+    stored.operator.add(rows(((1, "a", 1),)))
+    stored.commit()
+    recwarn.clear()
+    assert shard_state(0, content(store)).windows == 1
+    assert list(recwarn) == []
+
+
+Damage = Callable[[dict[str, bytes], str], object]
+DAMAGES: dict[str, tuple[Damage, str]] = {
+    "changed run": (
+        lambda state, run: state.update({run: state[run][:-1] + b"x"}),
+        r"a run whose checksum does not match \({run}\) \| runs never",
+    ),
+    "cut run": (lambda state, run: state.update({run: b"PWR"}), r"a run of 3 bytes \({run}\) \| a run starts with PWRN \| restore"),
+    "unknown run": (
+        lambda state, run: state.update({run: state[run][:4] + struct.pack("<H", 9) + state[run][6:]}),
+        r"a run of format 9 \({run}\) \| this version of panewise reads format 1 \| use the version",
+    ),
+    "lost run": (lambda state, run: state.pop(run), r"run {run} is missing \| every run that a manifest names is there \| restore"),
+    "changed manifest": (
+        lambda state, _: state.update(manifest=b"{\xff"),
+        r"manifest .* \| a manifest is the JSON that panewise wrote \| restore",
+    ),
+    "unknown manifest": (
+        lambda state, _: state.update(manifest=b'{"panewise_state":2}'),
+        r"a manifest of format 2 \| this version of panewise reads format 1 \| use the version",
+    ),
+    "lost manifest": (lambda state, _: state.pop("manifest"), r"no manifest \| a shard that keeps anything has a manifest \| restore"),
+    "manifest without clocks": (
+        lambda state, _: state.update(manifest=json.dumps(json.loads(state["manifest"]) | {"header": {"marks": []}}).encode()),
+        r"a manifest without 'processing_time' \| a manifest's header has the clocks \| restore",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(DAMAGES))
+def test_what_is_corrupt_is_refused_with_the_shard_and_the_run(name: str) -> None:
+    state = content(read("session"))
+    run = next(run for run in state if run != "manifest")
+    damage, message = DAMAGES[name]
+    damage(state, run)
+    with pytest.raises(StateError, match="shard 5: " + message.replace("{run}", run)):
+        shard_state(5, state)

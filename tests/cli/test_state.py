@@ -1,0 +1,218 @@
+"""`panewise state`: what it says of the checkpoints of real queries, and of what is none."""
+
+import json
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as SF
+
+import panewise as pw
+from panewise import functions as F
+from panewise.cli import main
+from panewise.spark import ParquetSink, Result, Windowed, inspect, windowed
+from panewise.spark.inspect import read_state
+from tests.house.sources import ROOT
+from tests.house.test_laziness import HEAVY, loaded_by
+from tests.spark.conftest import START, Feed
+
+START_US = int(START.timestamp()) * 1_000_000
+FED = [
+    [(1, f"key {n}", n) for n in range(20)] + [(5, "key 0", 1), (61, "key 1", 1)],
+    [(130, "a", 5), (3, "key 0", 7), (3, "b", 7)],
+    [(400, "d", 9)],
+]
+WATERMARKS = [None, 51, 120, 390]  # of each micro-batch: 10 seconds behind the rows before; the last one is without rows
+
+
+def over(feed: Feed) -> Windowed:
+    return windowed(feed.stream().withWatermark("ts", "10 seconds"), event_time="ts").groupBy("k")
+
+
+def run(feed: Feed, result: Result) -> str:
+    checkpoint = feed.sink("checkpoint")
+    result.write(panes=ParquetSink(feed.sink("panes")), checkpoint=checkpoint, available_now=True).awaitTermination()
+    return checkpoint
+
+
+@pytest.fixture(scope="module")
+def checkpoint(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Of a query that retracts, with lateness, that has taken what is FED, a list in each micro-batch."""
+    feed = Feed(spark, tmp_path_factory.mktemp("state"))
+    for batch in FED:
+        feed.put(*batch)
+    described = over(feed).window(pw.Tumbling("1 minute")).accumulation("retracting").allowed_lateness("2 minutes")
+    return run(feed, described.trigger(pw.AfterWatermark(early=pw.Always(), late=pw.Always())).agg(F.sum("v").alias("s")))
+
+
+@pytest.fixture
+def feed(spark: SparkSession, tmp_path: Path) -> Feed:
+    return Feed(spark, tmp_path)
+
+
+def held_after(batch: int) -> set[tuple[str, int]]:
+    """Key and end of the windows held, by what was fed."""
+    fed = [(k, (s // 60 + 1) * 60) for rows in FED[: batch + 1] for s, k, _ in rows]
+    watermark = WATERMARKS[batch]
+    return {(k, end) for k, end in fed if watermark is None or end + 120 > watermark}
+
+
+@pytest.mark.parametrize("batch", [0, 1, 2, 3, None])
+def test_counts_are_those_of_what_was_fed(spark: SparkSession, checkpoint: str, batch: int | None) -> None:
+    state = read_state(spark, checkpoint, batch)
+    assert state.batch == (3 if batch is None else batch)
+    held, (operator,) = held_after(state.batch), state.operators
+    total = operator.total
+    assert (total.windows, total.keys) == (len(held), len({k for k, _ in held}))
+    assert (total.oldest_end, total.newest_end) == tuple(
+        START_US + end * 1_000_000 for end in (min(e for _, e in held), max(e for _, e in held))
+    )
+    watermark = WATERMARKS[state.batch]
+    assert total.watermark == (None if watermark is None else START_US + watermark * 1_000_000)
+    assert (operator.operator, operator.shard_count, [shard.shard for shard in operator.shards]) == (0, 2, [0, 2])
+    assert total.bytes > 500 * total.runs > 0
+    assert not total.finished
+
+
+def test_sessions_that_merge_and_the_end_of_input(spark: SparkSession, feed: Feed) -> None:
+    feed.put((0, "a", 1), (40, "a", 2), (7, "b", 1))
+    feed.put((20, "a", 3))
+    checkpoint = run(feed, over(feed).window(pw.Session("30 seconds")).finish("at_end").agg(F.count().alias("n")))
+    totals = {batch: read_state(spark, checkpoint, batch).operators[0].total for batch in (0, 1, None)}
+    assert [(total.windows, total.keys, total.finished) for total in totals.values()] == [(3, 2, False), (2, 2, False), (0, 0, True)]
+    assert totals[1].newest_end == START_US + 70_000_000
+
+
+def test_a_query_that_has_had_nothing_to_keep(feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
+    feed.put()
+    assert main(["state", run(feed, over(feed).window(pw.Global()).agg(F.count().alias("n")))]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("Windows: one window without start or end, complete at the end of input, apart for each k.\n")
+    assert "0 of 2 shards have kept something" in told
+
+
+def test_the_text(spark: SparkSession, checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["state", checkpoint]) == 0
+    words, _, table = capsys.readouterr().out.partition("\n\n")
+    assert words.startswith("Windows: each row is in one window of 1 minute;")
+    assert words.endswith("State: a window goes when the watermark is 2 minutes past its end; at the end of input all go.")
+    caption, header, *lines = table.splitlines()
+    assert caption == "Operator 0 after micro-batch 3: 2 of 2 shards have kept something"
+    assert header.split()[:6] == ["shard", "windows", "keys", "runs", "bytes", "watermark"]
+    assert [line.split()[0] for line in lines] == ["0", "2", "total"]
+    assert lines[-1].split()[:4] == ["total", "1", "1", "1"]
+    assert "2024-01-01 00:06:30Z" in lines[-1]
+    assert lines[-1].endswith("open   2024-01-01 00:07:00Z  2024-01-01 00:07:00Z")
+
+
+def test_the_command_in_a_process_of_its_own(spark: SparkSession, checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["state", checkpoint, "--json", "--batch", "2"]) == 0
+    here = json.loads(capsys.readouterr().out)
+    done = command("state", checkpoint, "--json", "--batch", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == here
+    (operator,) = here["operators"]
+    assert operator["spec"]["allowed_lateness"] == 120_000_000
+    assert operator["total"]["windows"] == sum(shard["windows"] for shard in operator["shards"]) == len(held_after(2))
+
+
+def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, "-m", "panewise.cli", *arguments], capture_output=True, text=True, check=False, timeout=120)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The message of a command that cannot be done."""
+    assert main(["state", *arguments]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("panewise: ")
+    assert told.err.count(" | ") == 2
+    assert told.err.count("\n") == 1
+    return told.err.removeprefix("panewise: ")
+
+
+@pytest.mark.parametrize("path", ["nowhere", "other", "nofs://there"])
+def test_no_checkpoint(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str) -> None:
+    (tmp_path / "other" / "folder=1").mkdir(parents=True)
+    given = path if "://" in path else str(tmp_path / path)
+    message = refused(capsys, given)
+    assert message.startswith(f"checkpoint {given!r} (")
+    assert message.endswith(") | a query's checkpoint is a directory that Spark can read | give the checkpoint= of write()\n")
+
+
+def test_a_checkpoint_that_nothing_was_committed_to(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "commits").mkdir()
+    assert "without a committed micro-batch | a checkpoint holds state once a micro-batch has been committed" in refused(
+        capsys, str(tmp_path)
+    )
+
+
+def test_the_checkpoint_of_another_query(feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
+    feed.put((0, "a", 1))
+    counted = feed.stream().groupBy("k").agg(SF.count("*")).writeStream.outputMode("update").format("noop")
+    counted.option("checkpointLocation", feed.sink("theirs")).trigger(availableNow=True).start().awaitTermination()
+    message = refused(capsys, feed.sink("theirs"))
+    assert "without our state | a checkpoint of panewise is of a query with a window operator | give the checkpoint=" in message
+
+
+def test_a_micro_batch_that_is_not_there(spark: SparkSession, checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = "batch=4 | the micro-batches in this checkpoint are 0 to 3 | give one of them, or leave it out for the last one\n"
+    assert refused(capsys, checkpoint, "--batch", "4") == expected
+
+
+def test_a_state_that_spark_cannot_read(spark: SparkSession, checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(checkpoint, tmp_path / "copy")
+    for path in (tmp_path / "copy" / "state" / "0" / "1").glob("*.*"):
+        path.unlink()
+    message = refused(capsys, str(tmp_path / "copy"))
+    assert "does not exist) | Spark can read the state of a micro-batch until it removes it" in message
+
+
+def test_a_corrupt_run(spark: SparkSession, checkpoint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every kind of damage is in test_shards.py."""
+    sound = inspect._by_shard
+
+    def damaged(rows: Iterable[Any]) -> Iterator[tuple[int, dict[str, bytes]]]:
+        for shard, stored in sound(rows):
+            yield shard, {name: data if name == "manifest" else data[:-1] + b"?" for name, data in stored.items()}
+
+    monkeypatch.setattr(inspect, "_by_shard", damaged)
+    assert "a run whose checksum does not match (" in refused(capsys, checkpoint)
+
+
+def test_pyspark_is_not_installed() -> None:
+    program = "import sys; sys.modules['pyspark'] = None; from panewise.cli import main; sys.exit(main(['state', 'x']))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "panewise: no module pyspark.sql | state is read with PySpark | pip install 'panewise[spark]'\n"
+
+
+def test_spark_does_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    done = command("state", str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("panewise: Spark does not start (")
+    assert done.stderr.endswith(") | Spark 4 runs on Java 17 or 21 | set JAVA_HOME or PATH to one of them\n")
+
+
+def test_a_command_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([])
+    assert "the following arguments are required: COMMAND" in capsys.readouterr().err
+
+
+def test_the_command_loads_nothing_heavy_before_it_is_asked() -> None:
+    assert loaded_by("import panewise.cli").isdisjoint(HEAVY)
+
+
+def test_the_command_has_a_name() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    module, _, function = scripts["panewise"].partition(":")
+    assert getattr(import_module(module), function) is main

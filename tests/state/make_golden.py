@@ -1,0 +1,138 @@
+"""Small states of format 1, step by step; and the command that wrote them to files: ``python -m tests.state.make_golden``.
+
+The files under ``golden`` are never written again: they are what a query of the first release left behind. A new
+format gets new ones beside them.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+import panewise as pw
+from panewise import functions as F
+from panewise.engine.cache import Cache
+from panewise.engine.persistence import Stored, StoredLibrary
+from panewise.state import Manifest, MemoryRunStore
+
+FOLDER = Path(__file__).parent / "golden"
+SECOND = 1_000_000
+
+SCHEMA: dict[str, pl.DataType] = {
+    "ts": pl.Datetime("us", "UTC"),
+    "k": pl.String(),
+    "v": pl.Int64(),
+    "partition": pl.Int32(),
+    "offset": pl.Int64(),
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One micro-batch: processing time and watermark in seconds, and rows of (seconds, key, value)."""
+
+    now: int
+    watermark: int | None
+    rows: tuple[tuple[int, str, int], ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A state: the specification and the steps that it comes from."""
+
+    spec: pw.WindowOperator
+    steps: tuple[Step, ...]
+
+
+CASES = {
+    # Three runs: the newest rows of [10, 20) are in the third, those of [0, 10) have expired in the first two.
+    "tumbling": Case(
+        pw.WindowOperator(
+            window=pw.Tumbling("10 seconds"),
+            keys=["k"],
+            event_time="ts",
+            aggregates=[F.count().alias("n"), F.sum("v").alias("s"), F.avg("v").alias("m")],
+            trigger=pw.AfterWatermark(early=pw.AfterCount(2), late=pw.Always()),
+            accumulation="retracting",
+            allowed_lateness="20 seconds",
+            position=pw.Position("partition", "offset"),
+        ),
+        (
+            Step(1, None, ((1, "a", 1), (2, "b", 2), (12, "a", 3), (13, "a", 4), (25, "d", 9))),
+            Step(2, 12, ((3, "a", 5), (14, "a", 10))),
+            Step(3, 31, ((33, "c", 7), (26, "d", 1))),
+        ),
+    ),
+    # The second run says that the session [0, 10) of a is gone: it grew to [0, 18).
+    "session": Case(
+        pw.WindowOperator(
+            window=pw.Session("10 seconds"),
+            keys=["k"],
+            event_time="ts",
+            aggregates=[F.count().alias("n"), F.collect_list("v").alias("l"), F.min("v").alias("least")],
+            accumulation="accumulating",
+        ),
+        (
+            Step(1, None, ((0, "a", 1), (30, "a", 2), (5, "b", 3))),
+            Step(2, 5, ((8, "a", 4),)),
+            Step(3, 6, ((40, "a", 6),)),
+        ),
+    ),
+    # No keys, no bounds.
+    "global": Case(
+        pw.WindowOperator(
+            window=pw.Global(),
+            event_time="ts",
+            aggregates=[F.max("v").alias("most"), F.first("k").alias("k")],
+            trigger=pw.AfterWatermark(early=pw.Every("10 seconds")),
+        ),
+        (Step(1, None, ((0, "a", 1), (1, "b", 5))), Step(2, None, ((-5, "c", 3),))),
+    ),
+}
+
+
+def rows(given: tuple[tuple[int, str, int], ...], offset: int = 0) -> pl.DataFrame:
+    """Rows of partition 0, from that offset on."""
+    whole = [(s * SECOND, k, v, 0, offset + place) for place, (s, k, v) in enumerate(given)]
+    return pl.DataFrame(whole, schema={**SCHEMA, "ts": pl.Int64()}, orient="row").cast(SCHEMA)  # type: ignore[arg-type]
+
+
+def store_of(case: Case) -> MemoryRunStore:
+    """The state after the steps."""
+    store, offset = MemoryRunStore(), 0
+    for step in case.steps:
+        stored = Stored.load(case.spec, SCHEMA, StoredLibrary(store, Cache()))
+        stored.operator.advance(step.now * SECOND, None if step.watermark is None else step.watermark * SECOND)
+        stored.operator.add(rows(step.rows, offset))
+        stored.commit()
+        offset += len(step.rows)
+    return store
+
+
+def write(name: str, say: Callable[[str], object]) -> None:
+    """Writes a state's manifest and runs; files that are there stay as they are."""
+    folder, store = FOLDER / f"{name}-format-1", store_of(CASES[name])
+    if folder.exists():
+        say(f"{folder} is there\n")
+        return
+    folder.mkdir()
+    (folder / "manifest.json").write_text(store.manifest() or "", encoding="utf-8")
+    for run in store.names:
+        (folder / f"{run}.run").write_bytes(store.run(run))
+    say(f"{folder}: {len(store.names)} runs\n")
+
+
+def read(name: str) -> MemoryRunStore:
+    """A state that was written."""
+    folder, store = FOLDER / f"{name}-format-1", MemoryRunStore()
+    store.put_manifest((folder / "manifest.json").read_text(encoding="utf-8"))
+    for run in Manifest.decode(store.manifest() or "").runs:
+        store.put_run(run.name, (folder / f"{run.name}.run").read_bytes())
+    return store
+
+
+if __name__ == "__main__":
+    for case in CASES:
+        write(case, sys.stdout.write)

@@ -1,0 +1,194 @@
+"""What the first release stored is read by this one: states of format 1 in files (made by make_golden.py), and hashes."""
+
+import doctest
+import json
+import re
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from panewise.engine.cache import Cache
+from panewise.engine.hashing import row_hashes
+from panewise.engine.persistence import Stored, StoredLibrary
+from panewise.state import Manifest, MemoryRunStore
+from panewise.state.blob import decode
+from tests.state.make_golden import CASES, SCHEMA, SECOND, read, rows, store_of
+
+ROOT = Path(__file__).parents[2]
+NAMES = sorted(CASES)
+PANE = ["timing", "index", "nonspeculative_index", "is_first", "is_last", "op"]
+
+
+def load(name: str) -> Stored:
+    return Stored.load(CASES[name].spec, SCHEMA, StoredLibrary(read(name), Cache()))
+
+
+def windows(stored: Stored) -> list[tuple[Any, ...]]:
+    """Key, start and end in seconds, pending rows."""
+    held = stored.operator.held()
+    return [(k, start // SECOND, end // SECOND, pending) for k, start, end, pending, _ in held.rows()]
+
+
+def panes(sent: pl.DataFrame) -> list[tuple[Any, ...]]:
+    """What is in the panes, and where in the window's life they stand."""
+    seconds = [pl.col(name) // SECOND for name in ("window_start", "window_end")]
+    return sent.with_columns(seconds).drop("processing_time").rows()
+
+
+def test_tumbling_windows_that_retract() -> None:
+    stored = load("tumbling")
+    assert windows(stored) == [("a", 10, 20, 0), ("d", 20, 30, 0), ("c", 30, 40, 1)]
+    late = stored.operator.add(rows(((15, "a", 100), (9, "b", 1)), offset=9))
+    assert panes(late.panes) == [
+        ("a", 10, 20, 3, 17, 17 / 3, "ON_TIME", 1, 0, False, False, "-"),
+        ("a", 10, 20, 4, 117, 29.25, "LATE", 2, 1, False, False, "+"),
+    ]
+    assert late.late["__reason"].to_list() == ["expired"]  # [0, 10) of b, which the runs still have
+    finished = stored.operator.finish()
+    assert panes(finished.panes) == [("c", 30, 40, 1, 7, 7.0, "ON_TIME", 0, 0, True, True, "+")]
+    assert stored.operator.held().is_empty()
+
+
+def test_marks_of_source_positions() -> None:
+    counts = load("tumbling").operator.add(rows(((35, "a", 1), (36, "a", 1)), offset=8)).counts
+    assert (counts.replays, counts.applied) == (1, 1)
+
+
+def test_sessions() -> None:
+    stored = load("session")
+    assert windows(stored) == [("b", 5, 15, 1), ("a", 0, 18, 2), ("a", 30, 40, 1), ("a", 40, 50, 1)]
+    assert panes(stored.operator.finish().panes) == [
+        ("b", 5, 15, 1, [3], 3, "ON_TIME", 0, 0, True, True, "+"),
+        ("a", 0, 18, 2, [1, 4], 1, "ON_TIME", 0, 0, True, True, "+"),
+        ("a", 30, 40, 1, [2], 2, "ON_TIME", 0, 0, True, True, "+"),
+        ("a", 40, 50, 1, [6], 6, "ON_TIME", 0, 0, True, True, "+"),
+    ]
+
+
+def test_sessions_are_found_and_merged() -> None:
+    stored = load("session")
+    stored.operator.add(rows(((20, "a", 7), (39, "a", 9), (14, "a", 8))))
+    assert windows(stored) == [("b", 5, 15, 1), ("a", 0, 30, 4), ("a", 30, 50, 3)]
+    assert stored.operator.finish().panes["l"].to_list() == [[3], [1, 4, 8, 7], [2, 6, 9]]  # semantics 24.4
+
+
+def test_a_global_window() -> None:
+    stored = load("global")
+    assert stored.operator.held().rows() == [(None, None, 3, False)]
+    early = stored.operator.advance(11 * SECOND)
+    assert early.panes.select("most", "k", *PANE).rows() == [(5, "a", "EARLY", 0, -1, True, False, "+")]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_rows_of_runs_stand_in_the_order_of_their_hashes(name: str) -> None:
+    store, by = read(name), load(name).operator.plan.shape.by
+    for run in Manifest.decode(store.manifest() or "").runs:
+        hashes = row_hashes(decode(store.run(run.name)), by)
+        assert (hashes[1:] >= hashes[:-1]).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_steps_store_the_same_today(name: str) -> None:
+    """Not byte by byte, as the Arrow writer may change: the same manifest, and the same rows in the same order."""
+    assert _content(store_of(CASES[name])) == _content(read(name))
+
+
+def _content(store: MemoryRunStore) -> tuple[dict[str, Any], list[Any]]:
+    manifest = json.loads(store.manifest() or "")
+    frames = [decode(store.run(run["name"])) for run in manifest["runs"]]
+    return manifest, [(frame.schema, frame.rows()) for frame in frames]
+
+
+HASHES = {
+    "text": (["a", "", "é", None], [0x1206E184AE81C132, 0x8E8030F0B1C4F86F, 0x2ACB71D4F3DD8855]),
+    "whole": ([1, -(2**63), 2**63 - 1, None], [0xDCE423FC82C0D5B8, 0x9E6265A28E5C1035, 0xE5D2C2F76C5F0A36]),
+    "double": ([0.0, -0.0, float("nan"), None], [0x48218226FF3CD4BF, 0x48218226FF3CD4BF, 0x02509A11745E3D99]),
+    "flag": ([True, False, True, None], [0xDCE423FC82C0D5B8, 0x48218226FF3CD4BF, 0xDCE423FC82C0D5B8]),
+    "day": ([date(2024, 1, 1), date(1969, 12, 31), date(1970, 1, 1), None], [0xCC50E1FBDAD79EC7, 0x445018E305810B78, 0x48218226FF3CD4BF]),
+    "instant": (
+        [datetime(2024, 1, 1, tzinfo=UTC), datetime(1960, 1, 1, tzinfo=UTC), datetime(1970, 1, 1, tzinfo=UTC), None],
+        [0x66DB8024965A2E12, 0x2555DFF8542AAB2A, 0x48218226FF3CD4BF],
+    ),
+    "decimal": ([Decimal("1.50"), Decimal("-2.00"), Decimal("0.00"), None], [0x1101E3E9FEBDAFDE, 0x92AB5AF32B146F54, 0x0B1D167676022CE7]),
+    "bytes": ([b"\x00", b"", b"a", None], [0x56A9814B3C129165, 0x8E8030F0B1C4F86F, 0x1206E184AE81C132]),
+}
+NULL_HASH = 0xE220A8397B1DCDAF
+TYPES: dict[str, Any] = {"instant": pl.Datetime("us", "UTC"), "decimal": pl.Decimal(10, 2)}
+HASHES_OF_THREE = [0xF750F9DCBFAC9307, 0xA4D6C4A2D0DB1935, 0x609C7DA1B8A0E46D, 0x283CCA1B6853754A]
+
+
+@pytest.fixture
+def values() -> pl.DataFrame:
+    return pl.DataFrame({name: pl.Series(given, dtype=TYPES.get(name)) for name, (given, _) in HASHES.items()})
+
+
+@pytest.mark.parametrize("name", sorted(HASHES))
+def test_hashes_never_change(name: str, values: pl.DataFrame) -> None:
+    """All 64 bits: they are the order of runs (and part of them the shard of a key)."""
+    assert row_hashes(values, [name]).tolist() == [*HASHES[name][1], NULL_HASH]
+
+
+def test_hashes_of_several_columns_never_change(values: pl.DataFrame) -> None:
+    assert row_hashes(values, ["text", "whole", "instant"]).tolist() == HASHES_OF_THREE
+
+
+@pytest.mark.parametrize("dtype", [pl.Int8, pl.Int16, pl.Int32])
+def test_the_width_of_a_whole_number_does_not_matter(dtype: type[pl.DataType]) -> None:
+    wide = pl.DataFrame({"n": [1, -1, None]})
+    assert np.array_equal(row_hashes(wide, ["n"]), row_hashes(wide.cast(dtype), ["n"]))
+
+
+def test_hashes_are_what_the_document_says(values: pl.DataFrame) -> None:
+    """By the words of docs/state-format.md, in Python's whole numbers."""
+    by_hand = _documented_hash([_documented(1), _documented(b"a")])
+    assert row_hashes(pl.DataFrame({"n": [1], "t": ["a"]}), ["n", "t"]).tolist() == [by_hand]
+
+
+def _documented(value: int | bytes) -> int:
+    import xxhash
+
+    bits = value if isinstance(value, int) else xxhash.xxh64_intdigest(value, seed=0)
+    return _mixed(bits + 0x9E3779B97F4A7C15)
+
+
+def _documented_hash(hashes: list[int]) -> int:
+    total = 0
+    for one in hashes:
+        total = _mixed(31 * total + one)
+    return total
+
+
+def _mixed(value: int) -> int:
+    """The finaliser of SplitMix64."""
+    value %= 2**64
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EB % 2**64
+    return value ^ (value >> 31)
+
+
+def test_the_document_shows_the_stored_manifest() -> None:
+    text = (ROOT / "docs" / "state-format.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```json\n(.*?)```", text, flags=re.DOTALL)
+    assert json.loads(shown) == json.loads(read("tumbling").manifest() or "")
+
+
+def test_the_document_names_every_field_and_column() -> None:
+    text = (ROOT / "docs" / "state-format.md").read_text(encoding="utf-8")
+    manifest = json.loads(read("tumbling").manifest() or "")
+    fields = {*manifest, *manifest["header"], *manifest["runs"][0]} - {"header"}
+    columns = {re.sub(r":.*", ":", name) for name in manifest["header"]["types"] if name.startswith("__")}
+    missing = [name for name in fields | columns if not re.search(rf"`([\w.\[\]]*\.)?{re.escape(name)}", text)]
+    assert missing == []
+
+
+def test_the_examples_of_the_document_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+    failed, tried = doctest.testfile(str(ROOT / "docs" / "state-format.md"), module_relative=False, optionflags=flags)
+    assert tried > 0
+    assert failed == 0
