@@ -1,0 +1,82 @@
+"""Spark clusters on this machine, and panewise shipped to them as a zip."""
+
+import os
+import socket
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from zipfile import ZipFile
+
+import pyspark
+
+from tests.faults.processes import kill_job, living, wait_until
+from tests.faults.rounds import ROOT
+
+
+def spark_home(folder: Path) -> Path:
+    """The Spark of pyspark in another place: a local cluster keeps its executors' files in SPARK_HOME/work, whatever is set."""
+    home = folder / "spark"
+    home.mkdir(parents=True)
+    for entry in Path(pyspark.__file__).parent.iterdir():
+        if entry.name != "work":
+            (home / entry.name).symlink_to(entry)
+    return home
+
+
+def shipped(folder: Path) -> dict[str, str]:
+    """Settings that ship panewise as users ship a package, to workers that could not import it otherwise.
+
+    The workers' Python is that of the tests with -S: it does not read .pth files, and so does not find the editable
+    installation. Its third-party packages are found by PYTHONPATH.
+    """
+    archive = folder / "panewise.zip"
+    with ZipFile(archive, "w") as file:
+        for path in sorted((ROOT / "src" / "panewise").rglob("*.py")):
+            file.write(path, str(path.relative_to(ROOT / "src")))
+    bare = folder / "bare-python"
+    packages = sysconfig.get_path("purelib")
+    bare.write_text(f'#!/bin/sh\nPYTHONPATH="{packages}:$PYTHONPATH" exec {sys.executable} -S "$@"\n', encoding="utf-8")
+    bare.chmod(0o755)
+    found = subprocess.run([str(bare), "-c", "import panewise"], capture_output=True, text=True, check=False, cwd=folder)
+    assert "No module named 'panewise'" in found.stderr
+    return {"spark.submit.pyFiles": str(archive), "spark.pyspark.python": str(bare), "spark.pyspark.driver.python": sys.executable}
+
+
+@contextmanager
+def standalone(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """A Master and two Workers on loopback, of one core each: the URL, and the sessions of their processes."""
+    folder.mkdir(parents=True)
+    port = _free_port()
+    started = [_daemon(folder, "master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(_free_port()))]
+    url = f"spark://127.0.0.1:{port}"
+    try:
+        assert wait_until(lambda: _answers(port), 60), "no Master"
+        for number in (1, 2):
+            place = ["--host", "127.0.0.1", "--webui-port", str(_free_port()), "--work-dir", str(folder / f"work{number}")]
+            started.append(_daemon(folder, "worker.Worker", *place, "--cores", "1", "--memory", "1g", url))
+        yield url, tuple(process.pid for process in started)
+    finally:
+        for process in reversed(started):
+            kill_job(process)
+        assert not living(process.pid for process in started)
+
+
+def _daemon(folder: Path, name: str, *arguments: str) -> subprocess.Popen[bytes]:
+    command = [str(Path(pyspark.__file__).parent / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *arguments]
+    environment = {**os.environ, "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1"}
+    with (folder / f"{name}.log").open("ab") as log:
+        return subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

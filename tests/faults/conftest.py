@@ -1,0 +1,42 @@
+"""Inputs, and what the sinks hold after a run that nobody disturbs."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.faults.job import begin
+from tests.faults.sinks import Contents, contents
+from tests.faults.stream_files import write_files
+
+
+class Expected:
+    """Runs that nobody disturbs, each done once."""
+
+    def __init__(self, spark: SparkSession, factory: pytest.TempPathFactory) -> None:
+        self._spark, self._factory = spark, factory
+        self._sources: dict[tuple[int, ...], Path] = {}
+        self._contents: dict[tuple[str, tuple[int, ...]], Contents] = {}
+
+    def source(self, cuts: tuple[int, ...]) -> Path:
+        """A directory of input, a file for each cut."""
+        if cuts not in self._sources:
+            self._sources[cuts] = write_files(self._factory.mktemp("input") / "in", seed=sum(cuts), cuts=cuts)
+        return self._sources[cuts]
+
+    def sinks(self, spec: str, cuts: tuple[int, ...]) -> Contents:
+        """What the sinks hold after the micro-batches are cut so."""
+        if (spec, cuts) not in self._contents:
+            out = self._factory.mktemp("undisturbed") / spec
+            begin(self._spark, str(self.source(cuts)), str(out), spec).awaitTermination()
+            self._contents[spec, cuts] = contents(out, len(cuts))
+        return self._contents[spec, cuts]
+
+    def __call__(self, spec: str, files: int) -> tuple[Path, Contents]:
+        """Input in so many files, and the sinks where each is a micro-batch."""
+        return self.source((1,) * files), self.sinks(spec, (1,) * files)
+
+
+@pytest.fixture(scope="session")
+def undisturbed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Expected:
+    return Expected(spark, tmp_path_factory)

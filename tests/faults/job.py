@@ -1,0 +1,105 @@
+"""One operator over a directory of files to its end: run in a process of its own, which is killed and started again.
+
+``python -m tests.faults.job SOURCE OUT MASTER SPEC [KEY=VALUE ...]``, with settings of Spark and those of Asked.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from panewise.spark import ParquetSink, WindowQuery, apply, configure
+from tests.faults.processes import wait_until
+from tests.faults.specs import SPECS, WITHOUT_LATE_ROWS
+from tests.faults.stream_files import DDL
+
+# Jobs are short: the second compiler would take more time than it saves, on two cores half of all.
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+CONF = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": QUICK_JVM,
+    "spark.executor.extraJavaOptions": QUICK_JVM,
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.log.level": "ERROR",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a job can be asked for, as job.finish=never and the like.
+
+    With `fails_at`, the sink of panes fails in that micro-batch, as soon as snapshots of the state are there.
+    """
+
+    finish: str = "at_end"
+    shards: str = ""
+    fails_at: str = ""
+
+
+def begin(spark: SparkSession, source: str, out: str, name: str, asked: Asked = Asked()) -> WindowQuery:
+    """Starts, or resumes, the query of a specification."""
+    stream = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(source).withWatermark("ts", "20 seconds")
+    kinds = ("panes", "counts") if name in WITHOUT_LATE_ROWS else ("panes", "counts", "late", "invalid")
+    sinks: dict[str, Any] = {kind: ParquetSink(f"{out}/{kind}") for kind in kinds}
+    if asked.fails_at:
+        sinks["panes"] = FailingSink(sinks["panes"], Path(out), int(asked.fails_at))
+    shards = int(asked.shards) if asked.shards else None
+    result = apply(stream, SPECS[name], finish="at_end" if asked.finish == "at_end" else "never", shards=shards)
+    return result.write(**sinks, checkpoint=f"{out}/checkpoint", available_now=True)
+
+
+@dataclass(frozen=True)
+class FailingSink:
+    """Fails in one micro-batch, when its state is in the checkpoint as a snapshot and the batch is not committed."""
+
+    sink: ParquetSink
+    out: Path
+    batch: int
+
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        if batch_id == self.batch:
+            state = self.out / "checkpoint" / "state" / "0"
+            assert wait_until(lambda: len(list(state.glob(f"*/{batch_id + 1}.zip"))) == 2, 60), "no snapshots"
+            raise RuntimeError("the sink fails after the snapshots")
+        self.sink(rows, batch_id)
+
+
+def where_panewise_is(spark: SparkSession) -> list[str]:
+    """The file that `import panewise` finds in the Python workers."""
+
+    def look(frames: Iterable[Any]) -> Iterator[Any]:
+        import panewise
+
+        for frame in frames:
+            yield frame.assign(path=panewise.__file__)[["path"]]
+
+    found = spark.range(0, 4, 1, 4).mapInPandas(look, "path STRING").distinct().collect()
+    return sorted(row.path for row in found)
+
+
+def main(source: str, out: str, master: str, name: str, *settings: str) -> None:
+    given = {**CONF, **dict(setting.split("=", 1) for setting in settings)}
+    asked = Asked(**{key.removeprefix("job."): given.pop(key) for key in tuple(given) if key.startswith("job.")})
+    builder = SparkSession.builder.master(master).appName(f"panewise {name}")
+    for key, value in given.items():
+        builder = builder.config(key, value)
+    spark = configure(builder.getOrCreate())
+    if "spark.submit.pyFiles" in given:
+        sys.stdout.write(f"panewise in workers: {' '.join(where_panewise_is(spark))}\n")
+    begin(spark, source, out, name, asked).awaitTermination()
+    spark.stop()
+    sys.stdout.write("ended well\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,47 @@
+"""A local cluster and a standalone one, to which panewise is shipped as a zip, give what the threads of one machine give."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.clusters import shipped, spark_home, standalone
+from tests.faults.conftest import Expected
+from tests.faults.rounds import Job, Plan, play
+from tests.faults.sinks import check_same, contents
+
+FILES = 4
+SPEC = "hopping-retracting"
+
+
+def _check_shipped(job: Job) -> None:
+    """The workers, whose Python could not import panewise otherwise, had it from the zip."""
+    (line,) = [line for line in job.log.splitlines() if line.startswith("panewise in workers: ")]
+    assert line.endswith("panewise.zip/panewise/__init__.py")
+    assert " " not in line.removeprefix("panewise in workers: ")
+
+
+def test_a_local_cluster(tmp_path: Path, undisturbed: Expected) -> None:
+    source, expected = undisturbed(SPEC, FILES)
+    job = Job(tmp_path, source, SPEC, "local-cluster[2,1,1024]", shipped(tmp_path), {"SPARK_HOME": str(spark_home(tmp_path))})
+    job.run()
+    _check_shipped(job)
+    check_same(contents(job.out, FILES), expected, "")
+
+
+def test_a_standalone_cluster(tmp_path: Path, undisturbed: Expected) -> None:
+    source, expected = undisturbed(SPEC, FILES)
+    with standalone(tmp_path / "cluster") as (master, _):
+        job = Job(tmp_path, source, SPEC, master, shipped(tmp_path))
+        job.run()
+    _check_shipped(job)
+    check_same(contents(job.out, FILES), expected, master)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(4))
+def test_executors_of_a_standalone_cluster_are_killed(tmp_path: Path, undisturbed: Expected, seed: int) -> None:
+    source, expected = undisturbed(SPEC, FILES)
+    with standalone(tmp_path / "cluster") as (master, sessions):
+        job = Job(tmp_path, source, SPEC, master, shipped(tmp_path), also=sessions)
+        story = play(job, Plan(seed, "executor", FILES, kills=2))
+    check_same(contents(job.out, FILES), expected, story)

@@ -1,0 +1,74 @@
+"""A checkpoint whose state is damaged: the query that resumes it fails, or finds its way; it never writes a wrong row."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+
+from tests.faults.conftest import Expected
+from tests.faults.rounds import Job
+from tests.faults.sinks import contents
+from tests.faults.test_killed import OFTEN_SNAPSHOTS
+from tests.faults.test_restarts import FILES, SPEC, Stage, some_files, without_numbers
+
+
+def truncated(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def flipped(data: bytes) -> bytes:
+    """One bit in the middle."""
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+
+
+def emptied(data: bytes) -> bytes:
+    return b""
+
+
+def damage(out: Path, suffix: str, how: Callable[[bytes], bytes], *, sums: bool) -> None:
+    """Damages the newest file of a kind in every partition of the state. Without `sums`, Hadoop's checksums beside the files go too."""
+    done = 0
+    for partition in (out / "checkpoint" / "state" / "0").glob("[0-9]*"):
+        newest = max(partition.glob(f"*{suffix}"), key=lambda path: int(path.name.split(".")[0].split("_")[0]))
+        newest.write_bytes(how(newest.read_bytes()))
+        done += 1
+        for beside in () if sums else (*partition.glob(f".{newest.name}.crc"), *partition.glob(f"{newest.name}.crc")):
+            beside.unlink()
+    assert done == 2
+
+
+def no_wrong_row(stage: Stage) -> None:
+    """Every row that was written is one of those of an undisturbed run."""
+    got, expected = without_numbers(contents(stage.out, FILES)), without_numbers(stage.expected)
+    for kind, rows in got.items():
+        assert rows <= expected[kind], kind
+
+
+@pytest.mark.parametrize(("how", "sums"), [(truncated, True), (flipped, False), (emptied, False)])
+def test_a_damaged_change_log(
+    spark: SparkSession, undisturbed: Expected, tmp_path: Path, how: Callable[[bytes], bytes], sums: bool
+) -> None:
+    stage = Stage(spark, undisturbed, tmp_path)
+    stage.first()
+    damage(stage.out, ".changelog", how, sums=sums)
+    with pytest.raises(StreamingQueryException):
+        stage.second()
+    no_wrong_row(stage)
+
+
+def test_a_damaged_snapshot(spark: SparkSession, undisturbed: Expected, tmp_path: Path) -> None:
+    """Spark may do without it, as the change logs from the start are all there."""
+    stage = Stage(spark, undisturbed, tmp_path)
+    first = some_files(stage.all, tmp_path / "in", FILES // 2)
+    snapshots = OFTEN_SNAPSHOTS | {"spark.sql.streaming.stateStore.minDeltasForSnapshot": "1", "job.finish": "never"}
+    Job(tmp_path, first, SPEC, settings=snapshots).run()
+    damage(stage.out, ".zip", flipped, sums=False)
+    try:
+        stage.second()
+    except StreamingQueryException:
+        no_wrong_row(stage)
+    else:
+        stage.check()

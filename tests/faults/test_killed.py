@@ -1,0 +1,71 @@
+"""Semantics 33 and 35: whatever is killed with kill -9 and whenever, the sinks hold what they would have held without it.
+
+A few rounds here; `make soak` plays a hundred, over all windows and accumulations. A round that fails is played again
+by its number.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.clusters import spark_home
+from tests.faults.conftest import Expected
+from tests.faults.rounds import Job, Plan, Victim, play
+from tests.faults.sinks import check_same, contents
+from tests.faults.specs import SPECS
+
+FILES = 6
+LONG_FILES = 12
+CLUSTER = "local-cluster[2,1,1024]"
+
+# Snapshots of the state are rare and slow to come by default; here they come often enough to be part of the game.
+OFTEN_SNAPSHOTS = {
+    "spark.sql.streaming.stateStore.minDeltasForSnapshot": "3",
+    "spark.sql.streaming.stateStore.maintenanceInterval": "1s",
+}
+
+ROUNDS: list[tuple[str, str, Plan]] = [
+    ("session-retracting", "local[2]", Plan(1, "driver", FILES, kills=2)),
+    ("cumulating-accumulating", "local[2]", Plan(2, "worker", FILES)),
+    ("cumulating-accumulating", "local[2,4]", Plan(3, "worker", FILES, kills=2)),
+    ("session-retracting", CLUSTER, Plan(4, "executor", FILES)),
+]
+
+
+def _play(folder: Path, undisturbed: Expected, spec: str, master: str, plan: Plan, settings: dict[str, str]) -> None:
+    source = undisturbed.source((1,) * plan.files)
+    environment = {"SPARK_HOME": str(spark_home(folder))} if master == CLUSTER else {}
+    job = Job(folder, source, spec, master, settings, environment)
+    story = play(job, plan)
+    cuts = job.cuts()
+    assert sum(cuts) == plan.files, story
+    check_same(contents(job.out, len(cuts)), undisturbed.sinks(spec, cuts), [*story, cuts])
+
+
+@pytest.mark.parametrize(("spec", "master", "plan"), ROUNDS, ids=lambda value: value.victim if isinstance(value, Plan) else value)
+def test_a_killed_job_leaves_what_an_undisturbed_one_does(
+    tmp_path: Path, undisturbed: Expected, spec: str, master: str, plan: Plan
+) -> None:
+    _play(tmp_path, undisturbed, spec, master, plan, {})
+
+
+def drawn(number: int) -> tuple[str, str, Plan]:
+    """The round of a number: all specifications in turn, with victims that change from one turn to the next."""
+    names = sorted(SPECS)
+    victims: list[tuple[Victim, str]] = [("driver", "local[2]"), ("worker", "local[2,4]"), ("worker", "local[2]"), ("executor", CLUSTER)]
+    victim, master = victims[(number + number // len(names)) % len(victims)]
+    return names[number % len(names)], master, Plan(number, victim, LONG_FILES, kills=1 + number % 3)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", range(100))
+def test_a_hundred_rounds(tmp_path: Path, undisturbed: Expected, number: int) -> None:
+    spec, master, plan = drawn(number)
+    _play(tmp_path, undisturbed, spec, master, plan, OFTEN_SNAPSHOTS)
+
+
+def test_the_rounds_cover_everything() -> None:
+    rounds = [drawn(number) for number in range(100)]
+    assert {spec for spec, _, _ in rounds} == set(SPECS)
+    for kind in ("tumbling", "hopping", "cumulating", "session", "global"):
+        assert {plan.victim for spec, _, plan in rounds if spec.startswith(kind)} == {"driver", "worker", "executor"}
