@@ -253,3 +253,11 @@ def test_the_columns_of_a_position_are_such_as_json_keeps() -> None:
         Operator(positioned, SCHEMA | {"p": pl.Date()})
     with pytest.raises(SpecError, match=r"offset v: Float64 \| an offset is a whole number"):
         Operator(positioned, SCHEMA | {"p": pl.Int64(), "v": pl.Float64()})
+
+
+def test_late_rows_come_in_arrival_order_whatever_makes_them_late() -> None:
+    """semantics 13.3, 23: with drop_by="row" the rows of Global() can be late, though it never expires."""
+    late = pw.WindowOperator(window=pw.Global(), aggregates=[F.count().alias("n")], keys=["key"], drop_by="row", trigger=pw.Always())
+    operator = Operator(late, SCHEMA)
+    operator.advance(0, 2)
+    assert operator.add(rows((1, 0, 2), (1, -1, 3))).late["v"].to_list() == [3, 2]

@@ -86,8 +86,10 @@ class Operator:
         """Whether anything depends on the order of a batch's rows: sorting them would be a fifth of the work on sessions."""
         if ties_matter(self.plan) or self.plan.can_close:
             return True
-        horizon, earliest = self.state.clocks.horizon(self.plan.spec), valid[TIME].min()
-        return horizon is not None and isinstance(earliest, int) and earliest < horizon  # else no row is late: windows end after their rows
+        # Windows end after their rows: what is not before any horizon is not late.
+        horizons = (self.state.clocks.horizon(self.plan.spec), self.state.clocks.row_horizon(self.plan.spec))
+        earliest = valid[TIME].min()
+        return isinstance(earliest, int) and any(horizon is not None and earliest < horizon for horizon in horizons)
 
     def raise_marks(self, marks: arrival.Marks) -> None:
         """Takes over the marks of rows that were received, here or in another part of the same operator."""
