@@ -15,7 +15,7 @@ Query = Callable[[DataFrame, Shape], DataFrame]
 
 ROUNDS = 3
 WARM_UP_ROUNDS = 2  # native was at its steady time from the third run of a JVM
-SLOW_BATCHES = WARM_UP_BATCHES + 1  # per_key takes 20 seconds or more for a batch of a million rows
+SLOW_BATCHES = WARM_UP_BATCHES + 1  # per_key takes 10 seconds or more for a batch of a million rows
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -38,17 +38,18 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     return asked
 
 
-def compare(spark: SparkSession, query: Query, shape: Shape, name: str, events: data.Events) -> report.Result:
-    """Ours, given as what makes its query, beside one peer."""
+def compare(spark: SparkSession, query: Query, shape: Shape, name: str, batch_rows: int, batches: int) -> report.Result:
+    """Ours, given as what makes its query, beside one peer; a slow one gets fewer batches of the same size."""
     peer = PEERS[name]
+    events = data.cached(batch_rows, batches)
 
     def ours() -> list[float]:
         return stream_seconds(query(session.read(spark, events), shape), "append")
 
-    theirs = partial(peer.run, spark, events, shape)
+    theirs = partial(peer.run, spark, data.cached(batch_rows, min(batches, SLOW_BATCHES)) if peer.slow else events, shape)
     warm_up: list[Run] = [ours] if peer.slow else [ours, theirs]
     pair = alternate(ours, theirs, 1 if peer.slow else ROUNDS, warm_up * WARM_UP_ROUNDS)
-    return report.Result(shape.name, name, events.rows, events.batch_rows, pair.ratio, pair.ours_s, pair.peer_s)
+    return report.Result(shape.name, name, events.rows, batch_rows, pair.ratio, pair.ours_s, pair.peer_s)
 
 
 def main() -> None:
@@ -59,8 +60,7 @@ def main() -> None:
     results = []
     for shape in [asked.shape] if asked.shape else SHAPES:
         for peer in [asked.peer] if asked.peer else PEERS:
-            batches = min(asked.batches, SLOW_BATCHES) if PEERS[peer].slow else asked.batches
-            result = compare(spark, query, SHAPES[shape], peer, data.cached(asked.batch_rows, batches))
+            result = compare(spark, query, SHAPES[shape], peer, asked.batch_rows, asked.batches)
             report.append(result)
             results.append(result)
             print(f"{shape} beside {peer}: {result.ratio:.2f}", flush=True)

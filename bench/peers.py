@@ -15,7 +15,7 @@ from bench.shapes import Shape, output_mode
 class Peer:
     """A way to compute a shape: seconds per micro-batch of one run.
 
-    A slow peer runs once over few batches, without a warm-up run of its own; ours then runs over the same few.
+    A slow peer runs once over the first few batches, without a warm-up run of its own.
     """
 
     run: Callable[[SparkSession, Events, Shape], list[float]]

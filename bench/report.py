@@ -13,7 +13,8 @@ _HEADINGS = ("shape", "peer", "rows", "batch_rows", "ours_s", "peer_s", "ours ro
 _LEGEND = f"""\
 *_s: median seconds per micro-batch: triggerExecution of the batches with data, the first {WARM_UP_BATCHES} of each run (warm-up) left out
 polars: seconds of one query over all files, divided by their number
-rows: read by each run; ours and the peer alternate over the same files. ratio: peer_s / ours_s; above 1, ours is faster"""
+rows: read by each run of ours; the peer alternates with it over the same files, or, per_key, over files of the same size
+ratio: peer_s / ours_s; above 1, ours is faster"""
 
 
 @dataclass(frozen=True, slots=True)

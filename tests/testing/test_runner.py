@@ -202,10 +202,11 @@ def test_runtimes_and_options_are_known() -> None:
     with pytest.raises(InputError) as caught:
         run(SPEC, [], "flink")
     assert str(caught.value) == "runtime='flink' | the runtimes are ['oracle', 'engine', 'spark'] | give one of these"
-    for runtime in ("oracle", "engine"):
+    rules = {"oracle": "the oracle has no options", "engine": "the option of this runtime is stored"}
+    for runtime, rule in rules.items():
         with pytest.raises(InputError) as caught:
             run(SPEC, [], runtime, shards=2)
-        assert str(caught.value) == f"options=['shards'] | the {runtime} has no options | leave them out"
+        assert str(caught.value) == f"options=['shards'] | {rule} | leave them out"
 
 
 def test_types_are_known() -> None:
