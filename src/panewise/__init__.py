@@ -5,10 +5,15 @@ A :class:`WindowOperator` says which windows rows go to, when panes of them are 
 """
 
 from panewise.chrono import Duration
-from panewise.errors import DataLossWarning, PanewiseError, SpecError
+from panewise.errors import DataLossWarning, IdleTriggerWarning, PanewiseError, SpecError
 from panewise.spec import (
     UNLIMITED,
+    AfterAll,
+    AfterAny,
     AfterCount,
+    AfterEach,
+    AfterEventTime,
+    AfterProcessingTime,
     AfterWatermark,
     Aggregate,
     Always,
@@ -17,18 +22,28 @@ from panewise.spec import (
     Global,
     Hopping,
     Never,
+    OnDelta,
+    OnPunctuation,
+    OrFinally,
     Position,
+    Repeatedly,
     Session,
     Tumbling,
     UserAggregate,
     WindowOperator,
+    policies,
 )
 
 __version__ = "0.1.0"
 
 __all__ = [
     "UNLIMITED",
+    "AfterAll",
+    "AfterAny",
     "AfterCount",
+    "AfterEach",
+    "AfterEventTime",
+    "AfterProcessingTime",
     "AfterWatermark",
     "Aggregate",
     "Always",
@@ -38,12 +53,18 @@ __all__ = [
     "Every",
     "Global",
     "Hopping",
+    "IdleTriggerWarning",
     "Never",
+    "OnDelta",
+    "OnPunctuation",
+    "OrFinally",
     "PanewiseError",
     "Position",
+    "Repeatedly",
     "Session",
     "SpecError",
     "Tumbling",
     "UserAggregate",
     "WindowOperator",
+    "policies",
 ]

@@ -7,6 +7,7 @@ PanewiseError
 ├── StateError (RuntimeError)       state is corrupt, of an unknown format, or of another specification
 └── AggregateOverflowError (ArithmeticError)  an aggregate left its type's range
 DataLossWarning (UserWarning)       the trigger can close windows while rows for them may still come
+IdleTriggerWarning (UserWarning)    a part of the trigger can never fire
 
 Every message has three parts: what was given | the rule that it breaks | what to do.
 """
@@ -53,3 +54,7 @@ class AggregateOverflowError(PanewiseError, ArithmeticError):
 
 class DataLossWarning(UserWarning):
     """The trigger can close a window while rows for it may still come (semantics 19)."""
+
+
+class IdleTriggerWarning(UserWarning):
+    """A part of the trigger can never fire (semantics 16.13)."""

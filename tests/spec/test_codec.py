@@ -3,7 +3,7 @@
 import json
 import warnings
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +12,7 @@ from panewise import (
     AfterWatermark,
     Always,
     DataLossWarning,
+    IdleTriggerWarning,
     Position,
     SpecError,
     Tumbling,
@@ -20,6 +21,8 @@ from panewise import (
 from panewise import functions as F
 from panewise.spec.aggregates import FUNCTIONS
 from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
+from panewise.spec.composites import Composite
+from panewise.spec.triggers import Leaf
 from panewise.testing.strategies import JOINED, USER_AGGREGATES, specs
 
 SMALL: dict[str, Any] = {"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count", "name": "n"}]}
@@ -49,6 +52,7 @@ OTHER_VALUES: dict[str, Any] = {
 def test_round_trips(spec: WindowOperator) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataLossWarning)
+        warnings.simplefilter("ignore", IdleTriggerWarning)
         assert from_json(to_json(spec), USER_AGGREGATES) == spec
         assert from_json(to_json(spec, indent=2).encode(), USER_AGGREGATES) == spec
         again = from_dict(json.loads(json.dumps(to_dict(spec))), USER_AGGREGATES)
@@ -127,8 +131,10 @@ def changed(path: str, value: Any) -> dict[str, Any]:
     return dict(document)
 
 
+TRIGGERS = sorted(kind.kind for kind in (*get_args(Leaf), *get_args(Composite)))
+GIVE_A_KIND = "give {'kind': ...} with one of these"
+A_LIST = "a list of triggers"
 MICROSECONDS = "a whole number of microseconds"
-REPEATING = "['after_count', 'always', 'every', 'never']"
 
 
 @pytest.mark.parametrize(
@@ -170,9 +176,20 @@ REPEATING = "['after_count', 'always', 'every', 'never']"
         ),
         (
             "trigger.late.kind",
-            "after_watermark",
-            f"trigger.late.kind='after_watermark' | the kinds here are {REPEATING} | give {{'kind': ...}} with one of these",
+            "after",
+            f"trigger.late.kind='after' | the kinds here are {TRIGGERS} | give {{'kind': ...}} with one of these",
         ),
+        (
+            "trigger.late",
+            {"kind": "after_any", "triggers": 3},
+            "trigger.late.triggers=3 | trigger.late.triggers is a list of triggers | give a list of triggers",
+        ),
+        (
+            "trigger.late",
+            {"kind": "after_any", "triggers": [{"kind": "after_count", "n": None}]},
+            "trigger.late.triggers[0].n=None | trigger.late.triggers[0].n is a whole number | give a whole number",
+        ),
+        ("trigger.late", {"kind": "repeatedly"}, "trigger.late.trigger is missing | trigger has no default | give trigger.late.trigger"),
         ("trigger.late.n", 1, "trigger.late.n=1 | the fields here are ['kind'] | leave 'n' out"),
         ("aggregates", "count", "aggregates='count' | aggregates is a list of aggregates | give a list of aggregates"),
         (

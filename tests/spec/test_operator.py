@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from panewise import (
+    AfterAny,
     AfterCount,
     AfterWatermark,
     Always,
@@ -15,7 +16,9 @@ from panewise import (
     Every,
     Global,
     Never,
+    OrFinally,
     Position,
+    Repeatedly,
     Session,
     SpecError,
     Tumbling,
@@ -27,7 +30,7 @@ from panewise.spec.operator import data_loss_reason
 from tests.spec.rules import Rule, check
 
 LOSS = "rows that come after that go to the late output as 'closed'"
-REPEAT = "give AfterWatermark(late=...), or repeat the count inside AfterWatermark(early=AfterCount(n), late=...)"
+REPEAT = "give AfterWatermark(late=...), or repeat the trigger: Repeatedly(...), AfterWatermark(early=..., late=...)"
 NAMES = f"keys, aggregates and the pane's own columns {PANE_COLUMNS} have different names"
 
 
@@ -173,6 +176,10 @@ def test_rule(name: str) -> None:
         ({"trigger": AfterWatermark()}, False),
         ({"trigger": AfterWatermark(), "allowed_lateness": 1}, True),
         ({"trigger": AfterWatermark(), "allowed_lateness": "unlimited"}, True),
+        ({"trigger": AfterAny(AfterWatermark(), Every(1))}, False),
+        ({"trigger": AfterAny(AfterWatermark(), Every(1)), "allowed_lateness": 1}, True),
+        ({"trigger": OrFinally(Every(1), AfterCount(5))}, True),
+        ({"trigger": Repeatedly(AfterCount(5))}, False),
         ({"trigger": AfterWatermark(late=Never()), "allowed_lateness": 1}, False),
         ({"trigger": Every(1), "allowed_lateness": 1}, False),
     ],

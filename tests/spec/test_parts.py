@@ -9,13 +9,11 @@ from panewise import (
     AfterCount,
     AfterWatermark,
     Aggregate,
-    Always,
     Cumulating,
     Duration,
     Every,
     Global,
     Hopping,
-    Never,
     Position,
     Session,
     Tumbling,
@@ -107,17 +105,6 @@ RULES = {
     ),
     "a count is no bool": Rule(
         lambda: AfterCount(1), lambda: AfterCount(True), "n=True | a count is a whole number above zero | give n=1 or more"
-    ),
-    "early is a repeated trigger": Rule(
-        lambda: AfterWatermark(early=Never()),
-        lambda: AfterWatermark(early=AfterWatermark()),  # type: ignore[arg-type]
-        "early=AfterWatermark(early=None, late=None) | early is AfterCount, Every, Always, Never or None "
-        "| give one of these, such as early=Always()",
-    ),
-    "late is a repeated trigger": Rule(
-        lambda: AfterWatermark(late=Always()),
-        lambda: AfterWatermark(late="always"),  # type: ignore[arg-type]
-        "late='always' | late is AfterCount, Every, Always, Never or None | give one of these, such as late=Always()",
     ),
     "functions are known": Rule(
         lambda: Aggregate("sum", "v", "a"),

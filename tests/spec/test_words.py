@@ -23,7 +23,7 @@ from panewise import functions as F
 from panewise.spec.words import describe
 from panewise.testing.strategies import specs
 
-pytestmark = pytest.mark.filterwarnings("ignore::panewise.DataLossWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::panewise.DataLossWarning", "ignore::panewise.IdleTriggerWarning")
 
 
 def words(**fields: Any) -> str:

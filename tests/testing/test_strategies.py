@@ -101,7 +101,7 @@ NOT_OF_GLOBAL = {name for name in COMMON_CLASSES if name.startswith(("row at", "
     "late expired",
     "timing LATE",
 }
-SAMPLES, FLOOR = 400, 2
+SAMPLES, FLOOR = 700, 2
 
 
 @pytest.mark.parametrize("kind", KINDS)

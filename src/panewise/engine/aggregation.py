@@ -1,5 +1,6 @@
 """A specification's aggregates compiled into expressions over rows, partials and results."""
 
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 import polars as pl
@@ -16,15 +17,19 @@ _NUMERIC = frozenset({"sum", "avg", "stddev", "variance", "median", "percentile"
 
 
 class Aggregation:
-    """Lifts rows to partials, merges partials, reads results off partials."""
+    """Lifts rows to partials, merges partials, reads results off partials.
 
-    def __init__(self, aggregates: tuple[Aggregate, ...], schema: dict[str, pl.DataType]) -> None:
+    `passing` parts are lifted and merged like the others, but are nothing that a window keeps.
+    """
+
+    def __init__(self, aggregates: tuple[Aggregate, ...], schema: dict[str, pl.DataType], passing: Sequence[Part] = ()) -> None:
         for aggregate in aggregates:
             _check_type(aggregate, schema)
         needed = [rows_part()]  # rows tell a partial of nothing from a partial of nulls
         for index, aggregate in enumerate(aggregates):
             needed += parts_of(aggregate, index, schema)
         self.parts: list[Part] = list({part.name: part for part in needed}.values())
+        self.passing = list(passing)
         self.ordered = any(a.fn in ORDERED for a in aggregates)
         self.results = [_result(a, i, schema) for i, a in enumerate(aggregates)]
         self.result_types = {a.name: result_type(a, schema) for a in aggregates}
@@ -34,17 +39,21 @@ class Aggregation:
         """The partial columns and their types."""
         return {part.name: part.dtype for part in self.parts}
 
+    @property
+    def _told(self) -> list[Part]:
+        return [*self.parts, *self.passing]
+
     def lift(self, rows: pl.DataFrame, by: list[str], *, in_order: bool = True) -> pl.DataFrame:
         """Partials of each group of rows, which come in arrival order; groups in order of their first row, or faster in any."""
         for part in self.parts:
             if part.sums is not None and rows.schema[part.sums].is_integer():
                 _refuse_overflow(rows, by, part.sums, part.sums)
-        partials = rows.lazy().group_by(by, maintain_order=in_order).agg([part.lift.alias(part.name) for part in self.parts])
+        partials = rows.lazy().group_by(by, maintain_order=in_order).agg([part.lift.alias(part.name) for part in self._told])
         return self._typed(partials.collect(engine="in-memory" if in_order else "streaming"))
 
     def merging(self) -> list[pl.Expr]:
         """The aggregations that merge partials of one group, in arrival order."""
-        return [part.merge.alias(part.name) for part in self.parts]
+        return [part.merge.alias(part.name) for part in self._told]
 
     def check_merge(self, partials: pl.DataFrame, by: list[str]) -> None:
         """Refuses sums of partials that leave 64 bits (semantics 24.3)."""
@@ -57,7 +66,7 @@ class Aggregation:
         return [pl.when(where).then(pl.lit(p.empty, dtype=p.dtype)).otherwise(pl.col(p.name)).alias(p.name) for p in self.parts]
 
     def _typed(self, partials: pl.DataFrame) -> pl.DataFrame:
-        return partials.with_columns(pl.col(part.name).cast(part.dtype) for part in self.parts)
+        return partials.with_columns(pl.col(part.name).cast(part.dtype) for part in self._told)
 
 
 def _refuse_overflow(frame: pl.DataFrame, by: list[str], column: str, named: str) -> None:

@@ -45,6 +45,7 @@ def can_combine(plan: Plan) -> bool:
     orderless = all(a.fn in ORDERLESS for a in plan.spec.aggregates)
     return (
         orderless
+        and not plan.ordered
         and plan.slicing is not None
         and plan.spec.evaluate == "batch"
         and plan.spec.position is None
@@ -54,7 +55,7 @@ def can_combine(plan: Plan) -> bool:
 
 def ties_matter(plan: Plan) -> bool:
     """Whether rows of the same event time must keep their place, if nobody asks for the late rows."""
-    return plan.aggregation.ordered or plan.spec.evaluate == "record" or bool(plan.spec.order) or plan.spec.position is not None
+    return plan.ordered or plan.spec.evaluate == "record" or bool(plan.spec.order) or plan.spec.position is not None
 
 
 def combine(plan: Plan, valid: pl.DataFrame) -> pl.DataFrame:

@@ -3,21 +3,23 @@
 Decisions are expressions over the window table; only `evaluate` applies them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.chrono import MAX_INSTANT
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END
 from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
-from panewise.engine.table import BORN, CLOSED, FIRED, INDEX, LIVE, LIVE_PANE, NONSPECULATIVE, PENDING, UNFLIPPED, live_column
-from panewise.spec import AfterCount, AfterWatermark, Always, Every, Global, WindowOperator
-from panewise.spec.triggers import Repeating
+from panewise.engine.moment import Moment
+from panewise.engine.plan import Plan
+from panewise.engine.table import CLOSED, FIRED, INDEX, LIVE, LIVE_PANE, NONSPECULATIVE, PENDING, UNFLIPPED, live_column
+from panewise.spec import Global, WindowOperator
 from panewise.state import Run
 
-COMPLETE, FLIP, EXPIRED, FIRE, SENT, CLOSES = "__complete", "__flip", "__expired", "__fire", "__sent", "__closes"
+COMPLETE, FLIP, EXPIRED = "__complete", "__flip", "__expired"
+WANTS, CLOSES, FIRE, REQUESTED, SENT = "__wants", "__closes", "__fire", "__requested", "__sent"
 
 
 @dataclass(frozen=True)
@@ -33,129 +35,83 @@ class Evaluation:
 class Due:
     """The windows that a move of the clocks can fire, flip or expire: those that pass the test.
 
-    Their ends lie in one of `ends` (low < end <= high; None: no bound), or they have waited since `waiting` or longer.
+    Their ends lie in one of `ends` (low < end <= high; None: no bound), or they have waited since `waiting` or longer, or a
+    deadline of theirs is at or before `now`, resp. a mark at or before `watermark`.
     """
 
     test: pl.Expr
     ends: tuple[tuple[int | None, int], ...]
     waiting: int | None
+    now: int
+    watermark: int | None
 
     def may(self, run: Run) -> bool:
         """Whether a run can have such windows."""
-        if self.waiting is not None and run.waiting is not None and run.waiting <= self.waiting:
+        reached = ((run.waiting, self.waiting), (run.deadline, self.now), (run.mark, self.watermark))
+        if any(first is not None and limit is not None and first <= limit for first, limit in reached):
             return True
         return any(run.low <= high and (low is None or run.high > low) for low, high in self.ends)
 
 
-def due(spec: WindowOperator, before: Clocks, now: Clocks) -> Due:
+def due(plan: Plan, before: Clocks, now: Clocks) -> Due:
     """The windows that the clocks alone can fire, flip or expire, when they have moved from `before`."""
-    complete = now.complete(spec, pl.col(END))
-    flips = pl.col(UNFLIPPED) & complete
-    timed, waiting = pl.lit(False), None
-    for rule, where in _phases(spec, complete):
-        if isinstance(rule, Every):
-            timed = timed | (where & _wants(rule, now))
-            waiting = max(_latest(rule, now), MIN_INSTANT if waiting is None else waiting)
-    test = flips | now.expired(spec, pl.col(END)) | (timed & ~pl.col(CLOSED))
+    spec = plan.spec
+    flips = pl.col(UNFLIPPED) & now.complete(spec, pl.col(END))
+    wants = plan.trigger.wants(Moment.at(spec, now)) & ~pl.col(CLOSED)
+    test = flips | now.expired(spec, pl.col(END)) | wants
     moves = ((before.watermark, now.watermark), (before.horizon(spec), now.horizon(spec)))
     ends = tuple((low, high) for low, high in moves if high is not None and low != high)
-    return Due(test, ((None, MAX_INSTANT),) if now.finished else ends, waiting)
+    return Due(test, ((None, MAX_INSTANT),) if now.finished else ends, plan.trigger.waits(now), now.processing_time, now.watermark)
 
 
 def next_due(spec: WindowOperator, windows: Held, clocks: Clocks) -> int | None:
-    """A watermark at or before the one at which the next window flips or expires; None if only the end of input can do it."""
+    """A watermark at or before the one at which the next window flips, expires or fires; None if only the end of input can do it."""
+    mark = windows.next_mark(clocks.watermark)
     if isinstance(spec.window, Global):
-        return None
+        return mark
     flip, expiry = windows.next_end(clocks.watermark), None
     if spec.lateness_us:
         first = windows.next_end(clocks.horizon(spec))
         expiry = None if first is None else first + spec.lateness_us
-    found = [at for at in (flip, expiry) if at is not None and at <= MAX_INSTANT]
+    found = [at for at in (flip, expiry, mark) if at is not None and at <= MAX_INSTANT]
     return min(found, default=None)
 
 
-def evaluate(spec: WindowOperator, aggregation: Aggregation, windows: pl.DataFrame, identity: list[str], clocks: Clocks) -> Evaluation:
-    """Evaluates each of the windows once. `identity` are the columns that tell windows apart."""
-    judged = _judged(spec, windows, clocks)
-    results = judged.filter(FIRE).with_columns(aggregation.results)
-    sent = _sent(spec, aggregation, results)
-    after = _after(spec, aggregation, judged, sent, identity, clocks)
+def evaluate(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> Evaluation:
+    """Evaluates each of the windows once."""
+    judged = _judged(plan, windows, clocks)
+    results = judged.filter(FIRE).with_columns(plan.aggregation.results)
+    sent = _sent(plan.spec, plan.aggregation, results)
+    after = _after(plan, judged, sent, clocks)
     gone = after.filter(EXPIRED).select(windows.columns)
     kept = after.filter(~pl.col(EXPIRED)).select(windows.columns)
     return Evaluation(kept, gone, sent)
 
 
-def _judged(spec: WindowOperator, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+def _judged(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """The windows with their decisions."""
-    complete = clocks.complete(spec, pl.col(END))
-    open_ = ~pl.col(CLOSED)
+    spec, complete, open_ = plan.spec, clocks.complete(plan.spec, pl.col(END)), ~pl.col(CLOSED)
     with_times = windows.with_columns(
         complete.alias(COMPLETE),
         (pl.col(UNFLIPPED) & complete & open_).alias(FLIP),
         clocks.expired(spec, pl.col(END)).alias(EXPIRED),
     )
-    wants = _wanted(spec, clocks)
-    closes = _closing(spec, wants) & open_
-    pending = pl.col(PENDING) > 0
+    now = _seen(plan, clocks)
+    wants, closes, pending = plan.trigger.wants(now) & open_, plan.trigger.closes(now) & open_, pl.col(PENDING) > 0
     last = pl.col(EXPIRED) | closes
     requested = pl.lit(False)
     if spec.on_time == "always":
         requested = requested | pl.col(FLIP)
     if spec.closing == "always":
         requested = requested | last
-    fire = open_ & (wants | (last & pending) | requested)
-    return with_times.with_columns(fire.alias(FIRE), closes.alias(CLOSES), (requested & open_).alias("__requested"))
+    fire = open_ & (((wants | last) & pending) | requested)
+    decided = {FIRE: fire, WANTS: wants, CLOSES: closes, REQUESTED: requested & open_}
+    return with_times.with_columns(decision.alias(name) for name, decision in decided.items())
 
 
-def _wanted(spec: WindowOperator, clocks: Clocks) -> pl.Expr:
-    """Whether the trigger wants to fire."""
-    wants = pl.lit(False)
-    for rule, where in _phases(spec, pl.col(COMPLETE)):
-        wants = wants | (where & _wants(rule, clocks))
-    if isinstance(spec.trigger, AfterWatermark):
-        on_time = pl.col(FLIP) | (pl.col(COMPLETE) if spec.trigger.late is None else pl.lit(False))
-        wants = wants | (on_time & (pl.col(PENDING) > 0))
-    return wants
-
-
-def _closing(spec: WindowOperator, wants: pl.Expr) -> pl.Expr:
-    """Whether the trigger finishes in this evaluation (semantics 16.5)."""
-    if isinstance(spec.trigger, AfterCount):
-        return wants
-    if isinstance(spec.trigger, AfterWatermark) and spec.trigger.late is None:
-        return pl.col(COMPLETE)
-    return pl.lit(False)
-
-
-def _phases(spec: WindowOperator, complete: pl.Expr) -> list[tuple[Repeating, pl.Expr]]:
-    """The repeating triggers, with the condition under which each is followed (semantics 16.4, 16.5)."""
-    trigger = spec.trigger
-    if not isinstance(trigger, AfterWatermark):
-        return [(trigger, pl.lit(True))]
-    phases = []
-    if trigger.early is not None:
-        phases.append((trigger.early, ~complete))
-    if trigger.late is not None:
-        phases.append((trigger.late, complete))
-    return phases
-
-
-def _wants(rule: Repeating, clocks: Clocks) -> pl.Expr:
-    """Semantics 16.2, 16.3."""
-    pending = pl.col(PENDING)
-    match rule:
-        case AfterCount():
-            return pending >= rule.n
-        case Every():
-            return (pending > 0) & (pl.coalesce(FIRED, BORN) <= _latest(rule, clocks))
-        case Always():
-            return pending > 0
-    return pl.lit(False)
-
-
-def _latest(rule: Every, clocks: Clocks) -> int:
-    """A window that has waited since then, or longer, is due."""
-    return max(MIN_INSTANT, clocks.processing_time - rule.period.us)
+def _seen(plan: Plan, clocks: Clocks) -> Moment:
+    """The moment of an evaluation, of windows that know already whether they are complete and flip."""
+    return replace(Moment.at(plan.spec, clocks, pl.col(FLIP)), complete=pl.col(COMPLETE))
 
 
 def _sent(spec: WindowOperator, aggregation: Aggregation, results: pl.DataFrame) -> pl.DataFrame:
@@ -164,7 +120,7 @@ def _sent(spec: WindowOperator, aggregation: Aggregation, results: pl.DataFrame)
     sent = results
     if spec.accumulation == "retracting":
         same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(live_column(name))) for name in aggregation.result_types)
-        sent = results.filter(~(pl.col(LIVE) & same) | pl.col("__requested"))
+        sent = results.filter(~(pl.col(LIVE) & same) | pl.col(REQUESTED))
     return sent.with_columns(
         timing.alias("timing"),
         pl.col(INDEX).alias("index"),
@@ -174,10 +130,9 @@ def _sent(spec: WindowOperator, aggregation: Aggregation, results: pl.DataFrame)
     )
 
 
-def _after(
-    spec: WindowOperator, aggregation: Aggregation, judged: pl.DataFrame, sent: pl.DataFrame, identity: list[str], clocks: Clocks
-) -> pl.DataFrame:
+def _after(plan: Plan, judged: pl.DataFrame, sent: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """The windows after the firings."""
+    spec, aggregation, identity = plan.spec, plan.aggregation, plan.identity
     if spec.accumulation == "retracting":
         names = list(aggregation.result_types | LIVE_PANE)
         news = sent.select(*identity, pl.lit(True).alias(SENT), *(pl.col(name).alias(f"__new:{name}") for name in names))
@@ -193,6 +148,7 @@ def _after(
         (pl.col(NONSPECULATIVE) + (pl.col(SENT) & pl.col(COMPLETE))).alias(NONSPECULATIVE),
         (pl.col(UNFLIPPED) & ~pl.col(COMPLETE)).alias(UNFLIPPED),
         (pl.col(CLOSED) | pl.col(CLOSES)).alias(CLOSED),
+        *plan.trigger.fired(_seen(plan, clocks), pl.col(WANTS)),
         *aggregation.cleared((fired & (spec.accumulation == "discarding")) | pl.col(CLOSES)),
     ]
     if spec.accumulation == "retracting":

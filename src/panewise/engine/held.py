@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from panewise.chrono import MIN_INSTANT
 from panewise.engine.assign import END
 from panewise.engine.compaction import Merge, allowance, next_merge
 from panewise.engine.hashing import Hashes, row_hashes
 from panewise.engine.runs import HASH, Indexed, Library, Places, Shape, merged, part_range, parted
 from panewise.engine.table import DEAD
+from panewise.engine.trigger_leaves import MARK, earliest
 from panewise.state import Run
 
 
@@ -82,6 +84,20 @@ class Held:
             elif run.high > after:
                 ends.append(self.library.read(run, self.shape).frame.filter(later)[END].min())
         return min((end for end in ends if isinstance(end, int)), default=None)
+
+    def next_mark(self, after: int | None) -> int | None:
+        """A time at or before the first watermark above that instant that a window's trigger waits for; None if there is none."""
+        if not any(name.endswith(MARK) for name in self.shape.schema):
+            return None
+        mark = earliest(self.shape.schema, MARK)
+        later = mark.filter(mark > (MIN_INSTANT if after is None else after)).min().alias(MARK)
+        marks = [self.newest.select(later).item()]
+        for run in self._living():
+            if run.mark is None or after is None or run.mark > after:
+                marks.append(run.mark)
+            else:
+                marks.append(self.library.read(run, self.shape).frame.select(later).item())
+        return min((at for at in marks if isinstance(at, int)), default=None)
 
     def changed(self, put: pl.DataFrame, gone: pl.DataFrame) -> "Held":
         """The table with the windows `put` as they are there, and without those `gone`; a window in both is put."""

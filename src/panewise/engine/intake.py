@@ -9,6 +9,7 @@ from panewise.engine.assign import END, SLICE
 from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
 from panewise.engine.lateness import SliceTable
+from panewise.engine.moment import Moment
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
 from panewise.engine.table import CLOSED, HELD
@@ -89,7 +90,7 @@ def _without_behind(
 
 def _pieces(plan: Plan, rows: pl.DataFrame, alive: pl.DataFrame) -> pl.DataFrame:
     """Partials of rows for each window that holds them, in one piece or, where their order does not matter, a piece for each slice."""
-    if plan.aggregation.ordered and plan.slices_meet:
+    if plan.ordered and plan.slices_meet:
         return plan.aggregation.lift(rows.join(alive, on=SLICE, maintain_order="left"), plan.identity)
     return plan.aggregation.lift(rows, [*plan.keys, SLICE]).join(alive, on=SLICE, maintain_order="left_right").drop(SLICE)
 
@@ -101,10 +102,21 @@ def _into_windows(
     if not closed.is_empty():
         pieces = pieces.join(closed, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
     open_ = ~clocks.complete(plan.spec, pl.col(END))
-    new = table.newborn(pieces, plan.table_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_)
+    new = table.newborn(pieces, plan.taking_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_)
     wanted = pieces.select(plan.identity)
     known = held.find(wanted.unique(maintain_order=True) if plan.slices_meet else wanted)
     if known.is_empty() and not plan.slices_meet:
-        return new, known, known
-    rows = pl.concat([known.with_columns(pl.lit(True).alias(HELD)), new.with_columns(pl.lit(False).alias(HELD))])
-    return table.merged(rows, plan.identity, plan.aggregation, plan.table_schema), known, known.clear()
+        return triggered(plan, new, clocks), known, known
+    return triggered(plan, joined(plan, known, new, plan.identity), clocks), known, known.clear()
+
+
+def joined(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Windows held and what a batch's rows make of them, as one window for each group; held ones first, in their order."""
+    marked = [known.with_columns(pl.lit(True).alias(HELD)), new.with_columns(pl.lit(False).alias(HELD))]
+    return table.merged(pl.concat(marked, how="diagonal"), by, plan.aggregation, new.schema, plan.trigger.joined(pl.col(HELD)))
+
+
+def triggered(plan: Plan, windows: pl.DataFrame, clocks: Clocks, same: pl.Expr | None = None) -> pl.DataFrame:
+    """The windows as table rows, after their triggers were given the rows; `same` as in :meth:`TriggerTree.taken`."""
+    windows = plan.trigger.taken(windows, Moment.at(plan.spec, clocks), same)
+    return windows.select(pl.col(name).cast(dtype) for name, dtype in plan.table_schema.items())

@@ -109,7 +109,8 @@ class Operator:
         bounds = [pl.col(START).alias("window_start"), pl.col(END).alias("window_end")]
         if isinstance(spec.window, Global):
             bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end")]
-        shown = self.state.windows.all().select(*spec.keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed"))
+        keys = [panes.key(name, self.plan.schema[name]).alias(name) for name in spec.keys]
+        shown = self.state.windows.all().select(*keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed"))
         return shown.sort(["window_end", "window_start", *spec.keys], nulls_last=False)
 
     @property
@@ -143,7 +144,7 @@ class Operator:
     def _settle(self, taken: Intake, rows_in: int) -> Output:
         """Evaluates the windows that got rows, and stores them."""
         plan, now = self.plan, self.state.clocks.processing_time
-        result = firing.evaluate(plan.spec, plan.aggregation, taken.touched, plan.identity, self.state.clocks)
+        result = firing.evaluate(plan, taken.touched, self.state.clocks)
         self._store(result.kept, pl.concat([taken.replaced, result.gone]))
         sent = panes.sent(plan.pane_schema, plan.spec, result.sent, now)
         if plan.retracting and not taken.merged_away.is_empty():
@@ -153,12 +154,12 @@ class Operator:
 
     def _tick(self, clocks: Clocks) -> Output:
         """Moves the clocks, and evaluates the windows that this concerns."""
-        plan, due = self.plan, firing.due(self.plan.spec, self.state.clocks, clocks)
+        plan, due = self.plan, firing.due(self.plan, self.state.clocks, clocks)
         concerned = self.state.windows.concerned(due.test, due.may)
         self.state = replace(self.state, windows=self.state.windows.expired(clocks.horizon(plan.spec)), clocks=clocks)
         if concerned.is_empty():
             return self._nothing
-        result = firing.evaluate(plan.spec, plan.aggregation, concerned, plan.identity, clocks)
+        result = firing.evaluate(plan, concerned, clocks)
         self._store(result.kept, result.gone)
         return replace(self._nothing, panes=panes.sent(plan.pane_schema, plan.spec, result.sent, clocks.processing_time))
 

@@ -8,9 +8,12 @@ from panewise.engine import lateness, panes, table
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, START, slicing_of
 from panewise.engine.runs import Shape
+from panewise.engine.trigger_simple import SimpleTrigger, is_simple
+from panewise.engine.trigger_tree import TriggerTree
 from panewise.engine.validity import MARKS, REASON
 from panewise.errors import SpecError
-from panewise.spec import AfterCount, AfterWatermark, Cumulating, Hopping, Position, Session, WindowOperator
+from panewise.spec import Cumulating, Hopping, Position, Session, WindowOperator
+from panewise.spec.composites import finish
 
 ROW = "__row"  # a column of this name is the caller's number of a row, and comes back with it
 ONE_KEY = "__all"  # stands for the key where the specification has none
@@ -27,11 +30,14 @@ class Plan:
         _check_columns(spec, schema)
         self.spec = spec
         self.schema = dict(schema)
-        self.aggregation = Aggregation(spec.aggregates, self.schema)
+        self.trigger = SimpleTrigger(spec.trigger) if is_simple(spec.trigger) else TriggerTree(spec.trigger, self.schema)
+        self.aggregation = Aggregation(spec.aggregates, self.schema, self.trigger.passing)
+        self.ordered = self.aggregation.ordered or self.trigger.ordered
         self.keys = list(spec.keys) or [ONE_KEY]
         key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         self.retracting = spec.accumulation == "retracting"
-        self.table_schema = table.table_schema(key_types, self.aggregation, retracting=self.retracting)
+        self.table_schema = table.table_schema(key_types, self.aggregation, self.trigger.columns, retracting=self.retracting)
+        self.taking_schema = {**self.table_schema, **{part.name: part.dtype for part in self.trigger.passing}}
         self.identity = [*self.keys, START, END]
         self.shape = Shape(self.table_schema, self.identity, self.keys if isinstance(spec.window, Session) else self.identity)
         self.pane_schema = panes.schema(spec, key_types, self.aggregation.result_types)
@@ -39,7 +45,7 @@ class Plan:
         self.invalid_schema = {**self.schema, REASON: pl.String()}
         self.slicing = slicing_of(spec.window)
         self.slices_meet = isinstance(spec.window, (Hopping, Cumulating))  # a window may hold several slices
-        self.can_close = isinstance(spec.trigger, AfterCount) or (isinstance(spec.trigger, AfterWatermark) and spec.trigger.late is None)
+        self.can_close = finish(spec.trigger) != "never"
 
     def no_windows(self) -> pl.DataFrame:
         """An empty window table."""

@@ -17,6 +17,7 @@ import polars as pl
 from panewise.engine.assign import END
 from panewise.engine.hashing import Hashes, row_hashes
 from panewise.engine.table import BORN, CLOSED, DEAD, FIRED, PENDING
+from panewise.engine.trigger_leaves import DEADLINE, MARK, earliest
 from panewise.state import Run
 
 HASH = "__hash"
@@ -78,9 +79,16 @@ class Indexed:
 
     def described(self, name: str, part: int | None) -> Run:
         """The run's description."""
-        waits = pl.coalesce(FIRED, BORN).filter((pl.col(PENDING) > 0) & ~pl.col(CLOSED) & ~pl.col(DEAD))
-        low, high, waiting = self.frame.select(pl.col(END).min().alias("l"), pl.col(END).max().alias("h"), waits.min().alias("w")).row(0)
-        return Run(name, self.frame.height, low, high, waiting, part)
+        open_ = ~pl.col(CLOSED) & ~pl.col(DEAD)
+        told = {
+            "low": pl.col(END).min(),
+            "high": pl.col(END).max(),
+            "waiting": pl.coalesce(FIRED, BORN).filter((pl.col(PENDING) > 0) & open_).min(),
+            "deadline": earliest(self.frame.columns, DEADLINE).filter(open_).min(),
+            "mark": earliest(self.frame.columns, MARK).filter(open_).min(),
+        }
+        found = self.frame.select(value.alias(name) for name, value in told.items()).row(0, named=True)
+        return Run(name, self.frame.height, part=part, **found)
 
 
 class Library(Protocol):

@@ -6,11 +6,11 @@ from panewise.engine import lateness, table
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
-from panewise.engine.intake import Intake
+from panewise.engine.intake import Intake, joined, triggered
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
 from panewise.engine.sessions import SESSION, Assigned
-from panewise.engine.table import BORN, CLOSED, FIRED, HELD, INDEX, LIVE, NONSPECULATIVE, UNFLIPPED
+from panewise.engine.table import BORN, CLOSED, FIRED, INDEX, LIVE, NONSPECULATIVE, UNFLIPPED
 
 _SAME = "__same"
 
@@ -36,7 +36,7 @@ def of_sessions(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, colu
 def _newborn(plan: Plan, assigned: Assigned, clocks: Clocks) -> pl.DataFrame:
     """What the rows alone make of each session; its bounds are known once it is merged."""
     partials = plan.aggregation.lift(assigned.rows, [SESSION]).join(assigned.sessions, on=SESSION, maintain_order="left")
-    schema = {**plan.table_schema, SESSION: assigned.rows.schema[SESSION]}
+    schema = {**plan.taking_schema, SESSION: assigned.rows.schema[SESSION]}
     return table.newborn(partials, schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
 
 
@@ -44,9 +44,8 @@ def _merged(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, assigned: Assign
     """Held sessions (in order of their start) and the rows' share, as one for each session, with its merged bounds."""
     by = [*plan.keys, SESSION]
     # A new window waits from the earliest firing, or first row, of those that it replaces (semantics 9.1).
-    known = known.with_columns(pl.coalesce(FIRED, BORN).alias(BORN), pl.lit(True).alias(HELD))
-    together = pl.concat([known, new.with_columns(pl.lit(False).alias(HELD))])
-    merged = table.merged(together, by, plan.aggregation, {**plan.table_schema, SESSION: new.schema[SESSION]})
+    known = known.with_columns(pl.coalesce(FIRED, BORN).alias(BORN))
+    merged = joined(plan, known, new, by).drop(START, END, strict=False)
     return merged.join(assigned.sessions.select(SESSION, START, END), on=SESSION, maintain_order="left")
 
 
@@ -60,4 +59,4 @@ def _renewed(plan: Plan, merged: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
         LIVE: pl.lit(False),
     }
     resets = [pl.when(_SAME).then(pl.col(name)).otherwise(value).alias(name) for name, value in anew.items() if name in merged.columns]
-    return merged.with_columns(resets).select(pl.col(name).cast(dtype) for name, dtype in plan.table_schema.items())
+    return triggered(plan, merged.with_columns(resets), clocks, same=pl.col(_SAME).fill_null(False))

@@ -41,9 +41,11 @@ def live_column(name: str) -> str:
     return f"__live:{name}"
 
 
-def table_schema(keys: dict[str, pl.DataType], aggregation: Aggregation, *, retracting: bool) -> dict[str, pl.DataType]:
+def table_schema(
+    keys: dict[str, pl.DataType], aggregation: Aggregation, trigger: dict[str, pl.DataType], *, retracting: bool
+) -> dict[str, pl.DataType]:
     """The table's columns."""
-    schema = {**keys, START: pl.Int64(), END: pl.Int64(), **_BOOKKEEPING, **aggregation.schema}
+    schema = {**keys, START: pl.Int64(), END: pl.Int64(), **_BOOKKEEPING, **trigger, **aggregation.schema}
     if retracting:
         schema[LIVE] = pl.Boolean()
         schema |= {live_column(name): dtype for name, dtype in (aggregation.result_types | LIVE_PANE).items()}
@@ -68,8 +70,13 @@ def newborn(partials: pl.DataFrame, schema: dict[str, pl.DataType], *, pending: 
     return partials.select(filled)
 
 
-def merged(rows: pl.DataFrame, by: list[str], aggregation: Aggregation, schema: dict[str, pl.DataType]) -> pl.DataFrame:
-    """One table row for each group; within a group the rows are in arrival order, held windows first."""
+def merged(
+    rows: pl.DataFrame, by: list[str], aggregation: Aggregation, schema: dict[str, pl.DataType], trigger: list[pl.Expr]
+) -> pl.DataFrame:
+    """One table row for each group; within a group the rows are in arrival order, held windows first.
+
+    `trigger` are the aggregations of the trigger's columns, as they are told in :mod:`panewise.engine.trigger_tree`.
+    """
     aggregation.check_merge(rows, by)
     held = pl.col(HELD)
     keep_first = pl.col(UNFLIPPED).first()  # a held window comes first, and keeps its flip
@@ -82,9 +89,10 @@ def merged(rows: pl.DataFrame, by: list[str], aggregation: Aggregation, schema: 
         pl.col(BORN).min(),
         pl.col(FIRED).max(),
         *aggregation.merging(),
+        *trigger,
     ]
     live = [name for name in schema if name.startswith("__live:")]
     if LIVE in schema:
         aggregations += [pl.col(LIVE).any(), *(pl.col(name).filter(held).first() for name in live)]
     grouped = rows.lazy().group_by(by, maintain_order=True).agg(aggregations).collect()
-    return grouped.select(pl.col(name).cast(dtype) for name, dtype in schema.items() if name in grouped.columns)
+    return grouped.with_columns(pl.col(name).cast(dtype) for name, dtype in schema.items() if name in grouped.columns)

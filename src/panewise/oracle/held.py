@@ -6,15 +6,19 @@ from typing import Any
 from panewise.oracle.assign import Bounds
 from panewise.oracle.columns import sort_key
 from panewise.oracle.rows import Row
+from panewise.oracle.trigger_tree import Moment, Node
 
 
 @dataclass
 class Held:
     """A window of one key.
 
+    node: its trigger.
     stored: the rows that it held before the present batch (in discarding mode: and that it has not fired).
     fresh: rows of the present batch, each with its number in arrival order.
+    replaces: the windows from before the present batch that were merged into it.
     pending: rows applied since the last firing (semantics 16.1).
+    settled: what was pending before the present batch; None if the window was not there then.
     since: processing time of the last firing, or of the first row if it never fired (semantics 16.3).
     awaits_end: it was opened before its end was reached, and has not flipped yet (semantics 16.4).
     live: the last pane that is not withdrawn (semantics 21.2).
@@ -23,11 +27,14 @@ class Held:
     key: tuple[Any, ...]
     start: int | None
     end: int | None
+    node: Node
     since: int
     awaits_end: bool
     stored: list[dict[str, Any]] = field(default_factory=list)
     fresh: list[tuple[int, Row]] = field(default_factory=list)
+    replaces: list["Held"] = field(default_factory=list)
     pending: int = 0
+    settled: int | None = None
     closed: bool = False
     panes: int = 0
     nonspeculative_panes: int = 0
@@ -50,11 +57,17 @@ class Held:
             self.fresh = sorted([*self.fresh, *other.fresh], key=lambda numbered: numbered[0])
             self.pending += other.pending
             self.since = min(self.since, other.since)
+            self.replaces += other.replaces if other.settled is None else [other]
 
-    def settle(self) -> None:
-        """Ends the batch: its rows are stored like any others."""
+    def settle(self, now: Moment) -> None:
+        """Ends the batch: its rows are stored like any others, and given to the trigger."""
+        if self.replaces:
+            before = sorted(self.replaces, key=lambda window: sort_key(window.start))
+            self.node.take_over([window.node for window in before], now, sum(window.settled or 0 for window in before))
+        for _, row in self.fresh:
+            self.node.take(row, now)
         self.stored = [*self.stored, *(row.values for _, row in self.fresh)]
-        self.fresh = []
+        self.fresh, self.replaces = [], []
 
     def close(self) -> None:
         """A closed window holds nothing; what was pending has been fired."""

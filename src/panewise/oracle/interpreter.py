@@ -10,7 +10,8 @@ from panewise.oracle.assign import Bounds, exists, finite, meet, windows_of
 from panewise.oracle.columns import check_type, same_value
 from panewise.oracle.held import Held, pane_order
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
-from panewise.oracle.trigger import Clock, Decision, decide, expired
+from panewise.oracle.trigger import Clock, Decision, decide, expired, moment
+from panewise.oracle.trigger_tree import Node
 from panewise.spec import Session, WindowOperator
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
@@ -96,6 +97,8 @@ class Interpreter:
 
     def _batch(self, rows: list[dict[str, Any]], output: Output) -> None:
         before = list(self._held.values())
+        for window in before:
+            window.settled = window.pending
         for number, given in enumerate(rows):
             outcome = self._row(number, given, output)
             output["counts"]["rows_in"] += 1
@@ -104,7 +107,7 @@ class Interpreter:
         replaced = [window for window in before if not any(window is other for other in after)]
         concerned = [window for window in after if window.fresh]
         for window in concerned:
-            window.settle()
+            window.settle(moment(self._clock, window.end))
         output["panes"] += self._withdrawn(replaced)
         output["panes"] += self._evaluated(concerned)
 
@@ -186,8 +189,8 @@ class Interpreter:
         return {}
 
     def _open(self, row: Row, bounds: Bounds) -> Held:
-        opened_before_end = not self._clock.reached(bounds[1])
-        window = Held(row.key, *bounds, since=self._clock.processing_time, awaits_end=opened_before_end)
+        now = moment(self._clock, bounds[1])
+        window = Held(row.key, *bounds, Node(self._spec.trigger, now), now.processing_time, awaits_end=not now.complete)
         self._held[(row.key, *bounds)] = window
         return window
 

@@ -1,11 +1,11 @@
 """When a window fires, finishes and expires (semantics 12, 13, 16)."""
 
-from dataclasses import dataclass
-from typing import assert_never
+from dataclasses import dataclass, replace
 
 from panewise.chrono import saturating_add
 from panewise.oracle.held import Held
-from panewise.spec import AfterCount, AfterWatermark, Always, Every, Never, Trigger, WindowOperator
+from panewise.oracle.trigger_tree import Moment
+from panewise.spec import WindowOperator
 
 
 @dataclass
@@ -30,6 +30,11 @@ def expired(spec: WindowOperator, clock: Clock, end: int | None) -> bool:
     return clock.reached(saturating_add(end, spec.lateness_us))
 
 
+def moment(clock: Clock, end: int | None) -> Moment:
+    """What the trigger of a window with this end sees when the window opens, or while rows are given to it."""
+    return Moment(clock.processing_time, clock.watermark, clock.finished, clock.reached(end))
+
+
 @dataclass(frozen=True)
 class Decision:
     """What one evaluation makes of one window."""
@@ -42,45 +47,14 @@ class Decision:
 
 
 def decide(spec: WindowOperator, clock: Clock, window: Held) -> Decision:
-    """Judges a window that is not closed; changes nothing."""
-    complete = clock.reached(window.end)
-    flips = window.awaits_end and complete
+    """Judges a window that is not closed; if its trigger wants to fire, it does."""
+    flips = window.awaits_end and clock.reached(window.end)
     expires = expired(spec, clock, window.end)
-    wants = window.pending > 0 and _wants(_followed(spec.trigger, flips, complete), clock, window)
-    match spec.trigger:
-        case AfterCount():
-            finishes = wants
-        case AfterWatermark(late=None):
-            finishes = complete
-        case _:
-            finishes = False
+    now = replace(moment(clock, window.end), flips=flips, pending=window.pending, since=window.since)
+    wants = window.node.wants(now)
+    if wants:
+        window.node.fire(now)
+    finishes = window.node.finished
     asked_for = (flips and spec.on_time == "always") or ((expires or finishes) and spec.closing == "always")
-    fires = window.pending > 0 and (wants or expires)
+    fires = window.pending > 0 and (wants or finishes or expires)
     return Decision(flips, expires, finishes, fires, asked_for)
-
-
-def _followed(trigger: Trigger, flips: bool, complete: bool) -> Trigger:
-    """The simple trigger that speaks for the window in this evaluation (semantics 16.4, 16.5)."""
-    if not isinstance(trigger, AfterWatermark):
-        return trigger
-    if not complete:
-        return trigger.early or Never()
-    if flips or trigger.late is None:
-        return Always()  # the on-time firing, resp. the only one of a window that was opened after its end
-    return trigger.late
-
-
-def _wants(trigger: Trigger, clock: Clock, window: Held) -> bool:
-    match trigger:
-        case Always():
-            return window.pending >= 1
-        case Never():
-            return False
-        case AfterCount():
-            return window.pending >= trigger.n
-        case Every():
-            return window.pending >= 1 and clock.processing_time >= window.since + trigger.period.us
-        case AfterWatermark():
-            raise AssertionError("AfterWatermark speaks through the triggers inside it")
-        case _:
-            assert_never(trigger)

@@ -1,15 +1,31 @@
 """Specifications: frozen, comparable, printable, JSON-able values. They carry no behaviour."""
 
+from panewise.spec import policies
 from panewise.spec.aggregates import Aggregate, UserAggregate
+from panewise.spec.composites import (
+    DEFAULT_TRIGGER,
+    AfterAll,
+    AfterAny,
+    AfterEach,
+    AfterWatermark,
+    OrFinally,
+    Repeatedly,
+    Trigger,
+)
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
-from panewise.spec.triggers import DEFAULT_TRIGGER, AfterCount, AfterWatermark, Always, Every, Never, Trigger
+from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.windows import Cumulating, Global, Hopping, Session, Tumbling, Window
 
 __all__ = [
     "DEFAULT_TRIGGER",
     "PANE_COLUMNS",
     "UNLIMITED",
+    "AfterAll",
+    "AfterAny",
     "AfterCount",
+    "AfterEach",
+    "AfterEventTime",
+    "AfterProcessingTime",
     "AfterWatermark",
     "Aggregate",
     "Always",
@@ -18,11 +34,16 @@ __all__ = [
     "Global",
     "Hopping",
     "Never",
+    "OnDelta",
+    "OnPunctuation",
+    "OrFinally",
     "Position",
+    "Repeatedly",
     "Session",
     "Trigger",
     "Tumbling",
     "UserAggregate",
     "Window",
     "WindowOperator",
+    "policies",
 ]

@@ -13,15 +13,17 @@ from typing import Any, Final
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.aggregates import FUNCTIONS, Aggregate, UserAggregate
+from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator
-from panewise.spec.triggers import AfterCount, AfterWatermark, Always, Every, Never
+from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.windows import Cumulating, Global, Hopping, Session, Tumbling
 
 FORMAT_VERSION: Final = 1
 _VERSION_FIELD = "panewise"
 _WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Session, Global)}
-_REPEATING: dict[str, type] = {kind.kind: kind for kind in (AfterCount, Every, Always, Never)}
-_TRIGGERS: dict[str, type] = {AfterWatermark.kind: AfterWatermark, **_REPEATING}
+_LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation, OnDelta, Always, Never)
+_COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
+_TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITES)}
 
 Users = Mapping[str, UserAggregate]
 _Reader = Callable[[Any, str], Any]
@@ -211,9 +213,20 @@ def _kind(kinds: dict[str, type]) -> _Reader:
         made, parts = kinds[kind], {field.name: _PARTS[field.name] for field in fields(kinds[kind])}
         required = tuple(name for name, default in _defaults(made).items() if default is inspect.Parameter.empty)
         members = _members(value, where, {"kind", *parts}, required)
-        return made(**{name: parts[name](members[name], f"{where}.{name}") for name in parts if name in members})
+        values = {name: parts[name](members[name], f"{where}.{name}") for name in parts if name in members}
+        return made(*values.pop("triggers", ()), **values)
 
     return read
+
+
+def _trigger(value: Any, where: str) -> Any:
+    return _kind(_TRIGGERS)(value, where)
+
+
+def _triggers(value: Any, where: str) -> tuple[Any, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise _wrong(where, value, "a list of triggers")
+    return tuple(_trigger(part, f"{where}[{n}]") for n, part in enumerate(value))
 
 
 def _defaults(made: Callable[..., Any]) -> dict[str, Any]:
@@ -249,9 +262,14 @@ def _aggregate(value: Any, where: str, users: Users) -> Aggregate:
 
 
 _PARTS: dict[str, _Reader] = {
-    **dict.fromkeys(("size", "hop", "step", "gap", "period"), _duration),
+    **dict.fromkeys(("size", "hop", "step", "gap", "period", "delay"), _duration),
+    "align": _or_null(_duration),
     **dict.fromkeys(("origin", "n"), _whole),
-    **dict.fromkeys(("early", "late"), _or_null(_kind(_REPEATING))),
+    **dict.fromkeys(("early", "late"), _or_null(_trigger)),
+    **dict.fromkeys(("trigger", "main", "until"), _trigger),
+    "triggers": _triggers,
+    "column": _text,
+    "amount": _number,
     "gaps": _flag,
     "touching": _text,
 }
@@ -267,7 +285,7 @@ _FIELDS: dict[str, _Reader] = {
     "window": _kind(_WINDOWS),
     "aggregates": _text,  # read apart, with the user-defined ones
     "keys": _names,
-    "trigger": _kind(_TRIGGERS),
+    "trigger": _trigger,
     "allowed_lateness": _lateness,
     "order": _names,
     "position": _or_null(_position),

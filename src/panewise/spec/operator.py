@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from panewise.chrono import Duration, DurationLike
-from panewise.errors import DataLossWarning, SpecError, explain
+from panewise.errors import DataLossWarning, IdleTriggerWarning, SpecError, explain
 from panewise.spec.aggregates import Aggregate
-from panewise.spec.triggers import DEFAULT_TRIGGER, AfterCount, AfterWatermark, Trigger
+from panewise.spec.composites import DEFAULT_TRIGGER, AfterWatermark, Trigger, columns, finish, idle_part
+from panewise.spec.triggers import AfterCount
 from panewise.spec.windows import Global, Window
 
 UNLIMITED: Final = "unlimited"
@@ -73,7 +74,7 @@ class WindowOperator:
         max_future_skew: how far event time may be ahead of processing time. Default: any.
         on_time, closing: "if_pending", or "always" to send an on-time, resp. a last pane even without new rows.
         evaluate: "batch" (triggers are asked at the end of a batch) or "record" (after each row).
-        strict: raise, not warn, where the trigger can close a window while rows for it may still come.
+        strict: raise, not warn, where the trigger can close a window while rows for it may still come, or has a part that never fires.
 
     Raises:
         SpecError: if a value breaks a rule; the message says which.
@@ -135,6 +136,7 @@ class WindowOperator:
         _check_names(self)
         _check_meaning(self)
         warn_of_data_loss(self, strict=strict)
+        warn_of_idle_trigger(self, strict=strict)
 
     @property
     def lateness_us(self) -> int | None:
@@ -146,7 +148,7 @@ class WindowOperator:
         """Every input column that the operator reads, each once."""
         position = self.position.columns if self.position else ()
         values = tuple(a.column for a in self.aggregates if a.column is not None)
-        return tuple(dict.fromkeys((*self.keys, self.event_time, *self.order, *position, *values)))
+        return tuple(dict.fromkeys((*self.keys, self.event_time, *self.order, *position, *values, *columns(self.trigger))))
 
 
 def _several(name: str, values: Any) -> tuple[Any, ...]:
@@ -224,10 +226,12 @@ def _check_meaning(spec: WindowOperator) -> None:
 
 def data_loss_reason(spec: WindowOperator) -> str | None:
     """Why the trigger can close a window while rows for it may still come; None if it cannot (semantics 19)."""
-    if isinstance(spec.trigger, AfterCount):
-        return f"a top-level {spec.trigger!r} closes a window after its first pane"
-    if isinstance(spec.trigger, AfterWatermark) and spec.trigger.late is None and spec.lateness_us != 0:
-        return f"{spec.trigger!r} without late= closes a window at its end, though allowed_lateness is {spec.allowed_lateness}"
+    finishes = finish(spec.trigger)
+    if finishes == "any_time":
+        return f"a top-level {spec.trigger!r} closes a window after its {'first' if isinstance(spec.trigger, AfterCount) else 'last'} pane"
+    if finishes == "at_end" and spec.lateness_us != 0:
+        without = " without late=" if isinstance(spec.trigger, AfterWatermark) else ""
+        return f"{spec.trigger!r}{without} closes a window at its end, though allowed_lateness is {spec.allowed_lateness}"
     return None
 
 
@@ -237,7 +241,19 @@ def warn_of_data_loss(spec: WindowOperator, *, strict: bool) -> None:
     if reason is None:
         return
     rule = "rows that come after that go to the late output as 'closed'"
-    remedy = "give AfterWatermark(late=...), or repeat the count inside AfterWatermark(early=AfterCount(n), late=...)"
+    remedy = "give AfterWatermark(late=...), or repeat the trigger: Repeatedly(...), AfterWatermark(early=..., late=...)"
+    _warn(reason, rule, remedy, DataLossWarning, strict=strict)
+
+
+def warn_of_idle_trigger(spec: WindowOperator, *, strict: bool) -> None:
+    """Warns of a part of the trigger that can never fire; raises it under `strict`."""
+    idle = idle_part(spec.trigger)
+    if idle is not None:
+        rule = "a part of a trigger that can never fire does nothing"
+        _warn(f"{idle!r} in {spec.trigger!r}", rule, "leave it out", IdleTriggerWarning, strict=strict)
+
+
+def _warn(reason: str, rule: str, remedy: str, category: type[Warning], *, strict: bool) -> None:
     if strict:
         raise SpecError(reason, rule, remedy)
-    warnings.warn(explain(reason, rule, remedy), DataLossWarning, stacklevel=4)
+    warnings.warn(explain(reason, rule, remedy), category, stacklevel=4)

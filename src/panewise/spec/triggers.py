@@ -1,6 +1,11 @@
-"""Triggers: when a window sends a pane (semantics 16). Values only."""
+"""Simple triggers: the leaves of the trigger language (semantics 16). Values only.
 
+:mod:`panewise.spec.composites` nests them.
+"""
+
+import math
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import ClassVar, TypeAlias
 
 from panewise.chrono import Duration, DurationLike
@@ -10,7 +15,7 @@ from panewise.spec.windows import positive
 
 @dataclass(frozen=True)
 class AfterCount:
-    """Fires when at least `n` rows are pending. At the top level once, then the window is closed; inside AfterWatermark repeatedly.
+    """Fires, once, when at least `n` rows have come. At the top level the window is closed then; inside AfterWatermark it is repeated.
 
     >>> AfterCount(100)
     AfterCount(n=100)
@@ -24,6 +29,34 @@ class AfterCount:
     def __post_init__(self) -> None:
         if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
             raise SpecError(f"n={self.n!r}", "a count is a whole number above zero", "give n=1 or more")
+
+
+@dataclass(frozen=True, init=False)
+class AfterProcessingTime:
+    """Fires, once, `delay` of processing time after the first row that came; with `align` at the next multiple of it.
+
+    Args:
+        delay: how long after the first row, 0 or more.
+        align: the firing waits for the next multiple of this since 1970-01-01 UTC.
+
+    >>> AfterProcessingTime("10 seconds")
+    AfterProcessingTime(delay=Duration('10 seconds'), align=None)
+    >>> AfterProcessingTime(0, align="1 minute").align
+    Duration('1 minute')
+
+    Source: semantics 16.8; S1 late arrival policy, Beam AfterProcessingTime, Flink ContinuousProcessingTimeTrigger (aligned).
+    """
+
+    kind: ClassVar[str] = "after_processing_time"
+    delay: Duration
+    align: Duration | None
+
+    def __init__(self, delay: DurationLike, align: DurationLike | None = None) -> None:
+        length = Duration.of(delay, "delay")
+        if length.us < 0:
+            raise SpecError(f"delay={delay!r}", "delay is not negative", "give 0 or more")
+        object.__setattr__(self, "delay", length)
+        object.__setattr__(self, "align", None if align is None else positive(align, "align"))
 
 
 @dataclass(frozen=True, init=False)
@@ -41,6 +74,69 @@ class Every:
 
     def __init__(self, period: DurationLike) -> None:
         object.__setattr__(self, "period", positive(period, "period"))
+
+
+@dataclass(frozen=True, init=False)
+class AfterEventTime:
+    """Fires whenever the watermark passes a multiple of `period` since 1970-01-01 UTC, if rows from before it are pending.
+
+    >>> AfterEventTime("5 minutes")
+    AfterEventTime(period=Duration('5 minutes'))
+
+    Source: semantics 16.8; Flink ContinuousEventTimeTrigger.
+    """
+
+    kind: ClassVar[str] = "after_event_time"
+    period: Duration
+
+    def __init__(self, period: DurationLike) -> None:
+        object.__setattr__(self, "period", positive(period, "period"))
+
+
+@dataclass(frozen=True)
+class OnPunctuation:
+    """Fires, once, when a row has come whose `column` (a boolean) is true.
+
+    >>> OnPunctuation("end_of_order")
+    OnPunctuation(column='end_of_order')
+
+    Source: semantics 16.8; S5 punctuation policies, Flink PunctuatedTrigger.
+    """
+
+    kind: ClassVar[str] = "on_punctuation"
+    column: str
+
+    def __post_init__(self) -> None:
+        _check_column(self.column)
+
+
+@dataclass(frozen=True, init=False)
+class OnDelta:
+    """Fires, once, when `column` differs by more than `amount` from what it was at the last such firing (at first: in the first row).
+
+    Args:
+        column: a number or a timestamp; nulls and NaN are passed over.
+        amount: in the column's unit, 0 or more; of a timestamp microseconds, or a duration such as "5 minutes".
+
+    >>> OnDelta("temperature", 0.5)
+    OnDelta(column='temperature', amount=0.5)
+    >>> OnDelta("seen_at", "1 second").amount
+    1000000
+
+    Source: semantics 16.8; S5 delta policies, Flink DeltaTrigger.
+    """
+
+    kind: ClassVar[str] = "on_delta"
+    column: str
+    amount: int | float
+
+    def __init__(self, column: str, amount: int | float | str | timedelta | Duration) -> None:
+        _check_column(column)
+        number = Duration.of(amount, "amount").us if isinstance(amount, (str, timedelta, Duration)) else amount
+        if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number) or number < 0:
+            raise SpecError(f"amount={amount!r}", "an amount is a number, 0 or more, or a duration", "give one such as 0.5 or '1 second'")
+        object.__setattr__(self, "column", column)
+        object.__setattr__(self, "amount", number)
 
 
 @dataclass(frozen=True)
@@ -63,34 +159,9 @@ class Never:
     kind: ClassVar[str] = "never"
 
 
-Repeating: TypeAlias = AfterCount | Every | Always | Never
+Leaf: TypeAlias = AfterCount | AfterProcessingTime | Every | AfterEventTime | OnPunctuation | OnDelta | Always | Never
 
 
-@dataclass(frozen=True)
-class AfterWatermark:
-    """Fires when the watermark reaches the window's end; before that as `early` says, after it as `late` says.
-
-    Args:
-        early: AfterCount, Every, Always, Never or None (as Never), repeated until the watermark reaches the end.
-        late: the same, repeated until the window expires. None closes the window at its end.
-
-    >>> AfterWatermark(early=Every("1 minute"), late=Always())
-    AfterWatermark(early=Every(period=Duration('1 minute')), late=Always())
-
-    Source: semantics 16.4; Beam AfterWatermark, S4 AtWatermark.
-    """
-
-    kind: ClassVar[str] = "after_watermark"
-    early: Repeating | None = None
-    late: Repeating | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("early", "late"):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, Repeating):
-                rule = f"{name} is AfterCount, Every, Always, Never or None"
-                raise SpecError(f"{name}={value!r}", rule, f"give one of these, such as {name}=Always()")
-
-
-Trigger: TypeAlias = AfterWatermark | Repeating
-DEFAULT_TRIGGER = AfterWatermark(late=Always())
+def _check_column(column: object) -> None:
+    if not isinstance(column, str) or not column:
+        raise SpecError(f"column={column!r}", "a trigger reads a column by its name", "give a non-empty string")

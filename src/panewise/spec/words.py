@@ -3,8 +3,10 @@
 from datetime import UTC, datetime, timedelta
 
 from panewise.chrono import Duration
+from panewise.spec.composites import AfterWatermark, finish
 from panewise.spec.operator import WindowOperator, data_loss_reason
-from panewise.spec.triggers import AfterCount, AfterWatermark, Always, Every, Never, Repeating
+from panewise.spec.trigger_words import when
+from panewise.spec.triggers import Always, Never
 from panewise.spec.windows import Cumulating, Global, Hopping, Session, Tumbling, Window
 
 
@@ -79,32 +81,19 @@ def _firings(spec: WindowOperator) -> list[str]:
     if isinstance(spec.trigger, AfterWatermark):
         return [_early(spec, spec.trigger), _on_time(spec), *_after_end(spec, spec.trigger)]
     lines = [
-        f"  A pane is sent {_when(spec, spec.trigger)}."
+        f"  A pane is sent {when(spec.trigger, spec.evaluate)}."
         if not isinstance(spec.trigger, Never)
         else "  No pane is sent before a window expires."
     ]
-    if isinstance(spec.trigger, AfterCount):
+    if finish(spec.trigger) != "never":
         lines.append("  That closes the window: it takes no more rows.")
     return lines
-
-
-def _when(spec: WindowOperator, trigger: Repeating) -> str:
-    match trigger:
-        case AfterCount():
-            rows = "a row has come" if trigger.n == 1 else f"{trigger.n} rows or more have come"
-            return f"when {rows} since the last one"
-        case Every():
-            return f"{trigger.period} of processing time after the last one (at first: after the first row), if rows came"
-        case Always():
-            return f"for each {'row' if spec.evaluate == 'record' else 'batch with rows'}"
-        case Never():
-            return "never"
 
 
 def _early(spec: WindowOperator, trigger: AfterWatermark) -> str:
     if trigger.early is None or isinstance(trigger.early, Never):
         return "  Before the watermark reaches the end of a window nothing is sent."
-    return f"  Before the watermark reaches the end of a window: an EARLY pane {_when(spec, trigger.early)}."
+    return f"  Before the watermark reaches the end of a window: an EARLY pane {when(trigger.early, spec.evaluate)}."
 
 
 def _on_time(spec: WindowOperator) -> str:
@@ -121,14 +110,14 @@ def _after_end(spec: WindowOperator, trigger: AfterWatermark) -> list[str]:
         return ["  That closes the window. One that is opened after its end by a late row sends one LATE pane and is closed."]
     if isinstance(trigger.late, Never):
         return ["  Rows that come after that are not sent before the window expires."]
-    return [f"  After that, until the window expires: a LATE pane {_when(spec, trigger.late)}."]
+    return [f"  After that, until the window expires: a LATE pane {when(trigger.late, spec.evaluate)}."]
 
 
 def _keeps_rows_back(spec: WindowOperator) -> bool:
     """Whether a window can expire with rows pending that its own trigger has not sent by then."""
     if not isinstance(spec.trigger, AfterWatermark):
         return not isinstance(spec.trigger, Always)
-    return isinstance(spec.trigger.late, (AfterCount, Every, Never)) and spec.lateness_us != 0
+    return spec.trigger.late is not None and not isinstance(spec.trigger.late, Always) and spec.lateness_us != 0
 
 
 def _content(spec: WindowOperator) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from panewise.errors import StateError
 
 FORMAT = 1
+_OPTIONAL = ("deadline", "mark")
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,8 @@ class Run:
     """One immutable run: its name, and what can be told of it without reading it.
 
     How many rows it has; the earliest and latest end of their windows; the earliest processing time since which one
-    waits to fire (None: none waits); and which part of the hashes its rows have (None: any).
+    waits to fire (None: none waits); which part of the hashes its rows have (None: any); and, where the trigger has such, the earliest
+    deadline in processing time, and the earliest watermark that one waits for.
     """
 
     name: str
@@ -23,6 +25,8 @@ class Run:
     high: int
     waiting: int | None = None
     part: int | None = None
+    deadline: int | None = None
+    mark: int | None = None
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,11 @@ class Manifest:
 
     def encode(self) -> str:
         """The manifest as JSON text."""
-        return json.dumps({"panewise_state": FORMAT, **asdict(self)}, separators=(",", ":"))
+        document = {"panewise_state": FORMAT, **asdict(self)}
+        document["runs"] = [
+            {name: told for name, told in run.items() if told is not None or name not in _OPTIONAL} for run in document["runs"]
+        ]
+        return json.dumps(document, separators=(",", ":"))
 
     @classmethod
     def decode(cls, text: str) -> "Manifest":

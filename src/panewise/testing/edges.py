@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.spec import AfterWatermark, Cumulating, Every, Global, Hopping, Session, Tumbling, WindowOperator
+from panewise.spec import AfterEventTime, AfterProcessingTime, Cumulating, Every, Global, Hopping, Session, Tumbling, WindowOperator
+from panewise.spec.composites import walk
 
 EXTREMES: Final = (MIN_INSTANT, MIN_INSTANT + 1, MIN_INSTANT + 8, MAX_INSTANT - 8, MAX_INSTANT - 1, MAX_INSTANT, MAX_INSTANT)
 _TURNS: Final = range(-2, 3)  # windows on both sides of 1970
@@ -41,7 +42,7 @@ def times(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
 
 def watermarks(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     """Watermarks worth a move: where a window of the rows seen completes or expires, where a row falls behind, and one off."""
-    instants = [*bounds(spec), *seen, *_ends(spec, seen)]
+    instants = [*bounds(spec), *seen, *_ends(spec, seen), *_marks(spec, seen)]
     return _simplest_first(instant + length + off for instant in instants for length in (0, spec.lateness_us or 0) for off in _NEAR)
 
 
@@ -60,16 +61,26 @@ def _ends(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
 
 
 def clocks(spec: WindowOperator, now: int, firsts: Iterable[int]) -> list[int]:
-    """Clock readings worth a move: at a deadline of the trigger's Every (from now, and from readings before), one off, and back."""
+    """Clock readings worth a move: at a deadline of the trigger (from now, and from readings before), one off, and back."""
     found = [now + d for period in periods(spec) for start in (now, *firsts) for d in (start - now + period + off for off in _NEAR)]
     return [*found, now + 1, now + 7, now, now - 1]
 
 
 def periods(spec: WindowOperator) -> list[int]:
-    """The periods, in microseconds, of every Every in the trigger."""
-    trigger = spec.trigger
-    parts = (trigger.early, trigger.late) if isinstance(trigger, AfterWatermark) else (trigger,)
-    return [part.period.us for part in parts if isinstance(part, Every)]
+    """The periods and delays of processing time, in microseconds, in the trigger."""
+    found = []
+    for node in walk(spec.trigger):
+        if isinstance(node, Every):
+            found.append(node.period.us)
+        elif isinstance(node, AfterProcessingTime):
+            found.append(node.delay.us)
+    return found
+
+
+def _marks(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
+    """The watermarks that every AfterEventTime in the trigger waits for after the rows seen."""
+    periods_ = [node.period.us for node in walk(spec.trigger) if isinstance(node, AfterEventTime)]
+    return [(t // period + 1) * period for t in seen for period in periods_]
 
 
 def _simplest_first(instants: Iterable[int]) -> list[int]:

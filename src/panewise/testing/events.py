@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from panewise.errors import DataLossWarning, InputError
+from panewise.errors import DataLossWarning, IdleTriggerWarning, InputError
 from panewise.spec import Position, WindowOperator
 from panewise.spec.codec import from_dict, to_dict
 from panewise.testing.columns import Row, infer, is_long
@@ -118,6 +118,7 @@ def _with_position(spec: WindowOperator, positions: list[Sequence[Any]]) -> Wind
     users = {a.user.name: a.user for a in spec.aggregates if a.user is not None}
     with warnings.catch_warnings():  # the specification has warned when it was built
         warnings.simplefilter("ignore", DataLossWarning)
+        warnings.simplefilter("ignore", IdleTriggerWarning)
         return from_dict({**to_dict(spec), "position": fields}, users)
 
 

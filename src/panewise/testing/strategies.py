@@ -13,10 +13,15 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from panewise import functions as F
-from panewise.errors import DataLossWarning
+from panewise.errors import DataLossWarning, IdleTriggerWarning
 from panewise.spec import (
     UNLIMITED,
+    AfterAll,
+    AfterAny,
     AfterCount,
+    AfterEach,
+    AfterEventTime,
+    AfterProcessingTime,
     AfterWatermark,
     Aggregate,
     Always,
@@ -25,12 +30,17 @@ from panewise.spec import (
     Global,
     Hopping,
     Never,
+    OnDelta,
+    OnPunctuation,
+    OrFinally,
     Position,
+    Repeatedly,
     Session,
     Tumbling,
     UserAggregate,
     WindowOperator,
 )
+from panewise.spec.composites import fires_once
 from panewise.testing.edges import EXTREMES, clocks, expiries, times, watermarks
 
 KINDS: Final = ("tumbling", "hopping", "cumulating", "session", "global")
@@ -104,14 +114,50 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
     return st.one_of(*made.values()) if kind is None else made[kind]
 
 
-def triggers() -> st.SearchStrategy[Any]:
-    """Every trigger, with every early and late part."""
-    repeating = st.one_of(
-        st.just(Always()), st.builds(AfterCount, st.integers(1, 4)), st.builds(Every, st.integers(1, 5)), st.just(Never())
+def leaves() -> st.SearchStrategy[Any]:
+    """Every simple trigger."""
+    return st.one_of(
+        st.just(Always()),
+        st.builds(AfterCount, st.integers(1, 4)),
+        st.builds(Every, st.integers(1, 5)),
+        st.builds(AfterProcessingTime, st.integers(0, 5), st.sampled_from([None, None, 1, 4])),
+        st.builds(AfterEventTime, st.integers(1, 6)),
+        st.just(OnPunctuation("flag")),
+        st.builds(OnDelta, st.sampled_from(["v", "n"]), st.integers(0, 3)),
+        st.just(Never()),
     )
-    parts = st.one_of(st.none(), repeating)
+
+
+@st.composite
+def composites(draw: st.DrawFn, /, depth: int = 3) -> Any:
+    """Triggers of triggers, up to a depth, with AfterWatermark anywhere but inside itself."""
+    return _tree(draw, depth, ends=True)
+
+
+def _tree(draw: st.DrawFn, depth: int, *, ends: bool) -> Any:
+    """A tree of that depth or less; `ends`: with AfterWatermark in it, perhaps."""
+    kinds = ["leaf", "repeatedly", "any", "all", "each", "or_finally", *(["ends", "ends"] if ends else [])]
+    kind = draw(st.sampled_from(kinds)) if depth > 1 else "leaf"
+    if kind == "leaf":
+        return draw(st.one_of(leaves(), st.just(AfterWatermark())) if ends else leaves())
+    if kind == "repeatedly":
+        return Repeatedly(_tree(draw, depth - 1, ends=ends))
+    if kind == "ends":
+        early, late = (_tree(draw, depth - 1, ends=False) if draw(st.booleans()) else None for _ in range(2))
+        return AfterWatermark(early, late)
+    if kind == "or_finally":
+        until = _tree(draw, depth - 1, ends=ends)
+        return OrFinally(_tree(draw, depth - 1, ends=ends), until if fires_once(until) else AfterCount(draw(st.integers(1, 9))))
+    made = {"any": AfterAny, "all": AfterAll, "each": AfterEach}[kind]
+    return made(*(_tree(draw, depth - 1, ends=ends) for _ in range(draw(st.integers(1, 3)))))
+
+
+def triggers() -> st.SearchStrategy[Any]:
+    """Every trigger: the few that most operators have, and trees of all."""
+    simple = st.one_of(st.just(Always()), st.builds(AfterCount, st.integers(1, 4)), st.builds(Every, st.integers(1, 5)), st.just(Never()))
+    parts = st.one_of(st.none(), simple)
     after_watermark = st.builds(AfterWatermark, early=parts, late=parts)
-    return st.one_of(after_watermark, after_watermark, repeating)
+    return st.one_of(after_watermark, after_watermark, simple, leaves(), composites())
 
 
 def aggregates() -> st.SearchStrategy[list[Aggregate]]:
@@ -155,6 +201,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
         fields["drop_by"] = "window" if fields["allowed_lateness"] == UNLIMITED else draw(st.sampled_from(["window", "window", "row"]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataLossWarning)
+        warnings.simplefilter("ignore", IdleTriggerWarning)
         return WindowOperator(**fields)
 
 
@@ -170,10 +217,13 @@ _arrival: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
 
 
 @st.composite
-def events(draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_rows: int = 6) -> list[dict[str, Any]]:
-    """Events for a specification, in the form that :func:`panewise.testing.run` takes; columns are typed as :func:`types_of` says."""
+def events(draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_rows: int = 6, clock_moves: int = 2) -> list[dict[str, Any]]:
+    """Events for a specification, in the form that :func:`panewise.testing.run` takes; columns are typed as :func:`types_of` says.
+
+    For every 5 batches there are about 3 moves of the watermark, and `clock_moves` of the clock.
+    """
     writer = _Writer(draw, spec, types_of(spec), max_rows)
-    ops = ["add"] * 5 + ["watermark"] * 3 + ["clock"] * 2 + ["restart"]
+    ops = ["add"] * 5 + ["watermark"] * 3 + ["clock"] * clock_moves + ["restart"]
     chosen = draw(st.lists(st.sampled_from(ops), min_size=1, max_size=max_events))
     script = [writer.event(op) for op in chosen]
     after_finish = [{"op": "finish"}, *([writer.event("watermark"), writer.event("clock")] if draw(st.booleans()) else [])]

@@ -1,0 +1,251 @@
+"""Triggers made of triggers (semantics 16.9, 16.10). Values only.
+
+A trigger is a tree. `AfterWatermark`, `Repeatedly`, `AfterAny`, `AfterAll`, `AfterEach` and `OrFinally` are its inner nodes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias, assert_never
+
+from panewise.errors import SpecError
+from panewise.spec.triggers import (
+    AfterCount,
+    AfterEventTime,
+    AfterProcessingTime,
+    Always,
+    Every,
+    Leaf,
+    Never,
+    OnDelta,
+    OnPunctuation,
+)
+
+
+@dataclass(frozen=True)
+class AfterWatermark:
+    """Fires when the watermark reaches the window's end; before that as `early` says, after it as `late` says.
+
+    Args:
+        early: a trigger that is repeated until the watermark reaches the end. None as Never.
+        late: a trigger that is repeated until the window expires. None: finished after the end.
+
+    >>> AfterWatermark(early=Every("1 minute"), late=Always())
+    AfterWatermark(early=Every(period=Duration('1 minute')), late=Always())
+
+    Source: semantics 16.4, 16.9; Beam AfterWatermark, S4 AtWatermark.
+    """
+
+    kind: ClassVar[str] = "after_watermark"
+    early: "Trigger | None" = None
+    late: "Trigger | None" = None
+
+    def __post_init__(self) -> None:
+        for name in ("early", "late"):
+            part = getattr(self, name)
+            if part is None:
+                continue
+            _check(part, name)
+            if any(isinstance(node, AfterWatermark) for node in walk(part)):
+                rule = f"{name} says what to do while the watermark is on one side of the end, so it does not ask for the end itself"
+                raise SpecError(f"{name}={part!r}", rule, f"leave AfterWatermark out of {name}")
+
+
+@dataclass(frozen=True)
+class Repeatedly:
+    """Fires whenever `trigger` does, and starts it anew each time that it finishes. Never finishes.
+
+    >>> Repeatedly(AfterCount(100))
+    Repeatedly(trigger=AfterCount(n=100))
+
+    Source: semantics 16.10; Beam Repeatedly, Flink CountTrigger (of AfterCount).
+    """
+
+    kind: ClassVar[str] = "repeatedly"
+    trigger: "Trigger"
+
+    def __post_init__(self) -> None:
+        _check(self.trigger, "trigger")
+
+
+@dataclass(frozen=True, init=False)
+class _Several:
+    triggers: "tuple[Trigger, ...]"
+
+    def __init__(self, *triggers: "Trigger") -> None:
+        if not triggers:
+            name = type(self).__name__
+            raise SpecError(f"{name}()", f"{name} is made of one trigger or more", f"give some: {name}(AfterCount(100), ...)")
+        for number, part in enumerate(triggers):
+            _check(part, f"triggers[{number}]")
+        object.__setattr__(self, "triggers", triggers)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.triggers))})"
+
+
+class AfterAny(_Several):
+    """Fires when any of its triggers does; finished when any of them is.
+
+    >>> AfterAny(AfterCount(100), AfterProcessingTime("10 seconds"))
+    AfterAny(AfterCount(n=100), AfterProcessingTime(delay=Duration('10 seconds'), align=None))
+
+    Source: semantics 16.10; Beam AfterAny (AfterFirst), Samza Triggers.any.
+    """
+
+    kind: ClassVar[str] = "after_any"
+
+
+class AfterAll(_Several):
+    """Fires when all of its triggers want to, or have finished; finished when all of them are.
+
+    >>> AfterAll(AfterCount(100), AfterProcessingTime("10 seconds")).triggers[0]
+    AfterCount(n=100)
+
+    Source: semantics 16.10; Beam AfterAll.
+    """
+
+    kind: ClassVar[str] = "after_all"
+
+
+class AfterEach(_Several):
+    """Follows one trigger after the other: each from the firing that finished the one before. Finished when the last is.
+
+    >>> AfterEach(AfterCount(1), Repeatedly(AfterCount(100))).triggers[0]
+    AfterCount(n=1)
+
+    Source: semantics 16.10; Beam AfterEach.
+    """
+
+    kind: ClassVar[str] = "after_each"
+
+
+@dataclass(frozen=True)
+class OrFinally:
+    """Fires as `main` does, until `until` fires: that finishes it.
+
+    Args:
+        main: the trigger that is followed.
+        until: what ends it, at its first firing: a trigger that finishes whenever it fires.
+
+    >>> OrFinally(Repeatedly(AfterCount(100)), until=AfterWatermark()).until
+    AfterWatermark(early=None, late=None)
+
+    Source: semantics 16.10; Beam OrFinally.
+    """
+
+    kind: ClassVar[str] = "or_finally"
+    main: "Trigger"
+    until: "Trigger"
+
+    def __post_init__(self) -> None:
+        _check(self.main, "main")
+        _check(self.until, "until")
+        if not fires_once(self.until):
+            rule = "until is a trigger that finishes whenever it fires"
+            remedy = "give AfterCount, AfterProcessingTime, OnPunctuation, OnDelta, AfterWatermark(), or AfterAny or AfterAll of such"
+            raise SpecError(f"until={self.until!r}", rule, remedy)
+
+
+Composite: TypeAlias = AfterWatermark | Repeatedly | AfterAny | AfterAll | AfterEach | OrFinally
+Trigger: TypeAlias = Leaf | Composite
+Finish: TypeAlias = Literal["never", "at_end", "any_time"]
+
+
+def _check(value: Any, name: str) -> None:
+    if not isinstance(value, Trigger):
+        raise SpecError(f"{name}={value!r}", f"{name} is one of panewise's triggers", f"give one, such as {name}=Always()")
+
+
+def parts(trigger: Trigger) -> tuple[Trigger, ...]:
+    """The triggers directly inside."""
+    match trigger:
+        case AfterWatermark():
+            return tuple(part for part in (trigger.early, trigger.late) if part is not None)
+        case Repeatedly():
+            return (trigger.trigger,)
+        case AfterAny() | AfterAll() | AfterEach():
+            return trigger.triggers
+        case OrFinally():
+            return (trigger.main, trigger.until)
+    return ()
+
+
+def walk(trigger: Trigger) -> Iterator[Trigger]:
+    """The trigger and everything inside it, each before its parts."""
+    yield trigger
+    for part in parts(trigger):
+        yield from walk(part)
+
+
+def columns(trigger: Trigger) -> tuple[str, ...]:
+    """The input columns that it reads."""
+    return tuple(node.column for node in walk(trigger) if isinstance(node, (OnPunctuation, OnDelta)))
+
+
+def fires_once(trigger: Trigger) -> bool:
+    """Whether every firing finishes it."""
+    match trigger:
+        case AfterCount() | AfterProcessingTime() | OnPunctuation() | OnDelta():
+            return True
+        case AfterWatermark():
+            return trigger.early is None and trigger.late is None
+        case AfterAny() | AfterAll():
+            return all(map(fires_once, trigger.triggers))
+    return False
+
+
+def finish(trigger: Trigger) -> Finish:
+    """When a trigger can finish at the earliest: at any time, not before the watermark reaches the end, or never."""
+    order: list[Finish] = ["any_time", "at_end", "never"]
+    match trigger:
+        case AfterCount() | AfterProcessingTime() | OnPunctuation() | OnDelta():
+            return "any_time"
+        case Every() | AfterEventTime() | Always() | Never() | Repeatedly():
+            return "never"
+        case AfterWatermark():
+            return "at_end" if trigger.late is None else "never"
+        case AfterAny():
+            return min(map(finish, trigger.triggers), key=order.index)
+        case AfterAll() | AfterEach():
+            return max(map(finish, trigger.triggers), key=order.index)
+        case OrFinally():
+            return min(finish(trigger.main), finish(trigger.until), key=order.index)
+    assert_never(trigger)
+
+
+def can_fire(trigger: Trigger) -> bool:
+    """Whether it can ever fire by itself (what is pending when a window expires is sent in any case)."""
+    match trigger:
+        case Never():
+            return False
+        case Repeatedly():
+            return can_fire(trigger.trigger)
+        case AfterAny():
+            return any(map(can_fire, trigger.triggers))
+        case AfterAll():
+            return all(map(can_fire, trigger.triggers))
+        case AfterEach():
+            return can_fire(trigger.triggers[0])
+        case OrFinally():
+            return can_fire(trigger.main) or can_fire(trigger.until)
+    return True
+
+
+def idle_part(trigger: Trigger) -> Trigger | None:
+    """A part of a composite trigger that can never fire: the whole, or what follows in AfterEach on one that never finishes."""
+    for node in walk(trigger):
+        if isinstance(node, (Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)) and not can_fire(node):
+            return node
+        if isinstance(node, AfterEach):
+            for before, after in zip(node.triggers, node.triggers[1:], strict=False):
+                if finish(before) == "never" or not can_fire(before):
+                    return after
+    return None
+
+
+def needs_processing_time(trigger: Trigger) -> bool:
+    """Whether it can want to fire because processing time moves."""
+    return any(isinstance(node, (Every, AfterProcessingTime)) for node in walk(trigger))
+
+
+DEFAULT_TRIGGER = AfterWatermark(late=Always())

@@ -1,0 +1,147 @@
+"""The policies of other systems, by their names: each is a term of the trigger language (semantics 17).
+
+    panewise.policies.samza(early="1 minute")    S1: early emission, full size, late arrival
+    panewise.policies.apex(late_count=100)       S4: TriggerOption
+    panewise.policies.final_only()               S2: one result for each window
+    panewise.policies.each_update()              S2: a result for each update
+    panewise.policies.flink_count(100)           Flink: CountTrigger; and the others that it ships
+
+What Flink calls purging is the accumulation mode "discarding"; a trigger that is not purging is "accumulating".
+"""
+
+from datetime import timedelta
+from typing import Literal
+
+from panewise.chrono import Duration, DurationLike
+from panewise.errors import SpecError
+from panewise.spec.composites import AfterAny, AfterWatermark, Repeatedly, Trigger
+from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta
+
+
+def samza(
+    early: DurationLike | Literal["each"] | None = None,
+    late: DurationLike | Literal["each"] = "10 seconds",
+) -> AfterWatermark:
+    """S1's three policies over an aggregate: early emission, full size (the pane when the watermark reaches the end), late arrival.
+
+    Args:
+        early: None: off, the default; a period: the updates of a current window are sent that long after the first; "each": at once.
+        late: the same for updates of past windows. S1's default for aggregates: batched for 10 s from the first pending message.
+
+    >>> samza()
+    AfterWatermark(early=None, late=AfterProcessingTime(delay=Duration('10 seconds'), align=None))
+
+    Source: S1 early emission, full size and late arrival policy, setOntimeUpdatePeriod, setLateUpdatePeriod; semantics 17.1.
+    """
+    return AfterWatermark(early=None if early is None else _updates(early), late=_updates(late))
+
+
+def samza_join(early: DurationLike | Literal["each"] = "each", late: DurationLike | Literal["each"] = "each") -> AfterWatermark:
+    """S1's three policies with its defaults for joins: each message, early and late.
+
+    >>> samza_join() == AfterWatermark(early=Always(), late=Always())
+    True
+
+    Source: S1 window operator for joins; semantics 17.1.
+    """
+    return AfterWatermark(early=_updates(early), late=_updates(late))
+
+
+def _updates(period: DurationLike | Literal["each"]) -> Trigger:
+    return Always() if period == "each" else AfterProcessingTime(period)
+
+
+def apex(
+    early_every: DurationLike | None = None,
+    early_count: int | None = None,
+    late_every: DurationLike | None = None,
+    late_count: int | None = None,
+    *,
+    at_watermark: bool = True,
+) -> Trigger:
+    """S4's TriggerOption: atWatermark, withEarlyFiringsAtEvery and withLateFiringsAtEvery of a time, a count, or both.
+
+    With `at_watermark=False` there is no on-time firing: early and late firings are then one and the same, and must not differ.
+    `fireOnlyUpdatedPanes` is what "retracting" always does, and `only_updated=True` of the operator asks of "accumulating".
+
+    >>> apex(early_every="1 minute", late_count=10)
+    AfterWatermark(early=Every(period=Duration('1 minute')), late=AfterCount(n=10))
+
+    Raises:
+        SpecError: with `at_watermark=False` and late firings that are not the early ones.
+
+    Source: S4 TriggerOption; semantics 17.2.
+    """
+    early, late = _firings(early_every, early_count), _firings(late_every, late_count)
+    if at_watermark:
+        return AfterWatermark(early=early, late=late or Never())
+    if late is not None and late != early:
+        rule = "without a firing at the watermark a window is followed by one trigger all the time"
+        raise SpecError(f"apex(early={early!r}, late={late!r}, at_watermark=False)", rule, "leave the late firings out, or make them equal")
+    return Never() if early is None else Repeatedly(early)
+
+
+def _firings(every: DurationLike | None, count: int | None) -> Trigger | None:
+    found: list[Trigger] = [] if every is None else [Every(every)]
+    if count is not None:
+        found.append(AfterCount(count))
+    return AfterAny(*found) if len(found) > 1 else found[0] if found else None
+
+
+def final_only() -> AfterWatermark:
+    """One result for each window, when it is complete (S2; Kafka Streams: EmitStrategy.onWindowClose; Spark: append mode).
+
+    Rows within an allowed lateness are not sent before the window expires.
+
+    Source: S2; semantics 17.3.
+    """
+    return AfterWatermark(late=Never())
+
+
+def each_update() -> Always:
+    """A result for each batch that changes a window; with evaluate="record" for each row (Kafka: onWindowUpdate; Spark: update mode).
+
+    Source: S2; semantics 17.3.
+    """
+    return Always()
+
+
+def flink_event_time() -> AfterWatermark:
+    """EventTimeTrigger: at the watermark, then for each late row (batch of late rows).
+
+    Source: Flink EventTimeTrigger; semantics 17.4.
+    """
+    return AfterWatermark(late=Always())
+
+
+def flink_continuous_event_time(interval: DurationLike) -> AfterWatermark:
+    """ContinuousEventTimeTrigger: whenever the watermark passes a multiple of the interval, at the end, and then for each late row.
+
+    Source: Flink ContinuousEventTimeTrigger; semantics 17.4.
+    """
+    return AfterWatermark(early=AfterEventTime(interval), late=Always())
+
+
+def flink_continuous_processing_time(interval: DurationLike) -> Repeatedly:
+    """ContinuousProcessingTimeTrigger: at the multiples of the interval in processing time, if rows came.
+
+    Source: Flink ContinuousProcessingTimeTrigger; semantics 17.4.
+    """
+    # The first multiple above the time of the first row: rounding up what lies a microsecond later.
+    return Repeatedly(AfterProcessingTime(1, align=interval))
+
+
+def flink_count(n: int) -> Repeatedly:
+    """CountTrigger: whenever n rows have come.
+
+    Source: Flink CountTrigger; semantics 17.4.
+    """
+    return Repeatedly(AfterCount(n))
+
+
+def flink_delta(column: str, threshold: int | float | str | timedelta | Duration) -> Repeatedly:
+    """DeltaTrigger: whenever `column` has moved by more than the threshold from where it was at the last firing.
+
+    Source: Flink DeltaTrigger; semantics 17.4.
+    """
+    return Repeatedly(OnDelta(column, threshold))

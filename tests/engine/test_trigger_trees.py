@@ -1,0 +1,76 @@
+"""Triggers of triggers, to depth 3, over every window kind: engine and oracle agree, and the sample reaches what is special about trees."""
+
+from collections import Counter
+from typing import Any, get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from panewise.spec import WindowOperator
+from panewise.spec.composites import Composite, parts, walk
+from panewise.spec.triggers import Leaf
+from panewise.testing import run
+from panewise.testing.strategies import KINDS, composites, events, specs, types_of
+from tests.engine.test_properties import PHASES, SLOW_IS_FINE, SOAK, agree
+
+FEW = settings(phases=PHASES, max_examples=150, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_IS_FINE)
+
+
+def check(data: st.DataObject, kind: str) -> None:
+    spec = data.draw(specs(kind, trigger=data.draw(composites(), label="trigger")), label="spec")
+    agree(spec, data.draw(events(spec, max_events=12, clock_moves=5), label="events"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@FEW
+@given(data=st.data())
+def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
+    check(data, kind)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", KINDS)
+@SOAK
+@given(data=st.data())
+def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
+    check(data, kind)
+
+
+def classes(spec: WindowOperator, script: list[dict[str, Any]], outputs: list[dict[str, Any]]) -> set[str]:
+    """What is special about trees that a script reaches."""
+    found = {node.kind for node in walk(spec.trigger)}
+    found |= {f"depth {_depth(spec.trigger)}"}
+    held: list[dict[str, Any]] = []
+    for event, output in zip(script, outputs, strict=True):
+        shut = {(w["window_start"], w["window_end"]) for w in output["windows"] if w["closed"]}
+        new = shut - {(w["window_start"], w["window_end"]) for w in held if w["closed"]}
+        found |= {f"closed by {event['op']}"} if new else set()
+        found |= {f"{pane['timing']} at {event['op']}" for pane in output["panes"]}
+        held = output["windows"]
+    return found
+
+
+def _depth(trigger: Any) -> int:
+    inner = parts(trigger)
+    return 1 + max(map(_depth, inner), default=0)
+
+
+KINDS_OF_NODES = [*get_args(Leaf), *get_args(Composite)]
+WANTED = {kind.kind for kind in KINDS_OF_NODES} | {"depth 2", "depth 3", "closed by add", "closed by clock"}
+WANTED |= {f"EARLY at {op}" for op in ("add", "clock", "watermark")}
+WANTED |= {"ON_TIME at watermark", "LATE at add", "LATE at clock", "LATE at watermark", "closed by watermark"}
+
+
+def test_every_class_is_generated() -> None:
+    counts: Counter[str] = Counter()
+
+    @settings(max_examples=1600, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(data=st.data())
+    def collect(data: st.DataObject) -> None:
+        spec = data.draw(specs(trigger=data.draw(composites())))
+        script = data.draw(events(spec, max_events=12, clock_moves=5))
+        counts.update(classes(spec, script, run(spec, script, types=types_of(spec), windows=True)))
+
+    collect()
+    assert {name for name in WANTED if not counts[name]} == set(), counts

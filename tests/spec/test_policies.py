@@ -1,0 +1,58 @@
+"""Policies by name are the terms that semantics 17 says they are."""
+
+import pytest
+
+from panewise import (
+    AfterAny,
+    AfterCount,
+    AfterEventTime,
+    AfterProcessingTime,
+    AfterWatermark,
+    Always,
+    Every,
+    Never,
+    OnDelta,
+    Repeatedly,
+    SpecError,
+    policies,
+)
+from panewise.spec.composites import Trigger
+
+
+@pytest.mark.parametrize(
+    ("policy", "term"),
+    [
+        (policies.samza(), AfterWatermark(late=AfterProcessingTime("10 s"))),
+        (policies.samza(early="1 min", late="each"), AfterWatermark(early=AfterProcessingTime("1 min"), late=Always())),
+        (policies.samza(early="each"), AfterWatermark(early=Always(), late=AfterProcessingTime("10 s"))),
+        (policies.samza_join(), AfterWatermark(early=Always(), late=Always())),
+        (policies.samza_join(late=10), AfterWatermark(early=Always(), late=AfterProcessingTime(10))),
+        (policies.apex(), AfterWatermark(late=Never())),
+        (policies.apex(early_every=5), AfterWatermark(early=Every(5), late=Never())),
+        (
+            policies.apex(early_every=5, early_count=3, late_every=7, late_count=2),
+            AfterWatermark(early=AfterAny(Every(5), AfterCount(3)), late=AfterAny(Every(7), AfterCount(2))),
+        ),
+        (policies.apex(at_watermark=False), Never()),
+        (policies.apex(early_count=3, at_watermark=False), Repeatedly(AfterCount(3))),
+        (policies.apex(early_count=3, late_count=3, at_watermark=False), Repeatedly(AfterCount(3))),
+        (policies.final_only(), AfterWatermark(late=Never())),
+        (policies.each_update(), Always()),
+        (policies.flink_event_time(), AfterWatermark(late=Always())),
+        (policies.flink_continuous_event_time(5), AfterWatermark(early=AfterEventTime(5), late=Always())),
+        (policies.flink_continuous_processing_time(5), Repeatedly(AfterProcessingTime(1, align=5))),
+        (policies.flink_count(3), Repeatedly(AfterCount(3))),
+        (policies.flink_delta("v", 1), Repeatedly(OnDelta("v", 1))),
+    ],
+)
+def test_a_policy_is_a_term(policy: Trigger, term: Trigger) -> None:
+    assert policy == term
+
+
+def test_one_trigger_has_no_two_sides() -> None:
+    with pytest.raises(SpecError) as caught:
+        policies.apex(early_count=3, late_count=2, at_watermark=False)
+    assert str(caught.value) == (
+        "apex(early=AfterCount(n=3), late=AfterCount(n=2), at_watermark=False) | without a firing at the watermark a window is followed "
+        "by one trigger all the time | leave the late firings out, or make them equal"
+    )

@@ -1,0 +1,200 @@
+"""Triggers: every rule, passing and failing; what the static analysis says; words (semantics 16, 19)."""
+
+import warnings
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from panewise import (
+    AfterAll,
+    AfterAny,
+    AfterCount,
+    AfterEach,
+    AfterEventTime,
+    AfterProcessingTime,
+    AfterWatermark,
+    Always,
+    DataLossWarning,
+    Duration,
+    Every,
+    IdleTriggerWarning,
+    Never,
+    OnDelta,
+    OnPunctuation,
+    OrFinally,
+    Repeatedly,
+    SpecError,
+    Tumbling,
+    WindowOperator,
+)
+from panewise import functions as F
+from panewise.spec.composites import Trigger, finish, fires_once, needs_processing_time
+from panewise.spec.trigger_words import when
+from tests.spec.rules import Rule, check
+
+A_TRIGGER = "is one of panewise's triggers | give one, such as"
+ONE_SIDE = "says what to do while the watermark is on one side of the end, so it does not ask for the end itself"
+AN_AMOUNT = "an amount is a number, 0 or more, or a duration | give one such as 0.5 or '1 second'"
+RULES = {
+    "early is a trigger": Rule(
+        lambda: AfterWatermark(early=Never()),
+        lambda: AfterWatermark(early="always"),  # type: ignore[arg-type]
+        f"early='always' | early {A_TRIGGER} early=Always()",
+    ),
+    "late does not ask for the end": Rule(
+        lambda: AfterWatermark(late=Repeatedly(AfterCount(1))),
+        lambda: AfterWatermark(late=Repeatedly(AfterWatermark())),
+        f"late=Repeatedly(trigger=AfterWatermark(early=None, late=None)) | late {ONE_SIDE} | leave AfterWatermark out of late",
+    ),
+    "what is repeated is a trigger": Rule(
+        lambda: Repeatedly(AfterCount(1)),
+        lambda: Repeatedly(3),  # type: ignore[arg-type]
+        f"trigger=3 | trigger {A_TRIGGER} trigger=Always()",
+    ),
+    "any of some": Rule(
+        lambda: AfterAny(AfterCount(1)),
+        lambda: AfterAny(),
+        "AfterAny() | AfterAny is made of one trigger or more | give some: AfterAny(AfterCount(100), ...)",
+    ),
+    "all of triggers": Rule(
+        lambda: AfterAll(AfterCount(1), AfterCount(2)),
+        lambda: AfterAll(AfterCount(1), None),  # type: ignore[arg-type]
+        f"triggers[1]=None | triggers[1] {A_TRIGGER} triggers[1]=Always()",
+    ),
+    "until fires once": Rule(
+        lambda: OrFinally(Always(), until=AfterAny(AfterCount(1), AfterWatermark())),
+        lambda: OrFinally(Always(), until=AfterEach(AfterCount(1), AfterCount(2))),
+        "until=AfterEach(AfterCount(n=1), AfterCount(n=2)) | until is a trigger that finishes whenever it fires | give AfterCount, "
+        "AfterProcessingTime, OnPunctuation, OnDelta, AfterWatermark(), or AfterAny or AfterAll of such",
+    ),
+    "a delay is not negative": Rule(
+        lambda: AfterProcessingTime(0), lambda: AfterProcessingTime(-1), "delay=-1 | delay is not negative | give 0 or more"
+    ),
+    "align is above zero": Rule(
+        lambda: AfterProcessingTime(0, align=1),
+        lambda: AfterProcessingTime(0, align=0),
+        "align=0 | align is above zero | give a align such as '1 minute'",
+    ),
+    "a period of event time is above zero": Rule(
+        lambda: AfterEventTime(1), lambda: AfterEventTime(0), "period=0 | period is above zero | give a period such as '1 minute'"
+    ),
+    "a punctuation has a column": Rule(
+        lambda: OnPunctuation("over"),
+        lambda: OnPunctuation(""),
+        "column='' | a trigger reads a column by its name | give a non-empty string",
+    ),
+    "an amount is not negative": Rule(lambda: OnDelta("v", 0), lambda: OnDelta("v", -0.5), f"amount=-0.5 | {AN_AMOUNT}"),
+    "an amount is finite": Rule(lambda: OnDelta("v", 1e300), lambda: OnDelta("v", float("inf")), f"amount=inf | {AN_AMOUNT}"),
+    "an amount is no bool": Rule(lambda: OnDelta("v", 1), lambda: OnDelta("v", True), f"amount=True | {AN_AMOUNT}"),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rule(name: str) -> None:
+    check(RULES[name])
+
+
+@pytest.mark.parametrize("amount", ["5 s", timedelta(seconds=5), Duration(5_000_000), 5_000_000])
+def test_an_amount_of_time_is_microseconds(amount: Any) -> None:
+    assert OnDelta("seen_at", amount) == OnDelta("seen_at", 5_000_000)
+
+
+ONCE, END, REPEATED = AfterCount(1), AfterWatermark(), Every(1)
+
+
+@pytest.mark.parametrize(
+    ("trigger", "wanted", "once"),
+    [
+        (AfterProcessingTime(1), "any_time", True),
+        (OnPunctuation("p"), "any_time", True),
+        (OnDelta("v", 1), "any_time", True),
+        (AfterEventTime(1), "never", False),
+        (END, "at_end", True),
+        (AfterWatermark(early=ONCE), "at_end", False),
+        (AfterWatermark(late=ONCE), "never", False),
+        (Repeatedly(ONCE), "never", False),
+        (AfterAny(REPEATED, ONCE), "any_time", False),
+        (AfterAny(REPEATED, END), "at_end", False),
+        (AfterAll(ONCE, END), "at_end", True),
+        (AfterAll(ONCE, REPEATED), "never", False),
+        (AfterEach(ONCE, END), "at_end", False),
+        (AfterEach(ONCE, ONCE), "any_time", False),
+        (OrFinally(REPEATED, END), "at_end", False),
+        (OrFinally(END, ONCE), "any_time", False),
+    ],
+)
+def test_when_a_trigger_can_finish(trigger: Trigger, wanted: str, once: bool) -> None:
+    assert (finish(trigger), fires_once(trigger)) == (wanted, once)
+
+
+@pytest.mark.parametrize(
+    ("trigger", "idle"),
+    [
+        (Never(), None),
+        (AfterWatermark(early=Never()), None),
+        (AfterAny(Never(), ONCE), None),
+        (AfterAll(ONCE, Never()), AfterAll(ONCE, Never())),
+        (Repeatedly(Never()), Repeatedly(Never())),
+        (AfterEach(ONCE, REPEATED), None),
+        (AfterEach(REPEATED, ONCE), ONCE),
+        (OrFinally(AfterEach(Repeatedly(ONCE), END), ONCE), END),
+    ],
+)
+def test_what_can_never_fire_is_warned_of(trigger: Trigger, idle: Trigger | None) -> None:
+    """semantics 16.13."""
+    fields: dict[str, Any] = {"window": Tumbling(1), "aggregates": [F.count()], "trigger": trigger}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        WindowOperator(**fields)
+    found = [str(warning.message) for warning in caught if warning.category is IdleTriggerWarning]
+    rule = "a part of a trigger that can never fire does nothing | leave it out"
+    assert found == ([] if idle is None else [f"{idle!r} in {trigger!r} | {rule}"])
+    assert all(warning.filename == __file__ for warning in caught)
+    if idle is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataLossWarning)
+            with pytest.raises(SpecError):
+                WindowOperator(**fields, strict=True)
+
+
+def test_columns_of_triggers_are_read() -> None:
+    spec = WindowOperator(window=Tumbling(1), aggregates=[F.sum("v")], trigger=Repeatedly(AfterAny(OnPunctuation("over"), OnDelta("v", 1))))
+    assert spec.columns_read == ("event_time", "v", "over")
+
+
+def test_processing_time_is_noticed() -> None:
+    assert needs_processing_time(AfterWatermark(late=AfterAny(AfterCount(1), AfterProcessingTime(1))))
+    assert not needs_processing_time(AfterWatermark(late=AfterEventTime(1)))
+
+
+@pytest.mark.parametrize(
+    ("trigger", "words"),
+    [
+        (
+            AfterProcessingTime("5 s", align="1 min"),
+            "when 5 seconds of processing time have passed since the first row that came, and then at the next multiple of 1 minute",
+        ),
+        (AfterEventTime("5 min"), "when the watermark passes a multiple of 5 minutes, if rows from before it came"),
+        (OnDelta("v", 0.5), "when v has moved by more than 0.5 from where it was at the last such pane"),
+        (AfterAny(OnPunctuation("over"), Always()), "when a row with a true over has come or for each batch with rows"),
+        (
+            AfterAll(OnPunctuation("over"), AfterCount(2)),
+            "when a row with a true over has come and 2 rows or more have come since the last one",
+        ),
+        (
+            AfterEach(AfterCount(1), Repeatedly(Always())),
+            "first when a row has come since the last one, then again and again: for each batch with rows",
+        ),
+        (
+            OrFinally(Always(), AfterWatermark()),
+            "for each batch with rows; the last one when the watermark reaches the end",
+        ),
+        (
+            Repeatedly(AfterWatermark(early=Always(), late=Always())),
+            "whenever the watermark reaches the end; before that for each batch with rows; after that for each batch with rows",
+        ),
+    ],
+)
+def test_words(trigger: Trigger, words: str) -> None:
+    assert when(trigger, "batch") == words
