@@ -1,8 +1,9 @@
 """Specifications: frozen, comparable, printable, JSON-able values. They carry no behaviour."""
 
-from panewise.spec.aggregates import Aggregate, UserAggregate
+from panewise.spec.aggregates import Aggregate
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
 from panewise.spec.triggers import DEFAULT_TRIGGER, AfterCount, AfterWatermark, Always, Every, Never, Trigger
+from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import Cumulating, Global, Hopping, Session, Tumbling, Window
 
 __all__ = [
