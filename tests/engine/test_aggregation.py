@@ -1,5 +1,6 @@
 """Aggregates against Spark's documented results, and at the edges of their types."""
 
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -54,6 +55,22 @@ def pane(aggregate: pw.Aggregate, values: list[Any], dtype: pl.DataType, batches
         (F.percentile("v", 0.0), [], pl.Int64(), None),
         (F.approx_count_distinct("v"), ["a", "b", "a", None], pl.String(), 2),
         (F.approx_count_distinct("v"), [0.0, -0.0, NAN, NAN], pl.Float64(), 2),
+        (F.count_distinct("v"), [0.0, -0.0, NAN, NAN, None], pl.Float64(), 2),
+        (F.count_distinct("v"), [[1], [1], [2], None], pl.List(pl.Int64), 2),
+        (F.count_if("v"), [True, None, False, True], pl.Boolean(), 2),
+        (F.count_if("v"), [None], pl.Boolean(), 0),
+        (F.bool_and("v"), [True, None, True], pl.Boolean(), True),
+        (F.bool_and("v"), [True, None, False], pl.Boolean(), False),
+        (F.bool_or("v"), [False, None, True], pl.Boolean(), True),
+        (F.bool_or("v"), [None, None], pl.Boolean(), None),
+        (F.stddev_pop("v"), [3], pl.Int64(), 0.0),
+        (F.stddev_pop("v"), [1, None, 5], pl.Int64(), 2.0),
+        (F.var_pop("v"), [1e9, 1e9 + 1, 1e9 + 2], pl.Float64(), 2 / 3),
+        (F.var_pop("v"), [None], pl.Float64(), None),
+        (F.var_pop("v"), [math.inf], pl.Float64(), NAN),
+        (F.mode("v"), [2, 9, None, 9, 2, 1, None, None], pl.Int64(), 2),
+        (F.mode("v"), [NAN, 1.0, NAN], pl.Float64(), NAN),
+        (F.mode("v"), [Decimal("1.50"), Decimal("0.25"), Decimal("1.50")], pl.Decimal(10, 2), Decimal("1.50")),
     ],
 )
 def test_results_are_those_of_spark(aggregate: pw.Aggregate, values: list[Any], dtype: pl.DataType, expected: Any, batches: int) -> None:
@@ -111,6 +128,15 @@ def test_numbers_are_asked_for_when_the_operator_is_built(aggregate: pw.Aggregat
         pane(aggregate, [], pl.String())
 
 
-def test_an_order_is_asked_for_when_the_operator_is_built() -> None:
-    with pytest.raises(SpecError, match="max takes values that have an order"):
-        pane(F.max("v"), [], pl.List(pl.Int64()))
+@pytest.mark.parametrize("aggregate", [F.count_if("v"), F.bool_and("v"), F.bool_or("v")])
+def test_a_boolean_is_asked_for_when_the_operator_is_built(aggregate: pw.Aggregate) -> None:
+    with pytest.raises(SpecError, match=rf"over v: Int64 \| {aggregate.fn} takes a Boolean column \| make one before the operator"):
+        pane(aggregate, [], pl.Int64())
+
+
+@pytest.mark.parametrize(
+    "aggregate", [F.max("v"), F.mode("v"), F.sort_list("v"), F.top_n("v", 1), F.min_by("event_time", "v"), F.top_n_by("event_time", "v", 1)]
+)
+def test_an_order_is_asked_for_when_the_operator_is_built(aggregate: pw.Aggregate) -> None:
+    with pytest.raises(SpecError, match=rf"over v: List.* \| {aggregate.fn} takes values that have an order \| use a column of a simple"):
+        pane(aggregate, [], pl.List(pl.Int64()))

@@ -23,7 +23,7 @@ from panewise.spec.aggregates import FUNCTIONS
 from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.composites import Composite
 from panewise.spec.triggers import Leaf
-from panewise.testing.strategies import JOINED, USER_AGGREGATES, specs
+from panewise.testing.strategies import ALL_TEXT, JOINED, USER_AGGREGATES, specs
 
 SMALL: dict[str, Any] = {"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count", "name": "n"}]}
 PLAIN = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")])
@@ -90,7 +90,16 @@ def test_json_says_its_version() -> None:
         (F.percentile("v", 0.5), {"fn": "percentile", "column": "v", "percentage": 0.5}),
         (F.approx_count_distinct("v"), {"fn": "approx_count_distinct", "column": "v"}),
         (F.last("v", ignorenulls=True), {"fn": "last", "column": "v", "ignorenulls": True}),
+        (F.max_by("v", "b"), {"fn": "max_by", "column": "v", "by": "b"}),
+        (F.min_by("v", "b", k=2), {"fn": "top_n_by", "column": "v", "by": "b", "n": 2, "ascending": True}),
+        (F.top_n("v", 3), {"fn": "top_n", "column": "v", "n": 3}),
+        (F.top_n_by("v", "b", 3), {"fn": "top_n_by", "column": "v", "by": "b", "n": 3}),
+        (F.top_n_by("v", "b", 3, distinct=True), {"fn": "top_n_by", "column": "v", "by": "b", "n": 3, "distinct": True}),
+        (F.sort_list("v"), {"fn": "sort_list", "column": "v"}),
+        (F.sort_list("v", ascending=False), {"fn": "sort_list", "column": "v", "ascending": False}),
+        (F.count_if("v"), {"fn": "count_if", "column": "v"}),
         (JOINED("s"), {"fn": "user", "column": "s", "user": "joined"}),
+        (ALL_TEXT("s"), {"fn": "user", "column": "s", "user": "all_text"}),
     ],
 )
 def test_aggregates_are_named_as_by_their_functions(made: Any, written: dict[str, Any]) -> None:
@@ -100,6 +109,15 @@ def test_aggregates_are_named_as_by_their_functions(made: Any, written: dict[str
 def test_an_option_of_zero_is_written() -> None:
     spec = WindowOperator(window=Tumbling(1), aggregates=[F.percentile("v", 0.0)])
     assert to_dict(spec)["aggregates"] == [{"fn": "percentile", "column": "v", "name": "percentile(v, 0.0)", "percentage": 0.0}]
+
+
+def test_an_option_is_written_where_other_functions_have_another() -> None:
+    ranked = [F.sort_list("v", ascending=False), F.top_n("v", 2)]
+    written = to_dict(WindowOperator(window=Tumbling(1), aggregates=ranked))["aggregates"]
+    assert written == [
+        {"fn": "sort_list", "column": "v", "name": "sort_list(v)", "ascending": False},
+        {"fn": "top_n", "column": "v", "name": "top_n(v, 2)", "n": 2, "ascending": False},
+    ]
 
 
 def test_the_warning_comes_once() -> None:
@@ -198,22 +216,28 @@ MICROSECONDS = "a whole number of microseconds"
             "aggregates[0]='count' | aggregates[0] is an object with named fields | give an object with named fields",
         ),
         ("aggregates.0", {"name": "n"}, "aggregates[0].fn is missing | fn has no default | give aggregates[0].fn"),
-        ("aggregates.0.fn", "mode", f"aggregates[0].fn='mode' | the functions are {sorted(FUNCTIONS)} | give one of these"),
+        ("aggregates.0.fn", "kurtosis", f"aggregates[0].fn='kurtosis' | the functions are {sorted(FUNCTIONS)} | give one of these"),
         ("aggregates.0.fn", 3, "aggregates[0].fn=3 | aggregates[0].fn is a string | give a string"),
         ("aggregates.0.rsd", "x", "aggregates[0].rsd='x' | aggregates[0].rsd is a number | give a number"),
+        ("aggregates.0.n", 1.0, "aggregates[0].n=1.0 | aggregates[0].n is a whole number | give a whole number"),
+        ("aggregates.0.by", 1, "aggregates[0].by=1 | aggregates[0].by is a string | give a string"),
+        ("aggregates.0.ascending", 1, "aggregates[0].ascending=1 | aggregates[0].ascending is true or false | give true or false"),
         ("aggregates.0.ignorenulls", 1, "aggregates[0].ignorenulls=1 | aggregates[0].ignorenulls is true or false | give true or false"),
         (
-            "aggregates.0.distinct",
+            "aggregates.0.weight",
             True,
             (
-                "aggregates[0].distinct=True | the fields here are ['column', 'fn', 'ignorenulls', 'name', 'percentage', 'rsd', 'user'] "
-                "| leave 'distinct' out"
+                "aggregates[0].weight=True | the fields here are ['ascending', 'by', 'column', 'distinct', 'fn', 'ignorenulls', "
+                "'n', 'name', 'percentage', 'rsd', 'user'] | leave 'weight' out"
             ),
         ),
         (
             "aggregates.0",
             {"fn": "user", "column": "v", "user": "mine"},
-            "aggregates[0].user='mine' | the user-defined aggregates given are ['joined', 'nulls'] | give user_aggregates={'mine': ...}",
+            (
+                "aggregates[0].user='mine' | the user-defined aggregates given are ['all_text', 'joined', 'nulls', 'trues'] "
+                "| give user_aggregates={'mine': ...}"
+            ),
         ),
         ("keys", "k", "keys='k' | keys is a list of column names | give a list of column names"),
         ("keys", ["k", 1], "keys[1]=1 | keys[1] is a string | give a string"),

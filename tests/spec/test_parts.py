@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from panewise import (
     Session,
     Tumbling,
     UserAggregate,
+    WindowOperator,
 )
 from panewise import functions as F
 from panewise.spec.aggregates import FUNCTIONS
@@ -32,6 +34,11 @@ def nothing() -> None:
 
 
 user = partial(UserAggregate, "mine", init=nothing, accumulate=nothing, merge=nothing, finish=nothing)
+
+
+def fold(initial: Any) -> UserAggregate:
+    return UserAggregate.fold("f", initial, lambda s, v: s + v, combine=lambda a, b: a + b)
+
 
 RULES = {
     "size above zero": Rule(lambda: Tumbling(1), lambda: Tumbling(0), "size=0 | size is above zero | give a size such as '1 minute'"),
@@ -108,8 +115,8 @@ RULES = {
     ),
     "functions are known": Rule(
         lambda: Aggregate("sum", "v", "a"),
-        lambda: Aggregate("mode", "v", "a"),
-        f"fn='mode' | an aggregate is one of {sorted(FUNCTIONS)} | use a function of panewise.functions",
+        lambda: Aggregate("kurtosis", "v", "a"),
+        f"fn='kurtosis' | an aggregate is one of {sorted(FUNCTIONS)} | use a function of panewise.functions",
     ),
     "only count takes no column": Rule(
         lambda: Aggregate("count", None, "a"),
@@ -138,6 +145,93 @@ RULES = {
         lambda: Aggregate("approx_count_distinct", "v", "a", rsd=0.1),
         lambda: Aggregate("count", "v", "a", rsd=0.1),
         "count(rsd=0.1) | rsd belongs to ['approx_count_distinct'] | leave rsd out",
+    ),
+    "by belongs to rankings": Rule(
+        lambda: Aggregate("max_by", "v", "a", by="b"),
+        lambda: Aggregate("max", "v", "a", by="b"),
+        "max(by='b') | by belongs to ['max_by', 'min_by', 'top_n_by'] | leave by out",
+    ),
+    "by is a column": Rule(
+        lambda: F.max_by("v", "b"),
+        lambda: F.max_by("v", ""),
+        "column='' | an aggregate reads a column by its name | give the name; compute expressions before the operator",
+    ),
+    "by is given": Rule(
+        lambda: F.min_by("v", "b"),
+        lambda: Aggregate("min_by", "v", "a"),
+        "min_by(by=None) | min_by ranks rows by a column | give by=, the name of a column",
+    ),
+    "n belongs to the first of a ranking": Rule(
+        lambda: F.top_n("v", 2),
+        lambda: Aggregate("collect_list", "v", "a", n=2),
+        "collect_list(n=2) | n belongs to ['top_n', 'top_n_by'] | leave n out",
+    ),
+    "n is given": Rule(
+        lambda: F.top_n_by("v", "b", 1),
+        lambda: Aggregate("top_n_by", "v", "a", by="b", ascending=True),
+        "top_n_by(n=None) | top_n_by takes a whole number of values, one or more | give n=1 or more",
+    ),
+    "n is one or more": Rule(
+        lambda: F.top_n("v", 1),
+        lambda: F.top_n("v", 0),
+        "top_n(n=0) | top_n takes a whole number of values, one or more | give n=1 or more",
+    ),
+    "n is no bool": Rule(
+        lambda: F.top_n("v", 1),
+        lambda: F.top_n("v", True),
+        "top_n(n=True) | top_n takes a whole number of values, one or more | give n=1 or more",
+    ),
+    "k is one or more": Rule(
+        lambda: F.max_by("v", "b", 1),
+        lambda: F.max_by("v", "b", 0),
+        "top_n_by(n=0) | top_n_by takes a whole number of values, one or more | give n=1 or more",
+    ),
+    "ascending belongs to what is sorted": Rule(
+        lambda: F.sort_list("v", ascending=False),
+        lambda: Aggregate("max", "v", "a", ascending=False),
+        "max(ascending=False) | ascending belongs to ['sort_list', 'top_n', 'top_n_by'] | leave ascending out",
+    ),
+    "ascending is a bool": Rule(
+        lambda: F.sort_list("v"),
+        lambda: F.sort_list("v", ascending="desc"),  # type: ignore[arg-type]
+        "sort_list(ascending='desc') | ascending is True or False | give one of these",
+    ),
+    "distinct belongs to top_n_by": Rule(
+        lambda: F.top_n_by("v", "b", 1, distinct=True),
+        lambda: Aggregate("top_n", "v", "a", n=1, ascending=True, distinct=True),
+        "top_n(distinct=True) | distinct belongs to ['top_n_by'] | leave distinct out",
+    ),
+    "distinct is a bool": Rule(
+        lambda: F.top_n_by("v", "b", 1, distinct=False),
+        lambda: F.top_n_by("v", "b", 1, distinct="page"),  # type: ignore[arg-type]
+        "top_n_by(distinct='page') | distinct is True or False | give one of these",
+    ),
+    "a reducing function is a function": Rule(
+        lambda: UserAggregate.reduce("r", nothing),
+        lambda: UserAggregate.reduce("r", "+"),  # type: ignore[arg-type]
+        "fn='+' | fn is a function | give a function as fn",
+    ),
+    "a fold is combined": Rule(
+        lambda: fold(0),
+        lambda: UserAggregate.fold("f", 0, nothing),
+        "fold('f') without combine | a window holds rows of several batches, and each is folded alone "
+        "| give combine=, a function of two states, the earlier first",
+    ),
+    "a fold begins with JSON": Rule(
+        lambda: fold([]),
+        lambda: fold({1}),
+        "fold('f', initial={1}) | a state is a JSON value | use numbers, strings, lists and dicts with string keys",
+    ),
+    "a fold begins with nothing": Rule(
+        lambda: fold(""),
+        lambda: fold(100),
+        "fold('f', initial=100): combined with itself it gives 200 | initial is the state of no rows, and changes nothing "
+        "| give such a value, as 0 for a sum",
+    ),
+    "a folding function is a function": Rule(
+        lambda: fold(0),
+        lambda: UserAggregate.fold("f", 0, None, combine=nothing),  # type: ignore[arg-type]
+        "fn=None | fn is a function | give a function as fn",
     ),
     "user belongs to user": Rule(
         lambda: Aggregate("user", "v", "a", user=user()),
@@ -213,8 +307,44 @@ def test_parts_are_values() -> None:
         (F.percentile("v", 0.9), "percentile(v, 0.9)"),
         (F.first("v", True), "first(v)"),
         (user()("v"), "mine(v)"),
+        (F.max_by("v", "b"), "max_by(v, b)"),
+        (F.max_by("v", "b", 3), "top_n_by(v, b, 3)"),
+        (F.top_n("v", 3, ascending=True), "top_n(v, 3)"),
+        (F.sort_list("v"), "sort_list(v)"),
     ],
 )
 def test_names_of_aggregates(aggregate: Aggregate, name: str) -> None:
     assert aggregate.name == name
     assert aggregate.alias("other").name == "other"
+
+
+@pytest.mark.parametrize(
+    ("alias", "named"),
+    [
+        ("mean", "avg"),
+        ("std", "stddev"),
+        ("stddev_samp", "stddev"),
+        ("var_samp", "variance"),
+        ("array_agg", "collect_list"),
+        ("any_value", "first"),
+        ("every", "bool_and"),
+        ("some", "bool_or"),
+    ],
+)
+def test_other_names_of_pyspark(alias: str, named: str) -> None:
+    assert getattr(F, alias)("v") == getattr(F, named)("v")
+
+
+def test_a_ranking_reads_two_columns() -> None:
+    assert F.max_by("v", "b").columns == ("v", "b")
+    assert F.count().columns == ()
+    spec = WindowOperator(window=Global(), aggregates=[F.top_n_by("v", "b", 1), F.max("c")])
+    assert spec.columns_read == ("event_time", "v", "b", "c")
+
+
+def test_a_fold_shares_no_initial_value() -> None:
+    initial: list[int] = []
+    collected = UserAggregate.fold("f", initial, lambda s, v: [*s, v], combine=lambda a, b: a + b)
+    initial.append(1)
+    collected.init().append(2)
+    assert collected.init() == []

@@ -60,6 +60,10 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
             ),
         ),
         ({"window": Session("1 s", "merge")}, "those that only touch are merged."),
+        (
+            {"aggregates": [F.max_by("v", "b"), F.top_n("v", 2), F.top_n_by("v", "b", 3)]},
+            "Panes: each holds max_by(v, b), top_n(v, 2) and top_n_by(v, b, 3).",
+        ),
         ({"window": Global()}, "Windows: one window without start or end, complete at the end of input."),
         ({"window": Tumbling(1, -1)}, "windows start at 1969-12-31 23:59:59.999999 UTC"),
         ({"window": Tumbling(1, 2**62)}, "windows start at 4611686018427387904 microseconds from 1970-01-01 00:00:00 UTC"),

@@ -8,7 +8,7 @@ import pytest
 from panewise import Global, Position, Session, SpecError, Tumbling, WindowOperator
 from panewise import functions as F
 from panewise.errors import InputError
-from panewise.testing import run
+from panewise.testing import result_of, run
 
 RUNTIMES = pytest.mark.parametrize("runtime", ["oracle", "engine"])
 SPEC = WindowOperator(window=Tumbling(10), keys=["k"], aggregates=[F.sum("v").alias("total")])
@@ -214,3 +214,10 @@ def test_types_are_known() -> None:
         run(SPEC, [], types={"v": "int"})
     rule = "a type is bigint, double, string, boolean or decimal(p,s) with s <= p <= 38"
     assert str(caught.value) == f"type='int' | {rule} | give one of these"
+
+
+@RUNTIMES
+def test_the_result_of_one_aggregate(runtime: str) -> None:
+    rows = [{"v": 2}, {"v": 9}, {"v": None}]
+    assert result_of(F.top_n("v", 2), rows, runtime) == [9, 2]
+    assert result_of(F.sum("v"), rows, runtime, types={"v": "double"}) == 11.0

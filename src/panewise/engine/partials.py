@@ -10,7 +10,6 @@ An aggregate is compiled into *parts*. A part is one column of the window table,
 Merging is associative, and the partial of no rows is its neutral element; that is what lets batches be cut anywhere.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +44,12 @@ def count_part(column: str) -> Part:
     return Part(name, pl.Int64(), pl.col(column).count().cast(pl.Int64), pl.col(name).sum(), 0)
 
 
+def true_part(column: str) -> Part:
+    """Number of rows in which a Boolean column is true."""
+    name = f"__true:{column}"
+    return Part(name, pl.Int64(), pl.col(column).sum().cast(pl.Int64), pl.col(name).sum(), 0)
+
+
 def sum_part(column: str, dtype: pl.DataType) -> Part:
     """Null until a value came: a sum of nothing is null, not 0."""
     name = f"__sum:{column}"
@@ -62,13 +67,14 @@ def float_sum_part(column: str) -> Part:
 def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
     """min or max, with NaN above every number (semantics 24.2)."""
     name = f"__{fn}:{column}"
+    return Part(name, dtype, extreme(fn, pl.col(column), dtype), extreme(fn, pl.col(name), dtype), None)
 
-    def extreme(values: pl.Expr) -> pl.Expr:
-        if fn == "min":
-            return values.min()
-        return values.nan_max() if dtype.is_float() else values.max()
 
-    return Part(name, dtype, extreme(pl.col(column)), extreme(pl.col(name)), None)
+def extreme(fn: str, values: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """The smallest or largest of the values; null without any."""
+    if fn == "min":
+        return values.min()
+    return values.nan_max() if dtype.is_float() else values.max()
 
 
 def edge_part(fn: str, column: str, dtype: pl.DataType, *, ignorenulls: bool) -> Part:
@@ -138,29 +144,3 @@ def sum_type(dtype: pl.DataType) -> pl.DataType:
 
 def _null_if_none(values: pl.Expr, total: pl.Expr) -> pl.Expr:
     return pl.when(values.count() > 0).then(total)
-
-
-def parts_of(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> list[Part]:
-    """The parts that one aggregate needs."""
-    column = aggregate.column
-    if column is None:
-        return [rows_part()]
-    dtype = schema[column]
-    makers: dict[str, Callable[[], list[Part]]] = {
-        "count": lambda: [count_part(column)],
-        "sum": lambda: [sum_part(column, dtype)],
-        "avg": lambda: [count_part(column), sum_part(column, dtype) if isinstance(dtype, pl.Decimal) else float_sum_part(column)],
-        "min": lambda: [extreme_part("min", column, dtype)],
-        "max": lambda: [extreme_part("max", column, dtype)],
-        "first": lambda: [rows_part(), edge_part("first", column, dtype, ignorenulls=aggregate.ignorenulls)],
-        "last": lambda: [rows_part(), edge_part("last", column, dtype, ignorenulls=aggregate.ignorenulls)],
-        "stddev": lambda: [count_part(column), *moment_parts(column)],
-        "variance": lambda: [count_part(column), *moment_parts(column)],
-        "collect_list": lambda: [list_part(column, dtype)],
-        "collect_set": lambda: [set_part(column, dtype)],
-        "median": lambda: [list_part(column, dtype)],
-        "percentile": lambda: [list_part(column, dtype)],
-        "approx_count_distinct": lambda: [sketch_part(column, dtype, aggregate.rsd or 0.05)],
-        "user": lambda: [user_part(aggregate, index)],
-    }
-    return makers[aggregate.fn]()

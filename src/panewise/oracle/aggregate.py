@@ -5,7 +5,8 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
 from panewise.errors import AggregateOverflowError
-from panewise.oracle.columns import decimal_scale, is_long, is_nan, same_value, sort_key
+from panewise.oracle.columns import decimal_scale, is_long, is_nan, sort_key
+from panewise.oracle.ranking import collected, distinct, most_frequent, ranked
 from panewise.spec import Aggregate
 
 _DIGITS = 200  # more than any sum of decimals needs
@@ -15,24 +16,21 @@ def aggregate(what: Aggregate, rows: list[dict[str, Any]], kind: str | None) -> 
     """The aggregate of the rows, given in arrival order; `kind` is the declared type of the column, if any."""
     if what.column is None:
         return len(rows)
+    if what.by is not None:
+        return ranked(what, rows)
     every = [row.get(what.column) for row in rows]
     if what.user is not None:
         return _user(what, every)
     values = [value for value in every if value is not None]
     match what.fn:
         case "first" | "last":
-            candidates = values if what.ignorenulls else every
-            return (candidates[0] if what.fn == "first" else candidates[-1]) if candidates else None
-        case "count":
-            return len(values)
-        case "collect_list":
-            return values
-        case "collect_set":
-            return _distinct(values)
-        case "approx_count_distinct":
-            return len(_distinct(values))  # exact is always near enough
+            return _edge(what, values if what.ignorenulls else every)
+        case "count" | "count_if" | "count_distinct" | "approx_count_distinct":
+            return _count(what, values)
+        case "collect_list" | "collect_set" | "sort_list" | "top_n":
+            return collected(what, values)
         case _:
-            return _number(what, values, kind) if values else None
+            return _of_some(what, values, kind) if values else None
 
 
 def _user(what: Aggregate, values: list[Any]) -> Any:
@@ -43,34 +41,51 @@ def _user(what: Aggregate, values: list[Any]) -> Any:
     return what.user.finish(state)
 
 
-def _number(what: Aggregate, values: list[Any], kind: str | None) -> Any:
+def _edge(what: Aggregate, values: list[Any]) -> Any:
+    if not values:
+        return None
+    return values[0] if what.fn == "first" else values[-1]
+
+
+def _count(what: Aggregate, values: list[Any]) -> int:
+    match what.fn:
+        case "count":
+            return len(values)
+        case "count_if":
+            return sum(value is True for value in values)
+        case _:
+            return len(distinct(values))  # exact is always near enough
+
+
+def _of_some(what: Aggregate, values: list[Any], kind: str | None) -> Any:
+    """What is null without values."""
     match what.fn:
         case "sum":
             return _sum(what, values)
         case "avg":
             return _avg(values, kind)
+        case "variance" | "stddev" | "var_pop" | "stddev_pop":
+            return _spread(what, values)
+        case "median" | "percentile":
+            return _percentile(values, 0.5 if what.percentage is None else what.percentage)
+        case _:
+            return _one_of(what, values)
+
+
+def _one_of(what: Aggregate, values: list[Any]) -> Any:
+    """One of the values, or for truth values what stands for all of them."""
+    match what.fn:
         case "min":
             return min(values, key=sort_key)
         case "max":
             return max(values, key=sort_key)
-        case "variance":
-            return _variance(values)
-        case "stddev":
-            variance = _variance(values)
-            return None if variance is None else math.sqrt(variance)
-        case "median":
-            return _percentile(values, 0.5)
+        case "mode":
+            return most_frequent(values)
+        case "bool_and":
+            return all(values)
         case _:
-            assert what.percentage is not None, what.fn
-            return _percentile(values, what.percentage)
-
-
-def _distinct(values: list[Any]) -> list[Any]:
-    found: list[Any] = []
-    for value in values:
-        if not any(same_value(value, other) for other in found):
-            found.append(value)
-    return found
+            assert what.fn == "bool_or", what.fn
+            return any(values)
 
 
 def _total(values: list[Any]) -> Any:
@@ -103,13 +118,15 @@ def _avg(values: list[Any], kind: str | None) -> Any:
         return (total / len(values)).quantize(Decimal(1).scaleb(-(scale + 4)), rounding=ROUND_HALF_UP)
 
 
-def _variance(values: list[Any]) -> float | None:
-    """Sample variance, in two passes; NaN and infinities end up as NaN."""
-    if len(values) < 2:
+def _spread(what: Aggregate, values: list[Any]) -> float | None:
+    """Variance or its root, of a sample or of a population, in two passes; NaN and infinities end up as NaN."""
+    divisor = len(values) if what.fn.endswith("_pop") else len(values) - 1
+    if divisor == 0:
         return None
     numbers = [float(value) for value in values]
     mean = sum(numbers) / len(numbers)
-    return sum((number - mean) * (number - mean) for number in numbers) / (len(numbers) - 1)
+    variance = sum((number - mean) * (number - mean) for number in numbers) / divisor
+    return math.sqrt(variance) if what.fn.startswith("stddev") else variance
 
 
 def _percentile(values: list[Any], percentage: float) -> float:

@@ -1,7 +1,7 @@
 """Specifications: frozen, comparable, printable, JSON-able values. They carry no behaviour."""
 
 from panewise.spec import policies
-from panewise.spec.aggregates import Aggregate, UserAggregate
+from panewise.spec.aggregates import Aggregate
 from panewise.spec.composites import (
     DEFAULT_TRIGGER,
     AfterAll,
@@ -14,6 +14,7 @@ from panewise.spec.composites import (
 )
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
+from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import Cumulating, Global, Hopping, Session, Tumbling, Window
 
 __all__ = [

@@ -12,10 +12,11 @@ from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec.aggregates import FUNCTIONS, Aggregate, UserAggregate
+from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
 from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
+from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import Cumulating, Global, Hopping, Session, Tumbling
 
 FORMAT_VERSION: Final = 1
@@ -126,10 +127,10 @@ def _plain(value: Any) -> Any:
 
 
 def _plain_aggregate(aggregate: Aggregate) -> dict[str, Any]:
-    always = ("fn", "column", "name")
-    options = {field.name: _plain(getattr(aggregate, field.name)) for field in fields(aggregate) if field.name not in always}
-    given = {name: value for name, value in options.items() if value is not None and value is not False}
-    return {name: getattr(aggregate, name) for name in always} | given
+    """Its function, column and name, and the options that differ from what they are in other functions."""
+    options = [field for field in fields(aggregate) if field.name not in ("fn", "column", "name")]
+    given = {field.name: _plain(getattr(aggregate, field.name)) for field in options if getattr(aggregate, field.name) != field.default}
+    return {"fn": aggregate.fn, "column": aggregate.column, "name": aggregate.name} | given
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -254,10 +255,10 @@ def _aggregate(value: Any, where: str, users: Users) -> Aggregate:
     if user is not None and user not in users:
         known = f"the user-defined aggregates given are {sorted(users)}"
         raise SpecError(f"{where}.user={user!r}", known, f"give user_aggregates={{{user!r}: ...}}")
-    if fn == "approx_count_distinct":
-        given.setdefault("rsd", 0.05)
-    percentage = f", {given['percentage']}" if given.get("percentage") is not None else ""
-    made = {"name": f"{user or fn}({'*' if column is None else column}{percentage})", "column": None, **given}
+    for name, default in _AGGREGATE_DEFAULTS.get(fn, {}).items():
+        given.setdefault(name, default)
+    arguments = [given.get(name) for name in ("by", "n", "percentage")]
+    made = {"name": default_name(user or fn, column, *arguments), "column": None, **given}
     return Aggregate(**made, user=None if user is None else users[user])
 
 
@@ -279,7 +280,16 @@ _AGGREGATE: dict[str, _Reader] = {
     "name": _text,
     "ignorenulls": _flag,
     **dict.fromkeys(("percentage", "rsd"), _or_null(_number)),
-    "user": _or_null(_text),
+    **dict.fromkeys(("user", "by"), _or_null(_text)),
+    "n": _or_null(_whole),
+    "ascending": _or_null(_flag),
+    "distinct": _flag,
+}
+_AGGREGATE_DEFAULTS: dict[str, dict[str, Any]] = {  # as of the functions that make them
+    "approx_count_distinct": {"rsd": 0.05},
+    "sort_list": {"ascending": True},
+    "top_n": {"ascending": False},
+    "top_n_by": {"ascending": False},
 }
 _FIELDS: dict[str, _Reader] = {
     "window": _kind(_WINDOWS),

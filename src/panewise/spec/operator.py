@@ -147,7 +147,7 @@ class WindowOperator:
     def columns_read(self) -> tuple[str, ...]:
         """Every input column that the operator reads, each once."""
         position = self.position.columns if self.position else ()
-        values = tuple(a.column for a in self.aggregates if a.column is not None)
+        values = (column for a in self.aggregates for column in a.columns)
         return tuple(dict.fromkeys((*self.keys, self.event_time, *self.order, *position, *values, *columns(self.trigger))))
 
 

@@ -4,6 +4,6 @@
 """
 
 from panewise.testing.compare import assert_panes
-from panewise.testing.runner import run
+from panewise.testing.runner import result_of, run
 
-__all__ = ["assert_panes", "run"]
+__all__ = ["assert_panes", "result_of", "run"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from panewise.spec import WindowOperator
+from panewise.spec import Aggregate, Global, Never, WindowOperator
 from panewise.testing.events import script
 from panewise.testing.runtimes import runtime as runtime_named
 
@@ -46,3 +46,22 @@ def run(
     Source: semantics 18, 20, 13.4, 15.
     """
     return runtime_named(runtime)(script(spec, events, types, windows=windows, options=options))
+
+
+def result_of(
+    aggregate: Aggregate, rows: Iterable[Mapping[str, Any]], runtime: str = "oracle", *, types: Mapping[str, str] | None = None
+) -> Any:
+    """What an aggregate makes of rows, which come in this order, in one batch and one window.
+
+    Args:
+        aggregate: the aggregate.
+        rows: a dict for each row, without an event time.
+        runtime, types: as for :func:`run`.
+
+    >>> from panewise import functions as F
+    >>> result_of(F.collect_list("v"), [{"v": 2}, {"v": None}, {"v": 3}])
+    [2, 3]
+    """
+    spec = WindowOperator(window=Global(), trigger=Never(), aggregates=[aggregate], event_time="row")
+    numbered = [{**row, "row": number} for number, row in enumerate(rows)]
+    return run(spec, [{"op": "add", "rows": numbered}, {"op": "finish"}], runtime, types=types)[-1]["panes"][0][aggregate.name]

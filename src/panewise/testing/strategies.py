@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import product
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -86,7 +87,9 @@ NULLS = UserAggregate(
     finish=lambda state: state[0],
     result="bigint",
 )
-USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS)}
+ALL_TEXT = UserAggregate.reduce("all_text", lambda one, other: one + other, result="string")
+TRUES = UserAggregate.fold("trues", 0, lambda n, flag: n + (flag is True), combine=lambda one, other: one + other, result="bigint")
+USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS, ALL_TEXT, TRUES)}
 
 _lengths = st.integers(1, 8)
 
@@ -162,15 +165,34 @@ def triggers() -> st.SearchStrategy[Any]:
 
 def aggregates() -> st.SearchStrategy[list[Aggregate]]:
     """One to four aggregates, of all functions and types that they take."""
-    columns, numbers = ["v", "n", "s", "flag", "price"], ["v", "n"]
+    made = st.one_of(st.sampled_from(_plain()), st.sampled_from(_ranked()))
+    numbered = st.lists(made, min_size=1, max_size=4)
+    return numbered.map(lambda chosen: [aggregate.alias(f"a{n}") for n, aggregate in enumerate(chosen)])
+
+
+def _plain() -> list[Aggregate]:
+    """Aggregates of one column."""
+    numbers = ["v", "n"]
     made: list[Aggregate] = [F.count(), JOINED("s"), NULLS("v"), *(F.percentile(name, p) for name in numbers for p in (0, 0.25, 0.9, 1))]
-    for name in columns:
+    for name in _MEASURES:
         made += [F.count(name), F.first(name), F.last(name), F.first(name, True), F.last(name, ignorenulls=True)]
         made += [F.min(name), F.max(name), F.collect_list(name), F.collect_set(name), F.approx_count_distinct(name)]
+        made += [F.count_distinct(name), F.mode(name)]
     made += [fn(name) for fn in (F.sum, F.avg) for name in (*numbers, "price")]
-    made += [fn(name) for fn in (F.stddev, F.variance, F.median) for name in numbers]
-    numbered = st.lists(st.sampled_from(made), min_size=1, max_size=4)
-    return numbered.map(lambda chosen: [aggregate.alias(f"a{n}") for n, aggregate in enumerate(chosen)])
+    made += [fn(name) for fn in (F.stddev, F.variance, F.stddev_pop, F.var_pop, F.median) for name in numbers]
+    return [*made, F.count_if("flag"), F.bool_and("flag"), F.bool_or("flag"), TRUES("flag"), ALL_TEXT("s")]
+
+
+def _ranked() -> list[Aggregate]:
+    """Aggregates of values in order, their own or another column's."""
+    made: list[Aggregate] = []
+    for name, other in product(_MEASURES, _MEASURES):
+        made += [F.max_by(name, other), F.min_by(name, other)]
+        flags = enumerate(product([False, True], [False, True]), start=1)
+        made += [F.top_n_by(name, other, n, ascending=ascending, distinct=distinct) for n, (ascending, distinct) in flags]
+    for name, ascending in product(_MEASURES, [False, True]):
+        made += [F.sort_list(name, ascending), *(F.top_n(name, n, ascending) for n in (1, 2, 4))]
+    return made
 
 
 @st.composite

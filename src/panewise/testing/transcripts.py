@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from panewise.errors import InputError
-from panewise.spec.aggregates import UserAggregate
+from panewise.spec import UserAggregate
 from panewise.spec.codec import from_dict
 from panewise.testing.compare import assert_entries
 from panewise.testing.runner import run

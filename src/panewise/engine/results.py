@@ -1,0 +1,77 @@
+"""How the result of an aggregate is read off the partial columns."""
+
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+import polars as pl
+
+from panewise.engine import rankings, sketch, userfn
+from panewise.engine.column_types import mean_type, result_type
+from panewise.engine.partials import ROWS
+from panewise.spec import Aggregate
+
+_EXACT = Context(prec=80)
+
+
+def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
+    """The expression that gives the result of the aggregate, the `index`-th of its specification, under its name."""
+    column = aggregate.column
+    if column is None:
+        return pl.col(ROWS).alias(aggregate.name)
+    readers: dict[str, Callable[[], pl.Expr]] = {
+        "avg": lambda: _mean(column, schema[column]),
+        "first": lambda: pl.col(f"__first{'_value' if aggregate.ignorenulls else ''}:{column}"),
+        "last": lambda: pl.col(f"__last{'_value' if aggregate.ignorenulls else ''}:{column}"),
+        **{fn: lambda: _spread(aggregate.fn, column) for fn in ("stddev", "variance", "stddev_pop", "var_pop")},
+        "count_distinct": lambda: pl.col(f"__set:{column}").list.len(),
+        "approx_count_distinct": lambda: _estimate(aggregate, column),
+        "median": lambda: _quantile(column, 0.5),
+        "percentile": lambda: _quantile(column, aggregate.percentage or 0.0),
+        "mode": lambda: pl.col(f"__list:{column}").list.eval(pl.element().mode().sort().first()).list.first(),
+        "sort_list": lambda: pl.col(f"__list:{column}").list.sort(descending=not aggregate.ascending),
+        **{fn: lambda: rankings.result(aggregate, index) for fn in rankings.FUNCTIONS},
+        "user": lambda: _finished(aggregate, index),
+    }
+    plain = {"count": "n", "count_if": "true", "bool_and": "min", "bool_or": "max", "collect_list": "list", "collect_set": "set"}
+    read = readers.get(aggregate.fn, lambda: pl.col(f"__{plain.get(aggregate.fn, aggregate.fn)}:{column}"))
+    return read().cast(result_type(aggregate, schema)).alias(aggregate.name)
+
+
+def _mean(column: str, dtype: pl.DataType) -> pl.Expr:
+    n = pl.col(f"__n:{column}")
+    if not isinstance(dtype, pl.Decimal):
+        return pl.when(n > 0).then(pl.col(f"__fsum:{column}") / n)
+    target = mean_type(dtype)
+    unit = Decimal(1).scaleb(-target.scale)
+
+    def divide(pairs: pl.Series) -> pl.Series:
+        means = [
+            None if p["s"] is None else _EXACT.divide(p["s"], Decimal(p["n"])).quantize(unit, ROUND_HALF_UP, _EXACT)
+            for p in pairs.to_list()
+        ]
+        return pl.Series(means, dtype=target)
+
+    return pl.struct(pl.col(f"__sum:{column}").alias("s"), n.alias("n")).map_batches(divide, return_dtype=target)
+
+
+def _spread(fn: str, column: str) -> pl.Expr:
+    """Variance or its root: of a population n, of a sample n - 1 divides; null where that is 0."""
+    n = pl.col(f"__n:{column}")
+    divisor = n if fn.endswith("_pop") else n - 1
+    variance = pl.when(divisor > 0).then(pl.col(f"__m2:{column}") / divisor)
+    return variance.sqrt() if fn.startswith("stddev") else variance
+
+
+def _quantile(column: str, fraction: float) -> pl.Expr:
+    value = pl.element().cast(pl.Float64).quantile(fraction, "linear")
+    return pl.col(f"__list:{column}").list.eval(value).list.first()
+
+
+def _estimate(aggregate: Aggregate, column: str) -> pl.Expr:
+    size = sketch.size_for(aggregate.rsd or 0.05)
+    return sketch.estimate(pl.col(f"__kmv{size}:{column}"), size)
+
+
+def _finished(aggregate: Aggregate, index: int) -> pl.Expr:
+    assert aggregate.user is not None
+    return pl.col(f"__user{index}").map_batches(userfn.finisher(aggregate.user), return_dtype=userfn.result_type(aggregate.user))

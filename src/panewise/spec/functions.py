@@ -1,0 +1,188 @@
+"""The functions that make aggregates, named as in pyspark.sql.functions; users find them in :mod:`panewise.functions`."""
+
+from panewise.spec.aggregates import Aggregate, checked_column, default_name
+from panewise.spec.useraggregate import UserAggregate
+
+
+def _over(fn: str, column: str) -> Aggregate:
+    return Aggregate(fn, checked_column(column), default_name(fn, column))
+
+
+def user(aggregate: UserAggregate, column: str) -> Aggregate:
+    """An aggregate of the user's own, over a column."""
+    return Aggregate("user", checked_column(column), default_name(aggregate.name, column), user=aggregate)
+
+
+def count(column: str = "*") -> Aggregate:
+    """Rows of the window ("*"), or values of the column that are not null. Type bigint."""
+    return Aggregate("count", None if column == "*" else checked_column(column), f"count({column})")
+
+
+def count_if(column: str) -> Aggregate:
+    """Rows in which a Boolean column is true. Type bigint.
+
+    >>> from panewise.testing import result_of
+    >>> result_of(count_if("late"), [{"late": True}, {"late": None}, {"late": False}, {"late": True}])
+    2
+
+    Source: semantics 24.8; pyspark count_if.
+    """
+    return _over("count_if", column)
+
+
+def count_distinct(column: str) -> Aggregate:
+    """Number of different values that are not null, exactly. Type bigint. It holds them all; see approx_count_distinct.
+
+    >>> from panewise.testing import result_of
+    >>> result_of(count_distinct("v"), [{"v": 4}, {"v": None}, {"v": 2}, {"v": 4}])
+    2
+
+    Source: semantics 24.8; pyspark count_distinct, of one column.
+    """
+    return _over("count_distinct", column)
+
+
+def sum(column: str) -> Aggregate:
+    """Sum of the values that are not null; null without any. bigint of whole numbers, double of floats, decimal(p+10, s) of decimals."""
+    return _over("sum", column)
+
+
+def avg(column: str) -> Aggregate:
+    """Mean of the values that are not null; null without any. double; decimal(p+4, s+4) of decimals."""
+    return _over("avg", column)
+
+
+mean = avg
+
+
+def min(column: str) -> Aggregate:
+    """Smallest value that is not null; NaN is the largest. The column's type."""
+    return _over("min", column)
+
+
+def max(column: str) -> Aggregate:
+    """Largest value that is not null; NaN is the largest. The column's type."""
+    return _over("max", column)
+
+
+def bool_and(column: str) -> Aggregate:
+    """Whether a Boolean column is true in every row in which it is not null; null without any. `every` is the same.
+
+    >>> from panewise.testing import result_of
+    >>> result_of(bool_and("ok"), [{"ok": True}, {"ok": None}, {"ok": False}])
+    False
+
+    Source: semantics 24.8; pyspark bool_and.
+    """
+    return _over("bool_and", column)
+
+
+every = bool_and
+
+
+def bool_or(column: str) -> Aggregate:
+    """Whether a Boolean column is true in some row; null if it is null in all. `some` is the same.
+
+    >>> from panewise.testing import result_of
+    >>> result_of(bool_or("ok"), [{"ok": True}, {"ok": None}, {"ok": False}])
+    True
+
+    Source: semantics 24.8; pyspark bool_or.
+    """
+    return _over("bool_or", column)
+
+
+some = bool_or
+
+
+def first(column: str, ignorenulls: bool = False) -> Aggregate:
+    """Value of the first row in arrival order, or of the first that is not null. `any_value` is the same."""
+    return Aggregate("first", checked_column(column), f"first({column})", ignorenulls=ignorenulls)
+
+
+any_value = first
+
+
+def last(column: str, ignorenulls: bool = False) -> Aggregate:
+    """Value of the last row in arrival order, or of the last that is not null."""
+    return Aggregate("last", checked_column(column), f"last({column})", ignorenulls=ignorenulls)
+
+
+def stddev(column: str) -> Aggregate:
+    """Sample standard deviation; null for fewer than two values. Type double. `stddev_samp` and `std` are the same."""
+    return _over("stddev", column)
+
+
+stddev_samp = std = stddev
+
+
+def variance(column: str) -> Aggregate:
+    """Sample variance; null for fewer than two values. Type double. `var_samp` is the same."""
+    return _over("variance", column)
+
+
+var_samp = variance
+
+
+def stddev_pop(column: str) -> Aggregate:
+    """Standard deviation of the values as the whole population: 0 for one value, null without any. Type double.
+
+    >>> from panewise.testing import result_of
+    >>> result_of(stddev_pop("v"), [{"v": 1}, {"v": None}, {"v": 5}])
+    2.0
+
+    Source: semantics 24.8; pyspark stddev_pop.
+    """
+    return _over("stddev_pop", column)
+
+
+def var_pop(column: str) -> Aggregate:
+    """Variance of the values as the whole population: 0 for one value, null without any. Type double.
+
+    >>> from panewise.testing import result_of
+    >>> result_of(var_pop("v"), [{"v": 1}, {"v": None}, {"v": 5}])
+    4.0
+
+    Source: semantics 24.8; pyspark var_pop.
+    """
+    return _over("var_pop", column)
+
+
+def collect_list(column: str) -> Aggregate:
+    """The values that are not null, in arrival order. `array_agg` is the same."""
+    return _over("collect_list", column)
+
+
+array_agg = collect_list
+
+
+def collect_set(column: str) -> Aggregate:
+    """The different values that are not null, in order of first arrival."""
+    return _over("collect_set", column)
+
+
+def median(column: str) -> Aggregate:
+    """Exact median, interpolated; null without values. Type double."""
+    return _over("median", column)
+
+
+def percentile(column: str, percentage: float) -> Aggregate:
+    """Exact percentile, interpolated linearly; `percentage` in [0, 1]. Type double."""
+    return Aggregate("percentile", checked_column(column), default_name("percentile", column, percentage), percentage=percentage)
+
+
+def mode(column: str) -> Aggregate:
+    """The most frequent value that is not null; of several the smallest. The column's type.
+
+    >>> from panewise.testing import result_of
+    >>> result_of(mode("v"), [{"v": 9}, {"v": 2}, {"v": 9}, {"v": 2}, {"v": None}])
+    2
+
+    Source: semantics 24.9; pyspark mode with deterministic=True.
+    """
+    return _over("mode", column)
+
+
+def approx_count_distinct(column: str, rsd: float = 0.05) -> Aggregate:
+    """Number of different values that are not null: exact while few, else with relative standard deviation `rsd`. Type bigint."""
+    return Aggregate("approx_count_distinct", checked_column(column), f"approx_count_distinct({column})", rsd=rsd)

@@ -1,0 +1,112 @@
+"""Aggregates beside Spark's own batch aggregates of the same name: values and types (semantics 24.1, 24.8 to 24.13)."""
+
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as SF
+
+import panewise as pw
+from panewise import functions as F
+from panewise.spark import windowed
+from panewise.testing import assert_panes, run
+
+NAN = float("nan")
+Native = Callable[[], Column]
+
+PAIRS: dict[str, tuple[pw.Aggregate, Native]] = {
+    "count_distinct": (F.count_distinct("x"), lambda: SF.count_distinct("x")),
+    "count_if": (F.count_if("o"), lambda: SF.count_if("o")),
+    "bool_and": (F.bool_and("o"), lambda: SF.bool_and("o")),
+    "every": (F.every("o"), lambda: SF.every("o")),
+    "bool_or": (F.bool_or("o"), lambda: SF.bool_or("o")),
+    "some": (F.some("o"), lambda: SF.some("o")),
+    "var_pop": (F.var_pop("x"), lambda: SF.var_pop("x")),
+    "stddev_pop": (F.stddev_pop("x"), lambda: SF.stddev_pop("x")),
+    "var_samp": (F.var_samp("x"), lambda: SF.var_samp("x")),
+    "stddev_samp": (F.stddev_samp("x"), lambda: SF.stddev_samp("x")),
+    "std": (F.std("x"), lambda: SF.std("x")),
+    "mode": (F.mode("x"), lambda: SF.mode("x", True)),
+    "max_by": (F.max_by("x", "id"), lambda: SF.max_by("x", "id")),
+    "min_by": (F.min_by("x", "id"), lambda: SF.min_by("x", "id")),
+    "max_by with NaN": (F.max_by("one", "x"), lambda: SF.max_by("one", "x")),
+    "max_by with k": (F.max_by("x", "id", k=3), lambda: SF.max_by("x", "id", 3)),
+    "min_by with k": (F.min_by("x", "id", k=3), lambda: SF.min_by("x", "id", 3)),
+    "top_n": (F.top_n("x", 4), lambda: SF.slice(SF.sort_array(SF.collect_list("x"), asc=False), 1, 4)),
+    "sort_list": (F.sort_list("x"), lambda: SF.sort_array(SF.collect_list("x"))),
+    "sort_list falling": (F.sort_list("x", ascending=False), lambda: SF.sort_array(SF.collect_list("x"), asc=False)),
+}
+
+
+def numbers(spark: SparkSession) -> DataFrame:
+    """Groups of two, of nulls alone, of one row; `id` tells the rows of a group apart, null where it is a multiple of nine."""
+    random.seed(3)
+    now = datetime(2024, 1, 1, tzinfo=UTC)
+    rows: list[Any] = []
+    for n in range(120):
+        x = random.choice([None, 0.5, 1.0, 1.0, 2.25, -3.0, *([NAN] if n % 3 == 0 else [])])
+        rows.append((now, "ab"[n % 2], n if n % 9 else None, 1, x, random.choice([None, True, False])))
+    rows += [(now, "nulls", n, 1, None, None) for n in range(3)] + [(now, "one", 1, 1, 4.0, True)]
+    return spark.createDataFrame(rows, "ts TIMESTAMP, k STRING, id INT, one INT, x DOUBLE, o BOOLEAN")
+
+
+@pytest.fixture(scope="module")
+def both(spark: SparkSession) -> tuple[DataFrame, DataFrame]:
+    df = numbers(spark)
+    ours = windowed(df, event_time="ts").groupBy("k").window(pw.Tumbling("1 hour")).agg(*(one.alias(n) for n, (one, _) in PAIRS.items()))
+    native = df.groupBy("k").agg(*(other().alias(name) for name, (_, other) in PAIRS.items()))
+    return ours.panes.select("k", *PAIRS), native
+
+
+def test_values(both: tuple[DataFrame, DataFrame]) -> None:
+    left, right = (pl.DataFrame(one.toArrow()).sort("k") for one in both)
+    assert_frame_equal(left, right, rel_tol=1e-12)
+
+
+def test_types(both: tuple[DataFrame, DataFrame]) -> None:
+    assert both[0].schema.simpleString() == both[1].schema.simpleString()
+
+
+def test_every_type_of_column(spark: SparkSession) -> None:
+    ddl = "ts TIMESTAMP, id INT, b BYTE, i INT, f FLOAT, d DECIMAL(10,2), s STRING, t TIMESTAMP, dt DATE, o BOOLEAN, y BINARY, a ARRAY<INT>"
+    now = datetime(2024, 1, 1, tzinfo=UTC)
+    low = (now, 1, 1, 2, 0.5, Decimal("1.25"), "x", now, now.date(), False, b"y", [1, 2])
+    high = (now, 2, 3, 4, 1.5, Decimal("2.25"), "z", now.replace(day=2), now.replace(day=2).date(), True, b"z", [3])
+    df = spark.createDataFrame([low, high, low], ddl)
+    simple, every = ("b", "i", "f", "d", "s", "t", "dt", "o", "y"), ("b", "i", "f", "d", "s", "t", "dt", "o", "y", "a")
+    asked: dict[str, tuple[pw.Aggregate, Column]] = {}
+    for c in simple:
+        asked |= {f"mode_{c}": (F.mode(c), SF.mode(c, True)), f"by_{c}": (F.max_by("id", c), SF.max_by("id", c))}
+        asked |= {f"least_by_{c}": (F.min_by("a", c, 1), SF.min_by("a", c, 1))}
+        asked |= {f"sorted_{c}": (F.sort_list(c), SF.sort_array(SF.collect_list(c)))}
+        asked |= {f"top_{c}": (F.top_n(c, 2), SF.slice(SF.sort_array(SF.collect_list(c), asc=False), 1, 2))}
+    for c in every:
+        asked |= {f"max_{c}": (F.max_by(c, "id"), SF.max_by(c, "id")), f"two_{c}": (F.max_by(c, "id", 1), SF.max_by(c, "id", 1))}
+        asked |= {f"distinct_{c}": (F.count_distinct(c), SF.count_distinct(c))}
+    for c in ("b", "i", "f", "d"):
+        asked |= {f"var_{c}": (F.var_pop(c), SF.var_pop(c)), f"dev_{c}": (F.stddev_pop(c), SF.stddev_pop(c))}
+    ours = windowed(df, event_time="ts").window(pw.Global()).agg(*(one.alias(name) for name, (one, _) in asked.items()))
+    native = df.agg(*(other.alias(name) for name, (_, other) in asked.items()))
+    mine = ours.panes.select(native.columns)
+    assert mine.schema.simpleString() == native.schema.simpleString()
+    left, right = (pl.DataFrame(one.toArrow()) for one in (mine, native))
+    assert_frame_equal(left, right, rel_tol=1e-12)
+
+
+def test_reduce_and_fold_over_micro_batches(spark: SparkSession) -> None:
+    """Semantics 24.14: closures travel, and batches are combined."""
+    product = pw.UserAggregate.reduce("product", lambda one, other: one * other, result="bigint")
+    trail = pw.UserAggregate.fold("trail", "", lambda state, v: state + str(v), combine=lambda one, other: one + other, result="string")
+    spec = pw.WindowOperator(window=pw.Tumbling(10), aggregates=[product("v").alias("p"), trail("v").alias("t")])
+    events: list[dict[str, Any]] = [
+        {"op": "add", "rows": [{"event_time": 1, "v": 2}, {"event_time": 2, "v": None}]},
+        {"op": "add", "rows": [{"event_time": 0, "v": 3}, {"event_time": 3, "v": 7}]},
+        {"op": "finish"},
+    ]
+    assert_panes(run(spec, events, "spark")[-1], [{"p": 42, "t": "2None37"}])
