@@ -144,7 +144,7 @@ REPEATING = "['after_count', 'always', 'every', 'never']"
             "window.kind",
             "tumble",
             (
-                "window.kind='tumble' | the kinds here are ['cumulating', 'global', 'hopping', 'session', 'tumbling'] "
+                "window.kind='tumble' | the kinds here are ['calendar', 'cumulating', 'global', 'hopping', 'session', 'tumbling'] "
                 "| give {'kind': ...} with one of these"
             ),
         ),
@@ -152,7 +152,7 @@ REPEATING = "['after_count', 'always', 'every', 'never']"
             "window",
             "tumbling",
             (
-                "window='tumbling' | the kinds here are ['cumulating', 'global', 'hopping', 'session', 'tumbling'] "
+                "window='tumbling' | the kinds here are ['calendar', 'cumulating', 'global', 'hopping', 'session', 'tumbling'] "
                 "| give {'kind': ...} with one of these"
             ),
         ),

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from functools import partial
+from zoneinfo import ZoneInfoNotFoundError
 
 import pytest
 
@@ -10,6 +11,7 @@ from panewise import (
     AfterWatermark,
     Aggregate,
     Always,
+    Calendar,
     Cumulating,
     Duration,
     Every,
@@ -18,15 +20,19 @@ from panewise import (
     Never,
     Position,
     Session,
+    SpecError,
     Tumbling,
     UserAggregate,
 )
 from panewise import functions as F
 from panewise.spec.aggregates import FUNCTIONS
+from panewise.spec.windows import WEEKDAYS
 from tests.spec.rules import Rule, check
 
 INSTANT = "an instant is exact and has a time zone | give a datetime with a time zone, or an int of microseconds since 1970-01-01 UTC"
 EXACT = "give '90 seconds', '1 hour 30 minutes', a timedelta, a Duration, or an int of microseconds"
+
+ZONE = "a zone is one of the IANA time zone database | give a name such as 'Europe/Berlin'; if it is a new one, update the machine's tzdata"
 
 
 def nothing() -> None:
@@ -91,6 +97,47 @@ RULES = {
         lambda: Cumulating(6, 3),
         lambda: Cumulating(6, 4),
         "size=6 microseconds, step=4 microseconds | size is a multiple of step | give a step that divides size",
+    ),
+    "a unit is known": Rule(
+        lambda: Calendar("quarter"),
+        lambda: Calendar("hour"),  # type: ignore[arg-type]
+        "unit='hour' | unit is one of ('day', 'week', 'month', 'quarter', 'year') | give one of these",
+    ),
+    "units are counted": Rule(
+        lambda: Calendar("day", 10**30),
+        lambda: Calendar("day", 0),
+        "n=0 | a window is a whole number of units above zero | give n=1 or more",
+    ),
+    "units are counted by no bool": Rule(
+        lambda: Calendar("day", 1),
+        lambda: Calendar("day", True),
+        "n=True | a window is a whole number of units above zero | give n=1 or more",
+    ),
+    "weeks start on a known day": Rule(
+        lambda: Calendar("week", week_start="sunday"),
+        lambda: Calendar("week", week_start="Sunday"),  # type: ignore[arg-type]
+        f"week_start='Sunday' | week_start is one of {WEEKDAYS} | give one of these",
+    ),
+    "only weeks start on a day of the week": Rule(
+        lambda: Calendar("week", week_start="sunday"),
+        lambda: Calendar("month", week_start="sunday"),
+        "unit='month', week_start='sunday' | week_start belongs to weeks | leave week_start out",
+    ),
+    "a zone is known": Rule(
+        lambda: Calendar("day", zone="America/St_Johns"),
+        lambda: Calendar("day", zone="Mars/Olympus"),
+        f"zone='Mars/Olympus' | {ZONE}",
+    ),
+    "a zone is no folder": Rule(
+        lambda: Calendar("day", zone="Asia/Kolkata"), lambda: Calendar("day", zone="Asia"), f"zone='Asia' | {ZONE}"
+    ),
+    "a zone has no leap seconds": Rule(
+        lambda: Calendar("day", zone="Etc/UTC"), lambda: Calendar("day", zone="right/UTC"), f"zone='right/UTC' | {ZONE}"
+    ),
+    "a zone is a name": Rule(
+        lambda: Calendar("day"),
+        lambda: Calendar("day", zone=None),  # type: ignore[arg-type]
+        f"zone=None | {ZONE}",
     ),
     "touching": Rule(
         lambda: Session(1, "merge"),
@@ -203,6 +250,17 @@ RULES = {
 @pytest.mark.parametrize("name", RULES)
 def test_rule(name: str) -> None:
     check(RULES[name])
+
+
+def test_a_machine_without_a_time_zone_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(name: str) -> None:
+        raise ZoneInfoNotFoundError(name)
+
+    monkeypatch.setattr("panewise.chrono.ZoneInfo", nowhere)
+    with pytest.raises(SpecError) as caught:
+        Calendar("day", zone="Europe/Berlin")
+    rule = "zones are looked up in a time zone database, and this machine has none"
+    assert str(caught.value) == f"zone='Europe/Berlin' | {rule} | install one: pip install tzdata"
 
 
 @pytest.mark.parametrize("part", ["init", "accumulate", "merge", "finish"])

@@ -9,6 +9,7 @@ from panewise import (
     AfterCount,
     AfterWatermark,
     Always,
+    Calendar,
     Cumulating,
     Every,
     Global,
@@ -52,6 +53,15 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
             "Windows: windows of 1 second, rows between two windows are in none; windows start at",
         ),
         ({"window": Cumulating("1 day", "1 hour")}, "Windows: windows that grow by 1 hour up to 1 day; windows start at"),
+        (
+            {"window": Calendar("day", zone="Europe/Berlin")},
+            "each row is in one window of a day in the time of Europe/Berlin; windows start when a day starts there.",
+        ),
+        (
+            {"window": Calendar("week", 2, week_start="sunday")},
+            "2 weeks in the time of UTC; windows start when a Sunday starts there, counted from the week of 1970-01-01.",
+        ),
+        ({"window": Calendar("quarter")}, "a quarter in the time of UTC; windows start when the first day of a quarter starts there."),
         (
             {"window": Session("1 s"), "keys": ["k", "shop"]},
             (

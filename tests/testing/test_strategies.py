@@ -94,6 +94,7 @@ CLASSES_OF_KINDS = {
     "tumbling": {"invalid window out of range"},
     "hopping": {"invalid window out of range", "invalid gap", "partially_late"},
     "cumulating": {"invalid window out of range", "partially_late"},
+    "calendar": {"invalid window out of range"},
     "session": {"invalid window out of range", "merge"},
     "global": set[str](),
 }

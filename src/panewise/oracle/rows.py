@@ -7,7 +7,7 @@ from typing import Any
 from panewise.chrono import MIN_INSTANT
 from panewise.oracle.assign import exists, windows_of
 from panewise.oracle.columns import as_type, fits, is_integer, is_long, is_nan, sort_key
-from panewise.spec import WindowOperator
+from panewise.spec import Hopping, WindowOperator
 
 Types = dict[str, str]
 
@@ -114,6 +114,6 @@ def _too_far_ahead(spec: WindowOperator, row: dict[str, Any], processing_time: i
 
 def _no_window(spec: WindowOperator, row: dict[str, Any]) -> str | None:
     windows = windows_of(spec.window, row[spec.event_time])
-    if not windows:
+    if not windows and isinstance(spec.window, Hopping):
         return "gap"
     return None if any(exists(bounds) for bounds in windows) else "window out of range"

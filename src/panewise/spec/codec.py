@@ -15,11 +15,11 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates import FUNCTIONS, Aggregate, UserAggregate
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator
 from panewise.spec.triggers import AfterCount, AfterWatermark, Always, Every, Never
-from panewise.spec.windows import Cumulating, Global, Hopping, Session, Tumbling
+from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling
 
 FORMAT_VERSION: Final = 1
 _VERSION_FIELD = "panewise"
-_WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Session, Global)}
+_WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Calendar, Session, Global)}
 _REPEATING: dict[str, type] = {kind.kind: kind for kind in (AfterCount, Every, Always, Never)}
 _TRIGGERS: dict[str, type] = {AfterWatermark.kind: AfterWatermark, **_REPEATING}
 
@@ -253,7 +253,7 @@ _PARTS: dict[str, _Reader] = {
     **dict.fromkeys(("origin", "n"), _whole),
     **dict.fromkeys(("early", "late"), _or_null(_kind(_REPEATING))),
     "gaps": _flag,
-    "touching": _text,
+    **dict.fromkeys(("touching", "unit", "zone", "week_start"), _text),
 }
 _AGGREGATE: dict[str, _Reader] = {
     "fn": _text,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from panewise.chrono import Duration
 from panewise.spec.operator import WindowOperator, data_loss_reason
 from panewise.spec.triggers import AfterCount, AfterWatermark, Always, Every, Never, Repeating
-from panewise.spec.windows import Cumulating, Global, Hopping, Session, Tumbling, Window
+from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window
 
 
 def describe(spec: WindowOperator) -> str:
@@ -54,11 +54,20 @@ def _membership(window: Window) -> str:
             return f"windows of {window.size}, {rows}; {_starts(window.origin, window.hop)}"
         case Cumulating():
             return f"windows that grow by {window.step} up to {window.size}; {_starts(window.origin, window.size)}"
+        case Calendar():
+            return f"each row is in one window of {_calendar(window)}"
         case Session():
             touching = "are merged" if window.touching == "merge" else "stay apart"
             return f"a window ends {window.gap} after its last row; windows that overlap are merged, those that only touch {touching}"
         case Global():
             return "one window without start or end, complete at the end of input"
+
+
+def _calendar(window: Calendar) -> str:
+    first = {"day": "a day", "week": f"a {window.week_start.capitalize()}"}.get(window.unit, f"the first day of a {window.unit}")
+    size = f"a {window.unit}" if window.n == 1 else f"{window.n} {window.unit}s"
+    counted = "" if window.n == 1 else f", counted from the {window.unit} of 1970-01-01"
+    return f"{size} in the time of {window.zone}; windows start when {first} starts there{counted}"
 
 
 def _starts(origin: int, every: Duration) -> str:

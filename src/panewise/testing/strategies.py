@@ -1,6 +1,7 @@
 """Hypothesis strategies: specifications over their whole space, and events that reach the edges by construction.
 
-Sizes and times are a few microseconds, so that ties are common. Floats are multiples of 0.25, so that sums are exact.
+Sizes and times are a few microseconds (calendars have their own), so that ties are common. Floats are multiples of 0.25, so that
+sums are exact.
 """
 
 import math
@@ -20,6 +21,7 @@ from panewise.spec import (
     AfterWatermark,
     Aggregate,
     Always,
+    Calendar,
     Cumulating,
     Every,
     Global,
@@ -31,9 +33,9 @@ from panewise.spec import (
     UserAggregate,
     WindowOperator,
 )
-from panewise.testing.edges import EXTREMES, clocks, expiries, times, watermarks
+from panewise.testing.edges import CHANGES, EXTREMES, clocks, expiries, focus, times, watermarks
 
-KINDS: Final = ("tumbling", "hopping", "cumulating", "session", "global")
+KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "session", "global")
 _TIMES_AND_PLACES = {
     "event_time": "bigint",
     "t": "bigint",
@@ -79,6 +81,9 @@ NULLS = UserAggregate(
 USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS)}
 
 _lengths = st.integers(1, 8)
+_zones = st.sampled_from(list(CHANGES))
+_weeks = st.builds(Calendar, st.just("week"), st.integers(1, 3), _zones, st.sampled_from(["monday", "saturday", "sunday"]))
+_calendars = st.builds(Calendar, st.sampled_from(["day", "day", "month", "quarter", "year"]), st.integers(1, 3), _zones)
 
 
 def types_of(spec: WindowOperator) -> dict[str, str]:
@@ -98,6 +103,7 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
         "tumbling": st.builds(Tumbling, _lengths, origins),
         "hopping": hopping,
         "cumulating": st.tuples(st.integers(1, 4), st.integers(1, 4), origins).map(lambda it: Cumulating(it[0] * it[1], it[0], it[2])),
+        "calendar": st.one_of(_calendars, _weeks),
         "session": st.builds(Session, st.integers(1, 6), st.sampled_from(["separate", "merge"])),
         "global": st.just(Global()),
     }
@@ -137,6 +143,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
     """
     window, trigger = fixed.get("window") or draw(windows(kind)), fixed.get("trigger") or draw(triggers())
     lateness = [0, UNLIMITED] if isinstance(window, Global) else [0, 1, 5, 12, UNLIMITED]
+    ahead = max(0, focus(window))  # of clocks that start at 0
     fields: dict[str, Any] = {
         "aggregates": draw(aggregates()),
         "keys": draw(st.sampled_from([["key"], [], ["level"], ["shop"], ["level", "key"], ["shop", "level"]])),
@@ -144,7 +151,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
         "accumulation": draw(st.sampled_from(["discarding", "accumulating", "retracting"])),
         "allowed_lateness": draw(st.sampled_from(lateness)),
         "null_keys": draw(st.booleans()),
-        "max_future_skew": draw(st.sampled_from([None, None, None, None, 3, 20])),
+        "max_future_skew": draw(st.sampled_from([None, None, None, None, ahead + 3, ahead + 20])),
         "on_time": draw(st.sampled_from(["if_pending", "always"])) if isinstance(trigger, AfterWatermark) else "if_pending",
         "closing": draw(st.sampled_from(["if_pending", "if_pending", "always"])),
         "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
