@@ -48,8 +48,10 @@ def sliced(calendar: Calendar, times: list[int]) -> list[list[tuple[int, int]]]:
 @given(CALENDARS, st.lists(TIMES, min_size=1, max_size=6))
 def test_engine_is_oracle(calendar: Calendar, times: list[int]) -> None:
     """Also at the bounds that are found, where clocks may be changed, and the day before and after."""
-    times += [bound + off for t in times for found in windows_of(calendar, t) for bound in found if bound is not None for off in (-1, 0)]
-    assert sliced(calendar, times) == [windows_of(calendar, t) for t in times]
+    times += [
+        bound + off for t in times for found in windows_of(calendar, t, {}) for bound in found if bound is not None for off in (-1, 0)
+    ]
+    assert sliced(calendar, times) == [windows_of(calendar, t, {}) for t in times]
 
 
 @settings(max_examples=100, derandomize=True, database=None, deadline=None)
@@ -70,7 +72,7 @@ def test_each_change_of_clocks_of_some_zones() -> None:
         start = instant_us(datetime.fromisoformat(f"{year}-01-01T00:00:00+00:00"))
         times = [start + n * HOUR // 2 - shift for n in range(0, 366 * 48, 5) for shift in (0, 1)]
         calendar = Calendar("day", zone=zone)
-        assert sliced(calendar, times) == [windows_of(calendar, t) for t in times]
+        assert sliced(calendar, times) == [windows_of(calendar, t, {}) for t in times]
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Asia/Kolkata"])

@@ -17,7 +17,7 @@ def us(text: str) -> int:
 
 def window(calendar: Calendar, text: str) -> tuple[str, float]:
     """Start in UTC, and hours."""
-    [(start, end)] = windows_of(calendar, us(text))
+    [(start, end)] = windows_of(calendar, us(text), {})
     assert start is not None
     assert end is not None
     return f"{datetime(1970, 1, 1) + timedelta(microseconds=start)}", (end - start) / HOUR  # noqa: DTZ001
@@ -80,12 +80,12 @@ def test_the_ends_of_the_calendar() -> None:
     """Semantics 6.5."""
     first, last = us("0002-01-01 00:00"), us("9999-01-01 00:00")
     days, years = Calendar("day"), Calendar("year")
-    assert windows_of(days, first) == [(first, first + 24 * HOUR)]
-    assert windows_of(days, last - 1) == [(last - 24 * HOUR, last)]
+    assert windows_of(days, first, {}) == [(first, first + 24 * HOUR)]
+    assert windows_of(days, last - 1, {}) == [(last - 24 * HOUR, last)]
     for t in (first - 1, last, MIN_INSTANT + 1, MAX_INSTANT):
-        assert windows_of(days, t) == windows_of(years, t) == []
+        assert windows_of(days, t, {}) == windows_of(years, t, {}) == []
     # A window that begins or ends beyond them does not exist as a whole.
-    assert windows_of(Calendar("day", zone="Asia/Kolkata"), last - 1) == []
-    assert windows_of(Calendar("year", 5000), 0) == [(0, us("6970-01-01 00:00"))]
-    assert windows_of(Calendar("year", 5000), -1) == windows_of(Calendar("year", 5000), us("6970-01-01 00:00")) == []
-    assert windows_of(Calendar("day", 10**30), 0) == []
+    assert windows_of(Calendar("day", zone="Asia/Kolkata"), last - 1, {}) == []
+    assert windows_of(Calendar("year", 5000), 0, {}) == [(0, us("6970-01-01 00:00"))]
+    assert windows_of(Calendar("year", 5000), -1, {}) == windows_of(Calendar("year", 5000), us("6970-01-01 00:00"), {}) == []
+    assert windows_of(Calendar("day", 10**30), 0, {}) == []

@@ -141,6 +141,11 @@ REPEATING = "['after_count', 'always', 'every', 'never']"
         ("window.origin", None, "window.origin=None | window.origin is a whole number | give a whole number"),
         ("window.gap", 5, "window.gap=5 | the fields here are ['kind', 'origin', 'size'] | leave 'gap' out"),
         (
+            "window",
+            {"kind": "session", "gap": "1 hour"},
+            f"window.gap='1 hour' | window.gap is {MICROSECONDS}, or a column's name | give {MICROSECONDS}, or a column's name",
+        ),
+        (
             "window.kind",
             "tumble",
             (

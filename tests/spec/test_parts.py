@@ -53,6 +53,11 @@ RULES = {
         lambda: Cumulating(2, 1), lambda: Cumulating(2, 0), "step=0 | step is above zero | give a step such as '1 minute'"
     ),
     "gap above zero": Rule(lambda: Session(1), lambda: Session(0), "gap=0 | gap is above zero | give a gap such as '1 minute'"),
+    "a gap is a duration or a column": Rule(
+        lambda: Session("timeout"),
+        lambda: Session("-1 minute"),
+        f"gap='-1 minute' | a duration is a sum of whole weeks to microseconds | {EXACT}",
+    ),
     "period above zero": Rule(lambda: Every(1), lambda: Every(0), "period=0 | period is above zero | give a period such as '1 minute'"),
     "duration is exact": Rule(lambda: Tumbling(2), lambda: Tumbling(1.5), f"size=1.5 | a duration is exact | {EXACT}"),
     "duration has no months": Rule(
@@ -272,7 +277,7 @@ def test_parts_are_values() -> None:
     assert Hopping("2 s", "1 s") == Hopping(2_000_000, 1_000_000, datetime(1970, 1, 1, tzinfo=UTC))
     assert Global() == Global()
     assert AfterWatermark(early=Every("1 s")) == AfterWatermark(early=Every(1_000_000))
-    assert len({Session(1), Session(1, "merge"), Session(1, "separate"), Tumbling(1), Cumulating(1, 1)}) == 4
+    assert len({Session(1), Session(1, "merge"), Session(1, "separate"), Session("a"), Tumbling(1), Cumulating(1, 1)}) == 5
     assert F.mean("v") == F.avg("v") != F.avg("w")
 
 

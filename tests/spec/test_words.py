@@ -69,6 +69,8 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
                 "apart for each k and shop."
             ),
         ),
+        ({"window": Session("timeout")}, "a window ends when the timeout of all its rows is over; windows that overlap are merged"),
+        ({"window": Session("timeout")}, "in a window out of range; timeout is null or not above zero."),
         ({"window": Session("1 s", "merge")}, "those that only touch are merged."),
         ({"window": Global()}, "Windows: one window without start or end, complete at the end of input."),
         ({"window": Tumbling(1, -1)}, "windows start at 1969-12-31 23:59:59.999999 UTC"),

@@ -1,6 +1,7 @@
 """Which windows a row belongs to (semantics 5 to 11)."""
 
-from typing import TypeAlias, assert_never
+from collections.abc import Mapping
+from typing import Any, TypeAlias, assert_never
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.oracle.calendars import calendar_window
@@ -9,10 +10,12 @@ from panewise.spec import Calendar, Cumulating, Global, Hopping, Session, Tumbli
 Bounds: TypeAlias = tuple[int | None, int | None]  # both None: the global window
 
 
-def windows_of(window: Window, t: int) -> list[Bounds]:
-    """The windows that hold `t`, in order of (start, end), whether or not their bounds fit in 64 bits; of a calendar only those it has.
+def windows_of(window: Window, t: int, values: Mapping[str, Any]) -> list[Bounds]:
+    """The windows that hold a row with the event time `t`, in order of (start, end).
 
-    >>> windows_of(Hopping(10, 5), -1)
+    Their bounds need not fit in 64 bits. A calendar ends before that.
+
+    >>> windows_of(Hopping(10, 5), -1, {})
     [(-10, 0), (-5, 5)]
     """
     match window:
@@ -29,7 +32,8 @@ def windows_of(window: Window, t: int) -> list[Bounds]:
             found = calendar_window(window, t)
             return [] if found is None else [found]
         case Session():
-            return [(t, t + window.gap.us)]
+            gap: int = values[window.gap] if isinstance(window.gap, str) else window.gap.us
+            return [(t, t + gap)]
         case Global():
             return [(None, None)]
         case _:

@@ -3,7 +3,7 @@
 from panewise.spec.aggregates import Aggregate, UserAggregate
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
 from panewise.spec.triggers import DEFAULT_TRIGGER, AfterCount, AfterWatermark, Always, Every, Never, Trigger
-from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window
+from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window, columns_of
 
 __all__ = [
     "DEFAULT_TRIGGER",
@@ -26,4 +26,5 @@ __all__ = [
     "UserAggregate",
     "Window",
     "WindowOperator",
+    "columns_of",
 ]

@@ -15,7 +15,7 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates import FUNCTIONS, Aggregate, UserAggregate
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator
 from panewise.spec.triggers import AfterCount, AfterWatermark, Always, Every, Never
-from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling
+from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, names_a_column
 
 FORMAT_VERSION: Final = 1
 _VERSION_FIELD = "panewise"
@@ -186,6 +186,10 @@ def _duration(value: Any, where: str) -> Duration:
     return Duration(_typed(int, "a whole number of microseconds")(value, where))
 
 
+def _gap(value: Any, where: str) -> Any:
+    return value if names_a_column(value) else Duration(_typed(int, "a whole number of microseconds, or a column's name")(value, where))
+
+
 def _lateness(value: Any, where: str) -> Any:
     return value if value == UNLIMITED else Duration(_typed(int, f"a whole number of microseconds, or {UNLIMITED!r}")(value, where))
 
@@ -249,9 +253,10 @@ def _aggregate(value: Any, where: str, users: Users) -> Aggregate:
 
 
 _PARTS: dict[str, _Reader] = {
-    **dict.fromkeys(("size", "hop", "step", "gap", "period"), _duration),
+    **dict.fromkeys(("size", "hop", "step", "period"), _duration),
     **dict.fromkeys(("origin", "n"), _whole),
     **dict.fromkeys(("early", "late"), _or_null(_kind(_REPEATING))),
+    "gap": _gap,
     "gaps": _flag,
     **dict.fromkeys(("touching", "unit", "zone", "week_start"), _text),
 }

@@ -9,7 +9,7 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import DataLossWarning, SpecError, explain
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.triggers import DEFAULT_TRIGGER, AfterCount, AfterWatermark, Trigger
-from panewise.spec.windows import Global, Window
+from panewise.spec.windows import Global, Window, columns_of
 
 UNLIMITED: Final = "unlimited"
 ACCUMULATIONS = ("discarding", "accumulating", "retracting")
@@ -146,7 +146,7 @@ class WindowOperator:
         """Every input column that the operator reads, each once."""
         position = self.position.columns if self.position else ()
         values = tuple(a.column for a in self.aggregates if a.column is not None)
-        return tuple(dict.fromkeys((*self.keys, self.event_time, *self.order, *position, *values)))
+        return tuple(dict.fromkeys((*self.keys, self.event_time, *self.order, *position, *columns_of(self.window), *values)))
 
 
 def _several(name: str, values: Any) -> tuple[Any, ...]:

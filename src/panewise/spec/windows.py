@@ -3,6 +3,7 @@
 All windows are half-open, [start, end). Values only: frozen, comparable, printable; no behaviour.
 """
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
@@ -16,6 +17,11 @@ def positive(value: DurationLike, name: str) -> Duration:
     if duration.us <= 0:
         raise SpecError(f"{name}={value!r}", f"{name} is above zero", f"give a {name} such as '1 minute'")
     return duration
+
+
+def names_a_column(gap: object) -> bool:
+    """Whether the gap of a session is the name of a column, and not a duration."""
+    return isinstance(gap, str) and re.match(r"[^\W\d]", gap) is not None
 
 
 def _freeze(spec: object, **values: object) -> None:
@@ -156,24 +162,32 @@ class Session:
     """Windows of activity, per key: a row opens [t, t + gap), and windows that overlap are merged.
 
     Args:
-        gap: silence that ends a session, above zero.
+        gap: silence that ends a session, above zero: a duration; or the name of a column that has one for each row, in whole
+            microseconds or, on Spark, as INTERVAL DAY TO SECOND. A string that starts with a letter or an underscore is a column.
         touching: what becomes of two sessions where one ends exactly when the other starts:
             "separate" (S4, Beam) or "merge" (S1, Kafka, Flink, Spark).
 
     >>> Session("30 minutes")
     Session(gap=Duration('30 minutes'), touching='separate')
 
-    Source: semantics 9; S1 session window, S4 SessionWindows.
+    >>> from panewise import WindowOperator, functions as F
+    >>> from panewise.testing import run
+    >>> spec = WindowOperator(window=Session("timeout"), aggregates=[F.count().alias("rows")])
+    >>> rows = [{"event_time": 0, "timeout": 10}, {"event_time": 8, "timeout": 1}]
+    >>> run(spec, [{"op": "add", "rows": rows}], windows=True)[0]["windows"]
+    [{'window_start': 0, 'window_end': 10, 'pending': 2, 'closed': False}]
+
+    Source: semantics 9 to 9.3; S1 session window, S4 SessionWindows; Flink's dynamic gap.
     """
 
     kind: ClassVar[str] = "session"
-    gap: Duration
+    gap: Duration | str
     touching: Literal["separate", "merge"] = "separate"
 
     def __init__(self, gap: DurationLike, touching: Literal["separate", "merge"] = "separate") -> None:
         if touching not in ("separate", "merge"):
             raise SpecError(f"touching={touching!r}", "touching sessions are separate or merged", "give 'separate' or 'merge'")
-        _freeze(self, gap=positive(gap, "gap"), touching=touching)
+        _freeze(self, gap=gap if names_a_column(gap) else positive(gap, "gap"), touching=touching)
 
 
 @dataclass(frozen=True)
@@ -190,3 +204,12 @@ class Global:
 
 
 Window: TypeAlias = Tumbling | Hopping | Cumulating | Calendar | Session | Global
+
+
+def columns_of(window: Window) -> tuple[str, ...]:
+    """The columns, besides the event time, that say which windows a row belongs to.
+
+    >>> columns_of(Session("timeout"))
+    ('timeout',)
+    """
+    return (window.gap,) if isinstance(window, Session) and isinstance(window.gap, str) else ()

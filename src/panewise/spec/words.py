@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from panewise.chrono import Duration
 from panewise.spec.operator import WindowOperator, data_loss_reason
 from panewise.spec.triggers import AfterCount, AfterWatermark, Always, Every, Never, Repeating
-from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window
+from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window, columns_of
 
 
 def describe(spec: WindowOperator) -> str:
@@ -58,7 +58,10 @@ def _membership(window: Window) -> str:
             return f"each row is in one window of {_calendar(window)}"
         case Session():
             touching = "are merged" if window.touching == "merge" else "stay apart"
-            return f"a window ends {window.gap} after its last row; windows that overlap are merged, those that only touch {touching}"
+            ends = (
+                f"{window.gap} after its last row" if isinstance(window.gap, Duration) else f"when the {window.gap} of all its rows is over"
+            )
+            return f"a window ends {ends}; windows that overlap are merged, those that only touch {touching}"
         case Global():
             return "one window without start or end, complete at the end of input"
 
@@ -182,6 +185,8 @@ def _invalid(spec: WindowOperator) -> str:
         reasons.append(f"{spec.position.partition} or {spec.position.offset} is null")
     if spec.max_future_skew is not None:
         reasons.append(f"{spec.event_time} is more than {spec.max_future_skew} ahead of processing time")
+    if isinstance(spec.window, Session):
+        reasons += [f"{gap} is null or not above zero" for gap in columns_of(spec.window)]
     if isinstance(spec.window, Hopping) and spec.window.gaps:
         reasons.append(f"{spec.event_time} is between two windows")
     return f"Invalid rows: {'; '.join(reasons)}."

@@ -17,6 +17,7 @@ CHANGES: Final = {  # an instant for each zone that strategies draw, at which it
     "Pacific/Apia": 1_325_239_200_000_000,  # 2011-12-30, a date that is skipped
     "America/Toronto": -1_601_753_400_000_000,  # 1919-03-30, forward at 23:30
 }
+GAPS: Final = (1, 2, 3, 6)  # of rows that have their own
 _TURNS: Final = range(-2, 3)  # windows on both sides of 1970
 _BESIDE: Final = range(2)  # windows on each side of a change of clocks
 _NEAR: Final = (0, -1, 1)
@@ -46,9 +47,9 @@ def bounds(spec: WindowOperator) -> list[int]:
 
 def _of_calendar(window: Calendar) -> list[tuple[int, int]]:
     """The windows around the change of clocks in its zone."""
-    found = [finite(bounds) for bounds in windows_of(window, focus(window))]
+    found = [finite(bounds) for bounds in windows_of(window, focus(window), {})]
     for _ in _BESIDE:
-        found = [finite(windows_of(window, found[0][0] - 1)[0]), *found, finite(windows_of(window, found[-1][1])[0])]
+        found = [finite(windows_of(window, found[0][0] - 1, {})[0]), *found, finite(windows_of(window, found[-1][1], {})[0])]
     return found
 
 
@@ -62,12 +63,17 @@ def times(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
 
     For sessions also where one seen before would touch or overlap, for calendars where clocks change.
     """
-    reach = [spec.window.gap.us] if isinstance(spec.window, Session) else []
+    reach = _gaps(spec.window) if isinstance(spec.window, Session) else []
     near = [bound + off for bound in bounds(spec) for off in _NEAR]
     meeting = [t + sign * gap + off for t in seen for gap in reach for sign in (1, -1) for off in _NEAR]
     change = focus(spec.window)
     changes = [change + off * length for off in _NEAR for length in (1, 1_800_000_000)] if isinstance(spec.window, Calendar) else []
     return [*_simplest_first([*near, *meeting], change), *changes]
+
+
+def _gaps(window: Session) -> Iterable[int]:
+    """How long rows hold a session open."""
+    return GAPS if isinstance(window.gap, str) else (window.gap.us,)
 
 
 def watermarks(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
@@ -85,7 +91,7 @@ def expiries(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
 def _ends(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     """An end of a window of each row seen, as far as there are bounds beyond it."""
     if isinstance(spec.window, Session):
-        return [t + spec.window.gap.us for t in seen]
+        return [t + gap for t in seen for gap in _gaps(spec.window)]
     beyond = ([bound for bound in bounds(spec) if bound > t] for t in seen)
     return [min(later) for later in beyond if later]
 

@@ -32,8 +32,9 @@ from panewise.spec import (
     Tumbling,
     UserAggregate,
     WindowOperator,
+    columns_of,
 )
-from panewise.testing.edges import CHANGES, EXTREMES, clocks, expiries, focus, times, watermarks
+from panewise.testing.edges import CHANGES, EXTREMES, GAPS, clocks, expiries, focus, times, watermarks
 
 KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "session", "global")
 _TIMES_AND_PLACES = {
@@ -45,8 +46,9 @@ _TIMES_AND_PLACES = {
     "source": "string",
 }
 _KEYS = {"key": "string", "level": "double", "shop": "bigint"}
+_WINDOWS = {"gap": "bigint"}
 _MEASURES = {"v": "double", "n": "bigint", "s": "string", "flag": "boolean", "price": "decimal(10,2)"}
-COLUMN_TYPES: Final = _TIMES_AND_PLACES | _KEYS | _MEASURES
+COLUMN_TYPES: Final = _TIMES_AND_PLACES | _KEYS | _WINDOWS | _MEASURES
 _VALUES: Final[dict[str, list[Any]]] = {
     "bigint": [0, 1, 2, -1, 7],
     "double": [0.0, 1.0, -0.25, 2.5, 100.75, -0.0, 3],
@@ -104,7 +106,7 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
         "hopping": hopping,
         "cumulating": st.tuples(st.integers(1, 4), st.integers(1, 4), origins).map(lambda it: Cumulating(it[0] * it[1], it[0], it[2])),
         "calendar": st.one_of(_calendars, _weeks),
-        "session": st.builds(Session, st.integers(1, 6), st.sampled_from(["separate", "merge"])),
+        "session": st.builds(Session, st.sampled_from([*range(1, 7), "gap", "gap", "gap", "gap"]), st.sampled_from(["separate", "merge"])),
         "global": st.just(Global()),
     }
     return st.one_of(*made.values()) if kind is None else made[kind]
@@ -229,6 +231,8 @@ class _Writer:
         return row
 
     def _cell(self, name: str) -> Any:
+        if name in columns_of(self.spec.window):
+            return self._one_of([*GAPS * 6, None, 0, -1, 2**63 - 1, "x"])
         nulls: list[Any] = [None] if name not in self.spec.keys or self.spec.null_keys else []
         values: Sequence[Any] = (
             _KEY_VALUES[name] if name in self.spec.keys and name in _KEY_VALUES else _VALUES[self.types[name].split("(")[0]]
@@ -254,9 +258,10 @@ class _Writer:
     def _spoil(self, row: dict[str, Any]) -> None:
         """Makes one cell null, NaN, of a wrong type or extreme. One only: rows with two faults are told apart by unit tests."""
         places = self.spec.position.columns if self.spec.position else ()
-        name = self._one_of([*self.types, *self.spec.keys, *places, self.spec.event_time, self.spec.event_time])
+        others = [name for name in self.types if name not in columns_of(self.spec.window)]  # those are spoilt where they are made
+        name = self._one_of([*others, *self.spec.keys, *places, self.spec.event_time, self.spec.event_time])
         kind = self.types[name].split("(")[0]
         if name == self.spec.event_time:
             row[name] = self._one_of([None, None, None, "x", 0.5, True, 2**63, -(2**63) - 1, *EXTREMES])
         else:
-            row[name] = self._one_of([None, None, *([math.nan] * 3 if kind == "double" else []), *_MISFITS[kind]])
+            row[name] = self._one_of([None, None, *([math.nan] * 5 if kind == "double" else []), *_MISFITS[kind]])
