@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from panewise.errors import SpecError
 
@@ -122,3 +123,33 @@ def saturating_add(instant: int, us: int) -> int:
     True
     """
     return max(MIN_INSTANT, min(MAX_INSTANT, instant + us))
+
+
+_NOT_PLACES = ("localtime", "posixrules", "Factory", "posix/", "right/")  # files of the database that name no place, or count leap seconds
+
+
+def time_zone(name: str, field: str = "zone") -> ZoneInfo:
+    """The time zone of that name in this machine's IANA database.
+
+    >>> time_zone("Europe/Berlin").key
+    'Europe/Berlin'
+
+    Raises:
+        SpecError: if it has none of that name.
+    """
+    known = isinstance(name, str) and bool(name) and not name.startswith(_NOT_PLACES)
+    found = _zone(name) if known else None
+    if found is not None:
+        return found
+    if _zone("UTC") is None:
+        rule = "zones are looked up in a time zone database, and this machine has none"
+        raise SpecError(f"{field}={name!r}", rule, "install one: pip install tzdata")
+    remedy = "give a name such as 'Europe/Berlin'; if it is a new one, update the machine's tzdata"
+    raise SpecError(f"{field}={name!r}", "a zone is one of the IANA time zone database", remedy)
+
+
+def _zone(name: str) -> ZoneInfo | None:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # not there, not a name, a directory
+        return None

@@ -81,3 +81,16 @@ def test_the_sessions_time_zone_changes_no_instant(feed: Feed, zone: str) -> Non
     finally:
         feed.spark.conf.set("spark.sql.session.timeZone", before or "UTC")
     assert sorted(r[0] for r in starts) == [1_704_067_200_000_000, 1_704_070_800_000_000]
+
+
+def test_sessions_with_a_gap_for_each_row(feed: Feed) -> None:
+    """Semantics 9.3; Spark's session_window takes such a gap, too, and merges sessions that touch."""
+    feed.put(*((n * 7 % 400, "abc"[n % 3], n % 11 + 1) for n in range(100)), (5, "a", None), (6, "b", 0))
+    df = feed.batch().withColumn("gap", SF.expr("make_dt_interval(0, 0, 0, v)"))
+    result = windowed(df, event_time="ts").groupBy("k").window(pw.Session("gap", touching="merge")).agg(F.count().alias("n"))
+    native = df.groupBy("k", SF.session_window("ts", SF.expr("make_interval(0, 0, 0, 0, 0, 0, v)")).alias("w")).agg(
+        SF.count("*").alias("n")
+    )
+    ours = result.panes.select("k", "window_start", "window_end", "n").collect()
+    assert sorted(ours) == sorted(native.select("k", "w.start", "w.end", "n").collect())
+    assert sorted(row.reason for row in result.invalid.collect()) == ["gap gap is not above zero", "gap gap is null"]

@@ -165,10 +165,15 @@ MICROSECONDS = "a whole number of microseconds"
         ("window.origin", None, "window.origin=None | window.origin is a whole number | give a whole number"),
         ("window.gap", 5, "window.gap=5 | the fields here are ['kind', 'origin', 'size'] | leave 'gap' out"),
         (
+            "window",
+            {"kind": "session", "gap": "1 hour"},
+            f"window.gap='1 hour' | window.gap is {MICROSECONDS}, or a column's name | give {MICROSECONDS}, or a column's name",
+        ),
+        (
             "window.kind",
             "tumble",
             (
-                "window.kind='tumble' | the kinds here are ['cumulating', 'global', 'hopping', 'session', 'tumbling'] "
+                "window.kind='tumble' | the kinds here are ['calendar', 'cumulating', 'global', 'hopping', 'session', 'tumbling'] "
                 "| give {'kind': ...} with one of these"
             ),
         ),
@@ -176,7 +181,7 @@ MICROSECONDS = "a whole number of microseconds"
             "window",
             "tumbling",
             (
-                "window='tumbling' | the kinds here are ['cumulating', 'global', 'hopping', 'session', 'tumbling'] "
+                "window='tumbling' | the kinds here are ['calendar', 'cumulating', 'global', 'hopping', 'session', 'tumbling'] "
                 "| give {'kind': ...} with one of these"
             ),
         ),

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
+from zoneinfo import ZoneInfoNotFoundError
 
 import pytest
 
@@ -10,6 +11,7 @@ from panewise import (
     AfterCount,
     AfterWatermark,
     Aggregate,
+    Calendar,
     Cumulating,
     Duration,
     Every,
@@ -17,16 +19,20 @@ from panewise import (
     Hopping,
     Position,
     Session,
+    SpecError,
     Tumbling,
     UserAggregate,
     WindowOperator,
 )
 from panewise import functions as F
 from panewise.spec.aggregates import FUNCTIONS
+from panewise.spec.windows import WEEKDAYS
 from tests.spec.rules import Rule, check
 
 INSTANT = "an instant is exact and has a time zone | give a datetime with a time zone, or an int of microseconds since 1970-01-01 UTC"
 EXACT = "give '90 seconds', '1 hour 30 minutes', a timedelta, a Duration, or an int of microseconds"
+
+ZONE = "a zone is one of the IANA time zone database | give a name such as 'Europe/Berlin'; if it is a new one, update the machine's tzdata"
 
 
 def nothing() -> None:
@@ -52,6 +58,11 @@ RULES = {
         lambda: Cumulating(2, 1), lambda: Cumulating(2, 0), "step=0 | step is above zero | give a step such as '1 minute'"
     ),
     "gap above zero": Rule(lambda: Session(1), lambda: Session(0), "gap=0 | gap is above zero | give a gap such as '1 minute'"),
+    "a gap is a duration or a column": Rule(
+        lambda: Session("timeout"),
+        lambda: Session("-1 minute"),
+        f"gap='-1 minute' | a duration is a sum of whole weeks to microseconds | {EXACT}",
+    ),
     "period above zero": Rule(lambda: Every(1), lambda: Every(0), "period=0 | period is above zero | give a period such as '1 minute'"),
     "duration is exact": Rule(lambda: Tumbling(2), lambda: Tumbling(1.5), f"size=1.5 | a duration is exact | {EXACT}"),
     "duration has no months": Rule(
@@ -96,6 +107,47 @@ RULES = {
         lambda: Cumulating(6, 3),
         lambda: Cumulating(6, 4),
         "size=6 microseconds, step=4 microseconds | size is a multiple of step | give a step that divides size",
+    ),
+    "a unit is known": Rule(
+        lambda: Calendar("quarter"),
+        lambda: Calendar("hour"),  # type: ignore[arg-type]
+        "unit='hour' | unit is one of ('day', 'week', 'month', 'quarter', 'year') | give one of these",
+    ),
+    "units are counted": Rule(
+        lambda: Calendar("day", 10**30),
+        lambda: Calendar("day", 0),
+        "n=0 | a window is a whole number of units above zero | give n=1 or more",
+    ),
+    "units are counted by no bool": Rule(
+        lambda: Calendar("day", 1),
+        lambda: Calendar("day", True),
+        "n=True | a window is a whole number of units above zero | give n=1 or more",
+    ),
+    "weeks start on a known day": Rule(
+        lambda: Calendar("week", week_start="sunday"),
+        lambda: Calendar("week", week_start="Sunday"),  # type: ignore[arg-type]
+        f"week_start='Sunday' | week_start is one of {WEEKDAYS} | give one of these",
+    ),
+    "only weeks start on a day of the week": Rule(
+        lambda: Calendar("week", week_start="sunday"),
+        lambda: Calendar("month", week_start="sunday"),
+        "unit='month', week_start='sunday' | week_start belongs to weeks | leave week_start out",
+    ),
+    "a zone is known": Rule(
+        lambda: Calendar("day", zone="America/St_Johns"),
+        lambda: Calendar("day", zone="Mars/Olympus"),
+        f"zone='Mars/Olympus' | {ZONE}",
+    ),
+    "a zone is no folder": Rule(
+        lambda: Calendar("day", zone="Asia/Kolkata"), lambda: Calendar("day", zone="Asia"), f"zone='Asia' | {ZONE}"
+    ),
+    "a zone has no leap seconds": Rule(
+        lambda: Calendar("day", zone="Etc/UTC"), lambda: Calendar("day", zone="right/UTC"), f"zone='right/UTC' | {ZONE}"
+    ),
+    "a zone is a name": Rule(
+        lambda: Calendar("day"),
+        lambda: Calendar("day", zone=None),  # type: ignore[arg-type]
+        f"zone=None | {ZONE}",
     ),
     "touching": Rule(
         lambda: Session(1, "merge"),
@@ -286,6 +338,17 @@ def test_rule(name: str) -> None:
     check(RULES[name])
 
 
+def test_a_machine_without_a_time_zone_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(name: str) -> None:
+        raise ZoneInfoNotFoundError(name)
+
+    monkeypatch.setattr("panewise.chrono.ZoneInfo", nowhere)
+    with pytest.raises(SpecError) as caught:
+        Calendar("day", zone="Europe/Berlin")
+    rule = "zones are looked up in a time zone database, and this machine has none"
+    assert str(caught.value) == f"zone='Europe/Berlin' | {rule} | install one: pip install tzdata"
+
+
 @pytest.mark.parametrize("part", ["init", "accumulate", "merge", "finish"])
 def test_the_parts_of_a_user_defined_aggregate_are_functions(part: str) -> None:
     check(Rule(user, lambda: user(**{part: None}), f"{part}=None | {part} is a function | give a function as {part}"))  # type: ignore[arg-type]
@@ -295,7 +358,7 @@ def test_parts_are_values() -> None:
     assert Hopping("2 s", "1 s") == Hopping(2_000_000, 1_000_000, datetime(1970, 1, 1, tzinfo=UTC))
     assert Global() == Global()
     assert AfterWatermark(early=Every("1 s")) == AfterWatermark(early=Every(1_000_000))
-    assert len({Session(1), Session(1, "merge"), Session(1, "separate"), Tumbling(1), Cumulating(1, 1)}) == 4
+    assert len({Session(1), Session(1, "merge"), Session(1, "separate"), Session("a"), Tumbling(1), Cumulating(1, 1)}) == 5
     assert F.mean("v") == F.avg("v") != F.avg("w")
 
 

@@ -9,6 +9,7 @@ from panewise import (
     AfterCount,
     AfterWatermark,
     Always,
+    Calendar,
     Cumulating,
     Every,
     Global,
@@ -53,12 +54,23 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
         ),
         ({"window": Cumulating("1 day", "1 hour")}, "Windows: windows that grow by 1 hour up to 1 day; windows start at"),
         (
+            {"window": Calendar("day", zone="Europe/Berlin")},
+            "each row is in one window of a day in the time of Europe/Berlin; windows start when a day starts there.",
+        ),
+        (
+            {"window": Calendar("week", 2, week_start="sunday")},
+            "2 weeks in the time of UTC; windows start when a Sunday starts there, counted from the week of 1970-01-01.",
+        ),
+        ({"window": Calendar("quarter")}, "a quarter in the time of UTC; windows start when the first day of a quarter starts there."),
+        (
             {"window": Session("1 s"), "keys": ["k", "shop"]},
             (
                 "a window ends 1 second after its last row; windows that overlap are merged, those that only touch stay apart, "
                 "apart for each k and shop."
             ),
         ),
+        ({"window": Session("timeout")}, "a window ends when the timeout of all its rows is over; windows that overlap are merged"),
+        ({"window": Session("timeout")}, "in a window out of range; timeout is null or not above zero."),
         ({"window": Session("1 s", "merge")}, "those that only touch are merged."),
         (
             {"aggregates": [F.max_by("v", "b"), F.top_n("v", 2), F.top_n_by("v", "b", 3)]},

@@ -36,7 +36,7 @@ def is_nan(value: Any) -> bool:
 
 def _without_name(reason: str) -> str:
     for end in ("is null", "is NaN", "has the wrong type"):
-        if reason.endswith(end) and not reason.startswith(("event time", "position")):
+        if reason.endswith(end) and not reason.startswith(("event time", "position", "gap ")):
             return f"NAME {end}"
     return reason
 
@@ -94,7 +94,8 @@ CLASSES_OF_KINDS = {
     "tumbling": {"invalid window out of range"},
     "hopping": {"invalid window out of range", "invalid gap", "partially_late"},
     "cumulating": {"invalid window out of range", "partially_late"},
-    "session": {"invalid window out of range", "merge"},
+    "calendar": {"invalid window out of range"},
+    "session": {"invalid window out of range", "merge", "invalid gap gap is null", "invalid gap gap is not above zero"},
     "global": set[str](),
 }
 NOT_OF_GLOBAL = {name for name in COMMON_CLASSES if name.startswith(("row at", "row before", "watermark at"))} | {

@@ -1,7 +1,8 @@
 """Which fixed windows a row belongs to: slices, and the windows that hold a slice.
 
-A *slice* is the longest stretch of time that no window bound cuts: the tumbling window itself, the cell of width gcd(size, hop) of a
-hopping window, the step of a cumulating one. Rows are combined per slice; only slices, never rows, are expanded to windows.
+A *slice* is the longest stretch of time that no window bound cuts: the tumbling or calendar window itself, the cell of width
+gcd(size, hop) of a hopping window, the step of a cumulating one. Rows are combined per slice; only slices, never rows, are
+expanded to windows.
 Window arithmetic on slices is done in Python's unbounded integers, so that nothing wraps near the ends of time (semantics 6.3).
 """
 
@@ -11,8 +12,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine import calendars
 from panewise.engine.validity import TIME
-from panewise.spec import Cumulating, Global, Hopping, Session, Tumbling, Window
+from panewise.spec import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window
 
 SLICE, START, END = "__slice", "__start", "__end"
 _SAFE = 2**61  # up to here int64 arithmetic on times cannot wrap
@@ -22,11 +24,11 @@ _SAFE = 2**61  # up to here int64 arithmetic on times cannot wrap
 class Slicing:
     """The fixed windows of a specification."""
 
-    window: Tumbling | Hopping | Cumulating | Global
+    window: Tumbling | Hopping | Cumulating | Calendar | Global
 
     @property
     def width(self) -> int:
-        """Width of a slice in microseconds."""
+        """Width of a slice in microseconds; 0 where they differ, or there is one only."""
         match self.window:
             case Tumbling():
                 return self.window.size.us
@@ -37,7 +39,12 @@ class Slicing:
         return 0
 
     def slices(self, times: pl.DataFrame) -> pl.Series:
-        """Start of each row's slice, in order of the rows. A start below 64 bits is told as -2^63, which lies in that slice."""
+        """Start of each row's slice, in order of the rows. A start below 64 bits is told as -2^63, which lies in that slice.
+
+        So is the start of a slice of a calendar that has no window there.
+        """
+        if isinstance(self.window, Calendar):
+            return calendars.starts(self.window, times[TIME]).alias(SLICE)
         if isinstance(self.window, Global):
             return pl.repeat(MIN_INSTANT, times.height, dtype=pl.Int64, eager=True).alias(SLICE)
         origin, width = self.window.origin, self.width
@@ -60,6 +67,8 @@ class Slicing:
                 return [(start, start + size)]
             case Hopping():
                 return _hopping(self.window, instant)
+            case Calendar():
+                return calendars.holding(self.window, instant)
             case Cumulating():
                 size, step, origin = self.window.size.us, self.window.step.us, self.window.origin
                 start = origin + (instant - origin) // size * size
@@ -69,7 +78,8 @@ class Slicing:
 
     def missing_reason(self, instant: int) -> str:
         """Why no window holds an instant (semantics 15)."""
-        return "window out of range" if self._holding(instant) else "gap"
+        gap = isinstance(self.window, Hopping) and not self._holding(instant)
+        return "gap" if gap else "window out of range"
 
 
 def _hopping(window: Hopping, instant: int) -> list[tuple[int, int]]:

@@ -12,7 +12,7 @@ from panewise.engine.trigger_simple import SimpleTrigger, is_simple
 from panewise.engine.trigger_tree import TriggerTree
 from panewise.engine.validity import MARKS, REASON
 from panewise.errors import SpecError
-from panewise.spec import Cumulating, Hopping, Position, Session, WindowOperator
+from panewise.spec import Cumulating, Hopping, Position, Session, WindowOperator, columns_of
 from panewise.spec.composites import finish
 
 ROW = "__row"  # a column of this name is the caller's number of a row, and comes back with it
@@ -67,6 +67,10 @@ def _check_columns(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> N
     if time != pl.Int64() and not (isinstance(time, pl.Datetime) and time.time_zone is not None):
         rule = "the event time is a timestamp with a time zone (semantics 1)"
         raise SpecError(f"event time {spec.event_time}: {time}", rule, "cast it to TIMESTAMP in the right time zone")
+    for gap in columns_of(spec.window):
+        if not (schema[gap].is_integer() or schema[gap] == pl.Duration("us")):
+            rule = "the gap of a row is whole microseconds or an interval of them (semantics 9.3)"
+            raise SpecError(f"gap {gap}: {schema[gap]}", rule, f"cast {gap} to BIGINT microseconds, or to INTERVAL DAY TO SECOND")
     if spec.position is not None:
         _check_position(spec.position, schema)
 

@@ -1,12 +1,13 @@
-"""Which session a row belongs to (semantics 9, 13.2).
+"""Which session a row belongs to (semantics 9, 9.3, 13.2).
 
-A row's own window is [t, t + gap). Rows and held sessions of a key are swept in order of start: a new session begins
-where the next start lies beyond every end so far. That is right as a set operation as long as no row is late. Whether
-a row is late depends on the sessions held when it arrives, so the few rows whose own window has expired (*doubtful*
-rows) are settled one by one, in arrival order, within the stretch that they share with something alive; a stretch of
-doubtful rows alone is late as a whole.
+A row's own window is [t, t + gap), where the gap may be the row's own, too. Rows and held sessions of a key are swept in
+order of start: a new session begins where the next start lies beyond every end so far. That is right as a set operation as
+long as no row is late. Whether a row is late depends on the sessions held when it arrives, so the few rows whose own window
+has expired (*doubtful* rows) are settled one by one, in arrival order, within the stretch that they share with something
+alive; a stretch of doubtful rows alone is late as a whole.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +52,7 @@ class Sessions:
 
         `held` are the open sessions and `closed` the closed ones, of the rows' keys.
         """
-        rows = rows.with_columns(pl.col(TIME).alias(START), (pl.col(TIME) + self.window.gap.us).alias(END))
+        rows = rows.with_columns(pl.col(TIME).alias(START), (pl.col(TIME) + gap_of(self.window, rows.schema)).alias(END))
         rows, behind = self._behind(rows)
         rows, shut = self._shut(rows, closed)
         rows, expired = self._expired(rows, held)
@@ -138,6 +139,14 @@ class Sessions:
         beyond = pl.col(START) > reached if self.window.touching == "merge" else pl.col(START) >= reached
         fresh = (pl.col("__first") | beyond.fill_null(True)).cum_sum().alias(SESSION)
         return run.with_columns(fresh).drop("__first", "__run")
+
+
+def gap_of(window: Session, schema: Mapping[str, pl.DataType]) -> pl.Expr:
+    """The gap of each row, in microseconds."""
+    if not isinstance(window.gap, str):
+        return pl.lit(window.gap.us, dtype=pl.Int64)
+    gap = pl.col(window.gap)
+    return gap.dt.total_microseconds() if schema[window.gap].is_temporal() else gap.cast(pl.Int64)
 
 
 def _in_row_order(swept: pl.DataFrame, height: int) -> pl.Series:

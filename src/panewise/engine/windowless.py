@@ -1,10 +1,11 @@
-"""Rows that no window exists for: in a gap, or at the ends of time (semantics 6.1, 6.3)."""
+"""Rows that no window exists for: in a gap, without a gap of their own, or at the ends of time (semantics 6.1, 6.3, 9.3)."""
 
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.assign import SLICE
 from panewise.engine.plan import Plan
+from panewise.engine.sessions import gap_of
 from panewise.engine.validity import REASON, TIME
 from panewise.spec import Session
 
@@ -13,8 +14,8 @@ def split_windowless(plan: Plan, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.D
     """The rows that have a window (for fixed windows with their ``__slice``), and the others with the reason."""
     if plan.slicing is None:
         assert isinstance(plan.spec.window, Session)
-        lost = pl.col(TIME) > MAX_INSTANT - plan.spec.window.gap.us
-        return rows.filter(~lost), rows.filter(lost).with_columns(pl.lit("window out of range").alias(REASON))
+        judged = rows.with_columns(_without_session(plan.spec.window, rows).alias(REASON))
+        return judged.filter(pl.col(REASON).is_null()).drop(REASON), judged.filter(pl.col(REASON).is_not_null())
     rows = rows.with_columns(plan.slicing.slices(rows))
     reasons = {s: plan.slicing.missing_reason(s) for s in rows[SLICE].unique().to_list() if not plan.slicing.windows(s)}
     if not reasons:
@@ -22,3 +23,12 @@ def split_windowless(plan: Plan, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.D
     table = pl.DataFrame({SLICE: list(reasons), REASON: list(reasons.values())}, schema={SLICE: pl.Int64, REASON: pl.String})
     judged = rows.join(table, on=SLICE, how="left", maintain_order="left")
     return judged.filter(pl.col(REASON).is_null()).drop(REASON), judged.filter(pl.col(REASON).is_not_null()).drop(SLICE)
+
+
+def _without_session(window: Session, rows: pl.DataFrame) -> pl.Expr:
+    """Why a row opens no session; null if it does."""
+    gap = gap_of(window, rows.schema)
+    tests = [(pl.col(TIME) > MAX_INSTANT - gap, "window out of range")]
+    if isinstance(window.gap, str):  # only with these behind it the difference above cannot wrap
+        tests = [(gap.is_null(), f"gap {window.gap} is null"), (gap <= 0, f"gap {window.gap} is not above zero"), *tests]
+    return pl.coalesce(pl.when(test).then(pl.lit(reason)) for test, reason in tests)

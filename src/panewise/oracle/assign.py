@@ -1,17 +1,21 @@
 """Which windows a row belongs to (semantics 5 to 11)."""
 
-from typing import TypeAlias, assert_never
+from collections.abc import Mapping
+from typing import Any, TypeAlias, assert_never
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.spec import Cumulating, Global, Hopping, Session, Tumbling, Window
+from panewise.oracle.calendars import calendar_window
+from panewise.spec import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window
 
 Bounds: TypeAlias = tuple[int | None, int | None]  # both None: the global window
 
 
-def windows_of(window: Window, t: int) -> list[Bounds]:
-    """The windows that hold `t`, in order of (start, end), whether or not their bounds fit in 64 bits.
+def windows_of(window: Window, t: int, values: Mapping[str, Any]) -> list[Bounds]:
+    """The windows that hold a row with the event time `t`, in order of (start, end).
 
-    >>> windows_of(Hopping(10, 5), -1)
+    Their bounds need not fit in 64 bits. A calendar ends before that.
+
+    >>> windows_of(Hopping(10, 5), -1, {})
     [(-10, 0), (-5, 5)]
     """
     match window:
@@ -24,8 +28,12 @@ def windows_of(window: Window, t: int) -> list[Bounds]:
             start = last_start(t, window.size.us, window.origin)
             lengths = range(window.step.us, window.size.us + 1, window.step.us)
             return [(start, start + length) for length in lengths if t < start + length]
+        case Calendar():
+            found = calendar_window(window, t)
+            return [] if found is None else [found]
         case Session():
-            return [(t, t + window.gap.us)]
+            gap: int = values[window.gap] if isinstance(window.gap, str) else window.gap.us
+            return [(t, t + gap)]
         case Global():
             return [(None, None)]
         case _:

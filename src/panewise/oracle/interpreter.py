@@ -141,7 +141,7 @@ class Interpreter:
         return False
 
     def _windows_of(self, row: Row) -> list[Bounds]:
-        return [bounds for bounds in windows_of(self._spec.window, row.time) if exists(bounds)]
+        return [bounds for bounds in windows_of(self._spec.window, row.time, row.values) if exists(bounds)]
 
     def _apply(self, number: int, row: Row) -> dict[Bounds, str]:
         """Applies a row to the windows that take it; gives those that do not, each with the reason (semantics 13)."""

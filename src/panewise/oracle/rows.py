@@ -7,7 +7,7 @@ from typing import Any
 from panewise.chrono import MIN_INSTANT
 from panewise.oracle.assign import exists, windows_of
 from panewise.oracle.columns import as_type, fits, is_integer, is_long, is_nan, sort_key
-from panewise.spec import WindowOperator
+from panewise.spec import Hopping, WindowOperator, columns_of
 
 Types = dict[str, str]
 
@@ -49,7 +49,8 @@ def _fits(spec: WindowOperator, types: Types, name: str, row: dict[str, Any]) ->
         return True
     if name == spec.event_time:
         return is_long(value)
-    if name not in types and spec.position is not None and name == spec.position.offset:
+    whole = (*columns_of(spec.window), *([spec.position.offset] if spec.position else []))
+    if name not in types and name in whole:
         return is_long(value)
     if name not in types and spec.position is not None and name == spec.position.partition:
         return is_long(value) or isinstance(value, str)
@@ -64,6 +65,7 @@ def invalid_reason(spec: WindowOperator, types: Types, row: dict[str, Any], proc
         lambda: _position(spec, row),
         lambda: _wrong_type(spec, types, row),
         lambda: _too_far_ahead(spec, row, processing_time),
+        lambda: _bad_gap(spec, row),
         lambda: _no_window(spec, row),
     )
     for test in tests:
@@ -112,8 +114,19 @@ def _too_far_ahead(spec: WindowOperator, row: dict[str, Any], processing_time: i
     return "event time is too far ahead" if ahead else None
 
 
+def _bad_gap(spec: WindowOperator, row: dict[str, Any]) -> str | None:
+    """Of sessions with a gap for each row (semantics 9.3)."""
+    for name in columns_of(spec.window):
+        gap = row.get(name)
+        if gap is None:
+            return f"gap {name} is null"
+        if gap <= 0:
+            return f"gap {name} is not above zero"
+    return None
+
+
 def _no_window(spec: WindowOperator, row: dict[str, Any]) -> str | None:
-    windows = windows_of(spec.window, row[spec.event_time])
-    if not windows:
+    windows = windows_of(spec.window, row[spec.event_time], row)
+    if not windows and isinstance(spec.window, Hopping):
         return "gap"
     return None if any(exists(bounds) for bounds in windows) else "window out of range"

@@ -15,7 +15,7 @@ from panewise.spec.composites import (
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
-from panewise.spec.windows import Cumulating, Global, Hopping, Session, Tumbling, Window
+from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window, columns_of
 
 __all__ = [
     "DEFAULT_TRIGGER",
@@ -30,6 +30,7 @@ __all__ = [
     "AfterWatermark",
     "Aggregate",
     "Always",
+    "Calendar",
     "Cumulating",
     "Every",
     "Global",
@@ -46,5 +47,6 @@ __all__ = [
     "UserAggregate",
     "Window",
     "WindowOperator",
+    "columns_of",
     "policies",
 ]

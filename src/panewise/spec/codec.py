@@ -17,11 +17,11 @@ from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWaterma
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
-from panewise.spec.windows import Cumulating, Global, Hopping, Session, Tumbling
+from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, names_a_column
 
 FORMAT_VERSION: Final = 1
 _VERSION_FIELD = "panewise"
-_WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Session, Global)}
+_WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Calendar, Session, Global)}
 _LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation, OnDelta, Always, Never)
 _COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
 _TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITES)}
@@ -189,6 +189,10 @@ def _duration(value: Any, where: str) -> Duration:
     return Duration(_typed(int, "a whole number of microseconds")(value, where))
 
 
+def _gap(value: Any, where: str) -> Any:
+    return value if names_a_column(value) else Duration(_typed(int, "a whole number of microseconds, or a column's name")(value, where))
+
+
 def _lateness(value: Any, where: str) -> Any:
     return value if value == UNLIMITED else Duration(_typed(int, f"a whole number of microseconds, or {UNLIMITED!r}")(value, where))
 
@@ -263,7 +267,7 @@ def _aggregate(value: Any, where: str, users: Users) -> Aggregate:
 
 
 _PARTS: dict[str, _Reader] = {
-    **dict.fromkeys(("size", "hop", "step", "gap", "period", "delay"), _duration),
+    **dict.fromkeys(("size", "hop", "step", "period", "delay"), _duration),
     "align": _or_null(_duration),
     **dict.fromkeys(("origin", "n"), _whole),
     **dict.fromkeys(("early", "late"), _or_null(_trigger)),
@@ -271,8 +275,9 @@ _PARTS: dict[str, _Reader] = {
     "triggers": _triggers,
     "column": _text,
     "amount": _number,
+    "gap": _gap,
     "gaps": _flag,
-    "touching": _text,
+    **dict.fromkeys(("touching", "unit", "zone", "week_start"), _text),
 }
 _AGGREGATE: dict[str, _Reader] = {
     "fn": _text,

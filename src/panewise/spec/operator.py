@@ -10,7 +10,7 @@ from panewise.errors import DataLossWarning, IdleTriggerWarning, SpecError, expl
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.composites import DEFAULT_TRIGGER, AfterWatermark, Trigger, columns, finish, idle_part
 from panewise.spec.triggers import AfterCount
-from panewise.spec.windows import Global, Window
+from panewise.spec.windows import Global, Window, columns_of
 
 UNLIMITED: Final = "unlimited"
 ACCUMULATIONS = ("discarding", "accumulating", "retracting")
@@ -60,7 +60,7 @@ class WindowOperator:
     """Which windows rows go to, when panes of them are sent, and what these hold.
 
     Args:
-        window: Tumbling, Hopping, Cumulating, Session or Global.
+        window: Tumbling, Hopping, Cumulating, Calendar, Session or Global.
         aggregates: what a pane holds, one or more.
         keys: columns by whose values windows are kept apart; none for one stream of windows.
         event_time: column of the event time.
@@ -148,7 +148,8 @@ class WindowOperator:
         """Every input column that the operator reads, each once."""
         position = self.position.columns if self.position else ()
         values = (column for a in self.aggregates for column in a.columns)
-        return tuple(dict.fromkeys((*self.keys, self.event_time, *self.order, *position, *values, *columns(self.trigger))))
+        others = (*columns_of(self.window), *values, *columns(self.trigger))
+        return tuple(dict.fromkeys((*self.keys, self.event_time, *self.order, *position, *others)))
 
 
 def _several(name: str, values: Any) -> tuple[Any, ...]:

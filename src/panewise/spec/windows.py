@@ -3,10 +3,11 @@
 All windows are half-open, [start, end). Values only: frozen, comparable, printable; no behaviour.
 """
 
+import re
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
-from panewise.chrono import Duration, DurationLike, InstantLike, instant_us
+from panewise.chrono import Duration, DurationLike, InstantLike, instant_us, time_zone
 from panewise.errors import SpecError
 
 
@@ -16,6 +17,11 @@ def positive(value: DurationLike, name: str) -> Duration:
     if duration.us <= 0:
         raise SpecError(f"{name}={value!r}", f"{name} is above zero", f"give a {name} such as '1 minute'")
     return duration
+
+
+def names_a_column(gap: object) -> bool:
+    """Whether the gap of a session is the name of a column, and not a duration."""
+    return isinstance(gap, str) and re.match(r"[^\W\d]", gap) is not None
 
 
 def _freeze(spec: object, **values: object) -> None:
@@ -101,29 +107,87 @@ class Cumulating:
             raise SpecError(f"size={self.size}, step={self.step}", rule, "give a step that divides size")
 
 
+CalendarUnit: TypeAlias = Literal["day", "week", "month", "quarter", "year"]
+Weekday: TypeAlias = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+WEEKDAYS: Final[tuple[str, ...]] = get_args(Weekday)
+
+
+@dataclass(frozen=True, init=False)
+class Calendar:
+    """Windows of n days, weeks, months, quarters or years in the local time of a zone: each row is in exactly one.
+
+    A window starts with the first instant of a local date, mostly midnight; so a day in which clocks change is 23 or 25
+    hours long. Starts are closed, ends are open. Where n > 1, units are counted from 1970-01-01.
+
+    Args:
+        unit: "day", "week", "month", "quarter" or "year".
+        n: how many of them make a window, above zero.
+        zone: the zone's name in the IANA database, such as "Europe/Berlin".
+        week_start: the day on which weeks start; for weeks only.
+
+    >>> Calendar("month", zone="Europe/Berlin")
+    Calendar(unit='month', n=1, zone='Europe/Berlin', week_start='monday')
+
+    >>> from panewise import WindowOperator, functions as F
+    >>> from panewise.testing import run
+    >>> daily = WindowOperator(window=Calendar("day", zone="Europe/Berlin"), aggregates=[F.count().alias("rows")])
+    >>> noon = 1711882800_000_000  # 2024-03-31 11:00 UTC; clocks went forward that night
+    >>> held = run(daily, [{"op": "add", "rows": [{"event_time": noon}]}], windows=True)[0]["windows"][0]
+    >>> (held["window_end"] - held["window_start"]) / 3600e6
+    23.0
+
+    Source: semantics 6.4, 6.5; Beam CalendarWindows.
+    """
+
+    kind: ClassVar[str] = "calendar"
+    unit: CalendarUnit
+    n: int
+    zone: str
+    week_start: Weekday
+
+    def __init__(self, unit: CalendarUnit, n: int = 1, zone: str = "UTC", week_start: Weekday = "monday") -> None:
+        for name, value, known in (("unit", unit, get_args(CalendarUnit)), ("week_start", week_start, WEEKDAYS)):
+            if value not in known:
+                raise SpecError(f"{name}={value!r}", f"{name} is one of {known}", "give one of these")
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise SpecError(f"n={n!r}", "a window is a whole number of units above zero", "give n=1 or more")
+        if week_start != "monday" and unit != "week":
+            raise SpecError(f"unit={unit!r}, week_start={week_start!r}", "week_start belongs to weeks", "leave week_start out")
+        time_zone(zone)
+        _freeze(self, unit=unit, n=n, zone=zone, week_start=week_start)
+
+
 @dataclass(frozen=True, init=False)
 class Session:
     """Windows of activity, per key: a row opens [t, t + gap), and windows that overlap are merged.
 
     Args:
-        gap: silence that ends a session, above zero.
+        gap: silence that ends a session, above zero: a duration; or the name of a column that has one for each row, in whole
+            microseconds or, on Spark, as INTERVAL DAY TO SECOND. A string that starts with a letter or an underscore is a column.
         touching: what becomes of two sessions where one ends exactly when the other starts:
             "separate" (S4, Beam) or "merge" (S1, Kafka, Flink, Spark).
 
     >>> Session("30 minutes")
     Session(gap=Duration('30 minutes'), touching='separate')
 
-    Source: semantics 9; S1 session window, S4 SessionWindows.
+    >>> from panewise import WindowOperator, functions as F
+    >>> from panewise.testing import run
+    >>> spec = WindowOperator(window=Session("timeout"), aggregates=[F.count().alias("rows")])
+    >>> rows = [{"event_time": 0, "timeout": 10}, {"event_time": 8, "timeout": 1}]
+    >>> run(spec, [{"op": "add", "rows": rows}], windows=True)[0]["windows"]
+    [{'window_start': 0, 'window_end': 10, 'pending': 2, 'closed': False}]
+
+    Source: semantics 9 to 9.3; S1 session window, S4 SessionWindows; Flink's dynamic gap.
     """
 
     kind: ClassVar[str] = "session"
-    gap: Duration
+    gap: Duration | str
     touching: Literal["separate", "merge"] = "separate"
 
     def __init__(self, gap: DurationLike, touching: Literal["separate", "merge"] = "separate") -> None:
         if touching not in ("separate", "merge"):
             raise SpecError(f"touching={touching!r}", "touching sessions are separate or merged", "give 'separate' or 'merge'")
-        _freeze(self, gap=positive(gap, "gap"), touching=touching)
+        _freeze(self, gap=gap if names_a_column(gap) else positive(gap, "gap"), touching=touching)
 
 
 @dataclass(frozen=True)
@@ -139,4 +203,13 @@ class Global:
     kind: ClassVar[str] = "global"
 
 
-Window: TypeAlias = Tumbling | Hopping | Cumulating | Session | Global
+Window: TypeAlias = Tumbling | Hopping | Cumulating | Calendar | Session | Global
+
+
+def columns_of(window: Window) -> tuple[str, ...]:
+    """The columns, besides the event time, that say which windows a row belongs to.
+
+    >>> columns_of(Session("timeout"))
+    ('timeout',)
+    """
+    return (window.gap,) if isinstance(window, Session) and isinstance(window.gap, str) else ()

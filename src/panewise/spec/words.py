@@ -7,7 +7,7 @@ from panewise.spec.composites import AfterWatermark, finish
 from panewise.spec.operator import WindowOperator, data_loss_reason
 from panewise.spec.trigger_words import when
 from panewise.spec.triggers import Always, Never
-from panewise.spec.windows import Cumulating, Global, Hopping, Session, Tumbling, Window
+from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window, columns_of
 
 
 def describe(spec: WindowOperator) -> str:
@@ -56,11 +56,23 @@ def _membership(window: Window) -> str:
             return f"windows of {window.size}, {rows}; {_starts(window.origin, window.hop)}"
         case Cumulating():
             return f"windows that grow by {window.step} up to {window.size}; {_starts(window.origin, window.size)}"
+        case Calendar():
+            return f"each row is in one window of {_calendar(window)}"
         case Session():
             touching = "are merged" if window.touching == "merge" else "stay apart"
-            return f"a window ends {window.gap} after its last row; windows that overlap are merged, those that only touch {touching}"
+            ends = (
+                f"{window.gap} after its last row" if isinstance(window.gap, Duration) else f"when the {window.gap} of all its rows is over"
+            )
+            return f"a window ends {ends}; windows that overlap are merged, those that only touch {touching}"
         case Global():
             return "one window without start or end, complete at the end of input"
+
+
+def _calendar(window: Calendar) -> str:
+    first = {"day": "a day", "week": f"a {window.week_start.capitalize()}"}.get(window.unit, f"the first day of a {window.unit}")
+    size = f"a {window.unit}" if window.n == 1 else f"{window.n} {window.unit}s"
+    counted = "" if window.n == 1 else f", counted from the {window.unit} of 1970-01-01"
+    return f"{size} in the time of {window.zone}; windows start when {first} starts there{counted}"
 
 
 def _starts(origin: int, every: Duration) -> str:
@@ -162,6 +174,8 @@ def _invalid(spec: WindowOperator) -> str:
         reasons.append(f"{spec.position.partition} or {spec.position.offset} is null")
     if spec.max_future_skew is not None:
         reasons.append(f"{spec.event_time} is more than {spec.max_future_skew} ahead of processing time")
+    if isinstance(spec.window, Session):
+        reasons += [f"{gap} is null or not above zero" for gap in columns_of(spec.window)]
     if isinstance(spec.window, Hopping) and spec.window.gaps:
         reasons.append(f"{spec.event_time} is between two windows")
     return f"Invalid rows: {'; '.join(reasons)}."

@@ -4,11 +4,35 @@ from collections.abc import Iterable
 from typing import Final
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.spec import AfterEventTime, AfterProcessingTime, Cumulating, Every, Global, Hopping, Session, Tumbling, WindowOperator
+from panewise.oracle.assign import finite, windows_of
+from panewise.spec import (
+    AfterEventTime,
+    AfterProcessingTime,
+    Calendar,
+    Cumulating,
+    Every,
+    Global,
+    Hopping,
+    Session,
+    Tumbling,
+    Window,
+    WindowOperator,
+)
 from panewise.spec.composites import walk
 
 EXTREMES: Final = (MIN_INSTANT, MIN_INSTANT + 1, MIN_INSTANT + 8, MAX_INSTANT - 8, MAX_INSTANT - 1, MAX_INSTANT, MAX_INSTANT)
+CHANGES: Final = {  # an instant for each zone that strategies draw, at which its clocks do something
+    "UTC": 0,
+    "Europe/Berlin": 1_711_846_800_000_000,  # 2024-03-31, forward within a day
+    "America/Sao_Paulo": 1_541_300_400_000_000,  # 2018-11-04, forward over midnight
+    "America/St_Johns": 1_162_089_060_000_000,  # 2006-10-29, back over midnight one minute after it
+    "Africa/Cairo": 1_285_880_400_000_000,  # 2010-09-30, back to 23:00 at midnight
+    "Pacific/Apia": 1_325_239_200_000_000,  # 2011-12-30, a date that is skipped
+    "America/Toronto": -1_601_753_400_000_000,  # 1919-03-30, forward at 23:30
+}
+GAPS: Final = (1, 2, 3, 6)  # of rows that have their own
 _TURNS: Final = range(-2, 3)  # windows on both sides of 1970
+_BESIDE: Final = range(2)  # windows on each side of a change of clocks
 _NEAR: Final = (0, -1, 1)
 
 
@@ -27,17 +51,42 @@ def bounds(spec: WindowOperator) -> list[int]:
         case Cumulating(size=size, step=step, origin=origin):
             steps = range(step.us, size.us + 1, step.us)
             found = [(origin + n * size.us, origin + n * size.us + length) for n in _TURNS for length in steps]
+        case Calendar():
+            found = _of_calendar(spec.window)
         case Session() | Global():
             found = [(n * 3, n * 3) for n in _TURNS]
-    return _simplest_first(bound for pair in found for bound in pair)
+    return _simplest_first((bound for pair in found for bound in pair), focus(spec.window))
+
+
+def _of_calendar(window: Calendar) -> list[tuple[int, int]]:
+    """The windows around the change of clocks in its zone."""
+    found = [finite(bounds) for bounds in windows_of(window, focus(window), {})]
+    for _ in _BESIDE:
+        found = [finite(windows_of(window, found[0][0] - 1, {})[0]), *found, finite(windows_of(window, found[-1][1], {})[0])]
+    return found
+
+
+def focus(window: Window) -> int:
+    """The instant around which windows are looked at."""
+    return CHANGES.get(window.zone, 0) if isinstance(window, Calendar) else 0
 
 
 def times(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
-    """Event times worth a row: the bounds and their neighbours; for sessions also where one seen before would touch or overlap."""
-    reach = [spec.window.gap.us] if isinstance(spec.window, Session) else []
+    """Event times worth a row: the bounds and their neighbours.
+
+    For sessions also where one seen before would touch or overlap, for calendars where clocks change.
+    """
+    reach = _gaps(spec.window) if isinstance(spec.window, Session) else []
     near = [bound + off for bound in bounds(spec) for off in _NEAR]
     meeting = [t + sign * gap + off for t in seen for gap in reach for sign in (1, -1) for off in _NEAR]
-    return _simplest_first([*near, *meeting])
+    change = focus(spec.window)
+    changes = [change + off * length for off in _NEAR for length in (1, 1_800_000_000)] if isinstance(spec.window, Calendar) else []
+    return [*_simplest_first([*near, *meeting], change), *changes]
+
+
+def _gaps(window: Session) -> Iterable[int]:
+    """How long rows hold a session open."""
+    return GAPS if isinstance(window.gap, str) else (window.gap.us,)
 
 
 def watermarks(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
@@ -55,7 +104,7 @@ def expiries(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
 def _ends(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     """An end of a window of each row seen, as far as there are bounds beyond it."""
     if isinstance(spec.window, Session):
-        return [t + spec.window.gap.us for t in seen]
+        return [t + gap for t in seen for gap in _gaps(spec.window)]
     beyond = ([bound for bound in bounds(spec) if bound > t] for t in seen)
     return [min(later) for later in beyond if later]
 
@@ -83,6 +132,6 @@ def _marks(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     return [(t // period + 1) * period for t in seen for period in periods_]
 
 
-def _simplest_first(instants: Iterable[int]) -> list[int]:
-    """Each once and inside 64 bits; those near to 0 first, as Hypothesis shrinks towards the first."""
-    return sorted({t for t in instants if MIN_INSTANT <= t <= MAX_INSTANT}, key=lambda t: (abs(t), t < 0))
+def _simplest_first(instants: Iterable[int], place: int = 0) -> list[int]:
+    """Each once and inside 64 bits; those near to the place first, as Hypothesis shrinks towards the first."""
+    return sorted({t for t in instants if MIN_INSTANT <= t <= MAX_INSTANT}, key=lambda t: (abs(t - place), t < place))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from panewise.errors import DataLossWarning, IdleTriggerWarning, InputError
-from panewise.spec import Position, WindowOperator
+from panewise.spec import Position, WindowOperator, columns_of
 from panewise.spec.codec import from_dict, to_dict
 from panewise.testing.columns import Row, infer, is_long
 
@@ -64,7 +64,7 @@ def script(
         read = tuple(replace(event, rows=tuple(_spread(row, spec.position) for row in event.rows)) for event in read)
     rows = [row for event in read for row in event.rows]
     _check_columns(spec, rows)
-    whole = [spec.event_time, *([spec.position.offset] if spec.position else [])]
+    whole = [spec.event_time, *columns_of(spec.window), *([spec.position.offset] if spec.position else [])]
     return Script(spec, infer(rows, types or {}, spec.columns_read, whole), read, given, **options)
 
 

@@ -1,6 +1,7 @@
 """Hypothesis strategies: specifications over their whole space, and events that reach the edges by construction.
 
-Sizes and times are a few microseconds, so that ties are common. Floats are multiples of 0.25, so that sums are exact.
+Sizes and times are a few microseconds (calendars have their own), so that ties are common. Floats are multiples of 0.25, so that
+sums are exact.
 """
 
 import math
@@ -26,6 +27,7 @@ from panewise.spec import (
     AfterWatermark,
     Aggregate,
     Always,
+    Calendar,
     Cumulating,
     Every,
     Global,
@@ -40,11 +42,12 @@ from panewise.spec import (
     Tumbling,
     UserAggregate,
     WindowOperator,
+    columns_of,
 )
 from panewise.spec.composites import fires_once
-from panewise.testing.edges import EXTREMES, clocks, expiries, times, watermarks
+from panewise.testing.edges import CHANGES, EXTREMES, GAPS, clocks, expiries, focus, times, watermarks
 
-KINDS: Final = ("tumbling", "hopping", "cumulating", "session", "global")
+KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "session", "global")
 _TIMES_AND_PLACES = {
     "event_time": "bigint",
     "t": "bigint",
@@ -54,8 +57,9 @@ _TIMES_AND_PLACES = {
     "source": "string",
 }
 _KEYS = {"key": "string", "level": "double", "shop": "bigint"}
+_WINDOWS = {"gap": "bigint"}
 _MEASURES = {"v": "double", "n": "bigint", "s": "string", "flag": "boolean", "price": "decimal(10,2)"}
-COLUMN_TYPES: Final = _TIMES_AND_PLACES | _KEYS | _MEASURES
+COLUMN_TYPES: Final = _TIMES_AND_PLACES | _KEYS | _WINDOWS | _MEASURES
 _VALUES: Final[dict[str, list[Any]]] = {
     "bigint": [0, 1, 2, -1, 7],
     "double": [0.0, 1.0, -0.25, 2.5, 100.75, -0.0, 3],
@@ -92,6 +96,9 @@ TRUES = UserAggregate.fold("trues", 0, lambda n, flag: n + (flag is True), combi
 USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS, ALL_TEXT, TRUES)}
 
 _lengths = st.integers(1, 8)
+_zones = st.sampled_from(list(CHANGES))
+_weeks = st.builds(Calendar, st.just("week"), st.integers(1, 3), _zones, st.sampled_from(["monday", "saturday", "sunday"]))
+_calendars = st.builds(Calendar, st.sampled_from(["day", "day", "month", "quarter", "year"]), st.integers(1, 3), _zones)
 
 
 def types_of(spec: WindowOperator) -> dict[str, str]:
@@ -111,7 +118,8 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
         "tumbling": st.builds(Tumbling, _lengths, origins),
         "hopping": hopping,
         "cumulating": st.tuples(st.integers(1, 4), st.integers(1, 4), origins).map(lambda it: Cumulating(it[0] * it[1], it[0], it[2])),
-        "session": st.builds(Session, st.integers(1, 6), st.sampled_from(["separate", "merge"])),
+        "calendar": st.one_of(_calendars, _weeks),
+        "session": st.builds(Session, st.sampled_from([*range(1, 7), "gap", "gap", "gap", "gap"]), st.sampled_from(["separate", "merge"])),
         "global": st.just(Global()),
     }
     return st.one_of(*made.values()) if kind is None else made[kind]
@@ -205,6 +213,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
     """
     window, trigger = fixed.get("window") or draw(windows(kind)), fixed.get("trigger") or draw(triggers())
     lateness = [0, UNLIMITED] if isinstance(window, Global) else [0, 1, 5, 12, UNLIMITED]
+    ahead = max(0, focus(window))  # of clocks that start at 0
     fields: dict[str, Any] = {
         "aggregates": draw(aggregates()),
         "keys": draw(st.sampled_from([["key"], [], ["level"], ["shop"], ["level", "key"], ["shop", "level"]])),
@@ -212,7 +221,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
         "accumulation": draw(st.sampled_from(["discarding", "accumulating", "retracting"])),
         "allowed_lateness": draw(st.sampled_from(lateness)),
         "null_keys": draw(st.booleans()),
-        "max_future_skew": draw(st.sampled_from([None, None, None, None, 3, 20])),
+        "max_future_skew": draw(st.sampled_from([None, None, None, None, ahead + 3, ahead + 20])),
         "on_time": draw(st.sampled_from(["if_pending", "always"])) if isinstance(trigger, AfterWatermark) else "if_pending",
         "closing": draw(st.sampled_from(["if_pending", "if_pending", "always"])),
         "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
@@ -294,6 +303,8 @@ class _Writer:
         return row
 
     def _cell(self, name: str) -> Any:
+        if name in columns_of(self.spec.window):
+            return self._one_of([*GAPS * 6, None, 0, -1, 2**63 - 1, "x"])
         nulls: list[Any] = [None] if name not in self.spec.keys or self.spec.null_keys else []
         values: Sequence[Any] = (
             _KEY_VALUES[name] if name in self.spec.keys and name in _KEY_VALUES else _VALUES[self.types[name].split("(")[0]]
@@ -319,9 +330,10 @@ class _Writer:
     def _spoil(self, row: dict[str, Any]) -> None:
         """Makes one cell null, NaN, of a wrong type or extreme. One only: rows with two faults are told apart by unit tests."""
         places = self.spec.position.columns if self.spec.position else ()
-        name = self._one_of([*self.types, *self.spec.keys, *places, self.spec.event_time, self.spec.event_time])
+        others = [name for name in self.types if name not in columns_of(self.spec.window)]  # those are spoilt where they are made
+        name = self._one_of([*others, *self.spec.keys, *places, self.spec.event_time, self.spec.event_time])
         kind = self.types[name].split("(")[0]
         if name == self.spec.event_time:
             row[name] = self._one_of([None, None, None, "x", 0.5, True, 2**63, -(2**63) - 1, *EXTREMES])
         else:
-            row[name] = self._one_of([None, None, *([math.nan] * 3 if kind == "double" else []), *_MISFITS[kind]])
+            row[name] = self._one_of([None, None, *([math.nan] * 5 if kind == "double" else []), *_MISFITS[kind]])

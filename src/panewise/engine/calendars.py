@@ -1,0 +1,138 @@
+"""Calendar windows: at which instants a zone's clocks first show a date, and which window that date opens (semantics 6.4, 6.5).
+
+Dates are whole days from 1970-01-01. A table of the few starts that matter is made for each UTC day that rows come from, and
+rows are looked up in it all at once. The zones are Python's, as those of Polars end with the year 2100.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MIN_INSTANT, time_zone
+from panewise.spec import Calendar
+from panewise.spec.windows import WEEKDAYS
+
+_DAY = 86_400
+_US = 1_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
+_FIRST, _LAST = (date(year, 1, 1).toordinal() - _EPOCH_ORDINAL for year in (2, 9999))  # UTC days between which windows lie
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_REMEMBERED = 1 << 16  # UTC days, and dates, whose tables are kept
+
+
+def starts(window: Calendar, times: pl.Series) -> pl.Series:
+    """The start of the window of each instant; -2^63 where there is no window."""
+    instants = times.to_numpy()
+    days = np.floor_divide(instants, _DAY * _US)
+    steps = [(MIN_INSTANT, MIN_INSTANT)]
+    for day in np.unique(days).tolist():
+        steps += _steps(window, day) if _FIRST <= day < _LAST else [(max(MIN_INSTANT, day * _DAY * _US), MIN_INSTANT)]
+    at, start = np.array(steps, dtype=np.int64).T
+    return pl.Series(times.name, start[np.searchsorted(at, instants, side="right") - 1], dtype=pl.Int64)
+
+
+def holding(window: Calendar, instant: int) -> list[tuple[int, int]]:
+    """The window that holds an instant; none if it does not exist."""
+    day = instant // (_DAY * _US)
+    if not _FIRST <= day < _LAST:
+        return []
+    shown = max(reached for at, reached in _reached(window.zone, day) if at * _US <= instant)
+    found = _bounds(window, _number(window, shown))
+    return [] if found is None else [found]
+
+
+@lru_cache(_REMEMBERED)
+def _steps(window: Calendar, day: int) -> list[tuple[int, int]]:
+    """Instants from which on rows of a UTC day are in another window, with the start of that."""
+    found = []
+    for at, shown in _reached(window.zone, day):
+        bounds = _bounds(window, _number(window, shown))
+        found.append((at * _US, MIN_INSTANT if bounds is None else bounds[0]))
+    return found
+
+
+def _number(window: Calendar, shown: int) -> int:
+    """Which window, counted from that of 1970-01-01, a date lies in."""
+    if window.unit == "day":
+        return shown // window.n
+    if window.unit == "week":
+        return (shown - _week_origin(window)) // (7 * window.n)
+    day = date.fromordinal(shown + _EPOCH_ORDINAL)
+    return ((day.year - 1970) * 12 + day.month - 1) // (_MONTHS[window.unit] * window.n)
+
+
+def _week_origin(window: Calendar) -> int:
+    """The last start of a week up to 1970-01-01, which was a Thursday."""
+    return -((3 - WEEKDAYS.index(window.week_start)) % 7)
+
+
+@lru_cache(_REMEMBERED)
+def _bounds(window: Calendar, number: int) -> tuple[int, int] | None:
+    """Start and end of a window; None if it does not exist."""
+    days = [_first_date(window, number), _first_date(window, number + 1)]
+    if not all(_FIRST - 1 <= day <= _LAST + 1 for day in days):
+        return None
+    start, end = (_first_shown(window.zone, day) for day in days)
+    return (start * _US, end * _US) if start >= _FIRST * _DAY and end <= _LAST * _DAY else None
+
+
+def _first_date(window: Calendar, number: int) -> int:
+    """The date with which a window starts, one far away if it is beyond the calendar."""
+    count = number * window.n
+    if window.unit == "day":
+        return count
+    if window.unit == "week":
+        return _week_origin(window) + 7 * count
+    year, month = divmod(count * _MONTHS[window.unit], 12)
+    if not 1 <= 1970 + year <= 9999:
+        return 2 * (_LAST if year > 0 else -_LAST)
+    return date(1970 + year, month + 1, 1).toordinal() - _EPOCH_ORDINAL
+
+
+@lru_cache(_REMEMBERED)
+def _first_shown(zone: str, wanted: int) -> int:
+    """The second at which clocks first show a date, or skip it: local midnight is at most 16 hours from midnight in UTC."""
+    return next(at for day in (wanted - 1, wanted) for at, shown in _reached(zone, day) if shown >= wanted)
+
+
+@lru_cache(_REMEMBERED)
+def _reached(zone: str, day: int) -> list[tuple[int, int]]:
+    """The latest date that clocks have shown by the start of a UTC day, and each later one in it, with the second.
+
+    Clocks that are put back show a date again, never more than two days later.
+    """
+    found: list[tuple[int, int]] = []
+    latest = -(2**62)
+    for start, end, offset in (piece for before in (2, 1, 0) for piece in _pieces(zone, day - before)):
+        first, last = (start + offset) // _DAY, (end - 1 + offset) // _DAY
+        found += [(max(start, shown * _DAY - offset), shown) for shown in range(max(first, latest + 1), last + 1)]
+        latest = max(latest, last)
+    begun = max(shown for at, shown in found if at <= day * _DAY)
+    return [(day * _DAY, begun), *((at, shown) for at, shown in found if at > day * _DAY)]
+
+
+def _pieces(zone: str, day: int) -> Iterator[tuple[int, int, int]]:
+    """Stretches of a UTC day with one offset from UTC: start, end, offset, in seconds. Clocks change at most once in a day."""
+    start, end = day * _DAY, (day + 1) * _DAY
+    before, after = _offset(zone, start), _offset(zone, end)
+    if before == after:
+        yield start, end, before
+        return
+    low, high = start, end
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _offset(zone, middle) == before else (low, middle)
+    yield start, high, before
+    if high < end:
+        yield high, end, after
+
+
+def _offset(zone: str, second: int) -> int:
+    """Seconds by which clocks are ahead of UTC."""
+    offset = (_EPOCH + timedelta(seconds=second)).astimezone(time_zone(zone)).utcoffset()
+    assert offset is not None, zone
+    return round(offset / timedelta(seconds=1))

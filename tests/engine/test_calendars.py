@@ -1,0 +1,89 @@
+"""Calendar windows of the engine: the oracle's, in every zone; and each lies next to the one before."""
+
+from datetime import datetime
+from zoneinfo import available_timezones
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from panewise import Calendar
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT, instant_us
+from panewise.engine.assign import Slicing
+from panewise.engine.validity import TIME
+from panewise.errors import SpecError
+from panewise.oracle.assign import windows_of
+
+HOUR = 3_600_000_000
+
+
+def _usable(zone: str) -> bool:
+    try:
+        Calendar("day", zone=zone)
+    except SpecError:
+        return False
+    return True
+
+
+ZONES = sorted(filter(_usable, available_timezones()))
+CALENDARS = st.one_of(
+    st.builds(Calendar, st.sampled_from(["day", "day", "month", "quarter", "year"]), st.integers(1, 40), st.sampled_from(ZONES)),
+    st.builds(Calendar, st.just("week"), st.integers(1, 5), st.sampled_from(ZONES), st.sampled_from(["monday", "sunday"])),
+)
+# Of recent years, in which clocks change; of all years, and beyond.
+TIMES = st.one_of(
+    st.integers(-130 * 366 * 24, 70 * 366 * 24).map(lambda hours: hours * HOUR),
+    st.integers(-62_135_596_800, 253_402_300_800).map(lambda seconds: seconds * 1_000_000),
+    st.sampled_from([MIN_INSTANT + 1, -1, 0, MAX_INSTANT]),
+)
+
+
+def sliced(calendar: Calendar, times: list[int]) -> list[list[tuple[int, int]]]:
+    slicing = Slicing(calendar)
+    return [slicing.windows(at) for at in slicing.slices(pl.DataFrame({TIME: times}, schema={TIME: pl.Int64})).to_list()]
+
+
+@settings(max_examples=400, derandomize=True, database=None, deadline=None)
+@given(CALENDARS, st.lists(TIMES, min_size=1, max_size=6))
+def test_engine_is_oracle(calendar: Calendar, times: list[int]) -> None:
+    """Also at the bounds that are found, where clocks may be changed, and the day before and after."""
+    times += [
+        bound + off for t in times for found in windows_of(calendar, t, {}) for bound in found if bound is not None for off in (-1, 0)
+    ]
+    assert sliced(calendar, times) == [windows_of(calendar, t, {}) for t in times]
+
+
+@settings(max_examples=100, derandomize=True, database=None, deadline=None)
+@given(CALENDARS, TIMES)
+def test_there_are_no_gaps(calendar: Calendar, time: int) -> None:
+    """Semantics 6.4."""
+    [found] = sliced(calendar, [time])
+    for start, end in found:
+        assert start <= time < end
+        before, after = sliced(calendar, [start - 1, end])
+        assert all(found_end == start for _, found_end in before)
+        assert all(found_start == end for found_start, _ in after)
+
+
+def test_each_change_of_clocks_of_some_zones() -> None:
+    """Every hour of the days around them, of years in which zones did what they do no more."""
+    for zone, year in [("America/Sao_Paulo", 2017), ("Africa/Cairo", 2010), ("America/St_Johns", 2006), ("Pacific/Apia", 2011)]:
+        start = instant_us(datetime.fromisoformat(f"{year}-01-01T00:00:00+00:00"))
+        times = [start + n * HOUR // 2 - shift for n in range(0, 366 * 48, 5) for shift in (0, 1)]
+        calendar = Calendar("day", zone=zone)
+        assert sliced(calendar, times) == [windows_of(calendar, t, {}) for t in times]
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Asia/Kolkata"])
+def test_dates_are_those_of_polars(zone: str) -> None:
+    """A third opinion, as far as its zones go: where midnight is neither skipped nor repeated, its dates are our windows."""
+    times = pl.Series(TIME, range(0, 50 * 365 * 24 * HOUR, 101 * HOUR))
+    local = times.cast(pl.Datetime("us")).dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+    midnights = local.dt.truncate("1d").dt.epoch("us")
+    starts = Slicing(Calendar("day", zone=zone)).slices(times.to_frame())
+    assert starts.to_list() == midnights.to_list()
+
+
+def test_no_rows() -> None:
+    assert sliced(Calendar("day"), []) == []

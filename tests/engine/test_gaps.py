@@ -1,0 +1,40 @@
+"""Gaps of sessions that rows bring along: their types (semantics 9.3)."""
+
+from datetime import timedelta
+
+import polars as pl
+import pytest
+
+import panewise as pw
+from panewise import functions as F
+from panewise.engine.operator import Operator
+from panewise.errors import SpecError
+
+SPEC = pw.WindowOperator(window=pw.Session("gap"), event_time="t", aggregates=[F.count().alias("n")])
+TIMES = pl.Series("t", [0, 3, 100, 200, 300], dtype=pl.Int64)
+
+
+def held(gap: pl.Series) -> list[tuple[int, int]]:
+    rows = pl.DataFrame([TIMES, gap])
+    operator = Operator(SPEC, dict(rows.schema))
+    output = operator.add(rows)
+    assert output.invalid["__reason"].to_list() == ["gap gap is null", "gap gap is not above zero", "gap gap is not above zero"]
+    return list(operator.held().select("window_start", "window_end").iter_rows())
+
+
+@pytest.mark.parametrize("dtype", [pl.Int8(), pl.Int32(), pl.Int64()])
+def test_whole_microseconds(dtype: pl.DataType) -> None:
+    assert held(pl.Series("gap", [5, 9, None, 0, -1], dtype=dtype)) == [(0, 12)]
+
+
+def test_intervals() -> None:
+    gap = [timedelta(microseconds=5), timedelta(seconds=1), None, timedelta(0), timedelta(microseconds=-1)]
+    assert held(pl.Series("gap", gap, dtype=pl.Duration("us"))) == [(0, 1_000_003)]
+
+
+@pytest.mark.parametrize("dtype", [pl.Float64(), pl.String(), pl.Duration("ns")])
+def test_other_types_are_refused(dtype: pl.DataType) -> None:
+    with pytest.raises(SpecError) as caught:
+        Operator(SPEC, {"t": pl.Int64(), "gap": dtype})
+    rule = "the gap of a row is whole microseconds or an interval of them (semantics 9.3)"
+    assert str(caught.value) == f"gap gap: {dtype} | {rule} | cast gap to BIGINT microseconds, or to INTERVAL DAY TO SECOND"
