@@ -44,6 +44,8 @@ OTHER_VALUES: dict[str, Any] = {
     "on_time": "always",
     "closing": "always",
     "evaluate": "record",
+    "only_updated": True,
+    "timestamp": "latest",
 }
 
 
@@ -63,11 +65,13 @@ def test_round_trips(spec: WindowOperator) -> None:
 
 @pytest.mark.parametrize("name", [field.name for field in fields(WindowOperator)])
 def test_every_field_is_written_and_read(name: str) -> None:
-    values = {"window": Tumbling(10), "aggregates": [F.count().alias("n")], name: OTHER_VALUES[name]}
-    other = WindowOperator(**values)
-    assert changed_fields(to_dict(PLAIN), to_dict(other)) == [name]
-    assert from_dict(to_dict(other)) == other != PLAIN
-    assert from_dict({**to_dict(PLAIN), name: to_dict(other)[name]}) == other
+    values: dict[str, Any] = {"window": Tumbling(10), "aggregates": [F.count().alias("n")]}
+    if name == "only_updated":
+        values["accumulation"] = "accumulating"  # it needs that
+    plain, other = WindowOperator(**values), WindowOperator(**{**values, name: OTHER_VALUES[name]})
+    assert changed_fields(to_dict(plain), to_dict(other)) == [name]
+    assert from_dict(to_dict(other)) == other != plain
+    assert from_dict({**to_dict(plain), name: to_dict(other)[name]}) == other
 
 
 def test_a_field_left_out_has_its_default() -> None:

@@ -149,6 +149,17 @@ RULES = {
         {"on_time": "always", "trigger": Always()},
         "on_time='always', trigger=Always() | only AfterWatermark has an on-time firing | use AfterWatermark, or leave on_time out",
     ),
+    "only what accumulates is updated": rule(
+        {"only_updated": True, "accumulation": "accumulating"},
+        {"only_updated": True, "accumulation": "retracting"},
+        "only_updated=True, accumulation='retracting' | only_updated compares what accumulates; discarding panes hold new rows, and "
+        "retracting mode never repeats a pane | leave only_updated out, or use 'accumulating'",
+    ),
+    "a timestamp is one of three": rule(
+        {"timestamp": "earliest"},
+        {"timestamp": "first"},
+        "timestamp='first' | timestamp is one of (None, 'end', 'earliest', 'latest') | give one of these",
+    ),
     "strict about counts": rule(
         {"strict": True},
         {"strict": True, "trigger": AfterCount(3)},

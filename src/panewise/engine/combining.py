@@ -42,7 +42,7 @@ def judge(plan: Plan, rows: pl.DataFrame, processing_time: int) -> Judged:
 
 def can_combine(plan: Plan) -> bool:
     """Whether rows may be combined before they meet state, if nobody asks for the late rows."""
-    orderless = all(a.fn in ORDERLESS for a in plan.spec.aggregates)
+    orderless = all(a.fn in ORDERLESS for a in plan.spec.measures)
     return (
         orderless
         and not plan.ordered

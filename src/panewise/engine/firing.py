@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END
 from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
@@ -81,7 +80,7 @@ def evaluate(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> Evaluation:
     """Evaluates each of the windows once."""
     judged = _judged(plan, windows, clocks)
     results = judged.filter(FIRE).with_columns(plan.aggregation.results)
-    sent = _sent(plan.spec, plan.aggregation, results)
+    sent = _sent(plan, results)
     after = _after(plan, judged, sent, clocks)
     gone = after.filter(EXPIRED).select(windows.columns)
     kept = after.filter(~pl.col(EXPIRED)).select(windows.columns)
@@ -114,12 +113,12 @@ def _seen(plan: Plan, clocks: Clocks) -> Moment:
     return replace(Moment.at(plan.spec, clocks, pl.col(FLIP)), complete=pl.col(COMPLETE))
 
 
-def _sent(spec: WindowOperator, aggregation: Aggregation, results: pl.DataFrame) -> pl.DataFrame:
-    """The firings that send a pane: in retracting mode not those that equal the live pane (semantics 21.1)."""
+def _sent(plan: Plan, results: pl.DataFrame) -> pl.DataFrame:
+    """The firings that send a pane: not those that equal the live pane, where it is kept (semantics 21.1, 21.6)."""
     timing = pl.when(~pl.col(COMPLETE)).then(pl.lit("EARLY")).when(FLIP).then(pl.lit("ON_TIME")).otherwise(pl.lit("LATE"))
     sent = results
-    if spec.accumulation == "retracting":
-        same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(live_column(name))) for name in aggregation.result_types)
+    if plan.compares:
+        same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types)
         sent = results.filter(~(pl.col(LIVE) & same) | pl.col(REQUESTED))
     return sent.with_columns(
         timing.alias("timing"),
@@ -133,7 +132,7 @@ def _sent(spec: WindowOperator, aggregation: Aggregation, results: pl.DataFrame)
 def _after(plan: Plan, judged: pl.DataFrame, sent: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """The windows after the firings."""
     spec, aggregation, identity = plan.spec, plan.aggregation, plan.identity
-    if spec.accumulation == "retracting":
+    if plan.compares:
         names = list(aggregation.result_types | LIVE_PANE)
         news = sent.select(*identity, pl.lit(True).alias(SENT), *(pl.col(name).alias(f"__new:{name}") for name in names))
     else:
@@ -151,7 +150,7 @@ def _after(plan: Plan, judged: pl.DataFrame, sent: pl.DataFrame, clocks: Clocks)
         *plan.trigger.fired(_seen(plan, clocks), pl.col(WANTS)),
         *aggregation.cleared((fired & (spec.accumulation == "discarding")) | pl.col(CLOSES)),
     ]
-    if spec.accumulation == "retracting":
+    if plan.compares:
         updates.append((pl.col(LIVE) | pl.col(SENT)).alias(LIVE))
         updates += [
             pl.when(SENT).then(pl.col(f"__new:{name}")).otherwise(pl.col(live_column(name))).alias(live_column(name)) for name in names

@@ -12,7 +12,7 @@ _OP = "__op_rank"
 def schema(spec: WindowOperator, keys: dict[str, pl.DataType], results: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
     """The columns of a pane (semantics 20)."""
     named = {name: dtype for name, dtype in keys.items() if name in spec.keys}
-    bounds = {"window_start": pl.Int64(), "window_end": pl.Int64()}
+    bounds = dict.fromkeys(("window_start", "window_end", *(["timestamp"] if spec.timestamp == "end" else [])), pl.Int64())
     return {**named, **bounds, **results, **LIVE_PANE, "op": pl.String(), "processing_time": pl.Int64()}
 
 
@@ -34,9 +34,11 @@ def _pane(
     columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int, op: str, *, live: bool
 ) -> pl.DataFrame:
     unbounded = isinstance(spec.window, Global)
+    end = pl.lit(None) if unbounded else pl.col(END)
     made = {
         "window_start": pl.lit(None) if unbounded else pl.col(START),
-        "window_end": pl.lit(None) if unbounded else pl.col(END),
+        "window_end": end,
+        **({"timestamp": end} if spec.timestamp == "end" else {}),
         "op": pl.lit(op),
         "processing_time": pl.lit(processing_time),
     }

@@ -31,12 +31,13 @@ class Plan:
         self.spec = spec
         self.schema = dict(schema)
         self.trigger = SimpleTrigger(spec.trigger) if is_simple(spec.trigger) else TriggerTree(spec.trigger, self.schema)
-        self.aggregation = Aggregation(spec.aggregates, self.schema, self.trigger.passing)
+        self.aggregation = Aggregation(spec.measures, self.schema, self.trigger.passing)
         self.ordered = self.aggregation.ordered or self.trigger.ordered
         self.keys = list(spec.keys) or [ONE_KEY]
         key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         self.retracting = spec.accumulation == "retracting"
-        self.table_schema = table.table_schema(key_types, self.aggregation, self.trigger.columns, retracting=self.retracting)
+        self.compares = self.retracting or spec.only_updated  # with the live pane, which is kept for that
+        self.table_schema = table.table_schema(key_types, self.aggregation, self.trigger.columns, live=self.compares)
         self.taking_schema = {**self.table_schema, **{part.name: part.dtype for part in self.trigger.passing}}
         self.identity = [*self.keys, START, END]
         self.shape = Shape(self.table_schema, self.identity, self.keys if isinstance(spec.window, Session) else self.identity)

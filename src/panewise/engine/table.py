@@ -1,6 +1,6 @@
 """The table of windows that an operator holds: one row for each key and window.
 
-Columns: the keys; ``__start``, ``__end``; bookkeeping; the partial columns of the aggregates; in retracting mode the
+Columns: the keys; ``__start``, ``__end``; bookkeeping; the partial columns of the aggregates; where panes are compared the
 live pane (``__live_*``). :class:`panewise.engine.held.Held` keeps it.
 """
 
@@ -42,11 +42,11 @@ def live_column(name: str) -> str:
 
 
 def table_schema(
-    keys: dict[str, pl.DataType], aggregation: Aggregation, trigger: dict[str, pl.DataType], *, retracting: bool
+    keys: dict[str, pl.DataType], aggregation: Aggregation, trigger: dict[str, pl.DataType], *, live: bool
 ) -> dict[str, pl.DataType]:
     """The table's columns."""
     schema = {**keys, START: pl.Int64(), END: pl.Int64(), **_BOOKKEEPING, **trigger, **aggregation.schema}
-    if retracting:
+    if live:
         schema[LIVE] = pl.Boolean()
         schema |= {live_column(name): dtype for name, dtype in (aggregation.result_types | LIVE_PANE).items()}
     return schema

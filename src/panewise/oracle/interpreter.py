@@ -232,7 +232,7 @@ class Interpreter:
 
     def _fire(self, window: Held, decision: Decision) -> list[dict[str, Any]]:
         """Sends what is to be sent, and counts the pending rows as fired (semantics 20, 21)."""
-        values = {what.name: aggregate(what, window.stored, self._type_of(what.column)) for what in self._spec.aggregates}
+        values = {what.name: aggregate(what, window.stored, self._type_of(what.column)) for what in self._spec.measures}
         window.pending, window.since = 0, self._clock.processing_time
         if self._spec.accumulation == "discarding":
             window.stored = []
@@ -244,7 +244,7 @@ class Interpreter:
         return [*withdrawal, pane]
 
     def _is_unchanged(self, window: Held, values: dict[str, Any]) -> bool:
-        if self._spec.accumulation != "retracting" or window.live is None:
+        if (self._spec.accumulation != "retracting" and not self._spec.only_updated) or window.live is None:
             return False
         return all(same_value(value, window.live[name]) for name, value in values.items())
 
@@ -265,6 +265,7 @@ class Interpreter:
         window.panes += 1
         window.nonspeculative_panes += timing != "EARLY"
         return {
+            **({"timestamp": window.end} if self._spec.timestamp == "end" else {}),
             "timing": timing,
             "index": index,
             "nonspeculative_index": nonspeculative,

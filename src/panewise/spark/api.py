@@ -82,8 +82,8 @@ class Windowed:
         return self._with(position=Position(partition, offset, source))
 
     def options(self, **fields: Any) -> "Windowed":
-        """The other fields of WindowOperator: null_keys, max_future_skew, on_time, closing, evaluate, strict."""
-        known = {"null_keys", "max_future_skew", "on_time", "closing", "evaluate", "strict"}
+        """The other fields of WindowOperator: null_keys, max_future_skew, on_time, closing, only_updated, timestamp, evaluate, strict."""
+        known = {"null_keys", "max_future_skew", "on_time", "closing", "only_updated", "timestamp", "evaluate", "strict"}
         for name in fields:
             if name not in known:
                 raise SpecError(f"option {name!r}", f"the options are {sorted(known)}", "use the method of that name, or one of these")

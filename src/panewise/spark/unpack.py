@@ -43,7 +43,9 @@ class Unpack:
 
     def _shaped(self, frame: pl.DataFrame) -> pl.DataFrame:
         if self.kind == "panes":
-            return frame.with_columns(pl.col("window_start", "window_end", "processing_time").cast(_INSTANT))
+            timestamps = (field.name for field in self.target.fields if field.dataType == TimestampType())
+            counted = [name for name in timestamps if frame.schema[name] == pl.Int64()]
+            return frame.with_columns(pl.col(counted).cast(_INSTANT))
         if self.kind == "counts":
             return frame.with_columns(pl.col("watermark", "processing_time").cast(_INSTANT))
         row = pl.struct(self.input_columns).alias("row")
@@ -62,7 +64,8 @@ def target_schema(kind: str, plan: Plan, inputs: StructType) -> StructType:
     if kind == "panes":
         types = {f.name: f.dataType for f in spark_schema(plan.pane_schema).fields}
         types |= {name: inputs[name].dataType for name in plan.spec.keys}
-        types |= dict.fromkeys(("window_start", "window_end", "processing_time"), TimestampType())
+        instants = ("window_start", "window_end", "processing_time", *(["timestamp"] if plan.spec.timestamp == "end" else []))
+        types |= dict.fromkeys(instants, TimestampType())
         return StructType([StructField(name, dtype) for name, dtype in types.items()])
     if kind == "invalid":
         return StructType([row, StructField("reason", StringType())])

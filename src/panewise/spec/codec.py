@@ -89,11 +89,11 @@ def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     >>> changed_fields(small, {**small, "keys": ["k"], "drop_by": "window"})
     ['keys']
     """
-    before, after = _complete(old), _complete(new)
+    before, after = complete(old), complete(new)
     return [name for name in _FIELDS if before.get(name) != after.get(name)]
 
 
-def _complete(document: Mapping[str, Any]) -> dict[str, Any]:
+def complete(document: Mapping[str, Any]) -> dict[str, Any]:
     """The dict with defaults filled in; nothing is built, so that nothing warns."""
     given = _read_fields(document, _AnyUser())
     return {name: _plain(given.get(name, default)) for name, default in _defaults(WindowOperator).items() if name in _FIELDS}
@@ -305,6 +305,8 @@ _FIELDS: dict[str, _Reader] = {
     "order": _names,
     "position": _or_null(_position),
     "null_keys": _flag,
+    "only_updated": _flag,
+    "timestamp": _or_null(_text),
     "max_future_skew": _or_null(_duration),
     **dict.fromkeys(("event_time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), _text),
 }

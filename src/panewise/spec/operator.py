@@ -9,6 +9,8 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import DataLossWarning, IdleTriggerWarning, SpecError, explain
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.composites import DEFAULT_TRIGGER, AfterWatermark, Trigger, columns, finish, idle_part
+from panewise.spec.functions import max as max_
+from panewise.spec.functions import min as min_
 from panewise.spec.triggers import AfterCount
 from panewise.spec.windows import Global, Window, columns_of
 
@@ -73,6 +75,8 @@ class WindowOperator:
         null_keys: whether null is a key like any other, or makes a row invalid.
         max_future_skew: how far event time may be ahead of processing time. Default: any.
         on_time, closing: "if_pending", or "always" to send an on-time, resp. a last pane even without new rows.
+        only_updated: in accumulating mode, send no pane that equals the one before; retracting mode always does so.
+        timestamp: adds a column of this name to panes: the "end" of the window, or the "earliest" or "latest" event time in the pane.
         evaluate: "batch" (triggers are asked at the end of a batch) or "record" (after each row).
         strict: raise, not warn, where the trigger can close a window while rows for it may still come, or has a part that never fires.
 
@@ -102,6 +106,8 @@ class WindowOperator:
     max_future_skew: Duration | None = None
     on_time: Literal["if_pending", "always"] = "if_pending"
     closing: Literal["if_pending", "always"] = "if_pending"
+    only_updated: bool = False
+    timestamp: Literal["end", "earliest", "latest"] | None = None
     evaluate: Literal["batch", "record"] = "batch"
 
     def __init__(
@@ -121,6 +127,8 @@ class WindowOperator:
         max_future_skew: DurationLike | None = None,
         on_time: Literal["if_pending", "always"] = "if_pending",
         closing: Literal["if_pending", "always"] = "if_pending",
+        only_updated: bool = False,
+        timestamp: Literal["end", "earliest", "latest"] | None = None,
         evaluate: Literal["batch", "record"] = "batch",
         strict: bool = False,
     ) -> None:
@@ -142,6 +150,12 @@ class WindowOperator:
     def lateness_us(self) -> int | None:
         """Allowed lateness in microseconds; None if unlimited."""
         return self.allowed_lateness.us if isinstance(self.allowed_lateness, Duration) else None
+
+    @property
+    def measures(self) -> tuple[Aggregate, ...]:
+        """The aggregates, and what a pane's timestamp is made of."""
+        made = {"earliest": min_, "latest": max_}.get(self.timestamp or "")
+        return self.aggregates if made is None else (*self.aggregates, made(self.event_time).alias("timestamp"))
 
     @property
     def columns_read(self) -> tuple[str, ...]:
@@ -174,6 +188,8 @@ _CHOICES = {
     "drop_by": ("window", "row"),
     "on_time": ("if_pending", "always"),
     "closing": ("if_pending", "always"),
+    "only_updated": (False, True),
+    "timestamp": (None, "end", "earliest", "latest"),
     "evaluate": ("batch", "record"),
     "null_keys": (True, False),
 }
@@ -186,7 +202,7 @@ def _check_kinds(spec: WindowOperator) -> None:
             raise SpecError(f"{name}={getattr(spec, name)!r}", f"a {name} is one of panewise's", f"give one such as {example}")
     for name, allowed in _CHOICES.items():
         value = getattr(spec, name)
-        if value not in allowed or type(value) is not type(allowed[0]):
+        if value not in allowed or type(value) not in map(type, allowed):
             raise SpecError(f"{name}={value!r}", f"{name} is one of {allowed}", "give one of these")
     for aggregate in spec.aggregates:
         if not isinstance(aggregate, Aggregate):
@@ -199,10 +215,11 @@ def _check_names(spec: WindowOperator) -> None:
     for name in (*spec.keys, *spec.order, spec.event_time):
         if not isinstance(name, str) or not name:
             raise SpecError(f"column {name!r}", "columns are named by non-empty strings", "give the column's name")
-    outputs = [*spec.keys, *(a.name for a in spec.aggregates), *PANE_COLUMNS]
+    own = PANE_COLUMNS if spec.timestamp is None else (*PANE_COLUMNS, "timestamp")
+    outputs = [*spec.keys, *(a.name for a in spec.aggregates), *own]
     twice = sorted({name for name in outputs if outputs.count(name) > 1})
     if twice:
-        rule = f"keys, aggregates and the pane's own columns {PANE_COLUMNS} have different names"
+        rule = f"keys, aggregates and the pane's own columns {own} have different names"
         raise SpecError(f"{twice[0]!r} twice", rule, "give aggregates an .alias(...), or rename the key column")
     if any(name.startswith("__") for name in (*outputs, *spec.columns_read)):
         raise SpecError("a name that starts with '__'", "such names are the operator's own", "rename the column")
@@ -220,6 +237,9 @@ def _check_meaning(spec: WindowOperator) -> None:
     if isinstance(spec.window, Global) and spec.lateness_us:
         rule = "a global window has no end to be late after"
         raise SpecError(f"Global(), allowed_lateness={spec.allowed_lateness}", rule, "leave allowed_lateness out")
+    if spec.only_updated and spec.accumulation != "accumulating":
+        rule = "only_updated compares what accumulates; discarding panes hold new rows, and retracting mode never repeats a pane"
+        raise SpecError(f"only_updated=True, accumulation={spec.accumulation!r}", rule, "leave only_updated out, or use 'accumulating'")
     if spec.on_time == "always" and not isinstance(spec.trigger, AfterWatermark):
         rule = "only AfterWatermark has an on-time firing"
         raise SpecError(f"on_time='always', trigger={spec.trigger!r}", rule, "use AfterWatermark, or leave on_time out")

@@ -139,7 +139,10 @@ def _content(spec: WindowOperator) -> str:
         "retracting": "all rows of the window so far; the pane before is withdrawn first, with op '-', "
         "and a pane equal to it is not sent (retracting)",
     }
-    return f"Content: {contents[spec.accumulation]}."
+    updated = "; a pane equal to the one before is not sent" if spec.only_updated else ""
+    times = {"end": "the end of its window", "earliest": "the earliest event time in it", "latest": "the latest event time in it"}
+    stamped = f"; its timestamp is {times[spec.timestamp]}" if spec.timestamp else ""
+    return f"Content: {contents[spec.accumulation]}{updated}{stamped}."
 
 
 def _late(spec: WindowOperator) -> str:

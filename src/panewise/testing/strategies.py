@@ -227,7 +227,9 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
         "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
         **draw(_arrival),
     }
+    fields["timestamp"] = draw(st.sampled_from([None, None, "end", "earliest", "latest"]))
     fields |= {"window": window, "trigger": trigger, **fixed}
+    fields.setdefault("only_updated", fields["accumulation"] == "accumulating" and draw(st.booleans()))
     if "drop_by" not in fields:
         fields["drop_by"] = "window" if fields["allowed_lateness"] == UNLIMITED else draw(st.sampled_from(["window", "window", "row"]))
     with warnings.catch_warnings():
