@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from panewise.testing import transcripts
+from tests.transcripts.functions import USER_WINDOWS
 
 FILES = sorted((Path(__file__).parents[1] / "transcripts").glob("*.yaml"))
 DOCUMENTS = [(path.stem, document) for path in FILES for document in transcripts.load(path)]
@@ -20,10 +21,10 @@ def _named(pair: tuple[str, Any]) -> str:
 
 @pytest.mark.parametrize("pair", CHOSEN, ids=_named)
 def test_transcript(spark: SparkSession, pair: tuple[str, Any]) -> None:
-    transcripts.check(pair[1], "spark")
+    transcripts.check(pair[1], "spark", user_windows=USER_WINDOWS)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("pair", DOCUMENTS, ids=_named)
 def test_every_transcript(spark: SparkSession, pair: tuple[str, Any]) -> None:
-    transcripts.check(pair[1], "spark")
+    transcripts.check(pair[1], "spark", user_windows=USER_WINDOWS)

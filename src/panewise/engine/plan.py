@@ -10,7 +10,7 @@ from panewise.engine.assign import END, START, slicing_of
 from panewise.engine.runs import Shape
 from panewise.engine.validity import MARKS, REASON
 from panewise.errors import SpecError
-from panewise.spec import AfterCount, AfterWatermark, Cumulating, Hopping, Position, Session, WindowOperator, columns_of
+from panewise.spec import AfterCount, AfterWatermark, Cumulating, Custom, Hopping, Position, WindowOperator, gap_columns, merging
 
 ROW = "__row"  # a column of this name is the caller's number of a row, and comes back with it
 ONE_KEY = "__all"  # stands for the key where the specification has none
@@ -33,12 +33,12 @@ class Plan:
         self.retracting = spec.accumulation == "retracting"
         self.table_schema = table.table_schema(key_types, self.aggregation, retracting=self.retracting)
         self.identity = [*self.keys, START, END]
-        self.shape = Shape(self.table_schema, self.identity, self.keys if isinstance(spec.window, Session) else self.identity)
+        self.shape = Shape(self.table_schema, self.identity, self.keys if merging(spec.window) else self.identity)
         self.pane_schema = panes.schema(spec, key_types, self.aggregation.result_types)
         self.late_schema = lateness.late_schema(self.schema)
         self.invalid_schema = {**self.schema, REASON: pl.String()}
         self.slicing = slicing_of(spec.window)
-        self.slices_meet = isinstance(spec.window, (Hopping, Cumulating))  # a window may hold several slices
+        self.slices_meet = isinstance(spec.window, (Hopping, Cumulating, Custom))  # a window may hold several slices
         self.can_close = isinstance(spec.trigger, AfterCount) or (isinstance(spec.trigger, AfterWatermark) and spec.trigger.late is None)
 
     def no_windows(self) -> pl.DataFrame:
@@ -61,7 +61,7 @@ def _check_columns(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> N
     if time != pl.Int64() and not (isinstance(time, pl.Datetime) and time.time_zone is not None):
         rule = "the event time is a timestamp with a time zone (semantics 1)"
         raise SpecError(f"event time {spec.event_time}: {time}", rule, "cast it to TIMESTAMP in the right time zone")
-    for gap in columns_of(spec.window):
+    for gap in gap_columns(spec.window):
         if not (schema[gap].is_integer() or schema[gap] == pl.Duration("us")):
             rule = "the gap of a row is whole microseconds or an interval of them (semantics 9.3)"
             raise SpecError(f"gap {gap}: {schema[gap]}", rule, f"cast {gap} to BIGINT microseconds, or to INTERVAL DAY TO SECOND")
