@@ -12,6 +12,7 @@ from tests.transcripts.functions import USER_WINDOWS
 FILES = sorted((Path(__file__).parents[1] / "transcripts").glob("*.yaml"))
 DOCUMENTS = [(path.stem, document) for path in FILES for document in transcripts.load(path)]
 CHOSEN = [pair for n, pair in enumerate(DOCUMENTS) if n % 12 == 3]
+pytestmark = pytest.mark.filterwarnings("ignore::panewise.DataLossWarning")
 
 
 def _named(pair: tuple[str, Any]) -> str:
