@@ -6,8 +6,9 @@ PanewiseError
 ├── SetupError (RuntimeError)       Spark, Java or a setting is not what the operator needs
 ├── StateError (RuntimeError)       state is corrupt, of an unknown format, or of another specification
 └── AggregateOverflowError (ArithmeticError)  an aggregate left its type's range
-DataLossWarning (UserWarning)       the trigger can close windows while rows for them may still come
-IdleTriggerWarning (UserWarning)    a part of the trigger can never fire
+SpecWarning (UserWarning)           a specification may not do what is meant
+├── DataLossWarning                 the trigger can close windows while rows for them may still come
+└── IdleTriggerWarning              a part of the trigger can never fire
 
 Every message has three parts: what was given | the rule that it breaks | what to do.
 """
@@ -52,9 +53,13 @@ class AggregateOverflowError(PanewiseError, ArithmeticError):
     """An aggregate left the range of its result type (semantics 24.3)."""
 
 
-class DataLossWarning(UserWarning):
+class SpecWarning(UserWarning):
+    """A specification may not do what is meant."""
+
+
+class DataLossWarning(SpecWarning):
     """The trigger can close a window while rows for it may still come (semantics 19)."""
 
 
-class IdleTriggerWarning(UserWarning):
+class IdleTriggerWarning(SpecWarning):
     """A part of the trigger can never fire (semantics 16.13)."""

@@ -4,6 +4,7 @@ import json
 import random
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from panewise.spark.inspect import ShardState, shard_state
 from panewise.state import MemoryRunStore
 from tests.state.make_golden import SCHEMA, SECOND, read, rows
 
+OWN = pw.Custom.each(lambda row: [(row["event_time"], row["event_time"] + 9 * SECOND)], name="own")
 COUNT = F.count().alias("n")
 EARLY = pw.AfterWatermark(early=pw.Always(), late=pw.Always())
 SPECS = {
@@ -41,6 +43,9 @@ SPECS = {
     "unlimited": pw.WindowOperator(
         window=pw.Cumulating("20 seconds", "5 seconds"), event_time="ts", aggregates=[COUNT], allowed_lateness="unlimited"
     ),
+    "custom": pw.WindowOperator(window=OWN, keys=["k"], event_time="ts", aggregates=[COUNT], allowed_lateness="5 seconds"),
+    "merging": pw.WindowOperator(window=replace(OWN, merge=True), keys=["k"], event_time="ts", aggregates=[COUNT]),
+    "calendar": pw.WindowOperator(window=pw.Calendar("week"), keys=["k"], event_time="ts", aggregates=[COUNT]),
     "global": pw.WindowOperator(window=pw.Global(), keys=["k"], event_time="ts", aggregates=[COUNT], trigger=pw.Always()),
 }
 

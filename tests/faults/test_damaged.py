@@ -47,7 +47,16 @@ def no_wrong_row(stage: Stage) -> None:
         assert rows <= expected[kind], kind
 
 
-@pytest.mark.parametrize(("how", "sums"), [(truncated, True), (flipped, False), (emptied, False)])
+def fails_or_is_right(stage: Stage) -> None:
+    try:
+        stage.second()
+    except StreamingQueryException:
+        no_wrong_row(stage)
+    else:
+        stage.check()
+
+
+@pytest.mark.parametrize(("how", "sums"), [(truncated, True), (emptied, False)])
 def test_a_damaged_change_log(
     spark: SparkSession, undisturbed: Expected, tmp_path: Path, how: Callable[[bytes], bytes], sums: bool
 ) -> None:
@@ -59,6 +68,14 @@ def test_a_damaged_change_log(
     no_wrong_row(stage)
 
 
+def test_a_flipped_bit_in_a_change_log(spark: SparkSession, undisturbed: Expected, tmp_path: Path) -> None:
+    """LZ4 sees nearly every one; a few give the same bytes as before, such as another distance inside a run of zeros."""
+    stage = Stage(spark, undisturbed, tmp_path)
+    stage.first()
+    damage(stage.out, ".changelog", flipped, sums=False)
+    fails_or_is_right(stage)
+
+
 def test_a_damaged_snapshot(spark: SparkSession, undisturbed: Expected, tmp_path: Path) -> None:
     """Spark may do without it, as the change logs from the start are all there."""
     stage = Stage(spark, undisturbed, tmp_path)
@@ -66,9 +83,4 @@ def test_a_damaged_snapshot(spark: SparkSession, undisturbed: Expected, tmp_path
     snapshots = OFTEN_SNAPSHOTS | {"spark.sql.streaming.stateStore.minDeltasForSnapshot": "1", "job.finish": "never"}
     Job(tmp_path, first, SPEC, settings=snapshots).run()
     damage(stage.out, ".zip", flipped, sums=False)
-    try:
-        stage.second()
-    except StreamingQueryException:
-        no_wrong_row(stage)
-    else:
-        stage.check()
+    fails_or_is_right(stage)

@@ -8,7 +8,7 @@ import pytest
 
 from panewise import AfterCount, AfterWatermark, Always, Every, Global, Hopping, Position, Session, Tumbling, WindowOperator
 from panewise import functions as F
-from panewise.errors import DataLossWarning, InputError
+from panewise.errors import InputError, SpecWarning
 from panewise.oracle import Interpreter
 from panewise.spec import Cumulating
 
@@ -16,7 +16,7 @@ from panewise.spec import Cumulating
 def spec(window: Any = None, **arguments: Any) -> WindowOperator:
     aggregates = arguments.pop("aggregates", [F.sum("v").alias("total"), F.count().alias("n")])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataLossWarning)
+        warnings.simplefilter("ignore", SpecWarning)
         return WindowOperator(window=window or Tumbling(10), event_time="t", aggregates=aggregates, **arguments)
 
 

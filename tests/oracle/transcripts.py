@@ -8,10 +8,11 @@ from typing import Any
 
 import yaml
 
-from panewise.errors import DataLossWarning
+from panewise.errors import SpecWarning
 from panewise.oracle import Interpreter
 from panewise.spec import WindowOperator
 from panewise.spec.codec import from_dict
+from tests.transcripts.functions import USER_WINDOWS
 
 FOLDER = Path(__file__).parents[1] / "transcripts"
 NOTHING: dict[str, Any] = {"panes": [], "late": [], "invalid": [], "counts": {}}
@@ -24,8 +25,8 @@ def documents() -> list[tuple[str, dict[str, Any]]]:
 
 def operator(document: dict[str, Any]) -> WindowOperator:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataLossWarning)
-        return from_dict(document["spec"])
+        warnings.simplefilter("ignore", SpecWarning)
+        return from_dict(document["spec"], user_windows=USER_WINDOWS)
 
 
 def run(document: dict[str, Any]) -> None:

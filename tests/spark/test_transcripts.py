@@ -7,12 +7,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from panewise.testing import transcripts
+from tests.transcripts.functions import USER_WINDOWS
 
 FILES = sorted((Path(__file__).parents[1] / "transcripts").glob("*.yaml"))
 # Without those of `max_future_skew`: it goes by the time that Spark gives the micro-batch, which no event can set.
 DOCUMENTS = [(path.stem, document) for path in FILES for document in transcripts.load(path) if "max_future_skew" not in document["spec"]]
 CHOSEN = [pair for n, pair in enumerate(DOCUMENTS) if n % 12 == 3]
-pytestmark = pytest.mark.filterwarnings("ignore::panewise.DataLossWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 
 
 def _named(pair: tuple[str, Any]) -> str:
@@ -22,10 +23,10 @@ def _named(pair: tuple[str, Any]) -> str:
 
 @pytest.mark.parametrize("pair", CHOSEN, ids=_named)
 def test_transcript(spark: SparkSession, pair: tuple[str, Any]) -> None:
-    transcripts.check(pair[1], "spark")
+    transcripts.check(pair[1], "spark", user_windows=USER_WINDOWS)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("pair", DOCUMENTS, ids=_named)
 def test_every_transcript(spark: SparkSession, pair: tuple[str, Any]) -> None:
-    transcripts.check(pair[1], "spark")
+    transcripts.check(pair[1], "spark", user_windows=USER_WINDOWS)

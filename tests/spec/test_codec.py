@@ -11,19 +11,20 @@ from hypothesis import given, settings
 from panewise import (
     AfterWatermark,
     Always,
+    Custom,
     DataLossWarning,
-    IdleTriggerWarning,
     Position,
     SpecError,
     Tumbling,
     WindowOperator,
 )
 from panewise import functions as F
+from panewise.errors import SpecWarning
 from panewise.spec.aggregates import FUNCTIONS
 from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.composites import Composite
 from panewise.spec.triggers import Leaf
-from panewise.testing.strategies import ALL_TEXT, JOINED, USER_AGGREGATES, specs
+from panewise.testing.strategies import ALL_TEXT, HOLDS, JOINED, USER_AGGREGATES, USER_WINDOWS, specs
 
 SMALL: dict[str, Any] = {"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count", "name": "n"}]}
 PLAIN = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")])
@@ -53,14 +54,26 @@ OTHER_VALUES: dict[str, Any] = {
 @given(spec=specs())
 def test_round_trips(spec: WindowOperator) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataLossWarning)
-        warnings.simplefilter("ignore", IdleTriggerWarning)
-        assert from_json(to_json(spec), USER_AGGREGATES) == spec
-        assert from_json(to_json(spec, indent=2).encode(), USER_AGGREGATES) == spec
-        again = from_dict(json.loads(json.dumps(to_dict(spec))), USER_AGGREGATES)
+        warnings.simplefilter("ignore", SpecWarning)
+        assert from_json(to_json(spec), USER_AGGREGATES, USER_WINDOWS) == spec
+        assert from_json(to_json(spec, indent=2).encode(), USER_AGGREGATES, USER_WINDOWS) == spec
+        again = from_dict(json.loads(json.dumps(to_dict(spec))), USER_AGGREGATES, USER_WINDOWS)
     assert again == spec
     assert to_dict(again) == to_dict(spec)
     assert changed_fields(to_dict(spec), to_dict(again)) == []
+
+
+def test_window_functions_are_written_by_name() -> None:
+    spec = WindowOperator(window=HOLDS, aggregates=[F.count()])
+    written = to_dict(spec)
+    assert written["window"] == {"kind": "custom", "name": "holds", "columns": ["gap"], "merge": False}
+    read = from_dict({**written, "window": {**written["window"], "merge": "touching"}}, user_windows={"holds": HOLDS}).window
+    assert isinstance(read, Custom)
+    assert (read.function, read.columns, read.merge) == (HOLDS.function, ("gap",), "touching")
+    with pytest.raises(SpecError) as caught:
+        from_dict(written, user_windows={"other": HOLDS})
+    assert str(caught.value) == "window.name='holds' | the user-defined windows given are ['other'] | give user_windows={'holds': ...}"
+    assert changed_fields(written, to_dict(PLAIN)) == ["window", "aggregates"]
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(WindowOperator)])
@@ -174,10 +187,17 @@ MICROSECONDS = "a whole number of microseconds"
             f"window.gap='1 hour' | window.gap is {MICROSECONDS}, or a column's name | give {MICROSECONDS}, or a column's name",
         ),
         (
+            "window",
+            {"kind": "custom", "name": "holds", "merge": 1},
+            "window.merge=1 | window.merge is true, false or 'touching' | give true, false or 'touching'",
+        ),
+        ("window", {"kind": "custom"}, "window.name is missing | name has no default | give window.name"),
+        (
             "window.kind",
             "tumble",
             (
-                "window.kind='tumble' | the kinds here are ['calendar', 'cumulating', 'global', 'hopping', 'session', 'tumbling'] "
+                "window.kind='tumble' | the kinds here are ['calendar', 'cumulating', 'custom', 'global', 'hopping', 'session', "
+                "'tumbling'] "
                 "| give {'kind': ...} with one of these"
             ),
         ),
@@ -185,7 +205,8 @@ MICROSECONDS = "a whole number of microseconds"
             "window",
             "tumbling",
             (
-                "window='tumbling' | the kinds here are ['calendar', 'cumulating', 'global', 'hopping', 'session', 'tumbling'] "
+                "window='tumbling' | the kinds here are ['calendar', 'cumulating', 'custom', 'global', 'hopping', 'session', "
+                "'tumbling'] "
                 "| give {'kind': ...} with one of these"
             ),
         ),

@@ -13,6 +13,7 @@ from panewise import (
     Aggregate,
     Calendar,
     Cumulating,
+    Custom,
     Duration,
     Every,
     Global,
@@ -33,6 +34,7 @@ INSTANT = "an instant is exact and has a time zone | give a datetime with a time
 EXACT = "give '90 seconds', '1 hour 30 minutes', a timedelta, a Duration, or an int of microseconds"
 
 ZONE = "a zone is one of the IANA time zone database | give a name such as 'Europe/Berlin'; if it is a new one, update the machine's tzdata"
+COLUMNS = "a window function is given different columns by their names, besides the event time as event_time"
 
 
 def nothing() -> None:
@@ -148,6 +150,41 @@ RULES = {
         lambda: Calendar("day"),
         lambda: Calendar("day", zone=None),  # type: ignore[arg-type]
         f"zone=None | {ZONE}",
+    ),
+    "a window function is one": Rule(
+        lambda: Custom(len, name="f"),
+        lambda: Custom("len", name="f"),  # type: ignore[arg-type]
+        "function='len' | windows of your own are given by a function | give a function of a polars.DataFrame",
+    ),
+    "a window function of rows is one": Rule(
+        lambda: Custom.each(len, name="f"),
+        lambda: Custom.each(None, name="f"),  # type: ignore[arg-type]
+        "function=None | windows of your own are given by a function | give a function of a dict",
+    ),
+    "a window function has a name": Rule(
+        lambda: Custom(len, name="f"),
+        lambda: Custom(len, name=""),
+        "name='' | a window function is known by its name | give a non-empty string",
+    ),
+    "a window function's columns are several": Rule(
+        lambda: Custom(len, name="f", columns=["c"]),
+        lambda: Custom(len, name="f", columns="c"),
+        f"columns='c' | {COLUMNS} | give a list: columns=[...]",
+    ),
+    "a window function's columns differ": Rule(
+        lambda: Custom(len, name="f", columns=["c", "d"]),
+        lambda: Custom(len, name="f", columns=["c", "c"]),
+        f"columns=['c', 'c'] | {COLUMNS} | give other columns' names, each once",
+    ),
+    "a window function has the event time anyway": Rule(
+        lambda: Custom(len, name="f", columns=["t"]),
+        lambda: Custom(len, name="f", columns=["event_time"]),
+        f"columns=['event_time'] | {COLUMNS} | give other columns' names, each once",
+    ),
+    "a function's windows are merged or not": Rule(
+        lambda: Custom(len, name="f", merge="touching"),
+        lambda: Custom(len, name="f", merge=1),  # type: ignore[arg-type]
+        "merge=1 | windows are not merged, or merged, or merged if they touch | give False, True or 'touching'",
     ),
     "touching": Rule(
         lambda: Session(1, "merge"),

@@ -11,6 +11,7 @@ from panewise import (
     Always,
     Calendar,
     Cumulating,
+    Custom,
     Every,
     Global,
     Hopping,
@@ -24,7 +25,7 @@ from panewise import functions as F
 from panewise.spec.words import describe
 from panewise.testing.strategies import specs
 
-pytestmark = pytest.mark.filterwarnings("ignore::panewise.DataLossWarning", "ignore::panewise.IdleTriggerWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 
 
 def words(**fields: Any) -> str:
@@ -76,6 +77,16 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
             {"aggregates": [F.max_by("v", "b"), F.top_n("v", 2), F.top_n_by("v", "b", 3)]},
             "Panes: each holds max_by(v, b), top_n(v, 2) and top_n_by(v, b, 3).",
         ),
+        ({"window": Custom(len, name="f")}, "Windows: each row is in the windows that f gives it."),
+        (
+            {"window": Custom(len, name="f", merge=True)},
+            "each row is in the window that f gives it; windows that overlap are merged, those that only touch are kept apart.",
+        ),
+        ({"window": Custom(len, name="f", merge="touching")}, "windows that overlap are merged, those that only touch are merged, too."),
+        ({"window": Custom(len, name="f")}, "a row that is late for some of its windows is applied to the others."),
+        ({"window": Custom(len, name="f", merge=True)}, "a row is late if its session, merged with those it meets"),
+        ({"window": Custom(len, name="f")}, "out of range; f gives it no window, or one that does not end after its start."),
+        ({"window": Custom(len, name="f", merge=True)}, "f gives it no window, or several, or one that does not end after its start."),
         ({"window": Global()}, "Windows: one window without start or end, complete at the end of input."),
         ({"window": Tumbling(1, -1)}, "windows start at 1969-12-31 23:59:59.999999 UTC"),
         ({"window": Tumbling(1, 2**62)}, "windows start at 4611686018427387904 microseconds from 1970-01-01 00:00:00 UTC"),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from panewise.spec import WindowOperator
+from panewise.spec import WindowOperator, merging
 from panewise.testing import run
 from panewise.testing.strategies import KINDS, events, specs, types_of
 
@@ -72,7 +72,7 @@ def _classes_of_windows(spec: WindowOperator, script: Events, outputs: list[dict
             time = row[spec.event_time]
             found |= {"row at start" for start, _ in bounds if time == start} | {"row at end" for _, end in bounds if time == end}
             found |= {"row before end" for _, end in bounds if type(time) is int and time == end - 1}
-        if spec.window.kind == "session" and event["op"] == "add":
+        if merging(spec.window) and event["op"] == "add":
             now = {(w["window_start"], w["window_end"]) for w in output["windows"]}
             found |= {"merge"} if set(bounds) - now else set()
         if event["op"] == "clock" and output["panes"]:
@@ -96,6 +96,8 @@ CLASSES_OF_KINDS = {
     "cumulating": {"invalid window out of range", "partially_late"},
     "calendar": {"invalid window out of range"},
     "session": {"invalid window out of range", "merge", "invalid gap gap is null", "invalid gap gap is not above zero"},
+    "custom": {"invalid window out of range", "invalid gap", "invalid holds gave a bad window", "invalid shifts gave a bad window"}
+    | {"invalid shifts gave several windows", "partially_late", "merge"},
     "global": set[str](),
 }
 NOT_OF_GLOBAL = {name for name in COMMON_CLASSES if name.startswith(("row at", "row before", "watermark at"))} | {

@@ -8,6 +8,7 @@ import pytest
 
 from panewise.errors import InputError
 from panewise.testing.transcripts import check, load
+from tests.transcripts.functions import USER_WINDOWS
 
 FOLDER = Path(__file__).parents[1] / "transcripts"
 DOCUMENTS = [(path.stem, document) for path in sorted(FOLDER.glob("*.yaml")) for document in load(path)]
@@ -28,16 +29,20 @@ ONE: dict[str, Any] = {
 
 @EACH
 @pytest.mark.parametrize("runtime", ["oracle", "engine"])
-@pytest.mark.filterwarnings("ignore::panewise.DataLossWarning")
+@pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 def test_transcript(document: dict[str, Any], runtime: str) -> None:
-    check(document, runtime)
+    check(document, runtime, user_windows=USER_WINDOWS)
 
 
 @EACH
-@pytest.mark.filterwarnings("ignore::panewise.DataLossWarning")
+@pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 def test_transcript_of_the_engine_with_restarts(document: dict[str, Any]) -> None:
     """semantics 33."""
-    check({**document, "events": [step for event in document["events"] for step in (event, {"op": "restart"})]}, "engine")
+    check(
+        {**document, "events": [step for event in document["events"] for step in (event, {"op": "restart"})]},
+        "engine",
+        user_windows=USER_WINDOWS,
+    )
 
 
 @pytest.mark.parametrize(
@@ -54,10 +59,10 @@ def test_transcript_of_the_engine_with_restarts(document: dict[str, Any]) -> Non
 @pytest.mark.parametrize("runtime", ["oracle", "engine"])
 def test_a_wrong_transcript_fails(number: int, change: dict[str, Any], message: str, runtime: str) -> None:
     document = copy.deepcopy(ONE)
-    check(document, runtime)
+    check(document, runtime, user_windows=USER_WINDOWS)
     document["events"][number] |= change
     with pytest.raises(AssertionError, match=message):
-        check(document, runtime)
+        check(document, runtime, user_windows=USER_WINDOWS)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.sessions import Sessions
-from panewise.spec import Global, Session, WindowOperator
+from panewise.spec import Custom, Global, Session, WindowOperator
 
 
 @dataclass(frozen=True)
@@ -70,5 +70,5 @@ class Clocks:
 
     def sessions(self, spec: WindowOperator, keys: list[str]) -> Sessions:
         """The session windows at this watermark."""
-        assert isinstance(spec.window, Session)
+        assert isinstance(spec.window, (Session, Custom))
         return Sessions(spec.window, keys, self.horizon(spec), self.row_horizon(spec), by_row=spec.drop_by == "row")

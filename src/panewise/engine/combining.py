@@ -13,6 +13,7 @@ from panewise.engine import arrival, validity
 from panewise.engine.assign import SLICE
 from panewise.engine.plan import ONE_KEY, Plan
 from panewise.engine.windowless import split_windowless
+from panewise.spec import columns_of, merging
 from panewise.spec.aggregates import ORDERLESS
 
 
@@ -55,7 +56,9 @@ def can_combine(plan: Plan) -> bool:
 
 def ties_matter(plan: Plan) -> bool:
     """Whether rows of the same event time must keep their place, if nobody asks for the late rows."""
-    return plan.ordered or plan.spec.evaluate == "record" or bool(plan.spec.order) or plan.spec.position is not None
+    if plan.ordered or plan.spec.evaluate == "record" or bool(plan.spec.order) or plan.spec.position is not None:
+        return True
+    return merging(plan.spec.window) and bool(columns_of(plan.spec.window))  # the first may be late, and the second take it in
 
 
 def combine(plan: Plan, valid: pl.DataFrame) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from panewise.engine import lateness, table
+from panewise.engine import customs, lateness, table
 from panewise.engine.assign import END, SLICE
 from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
@@ -34,9 +34,11 @@ class Intake:
 
 
 def of_rows(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
-    """Applies rows (in arrival order, with their ``__slice``) to fixed windows. `columns` are those of the late output."""
-    assert plan.slicing is not None
-    slices = SliceTable.of(plan.slicing, rows[SLICE], plan.spec, clocks)
+    """Applies rows (in arrival order, with their ``__slice`` or windows of their own) to windows that do not merge.
+
+    `columns` are those of the late output.
+    """
+    rows, slices = _sliced(plan, rows, clocks)
     rows, behind = _without_behind(plan, rows, slices, clocks, columns)
     closed = _closed(plan, held, rows, slices)
     found = lateness.missed(rows, slices, plan.keys, closed, plan.spec, clocks)
@@ -48,6 +50,14 @@ def of_rows(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, columns:
         rows = rows.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
     intake = _into_windows(plan, held, _pieces(plan, rows, slices.alive), closed, clocks)
     return Intake(*intake, late=late, applied=rows.height, late_count=late.height - partially, partially_late=partially)
+
+
+def _sliced(plan: Plan, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, SliceTable]:
+    """The rows with their ``__slice``, and the windows of those."""
+    if plan.slicing is not None:
+        return rows, SliceTable.of(plan.slicing, rows[SLICE], plan.spec, clocks)
+    rows, windows = customs.sliced(rows)
+    return rows, SliceTable.judged(windows, plan.spec, clocks)
 
 
 def of_partials(plan: Plan, held: Held, partials: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:

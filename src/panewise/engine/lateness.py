@@ -46,6 +46,11 @@ class SliceTable:
         """The windows of the slices."""
         found = [(at, start, end) for at in slices.unique().sort().to_list() for start, end in slicing.windows(at)]
         frame = pl.DataFrame(found, schema={SLICE: pl.Int64, START: pl.Int64, END: pl.Int64}, orient="row")
+        return cls.judged(frame, spec, clocks)
+
+    @classmethod
+    def judged(cls, frame: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> "SliceTable":
+        """Of slice, start and end of windows."""
         return cls(frame.with_columns(clocks.expired(spec, pl.col(END)).alias(_EXPIRED)))
 
     @property

@@ -24,7 +24,7 @@ from panewise.engine.session_intake import of_sessions
 from panewise.engine.sessions import ORDER
 from panewise.engine.table import CLOSED, PENDING
 from panewise.engine.validity import TIME
-from panewise.spec import Global, WindowOperator
+from panewise.spec import Custom, Global, WindowOperator, merging
 
 _RANK = "__rank"
 _NEWEST_ROWS = 1 << 16  # changed windows that an operator in memory keeps in one piece
@@ -84,7 +84,7 @@ class Operator:
 
     def _order_matters(self, valid: pl.DataFrame) -> bool:
         """Whether anything depends on the order of a batch's rows: sorting them would be a fifth of the work on sessions."""
-        if ties_matter(self.plan) or self.plan.can_close:
+        if ties_matter(self.plan) or self.plan.can_close or isinstance(self.plan.spec.window, Custom):
             return True
         # Windows end after their rows: what is not before any horizon is not late.
         horizons = (self.state.clocks.horizon(self.plan.spec), self.state.clocks.row_horizon(self.plan.spec))
@@ -120,7 +120,7 @@ class Operator:
     def _batch(self, rows: pl.DataFrame) -> Output:
         if rows.is_empty():
             return replace(self._nothing, late=pl.DataFrame(schema=self._late_columns))
-        take = intake.of_rows if self.plan.slicing else of_sessions
+        take = of_sessions if merging(self.plan.spec.window) else intake.of_rows
         taken = take(self.plan, self.state.windows, rows, self.state.clocks, self._late_columns)
         return replace(self._settle(taken, rows.height), late=taken.late)
 

@@ -12,7 +12,7 @@ from panewise.engine.trigger_simple import SimpleTrigger, is_simple
 from panewise.engine.trigger_tree import TriggerTree
 from panewise.engine.validity import MARKS, REASON
 from panewise.errors import SpecError
-from panewise.spec import Cumulating, Hopping, Position, Session, WindowOperator, columns_of
+from panewise.spec import Cumulating, Custom, Hopping, Position, WindowOperator, gap_columns, merging
 from panewise.spec.composites import finish
 
 ROW = "__row"  # a column of this name is the caller's number of a row, and comes back with it
@@ -40,12 +40,12 @@ class Plan:
         self.table_schema = table.table_schema(key_types, self.aggregation, self.trigger.columns, live=self.compares)
         self.taking_schema = {**self.table_schema, **{part.name: part.dtype for part in self.trigger.passing}}
         self.identity = [*self.keys, START, END]
-        self.shape = Shape(self.table_schema, self.identity, self.keys if isinstance(spec.window, Session) else self.identity)
+        self.shape = Shape(self.table_schema, self.identity, self.keys if merging(spec.window) else self.identity)
         self.pane_schema = panes.schema(spec, key_types, self.aggregation.result_types)
         self.late_schema = lateness.late_schema(self.schema)
         self.invalid_schema = {**self.schema, REASON: pl.String()}
         self.slicing = slicing_of(spec.window)
-        self.slices_meet = isinstance(spec.window, (Hopping, Cumulating))  # a window may hold several slices
+        self.slices_meet = isinstance(spec.window, (Hopping, Cumulating, Custom))  # a window may hold several slices
         self.can_close = finish(spec.trigger) != "never"
 
     def no_windows(self) -> pl.DataFrame:
@@ -68,7 +68,7 @@ def _check_columns(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> N
     if time != pl.Int64() and not (isinstance(time, pl.Datetime) and time.time_zone is not None):
         rule = "the event time is a timestamp with a time zone (semantics 1)"
         raise SpecError(f"event time {spec.event_time}: {time}", rule, "cast it to TIMESTAMP in the right time zone")
-    for gap in columns_of(spec.window):
+    for gap in gap_columns(spec.window):
         if not (schema[gap].is_integer() or schema[gap] == pl.Duration("us")):
             rule = "the gap of a row is whole microseconds or an interval of them (semantics 9.3)"
             raise SpecError(f"gap {gap}: {schema[gap]}", rule, f"cast {gap} to BIGINT microseconds, or to INTERVAL DAY TO SECOND")

@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.assign import END, START
+from panewise.engine.customs import OWN
 from panewise.engine.validity import TIME
-from panewise.spec import Session
+from panewise.spec import Custom, Session, merging_at_touch
 
 SESSION, ORDER = "__session", "__order"
 MISSED, CAUSE = "__missed", "__cause"
@@ -41,7 +42,7 @@ class Assigned:
 class Sessions:
     """The session windows of a specification, at one watermark."""
 
-    window: Session
+    window: Session | Custom
     keys: list[str]
     horizon: int | None  # windows that end here or earlier have expired
     row_horizon: int | None  # with drop_by="row": rows before this are late
@@ -52,7 +53,7 @@ class Sessions:
 
         `held` are the open sessions and `closed` the closed ones, of the rows' keys.
         """
-        rows = rows.with_columns(pl.col(TIME).alias(START), (pl.col(TIME) + gap_of(self.window, rows.schema)).alias(END))
+        rows = rows.with_columns(_own(self.window, rows.schema))
         rows, behind = self._behind(rows)
         rows, shut = self._shut(rows, closed)
         rows, expired = self._expired(rows, held)
@@ -82,7 +83,7 @@ class Sessions:
         other = closed.select(*self.keys, pl.col(START).alias("__s"), pl.col(END).alias("__e"))
         pairs = rows.select(*self.keys, ORDER, START, END).join(other, on=self.keys, nulls_equal=True)
         a, b, c, d = pl.col(START), pl.col(END), pl.col("__s"), pl.col("__e")
-        meets = (a <= d) & (c <= b) if self.window.touching == "merge" else (a < d) & (c < b)
+        meets = (a <= d) & (c <= b) if merging_at_touch(self.window) else (a < d) & (c < b)
         met = pairs.filter(meets).sort("__s", "__e").group_by(ORDER).agg(_interval("__s", "__e").alias(MISSED))
         late = rows.join(met, on=ORDER, maintain_order="left").with_columns(pl.lit("closed").alias(CAUSE)).drop(START, END)
         return rows.join(met, on=ORDER, how="anti", maintain_order="left"), late.select(self._late(rows.clear(), "closed").columns)
@@ -120,7 +121,7 @@ class Sessions:
 
     def _arrive(self, live: list[tuple[int, int]], row: dict[str, Any]) -> tuple[list[tuple[int, int]], bool]:
         start, end = row[START], row[END]
-        reach = 1 if self.window.touching == "merge" else 0
+        reach = 1 if merging_at_touch(self.window) else 0
         met = [(s, e) for s, e in live if start < e + reach and s < end + reach]
         union = min([start, *(s for s, _ in met)]), max([end, *(e for _, e in met)])
         if self.horizon is not None and union[1] <= self.horizon:
@@ -136,9 +137,17 @@ class Sessions:
         first = pl.any_horizontal(*(pl.col(key).ne_missing(pl.col(key).shift()) for key in self.keys), pl.int_range(pl.len()) == 0)
         run = points.with_columns(first.alias("__first")).with_columns(pl.col("__first").cum_sum().alias("__run"))
         reached = pl.col(END).cum_max().over("__run").shift()
-        beyond = pl.col(START) > reached if self.window.touching == "merge" else pl.col(START) >= reached
+        beyond = pl.col(START) > reached if merging_at_touch(self.window) else pl.col(START) >= reached
         fresh = (pl.col("__first") | beyond.fill_null(True)).cum_sum().alias(SESSION)
         return run.with_columns(fresh).drop("__first", "__run")
+
+
+def _own(window: Session | Custom, schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+    """Start and end of the window that each row brings."""
+    if isinstance(window, Custom):
+        own = pl.col(OWN).list.first().struct
+        return [own.field("start").alias(START), own.field("end").alias(END)]
+    return [pl.col(TIME).alias(START), (pl.col(TIME) + gap_of(window, schema)).alias(END)]
 
 
 def gap_of(window: Session, schema: Mapping[str, pl.DataType]) -> pl.Expr:

@@ -3,15 +3,18 @@
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
+from panewise.engine import customs
 from panewise.engine.assign import SLICE
 from panewise.engine.plan import Plan
 from panewise.engine.sessions import gap_of
 from panewise.engine.validity import REASON, TIME
-from panewise.spec import Session
+from panewise.spec import Custom, Session
 
 
 def split_windowless(plan: Plan, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows that have a window (for fixed windows with their ``__slice``), and the others with the reason."""
+    """The rows that have a window (with their ``__slice``, or with the windows of their own), and the others with the reason."""
+    if isinstance(plan.spec.window, Custom):
+        return customs.split(plan.spec.window, rows)
     if plan.slicing is None:
         assert isinstance(plan.spec.window, Session)
         judged = rows.with_columns(_without_session(plan.spec.window, rows).alias(REASON))

@@ -5,7 +5,8 @@ from typing import Any, TypeAlias, assert_never
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.oracle.calendars import calendar_window
-from panewise.spec import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window
+from panewise.oracle.custom import given_windows
+from panewise.spec import Calendar, Cumulating, Custom, Global, Hopping, Session, Tumbling, Window, merging_at_touch
 
 Bounds: TypeAlias = tuple[int | None, int | None]  # both None: the global window
 
@@ -34,6 +35,8 @@ def windows_of(window: Window, t: int, values: Mapping[str, Any]) -> list[Bounds
         case Session():
             gap: int = values[window.gap] if isinstance(window.gap, str) else window.gap.us
             return [(t, t + gap)]
+        case Custom():
+            return sorted({(start, end) for start, end in given_windows(window, t, values)})
         case Global():
             return [(None, None)]
         case _:
@@ -68,9 +71,9 @@ def finite(bounds: Bounds) -> tuple[int, int]:
     return start, end
 
 
-def meet(window: Session, one: Bounds, other: Bounds) -> bool:
-    """Whether two sessions of a key are to be merged (semantics 9)."""
+def meet(window: Window, one: Bounds, other: Bounds) -> bool:
+    """Whether two windows of a key are to be merged (semantics 9, 9.4)."""
     (one_start, one_end), (other_start, other_end) = finite(one), finite(other)
-    if window.touching == "merge":
+    if merging_at_touch(window):
         return one_start <= other_end and other_start <= one_end
     return one_start < other_end and other_start < one_end

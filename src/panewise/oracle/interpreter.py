@@ -12,7 +12,7 @@ from panewise.oracle.held import Held, pane_order
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.trigger import Clock, Decision, decide, expired, moment
 from panewise.oracle.trigger_tree import Node
-from panewise.spec import Session, WindowOperator
+from panewise.spec import WindowOperator, merging
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 Output = dict[str, Any]
@@ -123,7 +123,7 @@ class Interpreter:
         missed = self._apply(number, row)
         if not missed:
             return "applied"
-        partial = len(missed) < len(self._windows_of(row)) and not isinstance(self._spec.window, Session)
+        partial = len(missed) < len(self._windows_of(row)) and not merging(self._spec.window)
         output["late"].append(self._late(row, missed, partial))
         output["counts"]["partially_late"] += partial
         return "applied" if partial else "late"
@@ -148,8 +148,8 @@ class Interpreter:
         windows = self._windows_of(row)
         if self._is_behind(row):
             return dict.fromkeys(windows, "behind")
-        if isinstance(self._spec.window, Session):
-            return self._apply_to_session(self._spec.window, number, row, windows[0])
+        if merging(self._spec.window):
+            return self._apply_to_session(number, row, windows[0])
         missed: dict[Bounds, str] = {}
         for bounds in windows:
             window = self._held.get((row.key, *bounds))
@@ -168,9 +168,9 @@ class Interpreter:
             return False
         return row.time < watermark - lateness
 
-    def _apply_to_session(self, session: Session, number: int, row: Row, own: Bounds) -> dict[Bounds, str]:
+    def _apply_to_session(self, number: int, row: Row, own: Bounds) -> dict[Bounds, str]:
         """Merges a row with the sessions that it meets, unless it is late (semantics 9, 13.2)."""
-        met = [window for window in self._held.values() if window.key == row.key and meet(session, own, window.bounds)]
+        met = [window for window in self._held.values() if window.key == row.key and meet(self._spec.window, own, window.bounds)]
         closed = sorted(finite(window.bounds) for window in met if window.closed)
         if closed:
             return dict.fromkeys(closed, "closed")

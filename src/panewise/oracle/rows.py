@@ -7,7 +7,8 @@ from typing import Any
 from panewise.chrono import MIN_INSTANT
 from panewise.oracle.assign import exists, windows_of
 from panewise.oracle.columns import as_type, fits, is_integer, is_long, is_nan, sort_key
-from panewise.spec import Hopping, WindowOperator, columns_of
+from panewise.oracle.custom import given_windows, no_windows_reason
+from panewise.spec import Custom, Hopping, WindowOperator, gap_columns
 
 Types = dict[str, str]
 
@@ -49,7 +50,7 @@ def _fits(spec: WindowOperator, types: Types, name: str, row: dict[str, Any]) ->
         return True
     if name == spec.event_time:
         return is_long(value)
-    whole = (*columns_of(spec.window), *([spec.position.offset] if spec.position else []))
+    whole = (*gap_columns(spec.window), *([spec.position.offset] if spec.position else []))
     if name not in types and name in whole:
         return is_long(value)
     if name not in types and spec.position is not None and name == spec.position.partition:
@@ -66,7 +67,7 @@ def invalid_reason(spec: WindowOperator, types: Types, row: dict[str, Any], proc
         lambda: _wrong_type(spec, types, row),
         lambda: _too_far_ahead(spec, row, processing_time),
         lambda: _bad_gap(spec, row),
-        lambda: _no_window(spec, row),
+        lambda: _no_window(spec, types, row),
     )
     for test in tests:
         reason = test()
@@ -116,7 +117,7 @@ def _too_far_ahead(spec: WindowOperator, row: dict[str, Any], processing_time: i
 
 def _bad_gap(spec: WindowOperator, row: dict[str, Any]) -> str | None:
     """Of sessions with a gap for each row (semantics 9.3)."""
-    for name in columns_of(spec.window):
+    for name in gap_columns(spec.window):
         gap = row.get(name)
         if gap is None:
             return f"gap {name} is null"
@@ -125,8 +126,13 @@ def _bad_gap(spec: WindowOperator, row: dict[str, Any]) -> str | None:
     return None
 
 
-def _no_window(spec: WindowOperator, row: dict[str, Any]) -> str | None:
-    windows = windows_of(spec.window, row[spec.event_time], row)
+def _no_window(spec: WindowOperator, types: Types, row: dict[str, Any]) -> str | None:
+    t, values = row[spec.event_time], read(spec, types, row).values
+    if isinstance(spec.window, Custom):
+        reason = no_windows_reason(spec.window, given_windows(spec.window, t, values))
+        if reason is not None:
+            return reason
+    windows = windows_of(spec.window, t, values)
     if not windows and isinstance(spec.window, Hopping):
         return "gap"
     return None if any(exists(bounds) for bounds in windows) else "window out of range"

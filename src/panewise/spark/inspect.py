@@ -21,8 +21,8 @@ from panewise.engine.held import Held
 from panewise.engine.plan import ONE_KEY
 from panewise.engine.runs import Indexed, Shape
 from panewise.engine.table import DEAD
-from panewise.errors import DataLossWarning, SetupError, StateError
-from panewise.spec import Global, Session, UserAggregate, WindowOperator
+from panewise.errors import SetupError, SpecWarning, StateError
+from panewise.spec import Custom, Global, UserAggregate, WindowOperator, merging
 from panewise.spec.codec import from_dict
 from panewise.state import Manifest, Run
 from panewise.state.blob import decode
@@ -197,7 +197,7 @@ def _windows(spec: WindowOperator, runs: Sequence[Run], horizon: int | None, sto
         return pl.DataFrame()
     identity = [*_keys(spec), START, END]
     types = _decoded(stored, runs[-1]).schema
-    shape = Shape({name: types[name] for name in identity}, identity, _keys(spec) if isinstance(spec.window, Session) else identity)
+    shape = Shape({name: types[name] for name in identity}, identity, _keys(spec) if merging(spec.window) else identity)
     library = _Identities(stored)
     return Held(shape, library, Held.nothing(shape, library).newest, tuple(runs), horizon).all()
 
@@ -236,12 +236,13 @@ def _clocks(manifest: Manifest) -> Clocks:
 
 
 def _spec(manifest: Manifest) -> WindowOperator:
-    """The specification of a state; of user-defined aggregates only the names are known."""
+    """The specification of a state; of user-defined aggregates and windows only the names are known."""
     users = {aggregate.get("user") for aggregate in manifest.spec.get("aggregates", ())} - {None}
     known = {name: UserAggregate(name, init=str, accumulate=max, merge=max, finish=str) for name in users}
+    name = manifest.spec["window"].get("name")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataLossWarning)  # it was told when the query was built
-        return from_dict(manifest.spec, known)
+        warnings.simplefilter("ignore", SpecWarning)  # it was told when the query was built
+        return from_dict(manifest.spec, known, {name: Custom(len, name=name)} if name else None)
 
 
 def _committed(spark: SparkSession, checkpoint: str) -> set[int]:

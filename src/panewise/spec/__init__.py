@@ -12,10 +12,23 @@ from panewise.spec.composites import (
     Repeatedly,
     Trigger,
 )
+from panewise.spec.custom import Custom
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
-from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window, columns_of
+from panewise.spec.windows import (
+    Calendar,
+    Cumulating,
+    Global,
+    Hopping,
+    Session,
+    Tumbling,
+    Window,
+    columns_of,
+    gap_columns,
+    merging,
+    merging_at_touch,
+)
 
 __all__ = [
     "DEFAULT_TRIGGER",
@@ -32,6 +45,7 @@ __all__ = [
     "Always",
     "Calendar",
     "Cumulating",
+    "Custom",
     "Every",
     "Global",
     "Hopping",
@@ -48,5 +62,8 @@ __all__ = [
     "Window",
     "WindowOperator",
     "columns_of",
+    "gap_columns",
+    "merging",
+    "merging_at_touch",
     "policies",
 ]

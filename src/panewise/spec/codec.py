@@ -1,19 +1,21 @@
 """Specifications as plain dicts and as JSON, both ways.
 
 Durations and instants are whole microseconds; a field left out has its default; a field that is not known is refused.
-User-defined aggregates are written by name, and found again in the mapping that the reader is given.
+User-defined aggregates and windows are written by name, and found again in the mappings that the reader is given.
 """
 
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import partial
 from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
 from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly
+from panewise.spec.custom import Custom
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
@@ -21,12 +23,13 @@ from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session
 
 FORMAT_VERSION: Final = 1
 _VERSION_FIELD = "panewise"
-_WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Calendar, Session, Global)}
+_WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Calendar, Session, Custom, Global)}
 _LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation, OnDelta, Always, Never)
 _COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
 _TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITES)}
 
 Users = Mapping[str, UserAggregate]
+UserWindows = Mapping[str, Custom]
 _Reader = Callable[[Any, str], Any]
 
 
@@ -41,17 +44,17 @@ def to_dict(spec: WindowOperator) -> dict[str, Any]:
     return {field.name: _plain(getattr(spec, field.name)) for field in fields(WindowOperator)}
 
 
-def from_dict(document: Mapping[str, Any], user_aggregates: Users | None = None) -> WindowOperator:
+def from_dict(document: Mapping[str, Any], user_aggregates: Users | None = None, user_windows: UserWindows | None = None) -> WindowOperator:
     """The specification that a dict describes.
 
     Raises:
-        SpecError: for a field, kind or type that is not known; for an unknown user aggregate; and as the constructor does.
+        SpecError: for a field, kind or type that is not known; for an unknown user aggregate or window; and as the constructor does.
 
     >>> spec = from_dict({"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count"}]})
     >>> spec.window, spec.aggregates[0].name
     (Tumbling(size=Duration('10 microseconds'), origin=0), 'count(*)')
     """
-    return WindowOperator(**_read_fields(document, user_aggregates or {}))
+    return WindowOperator(**_read_fields(document, user_aggregates or {}, user_windows or {}))
 
 
 def to_json(spec: WindowOperator, indent: int | None = None) -> str:
@@ -64,7 +67,7 @@ def to_json(spec: WindowOperator, indent: int | None = None) -> str:
     return json.dumps({_VERSION_FIELD: FORMAT_VERSION, **to_dict(spec)}, indent=indent, allow_nan=False)
 
 
-def from_json(text: str | bytes, user_aggregates: Users | None = None) -> WindowOperator:
+def from_json(text: str | bytes, user_aggregates: Users | None = None, user_windows: UserWindows | None = None) -> WindowOperator:
     """The specification that a JSON text describes.
 
     Raises:
@@ -79,7 +82,7 @@ def from_json(text: str | bytes, user_aggregates: Users | None = None) -> Window
         if isinstance(error, SpecError):
             raise
         raise SpecError(f"text={text[:60]!r}", f"a specification is read from JSON ({error})", "give what to_json wrote") from error
-    return from_dict(document, user_aggregates)
+    return from_dict(document, user_aggregates, user_windows)
 
 
 def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -95,7 +98,7 @@ def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 def complete(document: Mapping[str, Any]) -> dict[str, Any]:
     """The dict with defaults filled in; nothing is built, so that nothing warns."""
-    given = _read_fields(document, _AnyUser())
+    given = _read_fields(document, _AnyUser(), _AnyWindow())
     return {name: _plain(given.get(name, default)) for name, default in _defaults(WindowOperator).items() if name in _FIELDS}
 
 
@@ -104,6 +107,16 @@ class _AnyUser(dict[str, UserAggregate]):
 
     def __missing__(self, name: str) -> UserAggregate:
         return UserAggregate(name, init=str, accumulate=max, merge=max, finish=str)
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+class _AnyWindow(dict[str, Custom]):
+    """Knows every name, as above."""
+
+    def __missing__(self, name: str) -> Custom:
+        return Custom(len, name=name)
 
     def __contains__(self, name: object) -> bool:
         return True
@@ -122,8 +135,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Position):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     if type(value) in (*_WINDOWS.values(), *_TRIGGERS.values()):
-        return {"kind": value.kind, **{field.name: _plain(getattr(value, field.name)) for field in fields(value)}}
+        return {"kind": value.kind, **{name: _plain(getattr(value, name)) for name in _parts_of(type(value))}}
     return value
+
+
+def _parts_of(kind: type) -> list[str]:
+    """The fields that are written; a function is not."""
+    return [field.name for field in fields(kind) if field.name != "function"]
 
 
 def _plain_aggregate(aggregate: Aggregate) -> dict[str, Any]:
@@ -141,7 +159,7 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _read_fields(document: Any, users: Users) -> dict[str, Any]:
+def _read_fields(document: Any, users: Users, windows: UserWindows) -> dict[str, Any]:
     """The constructor's arguments."""
     members = dict(_members(document, "", {_VERSION_FIELD, *_FIELDS}, required=("window", "aggregates")))
     version = members.pop(_VERSION_FIELD, FORMAT_VERSION)
@@ -149,7 +167,16 @@ def _read_fields(document: Any, users: Users) -> dict[str, Any]:
         rule = f"this release reads version {FORMAT_VERSION} of the format"
         raise SpecError(f"{_VERSION_FIELD}={version!r}", rule, "read it with the release that wrote it")
     values = {name: _FIELDS[name](value, name) for name, value in members.items() if name != "aggregates"}
+    if isinstance(values["window"], Custom):
+        values["window"] = _with_function(values["window"], windows)
     return {**values, "aggregates": _aggregates(members["aggregates"], users)}
+
+
+def _with_function(window: Custom, windows: UserWindows) -> Custom:
+    if window.name not in windows:
+        known = f"the user-defined windows given are {sorted(windows)}"
+        raise SpecError(f"window.name={window.name!r}", known, f"give user_windows={{{window.name!r}: ...}}")
+    return replace(window, function=windows[window.name].function)
 
 
 def _members(value: Any, where: str, known: set[str], required: tuple[str, ...] = ()) -> Mapping[str, Any]:
@@ -193,6 +220,10 @@ def _gap(value: Any, where: str) -> Any:
     return value if names_a_column(value) else Duration(_typed(int, "a whole number of microseconds, or a column's name")(value, where))
 
 
+def _merge(value: Any, where: str) -> Any:
+    return value if value == "touching" else _typed(bool, "true, false or 'touching'")(value, where)
+
+
 def _lateness(value: Any, where: str) -> Any:
     return value if value == UNLIMITED else Duration(_typed(int, f"a whole number of microseconds, or {UNLIMITED!r}")(value, where))
 
@@ -215,7 +246,9 @@ def _kind(kinds: dict[str, type]) -> _Reader:
         if not isinstance(value, Mapping) or not isinstance(kind, str) or kind not in kinds:
             given = f"{where}.kind={kind!r}" if isinstance(value, Mapping) else f"{where}={value!r}"
             raise SpecError(given, f"the kinds here are {sorted(kinds)}", "give {'kind': ...} with one of these")
-        made, parts = kinds[kind], {field.name: _PARTS[field.name] for field in fields(kinds[kind])}
+        # The function of Custom is found by its name later.
+        made: Callable[..., Any] = partial(Custom, len) if kinds[kind] is Custom else kinds[kind]
+        parts = {name: _PARTS[name] for name in _parts_of(kinds[kind])}
         required = tuple(name for name, default in _defaults(made).items() if default is inspect.Parameter.empty)
         members = _members(value, where, {"kind", *parts}, required)
         values = {name: parts[name](members[name], f"{where}.{name}") for name in parts if name in members}
@@ -277,7 +310,9 @@ _PARTS: dict[str, _Reader] = {
     "amount": _number,
     "gap": _gap,
     "gaps": _flag,
-    **dict.fromkeys(("touching", "unit", "zone", "week_start"), _text),
+    "columns": _names,
+    "merge": _merge,
+    **dict.fromkeys(("name", "touching", "unit", "zone", "week_start"), _text),
 }
 _AGGREGATE: dict[str, _Reader] = {
     "fn": _text,

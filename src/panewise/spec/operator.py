@@ -62,7 +62,7 @@ class WindowOperator:
     """Which windows rows go to, when panes of them are sent, and what these hold.
 
     Args:
-        window: Tumbling, Hopping, Cumulating, Calendar, Session or Global.
+        window: Tumbling, Hopping, Cumulating, Calendar, Session, Custom or Global.
         aggregates: what a pane holds, one or more.
         keys: columns by whose values windows are kept apart; none for one stream of windows.
         event_time: column of the event time.

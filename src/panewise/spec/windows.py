@@ -9,6 +9,7 @@ from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
 from panewise.chrono import Duration, DurationLike, InstantLike, instant_us, time_zone
 from panewise.errors import SpecError
+from panewise.spec.custom import Custom
 
 
 def positive(value: DurationLike, name: str) -> Duration:
@@ -203,7 +204,7 @@ class Global:
     kind: ClassVar[str] = "global"
 
 
-Window: TypeAlias = Tumbling | Hopping | Cumulating | Calendar | Session | Global
+Window: TypeAlias = Tumbling | Hopping | Cumulating | Calendar | Session | Custom | Global
 
 
 def columns_of(window: Window) -> tuple[str, ...]:
@@ -212,4 +213,31 @@ def columns_of(window: Window) -> tuple[str, ...]:
     >>> columns_of(Session("timeout"))
     ('timeout',)
     """
+    return window.columns if isinstance(window, Custom) else gap_columns(window)
+
+
+def gap_columns(window: Window) -> tuple[str, ...]:
+    """The column of the gaps of a session, if each row has its own.
+
+    >>> gap_columns(Session("timeout")), gap_columns(Session("5 minutes"))
+    (('timeout',), ())
+    """
     return (window.gap,) if isinstance(window, Session) and isinstance(window.gap, str) else ()
+
+
+def merging(window: Window) -> bool:
+    """Whether windows of a key are merged where they overlap.
+
+    >>> merging(Session(10)), merging(Tumbling(10))
+    (True, False)
+    """
+    return isinstance(window, Session) or (isinstance(window, Custom) and window.merge is not False)
+
+
+def merging_at_touch(window: Window) -> bool:
+    """Whether they are merged, too, where one ends as the other starts.
+
+    >>> merging_at_touch(Session(10))
+    False
+    """
+    return (isinstance(window, Session) and window.touching == "merge") or (isinstance(window, Custom) and window.merge == "touching")

@@ -4,10 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 from panewise.chrono import Duration
 from panewise.spec.composites import AfterWatermark, finish
+from panewise.spec.custom import Custom
 from panewise.spec.operator import WindowOperator, data_loss_reason
 from panewise.spec.trigger_words import when
 from panewise.spec.triggers import Always, Never
-from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window, columns_of
+from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window, gap_columns, merging
 
 
 def describe(spec: WindowOperator) -> str:
@@ -64,6 +65,10 @@ def _membership(window: Window) -> str:
                 f"{window.gap} after its last row" if isinstance(window.gap, Duration) else f"when the {window.gap} of all its rows is over"
             )
             return f"a window ends {ends}; windows that overlap are merged, those that only touch {touching}"
+        case Custom():
+            given = f"each row is in the {'window' if window.merge else 'windows'} that {window.name} gives it"
+            touching = "are merged, too" if window.merge == "touching" else "are kept apart"
+            return f"{given}; windows that overlap are merged, those that only touch {touching}" if window.merge else given
         case Global():
             return "one window without start or end, complete at the end of input"
 
@@ -150,6 +155,7 @@ def _late(spec: WindowOperator) -> str:
     if data_loss_reason(spec) is not None:
         lines.append("  A row is late, too, for a window that its trigger has closed.")
     overlapping = isinstance(spec.window, Cumulating) or (isinstance(spec.window, Hopping) and spec.window.hop < spec.window.size)
+    overlapping |= isinstance(spec.window, Custom) and not merging(spec.window)
     several = overlapping and spec.drop_by == "window"
     lines.append(
         f"  It goes to the late output{'; a row that is late for some of its windows is applied to the others' if several else ''}."
@@ -164,7 +170,7 @@ def _lateness(spec: WindowOperator) -> str:
     if isinstance(spec.window, Global) or spec.lateness_us is None:
         return "no row is late before the end of input" if data_loss_reason(spec) is None else "no row is late by its time"
     past = "has reached" if spec.lateness_us == 0 else f"has passed by {spec.allowed_lateness} or more"
-    what = "if its session, merged with those it meets, is one" if isinstance(spec.window, Session) else "for a window"
+    what = "if its session, merged with those it meets, is one" if merging(spec.window) else "for a window"
     return f"a row is late {what} whose end the watermark {past} when its batch begins"
 
 
@@ -177,8 +183,11 @@ def _invalid(spec: WindowOperator) -> str:
         reasons.append(f"{spec.position.partition} or {spec.position.offset} is null")
     if spec.max_future_skew is not None:
         reasons.append(f"{spec.event_time} is more than {spec.max_future_skew} ahead of processing time")
-    if isinstance(spec.window, Session):
-        reasons += [f"{gap} is null or not above zero" for gap in columns_of(spec.window)]
+    reasons += [f"{gap} is null or not above zero" for gap in gap_columns(spec.window)]
+    if isinstance(spec.window, Custom):
+        reasons.append(
+            f"{spec.window.name} gives it no window{', or several' if spec.window.merge else ''}, or one that does not end after its start"
+        )
     if isinstance(spec.window, Hopping) and spec.window.gaps:
         reasons.append(f"{spec.event_time} is between two windows")
     return f"Invalid rows: {'; '.join(reasons)}."

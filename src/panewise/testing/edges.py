@@ -10,6 +10,7 @@ from panewise.spec import (
     AfterProcessingTime,
     Calendar,
     Cumulating,
+    Custom,
     Every,
     Global,
     Hopping,
@@ -37,7 +38,7 @@ _NEAR: Final = (0, -1, 1)
 
 
 def bounds(spec: WindowOperator) -> list[int]:
-    """Starts and ends of windows around 1970; for sessions and the global window, which have none of their own, some instants.
+    """Starts and ends of windows around 1970; for windows that rows make and the global one, which have none of their own, some instants.
 
     >>> from panewise import functions as F
     >>> bounds(WindowOperator(window=Tumbling(10), aggregates=[F.count()]))
@@ -53,7 +54,7 @@ def bounds(spec: WindowOperator) -> list[int]:
             found = [(origin + n * size.us, origin + n * size.us + length) for n in _TURNS for length in steps]
         case Calendar():
             found = _of_calendar(spec.window)
-        case Session() | Global():
+        case Session() | Custom() | Global():
             found = [(n * 3, n * 3) for n in _TURNS]
     return _simplest_first((bound for pair in found for bound in pair), focus(spec.window))
 
@@ -76,7 +77,7 @@ def times(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
 
     For sessions also where one seen before would touch or overlap, for calendars where clocks change.
     """
-    reach = _gaps(spec.window) if isinstance(spec.window, Session) else []
+    reach = _gaps(spec.window) if isinstance(spec.window, (Session, Custom)) else []
     near = [bound + off for bound in bounds(spec) for off in _NEAR]
     meeting = [t + sign * gap + off for t in seen for gap in reach for sign in (1, -1) for off in _NEAR]
     change = focus(spec.window)
@@ -84,8 +85,10 @@ def times(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     return [*_simplest_first([*near, *meeting], change), *changes]
 
 
-def _gaps(window: Session) -> Iterable[int]:
+def _gaps(window: Session | Custom) -> Iterable[int]:
     """How long rows hold a session open."""
+    if isinstance(window, Custom):
+        return GAPS[1:3]  # about where the windows of those that strategies draw end
     return GAPS if isinstance(window.gap, str) else (window.gap.us,)
 
 
@@ -103,7 +106,7 @@ def expiries(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
 
 def _ends(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     """An end of a window of each row seen, as far as there are bounds beyond it."""
-    if isinstance(spec.window, Session):
+    if isinstance(spec.window, (Session, Custom)):
         return [t + gap for t in seen for gap in _gaps(spec.window)]
     beyond = ([bound for bound in bounds(spec) if bound > t] for t in seen)
     return [min(later) for later in beyond if later]

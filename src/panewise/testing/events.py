@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from panewise.errors import DataLossWarning, IdleTriggerWarning, InputError
-from panewise.spec import Position, WindowOperator, columns_of
-from panewise.spec.codec import from_dict, to_dict
+from panewise.errors import InputError, SpecWarning
+from panewise.spec import Position, WindowOperator, gap_columns
+from panewise.spec.codec import from_dict
 from panewise.testing.columns import Row, infer, is_long
 
 _FIELDS = {"add": {"rows"}, "watermark": {"to"}, "clock": {"to"}, "restart": set[str](), "finish": set[str]()}
@@ -64,7 +64,11 @@ def script(
         read = tuple(replace(event, rows=tuple(_spread(row, spec.position) for row in event.rows)) for event in read)
     rows = [row for event in read for row in event.rows]
     _check_columns(spec, rows)
-    whole = [spec.event_time, *columns_of(spec.window), *([spec.position.offset] if spec.position else [])]
+    whole = [
+        spec.event_time,
+        *gap_columns(spec.window),
+        *([spec.position.offset] if spec.position else []),
+    ]
     return Script(spec, infer(rows, types or {}, spec.columns_read, whole), read, given, **options)
 
 
@@ -114,12 +118,10 @@ def _with_position(spec: WindowOperator, positions: list[Sequence[Any]]) -> Wind
         raise InputError(f"positions of {sorted(lengths)} items", rule, "give such lists")
     if spec.position is not None:
         return spec
-    fields = {"partition": "partition", "offset": "offset", "source": "source" if 3 in lengths else None}
-    users = {a.user.name: a.user for a in spec.aggregates if a.user is not None}
+    source = "source" if 3 in lengths else None
     with warnings.catch_warnings():  # the specification has warned when it was built
-        warnings.simplefilter("ignore", DataLossWarning)
-        warnings.simplefilter("ignore", IdleTriggerWarning)
-        return from_dict({**to_dict(spec), "position": fields}, users)
+        warnings.simplefilter("ignore", SpecWarning)
+        return replace(spec, position=Position(source=source))
 
 
 def _spread(row: Row, position: Position | None) -> Row:

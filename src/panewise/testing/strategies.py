@@ -7,15 +7,16 @@ sums are exact.
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import product
 from typing import Any, Final
 
+import polars as pl
 from hypothesis import strategies as st
 
 from panewise import functions as F
-from panewise.errors import DataLossWarning, IdleTriggerWarning
+from panewise.errors import SpecWarning
 from panewise.spec import (
     UNLIMITED,
     AfterAll,
@@ -29,6 +30,7 @@ from panewise.spec import (
     Always,
     Calendar,
     Cumulating,
+    Custom,
     Every,
     Global,
     Hopping,
@@ -42,12 +44,11 @@ from panewise.spec import (
     Tumbling,
     UserAggregate,
     WindowOperator,
-    columns_of,
 )
 from panewise.spec.composites import fires_once
 from panewise.testing.edges import CHANGES, EXTREMES, GAPS, clocks, expiries, focus, times, watermarks
 
-KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "session", "global")
+KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "session", "custom", "global")
 _TIMES_AND_PLACES = {
     "event_time": "bigint",
     "t": "bigint",
@@ -95,7 +96,27 @@ ALL_TEXT = UserAggregate.reduce("all_text", lambda one, other: one + other, resu
 TRUES = UserAggregate.fold("trues", 0, lambda n, flag: n + (flag is True), combine=lambda one, other: one + other, result="bigint")
 USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS, ALL_TEXT, TRUES)}
 
+
+def _holds(frame: pl.DataFrame) -> pl.Series:
+    """A window from the row's time on, as long as its gap."""
+    start = pl.col("event_time")
+    return frame.select(pl.concat_list(pl.struct(start.alias("start"), (start + pl.col("gap")).alias("end")))).to_series()
+
+
+def _shifts(row: dict[str, Any]) -> Any:
+    """Two windows, or what is none."""
+    start, n = row["event_time"] // 4 * 4, row["n"]
+    return {7: [], None: None}.get(n, [(start, start + 4), (start + 1, start + 3)])
+
+
+HOLDS = Custom(_holds, name="holds", columns=["gap"])
+SHIFTS = Custom.each(_shifts, name="shifts", columns=["n"])
+STEPS = Custom.each(lambda row: [(row["event_time"] // 3 * 3, row["event_time"] // 2 * 2 + 3)], name="steps")
+USER_WINDOWS: Final = {window.name: window for window in (HOLDS, SHIFTS, STEPS)}
+
 _lengths = st.integers(1, 8)
+_own = [replace(window, merge=merge) for window in (STEPS, STEPS, HOLDS) for merge in (False, True, "touching")]
+_customs = st.sampled_from([*_own, *[SHIFTS] * 4, replace(SHIFTS, merge=True)])
 _zones = st.sampled_from(list(CHANGES))
 _weeks = st.builds(Calendar, st.just("week"), st.integers(1, 3), _zones, st.sampled_from(["monday", "saturday", "sunday"]))
 _calendars = st.builds(Calendar, st.sampled_from(["day", "day", "month", "quarter", "year"]), st.integers(1, 3), _zones)
@@ -120,6 +141,7 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
         "cumulating": st.tuples(st.integers(1, 4), st.integers(1, 4), origins).map(lambda it: Cumulating(it[0] * it[1], it[0], it[2])),
         "calendar": st.one_of(_calendars, _weeks),
         "session": st.builds(Session, st.sampled_from([*range(1, 7), "gap", "gap", "gap", "gap"]), st.sampled_from(["separate", "merge"])),
+        "custom": _customs,
         "global": st.just(Global()),
     }
     return st.one_of(*made.values()) if kind is None else made[kind]
@@ -233,8 +255,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
     if "drop_by" not in fields:
         fields["drop_by"] = "window" if fields["allowed_lateness"] == UNLIMITED else draw(st.sampled_from(["window", "window", "row"]))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataLossWarning)
-        warnings.simplefilter("ignore", IdleTriggerWarning)
+        warnings.simplefilter("ignore", SpecWarning)
         return WindowOperator(**fields)
 
 
@@ -305,7 +326,7 @@ class _Writer:
         return row
 
     def _cell(self, name: str) -> Any:
-        if name in columns_of(self.spec.window):
+        if name in _WINDOWS:
             return self._one_of([*GAPS * 6, None, 0, -1, 2**63 - 1, "x"])
         nulls: list[Any] = [None] if name not in self.spec.keys or self.spec.null_keys else []
         values: Sequence[Any] = (
@@ -332,7 +353,7 @@ class _Writer:
     def _spoil(self, row: dict[str, Any]) -> None:
         """Makes one cell null, NaN, of a wrong type or extreme. One only: rows with two faults are told apart by unit tests."""
         places = self.spec.position.columns if self.spec.position else ()
-        others = [name for name in self.types if name not in columns_of(self.spec.window)]  # those are spoilt where they are made
+        others = [name for name in self.types if name not in _WINDOWS]  # those are spoilt where they are made
         name = self._one_of([*others, *self.spec.keys, *places, self.spec.event_time, self.spec.event_time])
         kind = self.types[name].split("(")[0]
         if name == self.spec.event_time:

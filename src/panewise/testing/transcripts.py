@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from panewise.errors import InputError
-from panewise.spec import UserAggregate
+from panewise.spec import Custom, UserAggregate
 from panewise.spec.codec import from_dict
 from panewise.testing.compare import assert_entries
 from panewise.testing.runner import run
@@ -57,7 +57,13 @@ def _check_fields(document: Any, path: str) -> None:
             raise InputError(f"{path}: {document['name']}: expect.{sorted(unknown)[0]}", rule, "leave it out")
 
 
-def check(document: Document, runtime: str = "oracle", user_aggregates: Mapping[str, UserAggregate] | None = None, **options: Any) -> None:
+def check(
+    document: Document,
+    runtime: str = "oracle",
+    user_aggregates: Mapping[str, UserAggregate] | None = None,
+    user_windows: Mapping[str, Custom] | None = None,
+    **options: Any,
+) -> None:
     """Plays a transcript.
 
     Raises:
@@ -72,7 +78,7 @@ def check(document: Document, runtime: str = "oracle", user_aggregates: Mapping[
     ... })
     """
     events = [{name: value for name, value in event.items() if name not in ("expect", "state")} for event in document["events"]]
-    spec = from_dict(document["spec"], user_aggregates)
+    spec = from_dict(document["spec"], user_aggregates, user_windows)
     outputs = run(spec, events, runtime, types=document.get("types"), windows=True, **options)
     for number, (event, output) in enumerate(zip(document["events"], outputs, strict=True)):
         where = f"{document['name']}: events[{number}] ({event['op']})"

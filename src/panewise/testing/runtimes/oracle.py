@@ -1,19 +1,25 @@
 """Plays events in the oracle."""
 
+import warnings
+from dataclasses import dataclass, replace
 from typing import Any
 
-from panewise.errors import InputError
+import polars as pl
+
+from panewise.errors import InputError, SpecWarning
 from panewise.oracle import Interpreter
 from panewise.oracle.interpreter import COUNTS
+from panewise.spec import Custom, WindowOperator
+from panewise.spec.custom import EachRow
 from panewise.testing.events import Event, Script
-from panewise.testing.ingest import ROW
+from panewise.testing.ingest import ROW, schema
 
 
 def play(script: Script) -> list[dict[str, Any]]:
     """The oracle's output after each event. It keeps no state outside of itself, so that a restart changes nothing."""
     if script.options:
         raise InputError(f"options={sorted(script.options)}", "the oracle has no options", "leave them out")
-    oracle = Interpreter(script.spec, dict(script.types))
+    oracle = Interpreter(_by_row(script), dict(script.types))
     outputs = []
     for event, given in zip(script.events, script.given, strict=True):
         output = _step(oracle, event)
@@ -21,6 +27,30 @@ def play(script: Script) -> list[dict[str, Any]]:
             entry["row"] = dict(given[entry["row"][ROW]])
         outputs.append(output | ({"windows": oracle.windows()} if script.windows else {}))
     return outputs
+
+
+def _by_row(script: Script) -> WindowOperator:
+    """The specification, with a window function that is asked row by row, as the oracle does."""
+    window = script.spec.window
+    if not isinstance(window, Custom) or isinstance(window.function, EachRow):
+        return script.spec
+    types = {"event_time": pl.Int64(), **schema({name: script.types[name] for name in window.columns})}
+    with warnings.catch_warnings():  # it was told when the specification was built
+        warnings.simplefilter("ignore", SpecWarning)
+        return replace(script.spec, window=replace(window, function=EachRow(_OfFrames(window, types))))
+
+
+@dataclass(frozen=True)
+class _OfFrames:
+    """A function of frames, for one row."""
+
+    window: Custom
+    types: dict[str, pl.DataType]
+
+    def __call__(self, row: dict[str, Any]) -> Any:
+        given = self.window.function(pl.DataFrame([row], schema=self.types))
+        [one] = given.to_list() if isinstance(given, pl.Series) else given
+        return [tuple(pair.values()) if isinstance(pair, dict) else pair for pair in one] if isinstance(one, list) else one
 
 
 def _step(oracle: Interpreter, event: Event) -> dict[str, Any]:

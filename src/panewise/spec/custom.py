@@ -1,0 +1,95 @@
+"""Windows of the user's own: a function says which ones a row is in."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from panewise.errors import SpecError
+
+
+@dataclass(frozen=True)
+class EachRow:
+    """A function of one row, as a function of a frame of rows."""
+
+    function: Callable[[dict[str, Any]], Any]
+
+    def __call__(self, frame: Any) -> list[Any]:
+        """What the function gives for each row of a Polars frame."""
+        return [self.function(row) for row in frame.iter_rows(named=True)]
+
+
+@dataclass(frozen=True, init=False)
+class Custom:
+    """Windows that a function gives for each row, from its event time and some of its columns.
+
+    A window is [start, end) in microseconds since 1970-01-01 UTC, with start below end; it need not hold the row's event time.
+    The function gives the same windows for the same values, whenever it is asked.
+
+    Args:
+        function: takes a `polars.DataFrame` of `event_time` (Int64 microseconds) and the columns, and gives for each row,
+            in order, a list of its windows: a Series of List(Struct) with the fields `start` and `end`. :meth:`each` makes
+            one of a function of a single row.
+        name: the name by which JSON and checkpoints refer to it. Another function under the same name is not noticed.
+        columns: the columns that the function is given.
+        merge: False, or True to merge windows of a key that overlap, as sessions do, or "touching" to merge those, too,
+            of which one ends where the other starts. With merging each row has one window.
+
+    >>> shift = Custom.each(lambda row: [(row["event_time"] // 8 * 8, row["event_time"] // 8 * 8 + 8)], name="shift")
+    >>> shift
+    Custom(name='shift', columns=(), merge=False)
+
+    >>> from panewise import WindowOperator, functions as F
+    >>> from panewise.testing import run
+    >>> spec = WindowOperator(window=shift, aggregates=[F.count().alias("rows")])
+    >>> run(spec, [{"op": "add", "rows": [{"event_time": 9}]}], windows=True)[0]["windows"]
+    [{'window_start': 8, 'window_end': 16, 'pending': 1, 'closed': False}]
+
+    Source: semantics 6.6, 9.4; S4 WindowOption, Beam WindowFn.
+    """
+
+    kind: ClassVar[str] = "custom"
+    function: Callable[[Any], Any] = field(compare=False, repr=False)
+    name: str
+    columns: tuple[str, ...]
+    merge: bool | Literal["touching"]
+
+    def __init__(
+        self, function: Callable[[Any], Any], *, name: str, columns: Iterable[str] = (), merge: bool | Literal["touching"] = False
+    ) -> None:
+        if not callable(function):
+            raise SpecError(
+                f"function={function!r}", "windows of your own are given by a function", "give a function of a polars.DataFrame"
+            )
+        if not isinstance(name, str) or not name:
+            raise SpecError(f"name={name!r}", "a window function is known by its name", "give a non-empty string")
+        if merge not in (True, False, "touching") or isinstance(merge, (int, float)) and not isinstance(merge, bool):
+            raise SpecError(
+                f"merge={merge!r}", "windows are not merged, or merged, or merged if they touch", "give False, True or 'touching'"
+            )
+        values = {"function": function, "name": name, "columns": _columns(columns), "merge": merge}
+        for part, value in values.items():
+            object.__setattr__(self, part, value)
+
+    @classmethod
+    def each(
+        cls,
+        function: Callable[[dict[str, Any]], Any],
+        *,
+        name: str,
+        columns: Iterable[str] = (),
+        merge: bool | Literal["touching"] = False,
+    ) -> "Custom":
+        """Windows by a function of one row: a dict of `event_time` and the columns -> a list of (start, end)."""
+        if not callable(function):
+            raise SpecError(f"function={function!r}", "windows of your own are given by a function", "give a function of a dict")
+        return cls(EachRow(function), name=name, columns=columns, merge=merge)
+
+
+def _columns(columns: Any) -> tuple[str, ...]:
+    rule = "a window function is given different columns by their names, besides the event time as event_time"
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise SpecError(f"columns={columns!r}", rule, "give a list: columns=[...]")
+    given = tuple(columns)
+    if not all(isinstance(name, str) and name and name != "event_time" for name in given) or len(set(given)) < len(given):
+        raise SpecError(f"columns={list(given)!r}", rule, "give other columns' names, each once")
+    return given
