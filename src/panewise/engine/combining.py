@@ -11,6 +11,7 @@ import polars as pl
 
 from panewise.engine import arrival, validity
 from panewise.engine.assign import SLICE
+from panewise.engine.frames import grouped
 from panewise.engine.plan import ONE_KEY, Plan
 from panewise.engine.windowless import split_windowless
 from panewise.spec.aggregates import ORDERLESS

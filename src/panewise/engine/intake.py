@@ -7,8 +7,10 @@ import polars as pl
 from panewise.engine import lateness, table
 from panewise.engine.assign import END, SLICE
 from panewise.engine.clocks import Clocks
+from panewise.engine.frames import stacked
 from panewise.engine.held import Held
 from panewise.engine.lateness import SliceTable
+from panewise.engine.pairing import paired
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
 from panewise.engine.table import CLOSED, HELD
@@ -19,8 +21,8 @@ from panewise.engine.validity import TIME
 class Intake:
     """The effect of a batch.
 
-    `touched` are the windows that got rows, as they are now; `replaced` those of the windows held that they stand for;
-    `merged_away` the replaced windows whose bounds are no more (semantics 9.2).
+    `touched` are the windows that got rows, as they are now; `replaced` windows held that they stand for, which may have
+    had other bounds; `merged_away` the replaced windows whose bounds are no more (semantics 9.2).
     """
 
     touched: pl.DataFrame
@@ -45,7 +47,7 @@ def of_rows(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, columns:
         late = pl.concat([behind, more])
         lost = found.filter(~pl.col(lateness.PARTIAL))
         rows = rows.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
-    intake = _into_windows(plan, held, _pieces(plan, rows, slices.alive), closed, clocks)
+    intake = _into_windows(plan, held, _pieces(plan, rows, slices), closed, clocks)
     return Intake(*intake, late=late, applied=rows.height, late_count=late.height - partially, partially_late=partially)
 
 
@@ -63,8 +65,7 @@ def of_partials(plan: Plan, held: Held, partials: pl.DataFrame, clocks: Clocks, 
         late_count = int(hit[ROWS].sum()) - partially
         lost = found.filter(~pl.col(lateness.PARTIAL))
         partials = partials.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
-    pieces = partials.join(slices.alive, on=SLICE, maintain_order="left_right").drop(SLICE)
-    intake = _into_windows(plan, held, pieces, closed, clocks)
+    intake = _into_windows(plan, held, slices.expanded(partials), closed, clocks)
     none = pl.DataFrame(schema=columns)
     return Intake(*intake, late=none, applied=rows_in - late_count, late_count=late_count, partially_late=partially)
 
@@ -87,24 +88,30 @@ def _without_behind(
     return rows.filter(~old), lateness.behind(rows.filter(old), slices, plan.spec, clocks, columns)
 
 
-def _pieces(plan: Plan, rows: pl.DataFrame, alive: pl.DataFrame) -> pl.DataFrame:
+def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable) -> pl.DataFrame:
     """Partials of rows for each window that holds them, in one piece or, where their order does not matter, a piece for each slice."""
     if plan.aggregation.ordered and plan.slices_meet:
-        return plan.aggregation.lift(rows.join(alive, on=SLICE, maintain_order="left"), plan.identity)
-    return plan.aggregation.lift(rows, [*plan.keys, SLICE]).join(alive, on=SLICE, maintain_order="left_right").drop(SLICE)
+        return plan.aggregation.lift(slices.expanded(rows), plan.identity)
+    return slices.expanded(plan.aggregation.lift(rows, [*plan.keys, SLICE]))
 
 
 def _into_windows(
     plan: Plan, held: Held, pieces: pl.DataFrame, closed: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Pieces of windows together with the windows held: touched, replaced, merged away (none)."""
+    """Pieces of windows together with the windows held: touched, replaced and merged away (none: a window keeps its bounds)."""
     if not closed.is_empty():
         pieces = pieces.join(closed, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
     open_ = ~clocks.complete(plan.spec, pl.col(END))
     new = table.newborn(pieces, plan.table_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_)
-    wanted = pieces.select(plan.identity)
-    known = held.find(wanted.unique(maintain_order=True) if plan.slices_meet else wanted)
-    if known.is_empty() and not plan.slices_meet:
-        return new, known, known
-    rows = pl.concat([known.with_columns(pl.lit(True).alias(HELD)), new.with_columns(pl.lit(False).alias(HELD))])
-    return table.merged(rows, plan.identity, plan.aggregation, plan.table_schema), known, known.clear()
+    wanted = new[plan.identity]
+    known = held.look_up(wanted.unique(maintain_order=True) if plan.slices_meet else wanted)
+    none = known.rows.clear()
+    if known.rows.is_empty() and not plan.slices_meet:
+        return new, none, none
+    touched = None if plan.slices_meet else paired(plan.aggregation, known, new)
+    return _merged(plan, known.rows, new) if touched is None else touched, none, none
+
+
+def _merged(plan: Plan, known: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
+    rows = stacked([known.with_columns_seq(pl.lit(True).alias(HELD)), new.with_columns_seq(pl.lit(False).alias(HELD))])
+    return table.merged(rows, plan.identity, plan.aggregation, plan.table_schema)
