@@ -1,7 +1,7 @@
 """What a state consists of: JSON text that names the runs, oldest first, and holds everything small."""
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from panewise.errors import StateError
@@ -40,7 +40,8 @@ class Manifest:
 
     def encode(self) -> str:
         """The manifest as JSON text."""
-        return json.dumps({"panewise_state": FORMAT, **asdict(self)}, separators=(",", ":"))
+        told = {"panewise_state": FORMAT, **vars(self), "runs": [vars(run) for run in self.runs]}
+        return json.dumps(told, separators=(",", ":"))
 
     @classmethod
     def decode(cls, text: str) -> "Manifest":
