@@ -10,7 +10,7 @@ from panewise.engine.clocks import Clocks
 from panewise.engine.frames import stacked
 from panewise.engine.held import Held
 from panewise.engine.lateness import SliceTable
-from panewise.engine.pairing import paired
+from panewise.engine.pairing import any_order, paired
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
 from panewise.engine.table import CLOSED, HELD
@@ -47,7 +47,7 @@ def of_rows(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, columns:
         late = pl.concat([behind, more])
         lost = found.filter(~pl.col(lateness.PARTIAL))
         rows = rows.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
-    intake = _into_windows(plan, held, _pieces(plan, rows, slices), closed, clocks)
+    intake = _into_windows(plan, held, *_pieces(plan, rows, slices), closed, clocks)
     return Intake(*intake, late=late, applied=rows.height, late_count=late.height - partially, partially_late=partially)
 
 
@@ -65,7 +65,7 @@ def of_partials(plan: Plan, held: Held, partials: pl.DataFrame, clocks: Clocks, 
         late_count = int(hit[ROWS].sum()) - partially
         lost = found.filter(~pl.col(lateness.PARTIAL))
         partials = partials.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
-    intake = _into_windows(plan, held, slices.expanded(partials), closed, clocks)
+    intake = _into_windows(plan, held, slices.expanded(partials), slices.disjoint, closed, clocks)
     none = pl.DataFrame(schema=columns)
     return Intake(*intake, late=none, applied=rows_in - late_count, late_count=late_count, partially_late=partially)
 
@@ -88,27 +88,32 @@ def _without_behind(
     return rows.filter(~old), lateness.behind(rows.filter(old), slices, plan.spec, clocks, columns)
 
 
-def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable) -> pl.DataFrame:
-    """Partials of rows for each window that holds them, in one piece or, where their order does not matter, a piece for each slice."""
+def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable) -> tuple[pl.DataFrame, bool]:
+    """Partials of rows for each window that holds them, in one piece or, where their order does not matter, a piece for each slice.
+
+    And whether every window is there once.
+    """
     if plan.aggregation.ordered and plan.slices_meet:
-        return plan.aggregation.lift(slices.expanded(rows), plan.identity)
-    return slices.expanded(plan.aggregation.lift(rows, [*plan.keys, SLICE]))
+        return plan.aggregation.lift(slices.expanded(rows), plan.identity), True
+    return slices.expanded(plan.aggregation.lift(rows, [*plan.keys, SLICE])), slices.disjoint
 
 
 def _into_windows(
-    plan: Plan, held: Held, pieces: pl.DataFrame, closed: pl.DataFrame, clocks: Clocks
+    plan: Plan, held: Held, pieces: pl.DataFrame, once: bool, closed: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Pieces of windows together with the windows held: touched, replaced and merged away (none: a window keeps its bounds)."""
     if not closed.is_empty():
         pieces = pieces.join(closed, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
     open_ = ~clocks.complete(plan.spec, pl.col(END))
     new = table.newborn(pieces, plan.table_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_)
+    if not once and any_order(plan.aggregation, new):
+        new, once = _merged(plan, new.clear(), new), True
     wanted = new[plan.identity]
-    known = held.look_up(wanted.unique(maintain_order=True) if plan.slices_meet else wanted)
+    known = held.look_up(wanted if once else wanted.unique(maintain_order=True))
     none = known.rows.clear()
-    if known.rows.is_empty() and not plan.slices_meet:
+    if known.rows.is_empty() and once:
         return new, none, none
-    touched = None if plan.slices_meet else paired(plan.aggregation, known, new)
+    touched = paired(plan.aggregation, known, new) if once else None
     return _merged(plan, known.rows, new) if touched is None else touched, none, none
 
 

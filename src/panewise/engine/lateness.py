@@ -59,6 +59,11 @@ class SliceTable:
         frame = kept(self.frame, ~self.frame[_EXPIRED]) if self.any_expired else self.frame
         return frame[[SLICE, START, END]]
 
+    @property
+    def disjoint(self) -> bool:
+        """Whether no window holds two of the slices."""
+        return self.frame[END].n_unique() == self.frame.height
+
     def expanded(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows with the bounds of a window in place of their slice, once for each window of theirs that has not expired."""
         alive, asked = self.alive, rows[SLICE].to_numpy()

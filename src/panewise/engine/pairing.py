@@ -31,6 +31,13 @@ def paired(aggregation: Aggregation, known: Found, new: pl.DataFrame) -> pl.Data
     return stacked([held, kept(new, pl.Series(others))])
 
 
+def any_order(aggregation: Aggregation, pieces: pl.DataFrame) -> bool:
+    """Whether pieces may be added up before what is held is known, and to the same result. It is not so of floats."""
+    exact = all(part.pair is not None and not part.dtype.is_float() for part in aggregation.parts)
+    sums = [part.name for part in aggregation.parts if part.sums is not None]
+    return exact and all(greatest(pieces[name]) * pieces.height < LIMIT for name in sums)
+
+
 def _may_overflow(one: pl.Series, other: pl.Series) -> bool:
     """Whether a sum of whole numbers may leave 64 bits: then it is looked at closely (semantics 24.3)."""
     return one.dtype.is_integer() and greatest(one) + greatest(other) >= LIMIT
