@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from panewise.engine import compaction, held
+from panewise.engine import compaction
 from panewise.engine.assign import END, START
 from panewise.engine.compaction import FAN_IN, PART_ROWS, allowance, next_merge
 from panewise.engine.hashing import row_hashes
@@ -62,7 +62,7 @@ def test_rows_of_equal_hash_that_are_not_equal_are_told_apart(monkeypatch: pytes
         return np.zeros(frame.height, dtype=np.uint64)
 
     monkeypatch.setattr("panewise.engine.runs.row_hashes", all_alike)
-    monkeypatch.setattr(held, "row_hashes", all_alike)
+    monkeypatch.setattr("panewise.engine.lookup.row_hashes", all_alike)
     one = put(table(), (1, 0, 1), (2, 0, 2)).sealed()
     one = put(one, (2, 0, 3)).sealed()
     one = put(one, (3, 0, 4)).sealed()

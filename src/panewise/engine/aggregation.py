@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from panewise.engine.column_types import check_types, result_type
+from panewise.engine.frames import grouped
 from panewise.engine.partials import Part, rows_part
 from panewise.engine.parts import parts_of
 from panewise.engine.results import result
@@ -12,7 +13,7 @@ from panewise.errors import AggregateOverflowError
 from panewise.spec import Aggregate
 from panewise.spec.aggregates import ORDERED
 
-_LIMIT = 2**63
+LIMIT = 2**63
 
 
 class Aggregation:
@@ -47,8 +48,7 @@ class Aggregation:
         for part in self.parts:
             if part.sums is not None and rows.schema[part.sums].is_integer():
                 _refuse_overflow(rows, by, part.sums, part.sums)
-        partials = rows.lazy().group_by(by, maintain_order=in_order).agg([part.lift.alias(part.name) for part in self._told])
-        return self._typed(partials.collect(engine="in-memory" if in_order else "streaming"))
+        return self._typed(grouped(rows, by, [part.lift.alias(part.name) for part in self._told], in_order=in_order))
 
     def merging(self) -> list[pl.Expr]:
         """The aggregations that merge partials of one group, in arrival order."""
@@ -65,16 +65,22 @@ class Aggregation:
         return [pl.when(where).then(pl.lit(p.empty, dtype=p.dtype)).otherwise(pl.col(p.name)).alias(p.name) for p in self.parts]
 
     def _typed(self, partials: pl.DataFrame) -> pl.DataFrame:
-        return partials.with_columns(pl.col(part.name).cast(part.dtype) for part in self._told)
+        wrong = [part for part in self._told if partials.schema[part.name] != part.dtype]
+        return partials.with_columns(pl.col(part.name).cast(part.dtype) for part in wrong) if wrong else partials
+
+
+def greatest(values: pl.Series) -> int:
+    """The greatest distance of whole numbers from 0; that of none is 0."""
+    low, high = values.min(), values.max()
+    return max(abs(low), abs(high)) if isinstance(low, int) and isinstance(high, int) else 0
 
 
 def _refuse_overflow(frame: pl.DataFrame, by: list[str], column: str, named: str) -> None:
     """Raises if a group's integer sum leaves 64 bits. One cheap bound clears nearly every batch."""
-    low, high = frame.select(pl.col(column).min().alias("low"), pl.col(column).max().alias("high")).row(0)
-    if low is None or max(abs(low), abs(high)) * frame.height < _LIMIT:
+    if greatest(frame[column]) * frame.height < LIMIT:
         return
     exact = frame.group_by(by).agg(pl.col(column).cast(pl.Int128).sum().alias("sum"))["sum"]
     for total in (exact.min(), exact.max()):
-        if isinstance(total, int) and not -_LIMIT <= total < _LIMIT:
+        if isinstance(total, int) and not -LIMIT <= total < LIMIT:
             rule = "a sum of whole numbers stays inside 64 bits (semantics 24.3)"
             raise AggregateOverflowError(f"sum({named}) = {total}", rule, f"cast {named} to double or decimal before the operator")

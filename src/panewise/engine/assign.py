@@ -48,8 +48,8 @@ class Slicing:
         if isinstance(self.window, Global):
             return pl.repeat(MIN_INSTANT, times.height, dtype=pl.Int64, eager=True).alias(SLICE)
         origin, width = self.window.origin, self.width
-        low, high = times.select(pl.col(TIME).min().alias("low"), pl.col(TIME).max().alias("high")).row(0)
-        if low is None or (max(abs(low), abs(high), abs(origin), width) < _SAFE):
+        low, high = times[TIME].min(), times[TIME].max()
+        if not (isinstance(low, int) and isinstance(high, int)) or max(abs(low), abs(high), abs(origin), width) < _SAFE:
             floored = (pl.col(TIME) - origin).floordiv(width) * width + origin
             return times.select(floored.alias(SLICE)).to_series()
         starts = (origin + (t - origin) // width * width for t in times[TIME].to_list())

@@ -11,6 +11,7 @@ import polars as pl
 
 from panewise.engine import arrival, validity
 from panewise.engine.assign import SLICE
+from panewise.engine.frames import grouped
 from panewise.engine.plan import ONE_KEY, Plan
 from panewise.engine.windowless import split_windowless
 from panewise.spec import columns_of, merging
@@ -32,13 +33,13 @@ def judge(plan: Plan, rows: pl.DataFrame, processing_time: int) -> Judged:
     """Splits off the rows that no window can take. Needs no state, so it is done where rows are read."""
     marks = [mark for mark in validity.MARKS if mark in rows.columns and mark not in plan.schema]
     extra = [column for column in (arrival.PLACE,) if column in rows.columns]
-    rows = rows.select(*plan.schema, *marks, *extra)
+    rows = rows[[*plan.schema, *marks, *extra]]
     if not plan.spec.keys:
         rows = rows.with_columns(pl.lit(0, dtype=pl.Int8).alias(ONE_KEY))
     judged = validity.split(plan.spec, arrival.placed(rows), processing_time)
     valid, windowless = split_windowless(plan, judged.valid)
     invalid = judged.invalid if windowless.is_empty() else pl.concat([judged.invalid, windowless], how="diagonal")
-    return Judged(valid.drop(marks), arrival.in_order(plan.spec, invalid).select(*plan.invalid_schema))
+    return Judged(valid.drop(marks) if marks else valid, arrival.in_order(plan.spec, invalid)[[*plan.invalid_schema]])
 
 
 def can_combine(plan: Plan) -> bool:
@@ -70,4 +71,4 @@ def combine_again(plan: Plan, partials: pl.DataFrame) -> pl.DataFrame:
     """Partials of several readers, merged per key and ``__slice``."""
     by = [*plan.keys, SLICE]
     plan.aggregation.check_merge(partials, by)
-    return partials.lazy().group_by(by, maintain_order=True).agg(plan.aggregation.merging()).collect()
+    return grouped(partials, by, plan.aggregation.merging(), in_order=True)

@@ -29,15 +29,20 @@ def _mixed(values: Hashes) -> Hashes:
 
 def _hashed(values: pl.Series) -> Hashes:
     """A hash of each value of one column."""
-    nulls = values.is_null().to_numpy()
     if values.dtype.is_integer() or values.dtype.is_temporal() or values.dtype == pl.Boolean:
-        bits = values.to_physical().cast(pl.Int64).fill_null(0).to_numpy().view(np.uint64)
+        whole = values if values.dtype.is_integer() else values.to_physical()
+        bits = _filled(whole.cast(pl.Int64), 0).to_numpy().view(np.uint64)
     elif values.dtype.is_float():
         # -0.0 is 0.0, and every NaN is the same one, as they are where rows are grouped.
-        bits = (values.cast(pl.Float64).fill_null(0.0).fill_nan(float("nan")).to_numpy() + 0.0).view(np.uint64)
+        bits = (_filled(values.cast(pl.Float64), 0.0).fill_nan(float("nan")).to_numpy() + 0.0).view(np.uint64)
     else:
         bits = _hashed_texts(values)
-    return np.where(nulls, np.uint64(_NULL), _mixed(bits + np.uint64(_NULL)))
+    hashes = _mixed(bits + np.uint64(_NULL))
+    return np.where(values.is_null().to_numpy(), np.uint64(_NULL), hashes) if values.null_count() else hashes
+
+
+def _filled(values: pl.Series, value: float) -> pl.Series:
+    return values.fill_null(value) if values.null_count() else values
 
 
 def _hashed_texts(values: pl.Series) -> Hashes:

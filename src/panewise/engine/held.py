@@ -12,11 +12,14 @@ import polars as pl
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.assign import END
 from panewise.engine.compaction import Merge, allowance, next_merge
-from panewise.engine.hashing import Hashes, row_hashes
-from panewise.engine.runs import HASH, Indexed, Library, Places, Shape, merged, part_range, parted
+from panewise.engine.frames import kept, picked, stacked
+from panewise.engine.lookup import Found, Wanted
+from panewise.engine.runs import HASH, Indexed, Library, Shape, merged, parted
 from panewise.engine.table import DEAD
 from panewise.engine.trigger_leaves import MARK, earliest
 from panewise.state import Run
+
+_AT = "__at"  # the place of a window among those asked for
 
 
 @dataclass(frozen=True)
@@ -40,35 +43,38 @@ class Held:
 
     def find(self, wanted: pl.DataFrame) -> pl.DataFrame:
         """The windows held among these, which are told by the columns of the identity, each once."""
-        identity = self.shape.identity
-        found = [self.newest.join(wanted, on=identity, how="semi", nulls_equal=True, maintain_order="left")]
+        return self.look_up(wanted).rows
+
+    def look_up(self, wanted: pl.DataFrame) -> Found:
+        """The same, and which of the wanted each is."""
+        found = [self._found_in_newest(wanted)]
         if self._living():
-            left = wanted.select(identity)
-            if not self.newest.is_empty():
-                left = left.join(self.newest, on=identity, how="anti", nulls_equal=True, maintain_order="left")
-            found += self._found_in_runs(left)
-        return self._alive(pl.concat(found))
+            left = Wanted.of(wanted.select_seq(self.shape.identity), self.shape.by)
+            found += self._found_in_runs(left.without(found[0].which) if len(found[0].which) else left)
+        held = [self._alive(one) for one in found]
+        return Found(stacked([one.rows for one in held]), np.concatenate([one.which for one in held]))
 
     def of_keys(self, rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
         """All windows held of the rows' keys. Only where the hash is made of the keys alone."""
         found = [self.newest.join(rows, on=keys, how="semi", nulls_equal=True, maintain_order="left")]
         if self._living():
-            left, hashes = self._by_hash(rows.select(keys).unique(maintain_order=True))
-            for run in reversed(self._living()):
-                mine = part_range(run.part, hashes)
-                found.append(self._in_run(run, left[mine], hashes[mine])[0])
+            wanted = Wanted.of(rows.select(keys).unique(maintain_order=True), self.shape.by)
+            found += [self._in_run(run, wanted).rows for run in reversed(self._living())]
         together = pl.concat(found)
-        return self._alive(together.unique(self.shape.identity, keep="first", maintain_order=True) if len(found) > 1 else together)
+        return self._shown(together.unique(self.shape.identity, keep="first", maintain_order=True) if len(found) > 1 else together)
 
     def concerned(self, test: pl.Expr, may: Callable[[Run], bool]) -> pl.DataFrame:
         """The windows held that pass a test; `may` tells which runs can have any."""
-        found = [self.newest.filter(test)]
+        if self.horizon is not None:  # runs still have rows that expired long ago
+            test = test & (pl.col(END) > self.horizon)
+        found = [_passing(self.newest, test)]
         living = self._living()
         for place, run in enumerate(living):
             if may(run):
-                rows = self.library.read(run, self.shape).frame.filter(test)
-                found.append(self._not_hidden(rows, living[place + 1 :]))
-        return self._alive(pl.concat(found))
+                rows = _passing(self.library.read(run, self.shape).frame, test)
+                if rows.height:
+                    found.append(self._not_hidden(rows, living[place + 1 :]))
+        return self._shown(stacked(found))
 
     def all(self) -> pl.DataFrame:
         """Every window held."""
@@ -76,20 +82,19 @@ class Held:
 
     def next_end(self, after: int | None) -> int | None:
         """A time at or before the first window end after that instant; None if there is none."""
-        later = pl.lit(True) if after is None else pl.col(END) > after
-        ends = [self.newest.filter(later)[END].min()]
+        ends = [_next_end(self.newest, after)]
         for run in self._living():
             if after is None or run.low > after:
                 ends.append(run.low)
             elif run.high > after:
-                ends.append(self.library.read(run, self.shape).frame.filter(later)[END].min())
-        return min((end for end in ends if isinstance(end, int)), default=None)
+                ends.append(_next_end(self.library.read(run, self.shape).frame, after))
+        return min((end for end in ends if end is not None), default=None)
 
     def next_mark(self, after: int | None) -> int | None:
         """A time at or before the first watermark above that instant that a window's trigger waits for; None if there is none."""
-        if not any(name.endswith(MARK) for name in self.shape.schema):
-            return None
         mark = earliest(self.shape.schema, MARK)
+        if mark is None:
+            return None
         later = mark.filter(mark > (MIN_INSTANT if after is None else after)).min().alias(MARK)
         marks = [self.newest.select(later).item()]
         for run in self._living():
@@ -101,15 +106,22 @@ class Held:
 
     def changed(self, put: pl.DataFrame, gone: pl.DataFrame) -> "Held":
         """The table with the windows `put` as they are there, and without those `gone`; a window in both is put."""
-        identity = self.shape.identity
-        left = gone.join(put, on=identity, how="anti", nulls_equal=True, maintain_order="left")
-        dead = self._alive(left.with_columns(pl.lit(False).alias(DEAD))) if self.runs else left.clear()
-        news = pl.concat([put.with_columns(pl.lit(False).alias(DEAD)), dead.with_columns(pl.lit(True).alias(DEAD))])
+        news = put.with_columns_seq(pl.lit(False).alias(DEAD))
+        if self.runs and not gone.is_empty():
+            news = stacked([news, self._dead(put, gone)])
         if self.newest.is_empty():
             return replace(self, newest=news)
-        touched = pl.concat([put.select(identity), left.select(identity)])
-        kept = self.newest.join(touched, on=identity, how="anti", nulls_equal=True, maintain_order="left")
-        return replace(self, newest=pl.concat([kept, news]))
+        identity = self.shape.identity
+        touched = pl.concat([put.select(identity), gone.select(identity)])
+        others = self.newest.join(touched, on=identity, how="anti", nulls_equal=True, maintain_order="left")
+        return replace(self, newest=pl.concat([others, news]))
+
+    def _dead(self, put: pl.DataFrame, gone: pl.DataFrame) -> pl.DataFrame:
+        """What tells that windows are gone which runs may have. Of those that have expired nobody has to be told."""
+        left = self._unexpired(gone)
+        if not left.is_empty():
+            left = left.join(put, on=self.shape.identity, how="anti", nulls_equal=True, maintain_order="left")
+        return left.with_columns_seq(pl.lit(True).alias(DEAD))
 
     def expired(self, horizon: int | None) -> "Held":
         """The table without the windows that end at the horizon or earlier."""
@@ -120,8 +132,8 @@ class Held:
         runs = self._living()
         newest = self._unexpired(self.newest)
         table = replace(self, newest=newest.clear(), runs=runs)
-        if not runs:
-            newest = newest.filter(~pl.col(DEAD))
+        if not runs and newest[DEAD].any():
+            newest = kept(newest, ~newest[DEAD])
         if newest.is_empty():
             return table
         table = replace(table, runs=(*runs, table._added(Indexed.of(newest, self.shape), None)))
@@ -136,62 +148,57 @@ class Held:
         return self.runs if self.horizon is None else tuple(run for run in self.runs if run.high > self.horizon)
 
     def _unexpired(self, rows: pl.DataFrame) -> pl.DataFrame:
-        return rows if self.horizon is None else rows.filter(pl.col(END) > self.horizon)
+        if self.horizon is None or not _some_until(rows, self.horizon):
+            return rows
+        return kept(rows, rows[END] > self.horizon)
 
-    def _alive(self, rows: pl.DataFrame) -> pl.DataFrame:
-        return self._unexpired(rows).filter(~pl.col(DEAD)).select(*self.shape.schema)
+    def _alive(self, found: Found) -> Found:
+        """Those that are neither dead nor expired, in the table's columns."""
+        rows, which = found.rows, found.which
+        alive = ~rows[DEAD]
+        if self.horizon is not None and _some_until(rows, self.horizon):
+            alive &= rows[END] > self.horizon
+        if not alive.all():
+            rows, which = kept(rows, alive), which[alive.to_numpy()]
+        return Found(rows[list(self.shape.schema)], which)
 
-    def _by_hash(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, Hashes]:
-        """Rows in the order of their hashes, in which they are looked up."""
-        hashes = row_hashes(rows, self.shape.by)
-        order = np.argsort(hashes)
-        return rows[order], hashes[order]
+    def _shown(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return self._alive(Found(rows, np.arange(rows.height))).rows
 
-    def _found_in_runs(self, wanted: pl.DataFrame) -> Iterable[pl.DataFrame]:
+    def _found_in_newest(self, wanted: pl.DataFrame) -> Found:
+        if self.newest.is_empty():
+            return Found(self.newest, np.empty(0, dtype=np.intp))
+        identity = self.shape.identity
+        asked = wanted.select(identity).with_row_index(_AT)
+        found = self.newest.join(asked, on=identity, nulls_equal=True, maintain_order="left")
+        return Found(found.drop(_AT), found[_AT].to_numpy().astype(np.intp))
+
+    def _found_in_runs(self, wanted: Wanted) -> Iterable[Found]:
         """The newest rows of the windows, dead ones too."""
-        left, hashes = self._by_hash(wanted)
         for run in reversed(self._living()):
-            if not len(hashes):
+            if not len(wanted.hashes):
                 return
-            mine = part_range(run.part, hashes)
-            rows, which = self._in_run(run, left[mine], hashes[mine])
-            if len(which):
-                others = np.ones(len(hashes), dtype=np.bool_)
-                others[mine.start + which] = False
-                left, hashes = left.filter(pl.Series(others)), hashes[others]
-                yield rows
+            found = self._in_run(run, wanted)
+            if len(found.which):
+                wanted = wanted.without(found.which)
+                yield found
 
-    def _in_run(self, run: Run, wanted: pl.DataFrame, hashes: Hashes) -> tuple[pl.DataFrame, Places]:
-        """The rows of a run that equal one of the wanted in its columns, and which of them each is."""
+    def _in_run(self, run: Run, wanted: Wanted) -> Found:
+        """The rows of a run that equal one of the wanted in its columns."""
         indexed = self.library.read(run, self.shape)
-        places, which = indexed.at(hashes)
-        if not len(places):
-            return self.newest.clear(), which
-        rows = indexed.frame[places]
-        same = _same(rows, wanted[which])
-        return (rows.drop(HASH), which) if same.all() else (rows.filter(same).drop(HASH), which[same.to_numpy()])
+        at, which = wanted.places_in(run, indexed)
+        return Found(picked(indexed.bare, at) if len(at) else self.newest.clear(), which)
 
     def _not_hidden(self, rows: pl.DataFrame, newer: tuple[Run, ...]) -> pl.DataFrame:
         """Rows of a run without those that a newer one has again."""
         identity = self.shape.identity
         if not self.newest.is_empty():
             rows = rows.join(self.newest, on=identity, how="anti", nulls_equal=True, maintain_order="left")
+        told = Wanted(rows[identity], np.arange(rows.height), rows[HASH].to_numpy())
         for run in newer:
-            if rows.is_empty():
-                break
-            rows = rows.filter(self._absent(run, rows))
-        return rows.drop(HASH)
-
-    def _absent(self, run: Run, rows: pl.DataFrame) -> pl.Series:
-        """For each row, whether a run lacks its window."""
-        absent, hashes = np.ones(rows.height, dtype=np.bool_), rows[HASH].to_numpy()
-        mine = part_range(run.part, hashes)
-        indexed, told = self.library.read(run, self.shape), rows.select(self.shape.identity)[mine]
-        places, which = indexed.at(hashes[mine])
-        if len(places):
-            same = _same(indexed.frame.select(self.shape.identity)[places], told[which])
-            absent[mine.start + which[same.to_numpy()]] = False
-        return pl.Series(absent)
+            _, which = told.places_in(run, self.library.read(run, self.shape))
+            told = told.without(which) if len(which) else told
+        return picked(rows.drop(HASH), told.places)
 
     def _added(self, rows: Indexed, part: int | None) -> Run:
         run = rows.described(self.library.new_name(), part)
@@ -209,6 +216,17 @@ class Held:
         return replace(self, runs=(*before, *made, *self.runs[at + 1 :]))
 
 
-def _same(rows: pl.DataFrame, asked: pl.DataFrame) -> pl.Series:
-    """For each pair of rows, whether they are equal in the columns of the second."""
-    return pl.DataFrame([rows[name].eq_missing(asked[name]) for name in asked.columns]).select(pl.all_horizontal(pl.all())).to_series()
+def _passing(rows: pl.DataFrame, test: pl.Expr) -> pl.DataFrame:
+    """The rows that pass a test; nearly always there is none."""
+    return rows.filter(test) if rows.height and rows.select_seq(test.any()).item() else rows.clear()
+
+
+def _some_until(rows: pl.DataFrame, instant: int) -> bool:
+    first = rows[END].min()
+    return isinstance(first, int) and first <= instant
+
+
+def _next_end(rows: pl.DataFrame, after: int | None) -> int | None:
+    ends = rows[END]
+    first = (ends if after is None else ends.filter(ends > after)).min()
+    return first if isinstance(first, int) else None

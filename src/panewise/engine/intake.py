@@ -10,6 +10,7 @@ from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
 from panewise.engine.lateness import SliceTable
 from panewise.engine.moment import Moment
+from panewise.engine.pairing import any_order, paired
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
 from panewise.engine.table import CLOSED, HELD
@@ -20,8 +21,8 @@ from panewise.engine.validity import TIME
 class Intake:
     """The effect of a batch.
 
-    `touched` are the windows that got rows, as they are now; `replaced` those of the windows held that they stand for;
-    `merged_away` the replaced windows whose bounds are no more (semantics 9.2).
+    `touched` are the windows that got rows, as they are now; `replaced` windows held that they stand for, which may have
+    had other bounds; `merged_away` the replaced windows whose bounds are no more (semantics 9.2).
     """
 
     touched: pl.DataFrame
@@ -48,7 +49,7 @@ def of_rows(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, columns:
         late = pl.concat([behind, more])
         lost = found.filter(~pl.col(lateness.PARTIAL))
         rows = rows.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
-    intake = _into_windows(plan, held, _pieces(plan, rows, slices.alive), closed, clocks)
+    intake = _into_windows(plan, held, *_pieces(plan, rows, slices), closed, clocks)
     return Intake(*intake, late=late, applied=rows.height, late_count=late.height - partially, partially_late=partially)
 
 
@@ -74,8 +75,7 @@ def of_partials(plan: Plan, held: Held, partials: pl.DataFrame, clocks: Clocks, 
         late_count = int(hit[ROWS].sum()) - partially
         lost = found.filter(~pl.col(lateness.PARTIAL))
         partials = partials.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
-    pieces = partials.join(slices.alive, on=SLICE, maintain_order="left_right").drop(SLICE)
-    intake = _into_windows(plan, held, pieces, closed, clocks)
+    intake = _into_windows(plan, held, slices.expanded(partials), slices.disjoint, closed, clocks)
     none = pl.DataFrame(schema=columns)
     return Intake(*intake, late=none, applied=rows_in - late_count, late_count=late_count, partially_late=partially)
 
@@ -98,35 +98,42 @@ def _without_behind(
     return rows.filter(~old), lateness.behind(rows.filter(old), slices, plan.spec, clocks, columns)
 
 
-def _pieces(plan: Plan, rows: pl.DataFrame, alive: pl.DataFrame) -> pl.DataFrame:
-    """Partials of rows for each window that holds them, in one piece or, where their order does not matter, a piece for each slice."""
+def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable) -> tuple[pl.DataFrame, bool]:
+    """Partials of rows for each window that holds them, in one piece or, where their order does not matter, a piece for each slice.
+
+    And whether every window is there once.
+    """
     if plan.ordered and plan.slices_meet:
-        return plan.aggregation.lift(rows.join(alive, on=SLICE, maintain_order="left"), plan.identity)
-    return plan.aggregation.lift(rows, [*plan.keys, SLICE]).join(alive, on=SLICE, maintain_order="left_right").drop(SLICE)
+        return plan.aggregation.lift(slices.expanded(rows), plan.identity), True
+    return slices.expanded(plan.aggregation.lift(rows, [*plan.keys, SLICE])), slices.disjoint
 
 
 def _into_windows(
-    plan: Plan, held: Held, pieces: pl.DataFrame, closed: pl.DataFrame, clocks: Clocks
+    plan: Plan, held: Held, pieces: pl.DataFrame, once: bool, closed: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Pieces of windows together with the windows held: touched, replaced, merged away (none)."""
+    """Pieces of windows together with the windows held: touched, replaced and merged away (none: a window keeps its bounds)."""
     if not closed.is_empty():
         pieces = pieces.join(closed, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
     open_ = ~clocks.complete(plan.spec, pl.col(END))
     new = table.newborn(pieces, plan.taking_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_)
-    wanted = pieces.select(plan.identity)
-    known = held.find(wanted.unique(maintain_order=True) if plan.slices_meet else wanted)
-    if known.is_empty() and not plan.slices_meet:
-        return triggered(plan, new, clocks), known, known
-    return triggered(plan, joined(plan, known, new, plan.identity), clocks), known, known.clear()
+    plain = not plan.trigger.columns and not plan.trigger.passing
+    if plain and not once and any_order(plan.aggregation, new):
+        new, once = joined(plan, new.clear(), new, plan.identity), True
+    wanted = new[plan.identity]
+    known = held.look_up(wanted if once else wanted.unique(maintain_order=True))
+    touched = paired(plan.aggregation, known, new) if plain and once else None
+    if touched is None:
+        touched = joined(plan, known.rows, new, plan.identity) if known.rows.height or not once else new
+    return triggered(plan, touched, clocks), known.rows, known.rows.clear()
 
 
 def joined(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Windows held and what a batch's rows make of them, as one window for each group; held ones first, in their order."""
-    marked = [known.with_columns(pl.lit(True).alias(HELD)), new.with_columns(pl.lit(False).alias(HELD))]
+    marked = [known.with_columns_seq(pl.lit(True).alias(HELD)), new.with_columns_seq(pl.lit(False).alias(HELD))]
     return table.merged(pl.concat(marked, how="diagonal"), by, plan.aggregation, new.schema, plan.trigger.joined(pl.col(HELD)))
 
 
 def triggered(plan: Plan, windows: pl.DataFrame, clocks: Clocks, same: pl.Expr | None = None) -> pl.DataFrame:
     """The windows as table rows, after their triggers were given the rows; `same` as in :meth:`TriggerTree.taken`."""
     windows = plan.trigger.taken(windows, Moment.at(plan.spec, clocks), same)
-    return windows.select(pl.col(name).cast(dtype) for name, dtype in plan.table_schema.items())
+    return windows.select_seq(pl.col(name).cast(dtype) for name, dtype in plan.table_schema.items())

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from panewise.engine.assign import END, SLICE, START, Slicing
 from panewise.engine.clocks import Clocks
+from panewise.engine.frames import kept, picked
 from panewise.engine.sessions import CAUSE, MISSED
 from panewise.engine.validity import REASON, TIME
 from panewise.spec import Global, WindowOperator
@@ -45,18 +47,40 @@ class SliceTable:
     def of(cls, slicing: Slicing, slices: pl.Series, spec: WindowOperator, clocks: Clocks) -> "SliceTable":
         """The windows of the slices."""
         found = [(at, start, end) for at in slices.unique().sort().to_list() for start, end in slicing.windows(at)]
-        frame = pl.DataFrame(found, schema={SLICE: pl.Int64, START: pl.Int64, END: pl.Int64}, orient="row")
+        columns = zip(*found, strict=True) if found else ((), (), ())
+        frame = pl.DataFrame([pl.Series(name, told, dtype=pl.Int64) for name, told in zip((SLICE, START, END), columns, strict=True)])
         return cls.judged(frame, spec, clocks)
 
     @classmethod
     def judged(cls, frame: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> "SliceTable":
-        """Of slice, start and end of windows."""
-        return cls(frame.with_columns(clocks.expired(spec, pl.col(END)).alias(_EXPIRED)))
+        """Of slice, start and end of windows, in order of the slices."""
+        horizon = clocks.horizon(spec)
+        expired = pl.repeat(False, frame.height, dtype=pl.Boolean, eager=True) if horizon is None else frame[END] <= horizon
+        return cls(frame.hstack([expired.alias(_EXPIRED)]))
 
     @property
     def alive(self) -> pl.DataFrame:
-        """Slice and window of those that have not expired."""
-        return self.frame.filter(~pl.col(_EXPIRED)).drop(_EXPIRED)
+        """Slice and window of those that have not expired, in order of the slices."""
+        frame = kept(self.frame, ~self.frame[_EXPIRED]) if self.any_expired else self.frame
+        return frame[[SLICE, START, END]]
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether no window holds two of the slices."""
+        return self.frame[END].n_unique() == self.frame.height
+
+    def expanded(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows with the bounds of a window in place of their slice, once for each window of theirs that has not expired."""
+        alive, asked = self.alive, rows[SLICE].to_numpy()
+        slices = alive[SLICE].to_numpy()
+        first, last = np.searchsorted(slices, asked), np.searchsorted(slices, asked, side="right")
+        counts = last - first
+        windows, rest = first, rows[[name for name in rows.columns if name != SLICE]]
+        if (counts != 1).any():
+            which = np.repeat(np.arange(len(counts)), counts)
+            windows = np.arange(len(which)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+            rest = picked(rest, which)
+        return rest.hstack([pl.Series(bound, alive[bound].to_numpy()[windows]) for bound in (START, END)])
 
     @property
     def any_expired(self) -> bool:

@@ -1,17 +1,20 @@
 """The algebra of aggregates: partial columns, how rows become partials, how partials merge, how a result is read off.
 
 An aggregate is compiled into *parts*. A part is one column of the window table, shared by all aggregates that need it
-(count, avg and sum of one column share its non-null count). Each part knows three expressions:
+(count, avg and sum of one column share its non-null count). Each part knows these expressions:
 
 - ``lift``  rows of one group -> partial, in a ``group_by().agg`` over rows in arrival order;
 - ``merge`` partials of one group -> partial, in a ``group_by().agg`` over partials in arrival order;
-- ``empty`` the partial of no rows.
+- ``empty`` the partial of no rows;
+- ``pair``  where it is simple, also the merge of two partials, an earlier and a later one, of one row each.
 
 Merging is associative, and the partial of no rows is its neutral element; that is what lets batches be cut anywhere.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from operator import add
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -19,6 +22,8 @@ from panewise.engine import sketch, userfn
 from panewise.spec import Aggregate
 
 ROWS = "__rows"
+
+Pair: TypeAlias = Callable[[pl.Expr, pl.Expr], pl.Expr]
 
 
 @dataclass(frozen=True)
@@ -31,23 +36,24 @@ class Part:
     merge: pl.Expr
     empty: Any
     sums: str | None = None  # the input column whose integer sum must stay inside 64 bits
+    pair: Pair | None = None  # the same as `merge`, of an earlier and a later partial
 
 
 def rows_part() -> Part:
     """Number of rows held."""
-    return Part(ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.col(ROWS).sum(), 0)
+    return Part(ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.col(ROWS).sum(), 0, pair=add)
 
 
 def count_part(column: str) -> Part:
     """Number of values that are not null."""
     name = f"__n:{column}"
-    return Part(name, pl.Int64(), pl.col(column).count().cast(pl.Int64), pl.col(name).sum(), 0)
+    return Part(name, pl.Int64(), pl.col(column).count().cast(pl.Int64), pl.col(name).sum(), 0, pair=add)
 
 
 def true_part(column: str) -> Part:
     """Number of rows in which a Boolean column is true."""
     name = f"__true:{column}"
-    return Part(name, pl.Int64(), pl.col(column).sum().cast(pl.Int64), pl.col(name).sum(), 0)
+    return Part(name, pl.Int64(), pl.col(column).sum().cast(pl.Int64), pl.col(name).sum(), 0, pair=add)
 
 
 def sum_part(column: str, dtype: pl.DataType) -> Part:
@@ -55,19 +61,21 @@ def sum_part(column: str, dtype: pl.DataType) -> Part:
     name = f"__sum:{column}"
     wide = sum_type(dtype)
     value = pl.col(column).cast(wide)
-    return Part(name, wide, _null_if_none(value, value.sum()), _null_if_none(pl.col(name), pl.col(name).sum()), None, sums=column)
+    lift, merge = _null_if_none(value, value.sum()), _null_if_none(pl.col(name), pl.col(name).sum())
+    return Part(name, wide, lift, merge, None, sums=column, pair=None if isinstance(wide, pl.Decimal) else _either(add))
 
 
 def float_sum_part(column: str) -> Part:
     """The sum as double, for the mean of whole numbers, which cannot overflow."""
     name = f"__fsum:{column}"
-    return Part(name, pl.Float64(), pl.col(column).cast(pl.Float64).sum(), pl.col(name).sum(), 0.0)
+    return Part(name, pl.Float64(), pl.col(column).cast(pl.Float64).sum(), pl.col(name).sum(), 0.0, pair=add)
 
 
 def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
     """min or max, with NaN above every number (semantics 24.2)."""
     name = f"__{fn}:{column}"
-    return Part(name, dtype, extreme(fn, pl.col(column), dtype), extreme(fn, pl.col(name), dtype), None)
+    pair = (pl.min_horizontal if fn == "min" else pl.max_horizontal) if dtype.is_integer() or dtype.is_temporal() else None
+    return Part(name, dtype, extreme(fn, pl.col(column), dtype), extreme(fn, pl.col(name), dtype), None, pair=pair)
 
 
 def extreme(fn: str, values: pl.Expr, dtype: pl.DataType) -> pl.Expr:
@@ -144,3 +152,8 @@ def sum_type(dtype: pl.DataType) -> pl.DataType:
 
 def _null_if_none(values: pl.Expr, total: pl.Expr) -> pl.Expr:
     return pl.when(values.count() > 0).then(total)
+
+
+def _either(both: Pair) -> Pair:
+    """A null stands for nothing."""
+    return lambda one, other: pl.coalesce(both(one, other), one, other)

@@ -18,6 +18,7 @@ from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
 from panewise.engine.operator import Operator, State
 from panewise.engine.plan import Plan
+from panewise.engine.prepared import operator_of
 from panewise.engine.runs import Indexed, MemoryLibrary, Shape
 from panewise.engine.table import DEAD
 from panewise.errors import StateError
@@ -25,6 +26,8 @@ from panewise.spec import WindowOperator
 from panewise.spec.codec import changed_fields, to_dict
 from panewise.state import Manifest, Mirror, Run, RunStore
 from panewise.state.blob import decode, encode
+
+_SHORT = 1 << 18  # bytes of a run that is kept in memory, though there is a copy to map
 
 
 @dataclass
@@ -87,11 +90,14 @@ class StoredLibrary:
         return f"{self.scope}/{name}"
 
     def _copied(self, name: str, rows: Indexed) -> Indexed:
-        """The rows, mapped from their copy where there can be one: the memory is then the machine's, shared, and not this process's."""
+        """The rows, mapped from their copy where there can be one: the memory is then the machine's, shared, and not this process's.
+
+        For a short run that is not worth the trouble; its copy is for the other processes.
+        """
         if self.mirror is None:
             return rows
         self.mirror.write(name, rows.frame)
-        copy = self.mirror.read(name)
+        copy = self.mirror.read(name) if rows.frame.estimated_size() > _SHORT else None
         return rows if copy is None else Indexed(copy)
 
 
@@ -114,11 +120,10 @@ class Stored:
         manifest = Manifest(to_dict(spec), shards) if text is None else Manifest.decode(text)
         check_same(manifest, spec, shards)
         library.version = manifest.version + 1
-        operator = Operator(spec, schema)
+        operator = operator_of(spec, schema)
         _check_types(operator.plan, manifest.header)
         clocks, marks = _read_header(operator.plan, manifest.header)
-        empty = Held.nothing(operator.plan.shape, library)
-        held = Held(empty.shape, library, empty.newest, manifest.runs, clocks.horizon(spec))
+        held = replace(operator.state.windows, library=library, runs=manifest.runs, horizon=clocks.horizon(spec))
         operator.state = State(held, clocks, marks)
         return cls(operator, manifest, library)
 
@@ -149,9 +154,9 @@ def check_same(manifest: Manifest, spec: WindowOperator, shards: int) -> None:
     Raises:
         StateError: naming the fields that changed.
     """
-    changed = changed_fields(manifest.spec, to_dict(spec))
+    old, new = manifest.spec, to_dict(spec)
+    changed = changed_fields(old, new) if old != new else []
     if changed:
-        old, new = manifest.spec, to_dict(spec)
         given = "; ".join(f"{name}: {old.get(name)!r} -> {new.get(name)!r}" for name in changed)
         raise StateError(
             f"a changed specification ({given})",
@@ -216,7 +221,7 @@ def restore(spec: WindowOperator, schema: Mapping[str, pl.DataType], data: bytes
     (length,) = struct.unpack_from("<I", data)
     manifest = Manifest.decode(data[4 : 4 + length].decode(errors="replace"))
     check_same(manifest, spec, 1)
-    operator = Operator(spec, schema)
+    operator = operator_of(spec, schema)
     _check_types(operator.plan, manifest.header)
     clocks, marks = _read_header(operator.plan, manifest.header)
     windows = decode(data[4 + length :]).with_columns(pl.lit(False).alias(DEAD))

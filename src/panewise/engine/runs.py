@@ -8,23 +8,22 @@ rows, between which window ends, since when one waits for a processing-time trig
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from panewise.engine.assign import END
+from panewise.engine.frames import Places, kept, picked
 from panewise.engine.hashing import Hashes, row_hashes
 from panewise.engine.table import BORN, CLOSED, DEAD, FIRED, PENDING
 from panewise.engine.trigger_leaves import DEADLINE, MARK, earliest
 from panewise.state import Run
 
+_OPEN = ~pl.col(CLOSED) & ~pl.col(DEAD)
 HASH = "__hash"
 _PART_BITS = 4
 PARTS = 1 << _PART_BITS  # a long table is cut by its hashes, so that no merge has to read all of it
-
-Places = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -47,17 +46,17 @@ class Indexed:
         """Sorts rows into a run."""
         hashes = row_hashes(rows, shape.by)
         order = np.argsort(hashes, kind="stable")
-        return cls(rows[order].with_columns(pl.Series(HASH, hashes[order])))
+        return cls(picked(rows, order).hstack([pl.Series(HASH, hashes[order])]))
 
     @classmethod
     def again(cls, rows: pl.DataFrame, shape: Shape) -> "Indexed":
         """A run of its rows in their order, without the hashes."""
-        return cls(rows.with_columns(pl.Series(HASH, row_hashes(rows, shape.by))))
+        return cls(rows.hstack([pl.Series(HASH, row_hashes(rows, shape.by))]))
 
     @property
     def bare(self) -> pl.DataFrame:
         """The rows in their order, without the hashes, which take much of a stored run and are soon made again."""
-        return self.frame.drop(HASH)
+        return self.frame[[name for name in self.frame.columns if name != HASH]]
 
     @property
     def hashes(self) -> Hashes:
@@ -79,16 +78,18 @@ class Indexed:
 
     def described(self, name: str, part: int | None) -> Run:
         """The run's description."""
-        open_ = ~pl.col(CLOSED) & ~pl.col(DEAD)
-        told = {
-            "low": pl.col(END).min(),
-            "high": pl.col(END).max(),
-            "waiting": pl.coalesce(FIRED, BORN).filter((pl.col(PENDING) > 0) & open_).min(),
-            "deadline": earliest(self.frame.columns, DEADLINE).filter(open_).min(),
-            "mark": earliest(self.frame.columns, MARK).filter(open_).min(),
-        }
-        found = self.frame.select(value.alias(name) for name, value in told.items()).row(0, named=True)
-        return Run(name, self.frame.height, part=part, **found)
+        ends, waiting = self.frame[END], None
+        if self.frame[PENDING].max():
+            waits = pl.coalesce(FIRED, BORN).filter((pl.col(PENDING) > 0) & _OPEN)
+            waiting = self.frame.select_seq(waits.min()).item()
+        low, high = cast(int, ends.min()), cast(int, ends.max())
+        deadline, mark = self._earliest(DEADLINE), self._earliest(MARK)
+        return Run(name, self.frame.height, low, high, waiting, part, deadline, mark)
+
+    def _earliest(self, kind: str) -> int | None:
+        """The earliest such time of an open window."""
+        told = earliest(self.frame.columns, kind)
+        return None if told is None else cast(int | None, self.frame.select_seq(told.filter(_OPEN).min()).item())
 
 
 class Library(Protocol):
@@ -139,17 +140,18 @@ class MemoryLibrary:
 def merged(newest_first: Sequence[pl.DataFrame], shape: Shape, horizon: int | None, *, bottom: bool) -> pl.DataFrame:
     """Sorted runs as one. `bottom`: there is nothing older, so dead rows have nothing left to hide."""
     together = pl.concat(newest_first)
-    together = together[np.argsort(together[HASH].to_numpy(), kind="stable")]
+    together = picked(together, np.argsort(together[HASH].to_numpy(), kind="stable"))
     hashes = together[HASH].to_numpy()
     again = np.concatenate([[False], hashes[1:] == hashes[:-1]])
     if again.any():
         several = again | np.concatenate([again[1:], [False]])
-        newest = together.with_row_index("__at").filter(pl.Series(several)).unique(shape.identity, keep="first", maintain_order=True)
+        newest = kept(together.with_row_index("__at"), pl.Series(several)).unique(shape.identity, keep="first", maintain_order=True)
         chosen = ~several
         chosen[newest["__at"].to_numpy()] = True
-        together = together.filter(pl.Series(chosen))
-    kept = pl.lit(True) if horizon is None else pl.col(END) > horizon
-    return together.filter(kept & ~pl.col(DEAD) if bottom else kept)
+        together = kept(together, pl.Series(chosen))
+    if horizon is not None:
+        together = kept(together, together[END] > horizon)
+    return kept(together, ~together[DEAD]) if bottom else together
 
 
 def parted(rows: pl.DataFrame) -> list[pl.DataFrame]:

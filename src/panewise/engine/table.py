@@ -8,6 +8,7 @@ import polars as pl
 
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, START
+from panewise.engine.frames import grouped
 
 PENDING = "__pending"  # rows applied since the last firing (semantics 16.1)
 UNFLIPPED = "__unflipped"  # opened while W < end, and not yet seen with W >= end (16.4)
@@ -67,7 +68,7 @@ def newborn(partials: pl.DataFrame, schema: dict[str, pl.DataType], *, pending: 
         values.get(name, pl.col(name) if name in partials.columns else pl.lit(None)).cast(dtype).alias(name)
         for name, dtype in schema.items()
     ]
-    return partials.select(filled)
+    return partials.select_seq(filled)
 
 
 def merged(
@@ -94,5 +95,5 @@ def merged(
     live = [name for name in schema if name.startswith("__live:")]
     if LIVE in schema:
         aggregations += [pl.col(LIVE).any(), *(pl.col(name).filter(held).first() for name in live)]
-    grouped = rows.lazy().group_by(by, maintain_order=True).agg(aggregations).collect()
-    return grouped.with_columns(pl.col(name).cast(dtype) for name, dtype in schema.items() if name in grouped.columns)
+    groups = grouped(rows, by, aggregations, in_order=True)
+    return groups.with_columns_seq(pl.col(name).cast(dtype) for name, dtype in schema.items() if name in groups.columns)

@@ -339,7 +339,7 @@ def _delta_type(trigger: OnDelta, dtype: pl.DataType) -> pl.DataType:
     return pl.Datetime() if isinstance(dtype, pl.Datetime) else pl.Int64()
 
 
-def earliest(columns: Iterable[str], suffix: str) -> pl.Expr:
-    """The earliest of a window's instants whose columns end with DEADLINE, resp. MARK; null if there is none."""
+def earliest(columns: Iterable[str], suffix: str) -> pl.Expr | None:
+    """The earliest of a window's instants whose columns end with DEADLINE, resp. MARK; None if there are no such columns."""
     found = [pl.col(name) for name in columns if name.startswith("__trigger") and name.endswith(suffix)]
-    return pl.min_horizontal(found) if found else pl.lit(None, dtype=pl.Int64)
+    return pl.min_horizontal(found) if found else None

@@ -24,7 +24,7 @@ def split(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> Sor
     """Splits off the rows that no window can take, with the reason in ``__reason``."""
     rows = _normalised(spec, rows)
     reasons = _reasons(spec, rows, processing_time)
-    if rows.is_empty() or not rows.select(pl.any_horizontal(test for test, _ in reasons).any()).item():
+    if rows.is_empty() or not reasons or not rows.select(pl.any_horizontal(test for test, _ in reasons).any()).item():
         return Sorted(rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON)))
     reason = pl.coalesce(pl.when(test).then(pl.lit(text)) for test, text in reasons)
     judged = rows.with_columns(reason.alias(REASON))
@@ -45,22 +45,29 @@ def _normalised(spec: WindowOperator, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _reasons(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> list[tuple[pl.Expr, str]]:
-    """Tests and reasons, in the order of semantics 15."""
-    marks = set(rows.columns)
+    """Tests and reasons, in the order of semantics 15; without those that a look at the columns shows to find nothing."""
+    marks, time, tests = set(rows.columns), rows[TIME], list[tuple[pl.Expr, str]]()
     bad_time = pl.col(BAD_TIME) if BAD_TIME in marks else pl.lit(False)
     wide = pl.col(OUT_OF_RANGE) if OUT_OF_RANGE in marks else pl.lit(False)
     bad_type = pl.col(BAD_TYPE) if BAD_TYPE in marks else pl.lit(None, dtype=pl.String)
-    tests = [
-        (pl.col(TIME).is_null() & ~bad_time & ~wide, "event time is null"),
-        (bad_time, "event time is not a timestamp"),
-        (wide | (pl.col(TIME) == MIN_INSTANT), "event time out of range"),
-    ]
-    if not spec.null_keys:
-        tests += [(pl.col(key).is_null() & (bad_type.is_null() | (bad_type != key)), f"key {key} is null") for key in spec.keys]
+
+    def not_given(column: str, reason: str) -> None:
+        if rows[column].null_count():
+            tests.append((pl.col(column).is_null() & (bad_type.is_null() | (bad_type != column)), reason))
+
+    if time.null_count():
+        tests.append((pl.col(TIME).is_null() & ~bad_time & ~wide, "event time is null"))
+    if BAD_TIME in marks:
+        tests.append((bad_time, "event time is not a timestamp"))
+    if OUT_OF_RANGE in marks or time.min() == MIN_INSTANT:
+        tests.append((wide | (pl.col(TIME) == MIN_INSTANT), "event time out of range"))
+    for key in () if spec.null_keys else spec.keys:
+        not_given(key, f"key {key} is null")
     tests += [(pl.col(key).is_nan().fill_null(False), f"key {key} is NaN") for key in spec.keys if rows.schema[key].is_float()]
     for column in (spec.position.partition, spec.position.offset) if spec.position else ():
-        tests.append((pl.col(column).is_null() & (bad_type.is_null() | (bad_type != column)), "position is null"))
-    tests.append((bad_type.is_not_null(), BAD_TYPE))
+        not_given(column, "position is null")
+    if BAD_TYPE in marks:
+        tests.append((bad_type.is_not_null(), BAD_TYPE))
     if spec.max_future_skew is not None:
         horizon = saturating_add(processing_time, spec.max_future_skew.us)
         tests.append(((pl.col(TIME) > horizon).fill_null(False), "event time is too far ahead"))

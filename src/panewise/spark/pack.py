@@ -10,6 +10,7 @@ from pyspark import TaskContext
 from panewise.engine.arrival import PLACE, Marks
 from panewise.engine.combining import can_combine, combine, combine_again, judge, ties_matter
 from panewise.engine.plan import Plan
+from panewise.engine.prepared import plan_of
 from panewise.engine.validity import TIME
 from panewise.spark.envelope import batch, encode
 from panewise.spark.sharding import SHARD, with_shards
@@ -39,7 +40,7 @@ class Pack:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Envelopes of one partition."""
         context = TaskContext.get()
-        packer = _Packer(self, Plan(self.spec, self.schema), 0 if context is None else context.partitionId())
+        packer = _Packer(self, plan_of(self.spec, self.schema), 0 if context is None else context.partitionId())
         for chunk in _chunks(batches):
             yield from packer.take(chunk)
         yield from packer.finish()

@@ -12,13 +12,12 @@ import pandas as pd
 import polars as pl
 from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, StatefulProcessorHandle, TimerValues
 
-from panewise.engine import Output
 from panewise.engine.cache import Cache
 from panewise.engine.firing import next_due
 from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.spark.envelope import encode
 from panewise.spark.runstore import SparkRunStore
-from panewise.spark.shard import Mail, envelopes, step
+from panewise.spark.shard import Mail, step, tables, telling
 from panewise.spark.unpack import Unpack
 from panewise.spec import WindowOperator
 from panewise.state import Mirror
@@ -80,17 +79,17 @@ class Processor(StatefulProcessor):
         library = StoredLibrary(self._store, _CACHE, _mirror(scope), scope)
         stored = Stored.load(settings.spec, settings.schema, library, settings.shards)
         now, watermark = self._clocks(mail, timers)
-        output = Output.joined(list(step(stored.operator, mail, now, watermark)))
+        output = telling(step(stored.operator, mail, now, watermark))
         waiting = _waiting(stored.manifest.header.get("timer"), watermark)
         told_once = stored.moved and settings.clocks == "control"
         if stored.changed or told_once or waiting != stored.manifest.header.get("timer"):
             stored.commit(timer=self._timer(stored, waiting))
         clocks = stored.operator.state.clocks
-        told = envelopes(output, shard, clocks.processing_time, clocks.watermark)
+        told = tables(output, shard, clocks.processing_time, clocks.watermark)
         if settings.direct is not None:
-            return (frame for kind, payload in told if kind == settings.direct.kind for frame in settings.direct.frames(payload))
+            return (frame for kind, table in told if kind == settings.direct.kind for frame in settings.direct.frames(table))
         held = [("held", _held(stored.operator.held(), shard))] if settings.held else []
-        return _envelopes([*told, *held])
+        return _envelopes([*((kind, encode(table)) for kind, table in told), *held])
 
     def _clocks(self, mail: Mail, timers: TimerValues) -> tuple[int | None, int | None]:
         """Processing time and watermark in microseconds. Spark's first watermark, 0, is none (semantics 12.1)."""

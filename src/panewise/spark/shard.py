@@ -67,15 +67,30 @@ def _joined(operator: Operator, marks: list[pl.DataFrame]) -> Marks:
     return Marks(known.group_by(by, maintain_order=True).agg(pl.col(MARK).max()).sort(by))
 
 
-def envelopes(output: Output, shard: int, processing_time: int, watermark: int | None) -> Iterator[tuple[str, bytes]]:
-    """An output as envelopes; empty frames are not sent."""
+def telling(outputs: Iterable[Output]) -> Output:
+    """The outputs of a step as one; most have nothing to tell."""
+    given = list(outputs)
+    return Output.joined([output for output in given if any(_frames(output)) or output.counts != Counts()] or given[:1])
+
+
+def tables(output: Output, shard: int, processing_time: int, watermark: int | None) -> Iterator[tuple[str, pl.DataFrame]]:
+    """An output as a table for each kind; not those that are empty."""
+    yield from _frames(output)
+    if output.counts != Counts():
+        line = {"shard": shard, **vars(output.counts), "watermark": watermark, "processing_time": processing_time}
+        yield "counts", pl.DataFrame([line], schema=COUNTS)
+
+
+def _frames(output: Output) -> Iterator[tuple[str, pl.DataFrame]]:
     for kind in ("panes", "late", "invalid"):
         frame: pl.DataFrame = getattr(output, kind)
         if not frame.is_empty():
-            yield kind, encode(frame)
-    if output.counts != Counts():
-        line = {"shard": shard, **vars(output.counts), "watermark": watermark, "processing_time": processing_time}
-        yield "counts", encode(pl.DataFrame([line], schema=COUNTS))
+            yield kind, frame
+
+
+def envelopes(output: Output, shard: int, processing_time: int, watermark: int | None) -> Iterator[tuple[str, bytes]]:
+    """An output as envelopes."""
+    return ((kind, encode(table)) for kind, table in tables(output, shard, processing_time, watermark))
 
 
 COUNTS: dict[str, pl.DataType] = {

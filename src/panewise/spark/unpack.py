@@ -31,10 +31,10 @@ class Unpack:
             for payload in arrived.column("payload").to_pylist():
                 yield from arrow_of(self._shaped(decode(payload)), self.target)
 
-    def frames(self, payload: bytes) -> Iterator[pd.DataFrame]:
-        """The rows of one payload as Arrow-backed pandas frames, which lose no type."""
-        for one in arrow_of(self._shaped(decode(payload)), self.target):
-            yield pa.Table.from_batches([one]).to_pandas(types_mapper=pd.ArrowDtype)
+    def frames(self, table: pl.DataFrame) -> Iterator[pd.DataFrame]:
+        """The rows of one table as Arrow-backed pandas frames, which lose no type."""
+        for one in arrow_of(self._shaped(table), self.target):
+            yield pa.Table.from_batches([one]).to_pandas(types_mapper=pd.ArrowDtype, use_threads=False)
 
     @property
     def flat(self) -> bool:
@@ -45,7 +45,7 @@ class Unpack:
         if self.kind == "panes":
             timestamps = (field.name for field in self.target.fields if field.dataType == TimestampType())
             counted = [name for name in timestamps if frame.schema[name] == pl.Int64()]
-            return frame.with_columns(pl.col(counted).cast(_INSTANT))
+            return frame.with_columns_seq(pl.col(counted).cast(_INSTANT))
         if self.kind == "counts":
             return frame.with_columns(pl.col("watermark", "processing_time").cast(_INSTANT))
         row = pl.struct(self.input_columns).alias("row")

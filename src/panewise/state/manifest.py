@@ -1,7 +1,7 @@
 """What a state consists of: JSON text that names the runs, oldest first, and holds everything small."""
 
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from panewise.errors import StateError
@@ -44,11 +44,8 @@ class Manifest:
 
     def encode(self) -> str:
         """The manifest as JSON text."""
-        document = {"panewise_state": FORMAT, **asdict(self)}
-        document["runs"] = [
-            {name: told for name, told in run.items() if told is not None or name not in _OPTIONAL} for run in document["runs"]
-        ]
-        return json.dumps(document, separators=(",", ":"))
+        runs = [{name: told for name, told in vars(run).items() if told is not None or name not in _OPTIONAL} for run in self.runs]
+        return json.dumps({"panewise_state": FORMAT, **vars(self), "runs": runs}, separators=(",", ":"))
 
     @classmethod
     def decode(cls, text: str) -> "Manifest":

@@ -1,0 +1,60 @@
+"""Everyday work on frames, done so that it costs little when there are few rows.
+
+Polars hands joins, filters, gathers and selections of several expressions to its thread pool. For a few rows the way
+there and back is nearly all that they cost, and a step does many of them; so here columns are worked on one by one,
+where they are. What is computed is the same, and for many rows it is Polars' way again.
+"""
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+Places: TypeAlias = npt.NDArray[np.intp]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+_FEW = 1 << 14  # rows that are not worth a thread pool
+
+
+def kept(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
+    """The rows where the mask holds, which has no nulls."""
+    if frame.height > _FEW or not frame.width:
+        return frame.filter(mask)
+    return pl.DataFrame([column.filter(mask) for column in frame.get_columns()])
+
+
+def picked(frame: pl.DataFrame, places: Places) -> pl.DataFrame:
+    """The rows at these places, which Polars takes fastest as its own type of index."""
+    index = pl.Series(places.astype(np.uint32))
+    return frame[index] if len(places) > _FEW or not frame.width else frame.select_seq(pl.all().gather(index))
+
+
+def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """One frame after the other; they have the same columns."""
+    filled = [frame for frame in frames if frame.height] or frames[:1]
+    return reduce(pl.DataFrame.vstack, filled)
+
+
+def grouped(frame: pl.DataFrame, by: list[str], aggregations: list[pl.Expr], *, in_order: bool) -> pl.DataFrame:
+    """Aggregations of groups of rows; groups in order of their first row, or faster in any."""
+    if frame.height <= _FEW:  # the optimizer would take longer than the work
+        return frame.group_by(by, maintain_order=in_order).agg(aggregations)
+    groups = frame.lazy().group_by(by, maintain_order=in_order).agg(aggregations)
+    return groups.collect(engine="in-memory" if in_order else "streaming")
+
+
+def equal(rows: pl.DataFrame, at: Places, others: pl.DataFrame, which: Places, names: Sequence[str]) -> Mask:
+    """For each pair of places in two frames, whether the rows there are equal in these columns, nulls too."""
+    same = np.ones(len(at), dtype=np.bool_)
+    for name in names:
+        same &= _equal(rows[name], at, others[name], which)
+    return same
+
+
+def _equal(one: pl.Series, at: Places, other: pl.Series, which: Places) -> Mask:
+    if one.dtype.is_integer() and other.dtype.is_integer() and not one.null_count() and not other.null_count():
+        plain: Mask = one.to_numpy()[at] == other.to_numpy()[which]
+        return plain
+    return one.gather(at).eq_missing(other.gather(which)).to_numpy()

@@ -1,0 +1,38 @@
+"""Operators as they are before their first step, and plans: made once in a process for each specification and its columns.
+
+A runtime makes them anew for every micro-batch, though nothing about them changes.
+"""
+
+import copy
+from collections.abc import Mapping
+from functools import lru_cache
+
+import polars as pl
+
+from panewise.engine.operator import Operator
+from panewise.engine.plan import Plan
+from panewise.spec import Custom, WindowOperator
+
+_Columns = tuple[tuple[str, pl.DataType], ...]
+
+
+def operator_of(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> Operator:
+    """An operator that has taken no step."""
+    return copy.copy(_known(spec, schema))
+
+
+def plan_of(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> Plan:
+    """The plan of a specification."""
+    return _known(spec, schema).plan
+
+
+def _known(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> Operator:
+    # Functions of users are told by their names, whatever they do.
+    if isinstance(spec.window, Custom) or any(aggregate.user is not None for aggregate in spec.aggregates):
+        return Operator(spec, schema)
+    return _made(spec, tuple(schema.items()))
+
+
+@lru_cache(maxsize=32)
+def _made(spec: WindowOperator, columns: _Columns) -> Operator:
+    return Operator(spec, dict(columns))
