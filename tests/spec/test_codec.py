@@ -11,10 +11,13 @@ from hypothesis import given, settings
 from panewise import (
     AfterWatermark,
     Always,
+    CountEvictor,
     Custom,
     DataLossWarning,
+    DeltaEvictor,
     Position,
     SpecError,
+    TimeEvictor,
     Tumbling,
     WindowOperator,
 )
@@ -47,6 +50,8 @@ OTHER_VALUES: dict[str, Any] = {
     "evaluate": "record",
     "only_updated": True,
     "timestamp": "latest",
+    "evictor": CountEvictor(3),
+    "delta": ["v", "w"],
 }
 
 
@@ -121,6 +126,30 @@ def test_json_says_its_version() -> None:
 )
 def test_aggregates_are_named_as_by_their_functions(made: Any, written: dict[str, Any]) -> None:
     assert from_dict({**SMALL, "aggregates": [written]}, USER_AGGREGATES).aggregates == (made,)
+
+
+@pytest.mark.parametrize(
+    ("evictor", "written"),
+    [
+        (CountEvictor(3), {"kind": "count_evictor", "n": 3, "after": False}),
+        (TimeEvictor("1 ms", after=True), {"kind": "time_evictor", "duration": 1000, "after": True}),
+        (DeltaEvictor("v", 0.5), {"kind": "delta_evictor", "column": "v", "threshold": 0.5, "after": False}),
+        (DeltaEvictor("v", "1 ms", after=True), {"kind": "delta_evictor", "column": "v", "threshold": 1000, "after": True}),
+    ],
+)
+def test_evictors_are_written_and_read(evictor: Any, written: dict[str, Any]) -> None:
+    spec = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")], accumulation="accumulating", evictor=evictor)
+    assert to_dict(spec)["evictor"] == written
+    assert from_json(to_json(spec)) == spec
+    without_default = {name: value for name, value in written.items() if value is not False}
+    assert from_dict({**SMALL, "accumulation": "accumulating", "evictor": without_default}) == spec
+
+
+@pytest.mark.parametrize(("delta", "written"), [(False, False), (True, True), (("v", "w"), ["v", "w"])])
+def test_deltas_are_written_and_read(delta: Any, written: Any) -> None:
+    spec = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")], delta=delta)
+    assert to_dict(spec)["delta"] == written
+    assert from_json(to_json(spec)).delta == delta
 
 
 def test_an_option_of_zero_is_written() -> None:
@@ -282,6 +311,22 @@ MICROSECONDS = "a whole number of microseconds"
         ("position", ["p", "o"], "position=['p', 'o'] | position is an object with named fields | give an object with named fields"),
         ("position", {"partition": 0}, "position.partition=0 | position.partition is a string | give a string"),
         ("position", {"topic": "t"}, "position.topic='t' | the fields here are ['offset', 'partition', 'source'] | leave 'topic' out"),
+        (
+            "evictor",
+            {"kind": "sum_evictor"},
+            (
+                "evictor.kind='sum_evictor' | the kinds here are ['count_evictor', 'delta_evictor', 'time_evictor'] "
+                "| give {'kind': ...} with one of these"
+            ),
+        ),
+        ("evictor", {"kind": "count_evictor"}, "evictor.n is missing | n has no default | give evictor.n"),
+        (
+            "evictor",
+            {"kind": "count_evictor", "n": 1, "after": 1},
+            "evictor.after=1 | evictor.after is true or false | give true or false",
+        ),
+        ("delta", "v", "delta='v' | delta is true, false or a list of column names | give true, false or a list of column names"),
+        ("delta", ["v", 1], "delta[1]=1 | delta[1] is a string | give a string"),
         ("drop_by", "pane", "drop_by='pane' | drop_by is one of ('window', 'row') | give one of these"),
         ("panewise", 2, "panewise=2 | this release reads version 1 of the format | read it with the release that wrote it"),
         ("panewise", True, "panewise=True | this release reads version 1 of the format | read it with the release that wrote it"),

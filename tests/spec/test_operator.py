@@ -10,8 +10,10 @@ from panewise import (
     AfterCount,
     AfterWatermark,
     Always,
+    CountEvictor,
     Cumulating,
     DataLossWarning,
+    DeltaEvictor,
     Duration,
     Every,
     Global,
@@ -160,6 +162,42 @@ RULES = {
         {"timestamp": "first"},
         "timestamp='first' | timestamp is one of (None, 'end', 'earliest', 'latest') | give one of these",
     ),
+    "an evictor is an evictor": rule(
+        {"evictor": CountEvictor(3)},
+        {"evictor": 3},
+        "evictor=3 | an evictor is one of panewise's | give one such as CountEvictor(100)",
+    ),
+    "there is something to evict": rule(
+        {"evictor": CountEvictor(3, after=True), "accumulation": "accumulating"},
+        {"evictor": CountEvictor(3, after=True)},
+        "evictor=CountEvictor(n=3, after=True), accumulation='discarding' | in discarding mode a window's rows go after each pane, so "
+        "nothing is left to evict (semantics 11.5) | leave after out, or use 'accumulating'",
+    ),
+    "a delta is of several": rule({"delta": ["v"]}, {"delta": "v"}, "delta='v' | delta are several, in order | give a list: delta=[...]"),
+    "a delta is named": rule(
+        {"delta": ["v"]}, {"delta": ["v", 1]}, "column 1 | columns are named by non-empty strings | give the column's name"
+    ),
+    "a delta is of some columns": rule(
+        {"delta": True},
+        {"delta": []},
+        "delta=() | a delta is of one column or more, each once | name different columns, or give True for all",
+    ),
+    "a delta is of different columns": rule(
+        {"delta": ["v", "w"]},
+        {"delta": ["v", "v"]},
+        "delta=('v', 'v') | a delta is of one column or more, each once | name different columns, or give True for all",
+    ),
+    "a delta is an update": rule(
+        {"delta": ["v"], "accumulation": "accumulating"},
+        {"delta": ["v"], "accumulation": "accumulating", "only_updated": True},
+        "only_updated=True, delta=('v',) | a pane with new rows in its delta is always an update (semantics 21.10) | leave one of them out",
+    ),
+    "the delta has a name of its own": rule(
+        {"aggregates": [F.sum("v").alias("delta")]},
+        {"aggregates": [F.sum("v").alias("delta")], "delta": True},
+        f"'delta' twice | keys, aggregates and the pane's own columns {(*PANE_COLUMNS, 'delta')} have different names "
+        "| give aggregates an .alias(...), or rename the key column",
+    ),
     "strict about counts": rule(
         {"strict": True},
         {"strict": True, "trigger": AfterCount(3)},
@@ -218,6 +256,7 @@ def test_columns_read_are_each_named_once() -> None:
     )
     assert spec.columns_read == ("k", "shop", "t", "s", "p", "o", "v")
     assert operator(order=["event_time", "z"]).columns_read == ("event_time", "z")
+    assert operator(evictor=DeltaEvictor("d", 1), delta=["v", "d"]).columns_read == ("event_time", "d", "v")
 
 
 def test_position_columns() -> None:

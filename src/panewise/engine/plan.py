@@ -1,12 +1,15 @@
 """A specification over columns of known types: everything about an operator that does not change."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from panewise.engine import lateness, panes, table
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, START, slicing_of
+from panewise.engine.contents import contents_of
+from panewise.engine.evicting import Evicting
+from panewise.engine.partials import Part
 from panewise.engine.runs import Shape
 from panewise.engine.trigger_simple import SimpleTrigger, is_simple
 from panewise.engine.trigger_tree import TriggerTree
@@ -31,7 +34,7 @@ class Plan:
         self.spec = spec
         self.schema = dict(schema)
         self.trigger = SimpleTrigger(spec.trigger) if is_simple(spec.trigger) else TriggerTree(spec.trigger, self.schema)
-        self.aggregation = Aggregation(spec.measures, self.schema, self.trigger.passing)
+        self.aggregation = _aggregation(spec, self.schema, self.trigger.passing)
         self.ordered = self.aggregation.ordered or self.trigger.ordered
         self.keys = list(spec.keys) or [ONE_KEY]
         key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
@@ -51,6 +54,13 @@ class Plan:
     def no_windows(self) -> pl.DataFrame:
         """An empty window table."""
         return pl.DataFrame(schema=self.table_schema)
+
+
+def _aggregation(spec: WindowOperator, schema: dict[str, pl.DataType], passing: Sequence[Part]) -> Aggregation:
+    contents = contents_of(spec, schema)
+    if contents is None or spec.evictor is None:
+        return Aggregation(spec.measures, schema, passing, contents)
+    return Evicting(spec.measures, schema, passing, contents)
 
 
 def _check_columns(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> None:

@@ -8,6 +8,7 @@ from panewise.errors import InputError
 from panewise.oracle.aggregate import aggregate
 from panewise.oracle.assign import Bounds, exists, finite, meet, windows_of
 from panewise.oracle.columns import check_type, same_value
+from panewise.oracle.evict import left
 from panewise.oracle.held import Held, pane_order
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.trigger import Clock, Decision, decide, expired, moment
@@ -232,16 +233,32 @@ class Interpreter:
 
     def _fire(self, window: Held, decision: Decision) -> list[dict[str, Any]]:
         """Sends what is to be sent, and counts the pending rows as fired (semantics 20, 21)."""
-        values = {what.name: aggregate(what, window.stored, self._type_of(what.column)) for what in self._spec.measures}
-        window.pending, window.since = 0, self._clock.processing_time
+        values, new = self._contents(window), window.new
+        window.new, window.pending, window.since = [], 0, self._clock.processing_time
         if self._spec.accumulation == "discarding":
             window.stored = []
-        if self._is_unchanged(window, values) and not decision.asked_for:
+        if self._is_unchanged(window, values) and not decision.asked_for and not (self._spec.delta and new):
             return []
-        pane = {**self._identity(window), **values, **self._numbering(window, decision)}
+        pane = {**self._identity(window), **values, **self._delta(new), **self._numbering(window, decision)}
         withdrawal = self._withdrawn([window])
         window.live = pane
         return [*withdrawal, pane]
+
+    def _contents(self, window: Held) -> dict[str, Any]:
+        """The aggregates, with the evictor before or after them (semantics 11.1)."""
+        evictor, time = self._spec.evictor, self._spec.event_time
+        if evictor is not None and not evictor.after:
+            window.stored = left(evictor, window.stored, time)
+        values = {what.name: aggregate(what, window.stored, self._type_of(what.column)) for what in self._spec.measures}
+        if evictor is not None and evictor.after:
+            window.stored = left(evictor, window.stored, time)
+        return values
+
+    def _delta(self, new: list[dict[str, Any]]) -> dict[str, Any]:
+        """The rows that are new since the last firing (semantics 21.7)."""
+        if self._spec.delta is False:
+            return {}
+        return {"delta": [row if self._spec.delta is True else {name: row[name] for name in self._spec.delta} for row in new]}
 
     def _is_unchanged(self, window: Held, values: dict[str, Any]) -> bool:
         if (self._spec.accumulation != "retracting" and not self._spec.only_updated) or window.live is None:

@@ -26,8 +26,17 @@ class Row:
 def read(spec: WindowOperator, types: Types, given: dict[str, Any]) -> Row:
     """The row of a valid input."""
     values = {name: as_type(given.get(name), types.get(name)) for name in spec.columns_read}
+    if spec.delta is True:
+        values = _all_values(types, given) | values
     key = tuple(_without_negative_zero(values[name]) for name in spec.keys)
     return Row(given, given[spec.event_time], key, values)
+
+
+def _all_values(types: Types, given: dict[str, Any]) -> dict[str, Any]:
+    """The values of every column of the input; one that nobody reads may have another type, and is null then."""
+    names = [name for name in dict.fromkeys((*types, *given)) if not name.startswith("__")]
+    cells = {name: given.get(name) for name in names}
+    return {name: as_type(value, types.get(name)) if fits(value, types.get(name)) else None for name, value in cells.items()}
 
 
 def _without_negative_zero(value: Any) -> Any:

@@ -13,7 +13,7 @@ from panewise.spark.checks import check_columns, check_stream
 from panewise.spark.plumbing import Plumbing, unpacked
 from panewise.spark.types import polars_schema
 from panewise.spark.writer import Sink, WindowQuery, start
-from panewise.spec import Aggregate, Position, Trigger, Window, WindowOperator
+from panewise.spec import Aggregate, Evictor, Position, Trigger, Window, WindowOperator
 from panewise.spec.words import describe
 
 
@@ -68,6 +68,14 @@ class Windowed:
     def accumulation(self, mode: Literal["discarding", "accumulating", "retracting"]) -> "Windowed":
         """What a later pane of a window holds."""
         return self._with(accumulation=mode)
+
+    def evictor(self, evictor: Evictor) -> "Windowed":
+        """Which rows go from a window for good when it fires: CountEvictor, TimeEvictor or DeltaEvictor."""
+        return self._with(evictor=evictor)
+
+    def delta(self, *columns: str) -> "Windowed":
+        """Panes list the rows that are new since the pane before, with these columns. Without any: with all."""
+        return self._with(delta=columns or True)
 
     def allowed_lateness(self, lateness: DurationLike | Literal["unlimited"], drop_by: Literal["window", "row"] = "window") -> "Windowed":
         """How long after its end a window still takes rows. Default 0."""

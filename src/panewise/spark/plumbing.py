@@ -55,9 +55,13 @@ class Plumbing:
         """With the number of shards of a checkpoint, unless another one was asked for."""
         return replace(self, shards=even_shards(shards)) if self.default_shards else self
 
+    def _read(self, *, all_columns: bool) -> DataFrame:
+        """The input; without need for whole rows only the columns that the operator reads."""
+        return self.df if all_columns or self.spec.delta is True else self.df.select(*self.spec.columns_read)
+
     def packed(self, *, late_wanted: bool, all_columns: bool) -> DataFrame:
         """The input as envelopes. Without need for whole rows only the columns that the operator reads are read at all."""
-        df = self.df if all_columns else self.df.select(*self.spec.columns_read)
+        df = self._read(all_columns=all_columns)
         schema = polars_schema(df.schema)
         if self.spec.max_future_skew is not None:
             df = df.withColumn(NOW, F.current_timestamp())
@@ -83,7 +87,7 @@ class Plumbing:
 
     def inputs(self, *, all_columns: bool) -> StructType:
         """The columns that enter the operator."""
-        return (self.df if all_columns else self.df.select(*self.spec.columns_read)).schema
+        return self._read(all_columns=all_columns).schema
 
 
 def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:

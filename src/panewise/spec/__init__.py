@@ -13,6 +13,7 @@ from panewise.spec.composites import (
     Trigger,
 )
 from panewise.spec.custom import Custom
+from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
@@ -44,9 +45,12 @@ __all__ = [
     "Aggregate",
     "Always",
     "Calendar",
+    "CountEvictor",
     "Cumulating",
     "Custom",
+    "DeltaEvictor",
     "Every",
+    "Evictor",
     "Global",
     "Hopping",
     "Never",
@@ -56,12 +60,14 @@ __all__ = [
     "Position",
     "Repeatedly",
     "Session",
+    "TimeEvictor",
     "Trigger",
     "Tumbling",
     "UserAggregate",
     "Window",
     "WindowOperator",
     "columns_of",
+    "evictor_columns",
     "gap_columns",
     "merging",
     "merging_at_touch",

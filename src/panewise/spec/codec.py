@@ -16,6 +16,7 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
 from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly
 from panewise.spec.custom import Custom
+from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
@@ -27,6 +28,7 @@ _WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cum
 _LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation, OnDelta, Always, Never)
 _COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
 _TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITES)}
+_EVICTORS: dict[str, type] = {kind.kind: kind for kind in (CountEvictor, TimeEvictor, DeltaEvictor)}
 
 Users = Mapping[str, UserAggregate]
 UserWindows = Mapping[str, Custom]
@@ -134,7 +136,7 @@ def _plain(value: Any) -> Any:
         return _plain_aggregate(value)
     if isinstance(value, Position):
         return {field.name: getattr(value, field.name) for field in fields(value)}
-    if type(value) in (*_WINDOWS.values(), *_TRIGGERS.values()):
+    if type(value) in (*_WINDOWS.values(), *_TRIGGERS.values(), *_EVICTORS.values()):
         return {"kind": value.kind, **{name: _plain(getattr(value, name)) for name in _parts_of(type(value))}}
     return value
 
@@ -234,12 +236,18 @@ def _names(value: Any, where: str) -> tuple[str, ...]:
     return tuple(_text(name, f"{where}[{n}]") for n, name in enumerate(value))
 
 
+def _delta(value: Any, where: str) -> bool | tuple[str, ...]:
+    if not isinstance(value, (bool, list, tuple)):
+        raise _wrong(where, value, "true, false or a list of column names")
+    return value if isinstance(value, bool) else _names(value, where)
+
+
 def _or_null(read: _Reader) -> _Reader:
     return lambda value, where: None if value is None else read(value, where)
 
 
 def _kind(kinds: dict[str, type]) -> _Reader:
-    """Reads a window or trigger: its kind says which class, the class says which fields."""
+    """Reads a window, trigger or evictor: its kind says which class, the class says which fields."""
 
     def read(value: Any, where: str) -> Any:
         kind = value.get("kind") if isinstance(value, Mapping) else value
@@ -300,16 +308,16 @@ def _aggregate(value: Any, where: str, users: Users) -> Aggregate:
 
 
 _PARTS: dict[str, _Reader] = {
-    **dict.fromkeys(("size", "hop", "step", "period", "delay"), _duration),
+    **dict.fromkeys(("size", "hop", "step", "period", "delay", "duration"), _duration),
     "align": _or_null(_duration),
     **dict.fromkeys(("origin", "n"), _whole),
     **dict.fromkeys(("early", "late"), _or_null(_trigger)),
     **dict.fromkeys(("trigger", "main", "until"), _trigger),
     "triggers": _triggers,
     "column": _text,
-    "amount": _number,
+    **dict.fromkeys(("amount", "threshold"), _number),
     "gap": _gap,
-    "gaps": _flag,
+    **dict.fromkeys(("gaps", "after"), _flag),
     "columns": _names,
     "merge": _merge,
     **dict.fromkeys(("name", "touching", "unit", "zone", "week_start"), _text),
@@ -339,6 +347,8 @@ _FIELDS: dict[str, _Reader] = {
     "allowed_lateness": _lateness,
     "order": _names,
     "position": _or_null(_position),
+    "evictor": _or_null(_kind(_EVICTORS)),
+    "delta": _delta,
     "null_keys": _flag,
     "only_updated": _flag,
     "timestamp": _or_null(_text),

@@ -9,6 +9,7 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import DataLossWarning, IdleTriggerWarning, SpecError, explain
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.composites import DEFAULT_TRIGGER, AfterWatermark, Trigger, columns, finish, idle_part
+from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
 from panewise.spec.triggers import AfterCount
@@ -78,6 +79,8 @@ class WindowOperator:
         only_updated: in accumulating mode, send no pane that equals the one before; retracting mode always does so.
         timestamp: adds a column of this name to panes: the "end" of the window, or the "earliest" or "latest" event time in the pane.
         evaluate: "batch" (triggers are asked at the end of a batch) or "record" (after each row).
+        evictor: which rows go from a window for good when it fires: CountEvictor, TimeEvictor or DeltaEvictor. Default: none.
+        delta: adds a column "delta" to panes, the rows that are new since the pane before: of these columns, or True for all.
         strict: raise, not warn, where the trigger can close a window while rows for it may still come, or has a part that never fires.
 
     Raises:
@@ -109,6 +112,8 @@ class WindowOperator:
     only_updated: bool = False
     timestamp: Literal["end", "earliest", "latest"] | None = None
     evaluate: Literal["batch", "record"] = "batch"
+    evictor: Evictor | None = None
+    delta: bool | tuple[str, ...] = False
 
     def __init__(
         self,
@@ -130,12 +135,15 @@ class WindowOperator:
         only_updated: bool = False,
         timestamp: Literal["end", "earliest", "latest"] | None = None,
         evaluate: Literal["batch", "record"] = "batch",
+        evictor: Evictor | None = None,
+        delta: bool | Iterable[str] = False,
         strict: bool = False,
     ) -> None:
         values = dict(locals())
         del values["self"], values["strict"]
         values["aggregates"] = _several("aggregates", aggregates)
         values["keys"], values["order"] = _several("keys", keys), _several("order", order)
+        values["delta"] = delta if isinstance(delta, bool) else _several("delta", delta)
         values["allowed_lateness"] = _lateness(allowed_lateness)
         values["max_future_skew"] = None if max_future_skew is None else _not_negative(max_future_skew, "max_future_skew")
         for name, value in values.items():
@@ -159,10 +167,11 @@ class WindowOperator:
 
     @property
     def columns_read(self) -> tuple[str, ...]:
-        """Every input column that the operator reads, each once."""
+        """Every input column that the operator reads, each once; with `delta=True` it takes all others along."""
         position = self.position.columns if self.position else ()
         values = (column for a in self.aggregates for column in a.columns)
-        others = (*columns_of(self.window), *values, *columns(self.trigger))
+        told = self.delta if isinstance(self.delta, tuple) else ()
+        others = (*columns_of(self.window), *values, *columns(self.trigger), *evictor_columns(self.evictor), *told)
         return tuple(dict.fromkeys((*self.keys, self.event_time, *self.order, *position, *others)))
 
 
@@ -212,10 +221,11 @@ def _check_kinds(spec: WindowOperator) -> None:
 
 
 def _check_names(spec: WindowOperator) -> None:
-    for name in (*spec.keys, *spec.order, spec.event_time):
+    told = spec.delta if isinstance(spec.delta, tuple) else ()
+    for name in (*spec.keys, *spec.order, spec.event_time, *told):
         if not isinstance(name, str) or not name:
             raise SpecError(f"column {name!r}", "columns are named by non-empty strings", "give the column's name")
-    own = PANE_COLUMNS if spec.timestamp is None else (*PANE_COLUMNS, "timestamp")
+    own = (*PANE_COLUMNS, *(["timestamp"] if spec.timestamp else []), *(["delta"] if spec.delta else []))
     outputs = [*spec.keys, *(a.name for a in spec.aggregates), *own]
     twice = sorted({name for name in outputs if outputs.count(name) > 1})
     if twice:
@@ -243,6 +253,13 @@ def _check_meaning(spec: WindowOperator) -> None:
     if spec.on_time == "always" and not isinstance(spec.trigger, AfterWatermark):
         rule = "only AfterWatermark has an on-time firing"
         raise SpecError(f"on_time='always', trigger={spec.trigger!r}", rule, "use AfterWatermark, or leave on_time out")
+    check_evictor(spec.evictor, spec.accumulation)
+    if isinstance(spec.delta, tuple) and (not spec.delta or len(set(spec.delta)) < len(spec.delta)):
+        rule = "a delta is of one column or more, each once"
+        raise SpecError(f"delta={spec.delta!r}", rule, "name different columns, or give True for all")
+    if spec.delta and spec.only_updated:
+        rule = "a pane with new rows in its delta is always an update (semantics 21.10)"
+        raise SpecError(f"only_updated=True, delta={spec.delta!r}", rule, "leave one of them out")
 
 
 def data_loss_reason(spec: WindowOperator) -> str | None:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from panewise.chrono import Duration
 from panewise.spec.composites import AfterWatermark, finish
 from panewise.spec.custom import Custom
+from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.operator import WindowOperator, data_loss_reason
 from panewise.spec.trigger_words import when
 from panewise.spec.triggers import Always, Never
@@ -147,7 +148,27 @@ def _content(spec: WindowOperator) -> str:
     updated = "; a pane equal to the one before is not sent" if spec.only_updated else ""
     times = {"end": "the end of its window", "earliest": "the earliest event time in it", "latest": "the latest event time in it"}
     stamped = f"; its timestamp is {times[spec.timestamp]}" if spec.timestamp else ""
-    return f"Content: {contents[spec.accumulation]}{updated}{stamped}."
+    return "\n".join([f"Content: {contents[spec.accumulation]}{updated}{stamped}.", *_evicted(spec), *_delta(spec)])
+
+
+def _evicted(spec: WindowOperator) -> list[str]:
+    match spec.evictor:
+        case None:
+            return []
+        case CountEvictor(n):
+            gone = "all rows but the last one" if n == 1 else f"all rows but the last {n}"
+        case TimeEvictor(duration):
+            gone = f"rows that are {duration} or more before the latest one"
+        case DeltaEvictor(column, threshold):
+            gone = f"rows whose {column} is {threshold} or more below that of the last one"
+    return [f"  {'After' if spec.evictor.after else 'Before'} each pane {gone} go from the window, for good."]
+
+
+def _delta(spec: WindowOperator) -> list[str]:
+    if spec.delta is False:
+        return []
+    columns = "all their columns" if spec.delta is True else f"their {_listed(spec.delta)}"
+    return [f"  Its delta lists the rows that are new since the pane before, with {columns}; a pane with new rows is always sent."]
 
 
 def _late(spec: WindowOperator) -> str:

@@ -29,8 +29,10 @@ from panewise.spec import (
     Aggregate,
     Always,
     Calendar,
+    CountEvictor,
     Cumulating,
     Custom,
+    DeltaEvictor,
     Every,
     Global,
     Hopping,
@@ -41,6 +43,7 @@ from panewise.spec import (
     Position,
     Repeatedly,
     Session,
+    TimeEvictor,
     Tumbling,
     UserAggregate,
     WindowOperator,
@@ -225,6 +228,19 @@ def _ranked() -> list[Aggregate]:
     return made
 
 
+def evictors(*, after: bool) -> st.SearchStrategy[Any]:
+    """Every evictor; `after`: also those that evict after the aggregates."""
+    turns = st.booleans() if after else st.just(False)
+    return st.one_of(
+        st.builds(CountEvictor, st.integers(1, 4), turns),
+        st.builds(TimeEvictor, st.integers(1, 6), turns),
+        st.builds(DeltaEvictor, st.sampled_from(["v", "n"]), st.integers(1, 4), turns),
+    )
+
+
+_deltas = st.sampled_from([False] * 6 + [True, ("v",), ("s", "event_time"), ("price", "v", "key")])
+
+
 @st.composite
 def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOperator:
     """Specifications of every field's every kind of value.
@@ -249,9 +265,12 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
         "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
         **draw(_arrival),
     }
+    if draw(st.sampled_from([False, False, True])):
+        fields["evictor"] = draw(evictors(after=fixed.get("accumulation", fields["accumulation"]) != "discarding"))
+    fields["delta"] = draw(_deltas)
     fields["timestamp"] = draw(st.sampled_from([None, None, "end", "earliest", "latest"]))
     fields |= {"window": window, "trigger": trigger, **fixed}
-    fields.setdefault("only_updated", fields["accumulation"] == "accumulating" and draw(st.booleans()))
+    fields.setdefault("only_updated", fields["accumulation"] == "accumulating" and not fields["delta"] and draw(st.booleans()))
     if "drop_by" not in fields:
         fields["drop_by"] = "window" if fields["allowed_lateness"] == UNLIMITED else draw(st.sampled_from(["window", "window", "row"]))
     with warnings.catch_warnings():
