@@ -13,6 +13,7 @@ from panewise import (
     Always,
     Custom,
     DataLossWarning,
+    FixedLag,
     Position,
     SpecError,
     Tumbling,
@@ -47,6 +48,7 @@ OTHER_VALUES: dict[str, Any] = {
     "evaluate": "record",
     "only_updated": True,
     "timestamp": "latest",
+    "watermark": FixedLag(7),
 }
 
 
@@ -278,6 +280,12 @@ MICROSECONDS = "a whole number of microseconds"
             f"allowed_lateness='1 hour' | allowed_lateness is {MICROSECONDS}, or 'unlimited' | give {MICROSECONDS}, or 'unlimited'",
         ),
         ("max_future_skew", "1", f"max_future_skew='1' | max_future_skew is {MICROSECONDS} | give {MICROSECONDS}"),
+        (
+            "watermark",
+            {"kind": "fixed_lag", "lag": "1 s"},
+            f"watermark.lag='1 s' | watermark.lag is {MICROSECONDS} | give {MICROSECONDS}",
+        ),
+        ("watermark", {"kind": "fixed_lag"}, "watermark.lag is missing | lag has no default | give watermark.lag"),
         ("null_keys", 1, "null_keys=1 | null_keys is true or false | give true or false"),
         ("position", ["p", "o"], "position=['p', 'o'] | position is an object with named fields | give an object with named fields"),
         ("position", {"partition": 0}, "position.partition=0 | position.partition is a string | give a string"),

@@ -14,6 +14,7 @@ from panewise import (
     DataLossWarning,
     Duration,
     Every,
+    FixedLag,
     Global,
     Never,
     OrFinally,
@@ -106,6 +107,13 @@ RULES = {
         {"max_future_skew": -1},
         "max_future_skew=-1 | max_future_skew is not negative | give 0 or more",
     ),
+    "a watermark is a watermark": rule(
+        {"watermark": FixedLag(0)},
+        {"watermark": "10 seconds"},
+        "watermark='10 seconds' | a watermark that does not come from outside is one of panewise's "
+        "| give one such as FixedLag('10 seconds'), or leave it out",
+    ),
+    "a lag is not negative": Rule(lambda: FixedLag("1 s"), lambda: FixedLag(-1), "lag=-1 | lag is not negative | give 0 or more"),
     "columns are named": rule(
         {"event_time": "t"}, {"event_time": ""}, "column '' | columns are named by non-empty strings | give the column's name"
     ),

@@ -13,6 +13,7 @@ from panewise import (
     Cumulating,
     Custom,
     Every,
+    FixedLag,
     Global,
     Hopping,
     Never,
@@ -37,7 +38,8 @@ def words(**fields: Any) -> str:
 def test_every_specification_has_words(spec: WindowOperator) -> None:
     lines = describe(spec).splitlines()
     heads = [line.split(":")[0] for line in lines if not line.startswith(" ")]
-    assert heads == ["Windows", "Panes", "Content", "Late rows", "Invalid rows", "Order", "State"]
+    told = ["Watermark"] if spec.watermark is not None else []
+    assert heads == ["Windows", *told, "Panes", "Content", "Late rows", "Invalid rows", "Order", "State"]
     assert all(line.endswith(".") for line in lines)
     assert not any("None" in line or "Duration" in line or "  ." in line for line in lines)
 
@@ -90,6 +92,7 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
         ({"window": Global()}, "Windows: one window without start or end, complete at the end of input."),
         ({"window": Tumbling(1, -1)}, "windows start at 1969-12-31 23:59:59.999999 UTC"),
         ({"window": Tumbling(1, 2**62)}, "windows start at 4611686018427387904 microseconds from 1970-01-01 00:00:00 UTC"),
+        ({"watermark": FixedLag("1 s")}, "\nWatermark: 1 second behind processing time, or that from outside if it is further.\nPanes:"),
         ({"trigger": Always()}, "A pane is sent for each batch with rows."),
         ({"trigger": Always(), "evaluate": "record"}, "A pane is sent for each row."),
         ({"trigger": Never()}, "No pane is sent before a window expires."),

@@ -6,7 +6,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.sessions import Sessions
-from panewise.spec import Custom, Global, Session, WindowOperator
+from panewise.spec import Custom, FixedLag, Global, Session, WindowOperator
 
 
 @dataclass(frozen=True)
@@ -17,11 +17,13 @@ class Clocks:
     watermark: int | None = None
     finished: bool = False
 
-    def moved(self, processing_time: int | None, watermark: int | None) -> "Clocks":
+    def moved(self, spec: WindowOperator, processing_time: int | None, watermark: int | None) -> "Clocks":
         """Both clocks are monotone: a reading below the present one changes nothing."""
         now = self.processing_time if processing_time is None else max(self.processing_time, processing_time)
-        mark = self.watermark if watermark is None else watermark if self.watermark is None else max(self.watermark, watermark)
-        return replace(self, processing_time=now, watermark=mark)
+        marks = [self.watermark, watermark]
+        if isinstance(spec.watermark, FixedLag) and processing_time is not None:
+            marks.append(now - spec.watermark.lag.us)
+        return replace(self, processing_time=now, watermark=max((mark for mark in marks if mark is not None), default=None))
 
     def complete(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:
         """Whether a window that ends there is complete."""

@@ -58,7 +58,7 @@ class Operator:
 
     def advance(self, processing_time: int | None = None, watermark: int | None = None) -> Output:
         """Moves the clocks, together; then every window that they concern is evaluated once (semantics 18)."""
-        return self._tick(self.state.clocks.moved(processing_time, watermark))
+        return self._tick(self.state.clocks.moved(self.plan.spec, processing_time, watermark))
 
     def finish(self) -> Output:
         """Ends the input: every window is completed (semantics 12.2)."""

@@ -12,7 +12,7 @@ from panewise.oracle.held import Held, pane_order
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.trigger import Clock, Decision, decide, expired, moment
 from panewise.oracle.trigger_tree import Node
-from panewise.spec import WindowOperator, merging
+from panewise.spec import FixedLag, WindowOperator, merging
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 Output = dict[str, Any]
@@ -76,9 +76,10 @@ class Interpreter:
         """Both move, with one evaluation; None stays where it is."""
         if processing_time is not None:
             self._clock.processing_time = max(self._clock.processing_time, processing_time)
+            if isinstance(self._spec.watermark, FixedLag):
+                self._clock.raise_watermark(self._clock.processing_time - self._spec.watermark.lag.us)
         if watermark is not None:
-            before = self._clock.watermark
-            self._clock.watermark = watermark if before is None else max(before, watermark)
+            self._clock.raise_watermark(watermark)
         return self._evaluated_all()
 
     def finish(self) -> Output:

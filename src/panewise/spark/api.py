@@ -11,9 +11,10 @@ from panewise.chrono import DurationLike
 from panewise.errors import SetupError, SpecError
 from panewise.spark.checks import check_columns, check_stream
 from panewise.spark.plumbing import Plumbing, unpacked
+from panewise.spark.progress import check_batch, makes_own, with_watermark
 from panewise.spark.types import polars_schema
 from panewise.spark.writer import Sink, WindowQuery, start
-from panewise.spec import Aggregate, Position, Trigger, Window, WindowOperator
+from panewise.spec import Aggregate, Position, Trigger, Watermark, Window, WindowOperator
 from panewise.spec.words import describe
 
 
@@ -73,6 +74,10 @@ class Windowed:
         """How long after its end a window still takes rows. Default 0."""
         return self._with(allowed_lateness=lateness, drop_by=drop_by)
 
+    def watermark(self, watermark: Watermark) -> "Windowed":
+        """Where the watermark comes from, if not from `withWatermark` alone: FixedLag."""
+        return self._with(watermark=watermark)
+
     def order_by(self, *columns: str) -> "Windowed":
         """Columns that give the arrival order of the rows of one micro-batch. Default: the event time."""
         return self._with(order=columns)
@@ -117,9 +122,12 @@ def apply(df: DataFrame, spec: WindowOperator, *, finish: Literal["never", "at_e
     """A ready specification over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
     check_columns(df, spec)
     if df.isStreaming:
-        check_stream(df)
+        check_stream(df, own_watermark=makes_own(spec))
+        df = with_watermark(df, spec)
     elif finish == "never":
         raise SpecError("finish='never' on a batch DataFrame", "a batch ends", "leave finish out")
+    else:
+        check_batch(spec)
     return Result(Plumbing.of(df, spec, shards), finish == "at_end")
 
 

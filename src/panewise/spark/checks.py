@@ -25,19 +25,24 @@ def check_columns(df: DataFrame, spec: WindowOperator) -> None:
         raise SpecError(given, rule, f"cast it: df.withColumn({spec.event_time!r}, F.to_timestamp({spec.event_time!r}))")
 
 
-def check_stream(df: DataFrame) -> None:
-    """A streaming query has a watermark, and a state store that can hold the state.
+def check_stream(df: DataFrame, *, own_watermark: bool) -> None:
+    """A streaming query has a watermark, unless the operator makes its own, and a state store that can hold the state.
 
     Raises:
         SetupError: naming the setting.
     """
-    if not any(_watermarked(field) for field in df.schema.fields):
+    if not own_watermark and not watermarked(df):
         rule = "panes are complete, and rows late, by the query's watermark"
         raise SetupError("a stream without a watermark", rule, "call df.withWatermark(event_time, '10 seconds') before windowed(...)")
     provider = setting(df, PROVIDER, "")
     if "RocksDB" not in provider:
         rule = "transformWithState keeps its state in RocksDB"
         raise SetupError(f"{PROVIDER}={provider!r}", rule, "call panewise.spark.configure(spark) before the query starts")
+
+
+def watermarked(df: DataFrame) -> bool:
+    """Whether a column of the stream has a watermark."""
+    return any(_watermarked(field) for field in df.schema.fields)
 
 
 def _watermarked(field: StructField) -> bool:

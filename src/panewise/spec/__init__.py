@@ -14,6 +14,7 @@ from panewise.spec.composites import (
 )
 from panewise.spec.custom import Custom
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
+from panewise.spec.progress import FixedLag, Watermark
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import (
@@ -47,6 +48,7 @@ __all__ = [
     "Cumulating",
     "Custom",
     "Every",
+    "FixedLag",
     "Global",
     "Hopping",
     "Never",
@@ -59,6 +61,7 @@ __all__ = [
     "Trigger",
     "Tumbling",
     "UserAggregate",
+    "Watermark",
     "Window",
     "WindowOperator",
     "columns_of",

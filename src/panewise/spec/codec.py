@@ -17,6 +17,7 @@ from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
 from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly
 from panewise.spec.custom import Custom
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator
+from panewise.spec.progress import FixedLag
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, names_a_column
@@ -27,6 +28,7 @@ _WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cum
 _LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation, OnDelta, Always, Never)
 _COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
 _TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITES)}
+_WATERMARKS: dict[str, type] = {kind.kind: kind for kind in (FixedLag,)}
 
 Users = Mapping[str, UserAggregate]
 UserWindows = Mapping[str, Custom]
@@ -134,7 +136,7 @@ def _plain(value: Any) -> Any:
         return _plain_aggregate(value)
     if isinstance(value, Position):
         return {field.name: getattr(value, field.name) for field in fields(value)}
-    if type(value) in (*_WINDOWS.values(), *_TRIGGERS.values()):
+    if type(value) in (*_WINDOWS.values(), *_TRIGGERS.values(), *_WATERMARKS.values()):
         return {"kind": value.kind, **{name: _plain(getattr(value, name)) for name in _parts_of(type(value))}}
     return value
 
@@ -239,7 +241,7 @@ def _or_null(read: _Reader) -> _Reader:
 
 
 def _kind(kinds: dict[str, type]) -> _Reader:
-    """Reads a window or trigger: its kind says which class, the class says which fields."""
+    """Reads a window, trigger or watermark: its kind says which class, the class says which fields."""
 
     def read(value: Any, where: str) -> Any:
         kind = value.get("kind") if isinstance(value, Mapping) else value
@@ -300,7 +302,7 @@ def _aggregate(value: Any, where: str, users: Users) -> Aggregate:
 
 
 _PARTS: dict[str, _Reader] = {
-    **dict.fromkeys(("size", "hop", "step", "period", "delay"), _duration),
+    **dict.fromkeys(("size", "hop", "step", "period", "delay", "lag"), _duration),
     "align": _or_null(_duration),
     **dict.fromkeys(("origin", "n"), _whole),
     **dict.fromkeys(("early", "late"), _or_null(_trigger)),
@@ -343,5 +345,6 @@ _FIELDS: dict[str, _Reader] = {
     "only_updated": _flag,
     "timestamp": _or_null(_text),
     "max_future_skew": _or_null(_duration),
+    "watermark": _or_null(_kind(_WATERMARKS)),
     **dict.fromkeys(("event_time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), _text),
 }

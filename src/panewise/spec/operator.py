@@ -11,6 +11,7 @@ from panewise.spec.aggregates import Aggregate
 from panewise.spec.composites import DEFAULT_TRIGGER, AfterWatermark, Trigger, columns, finish, idle_part
 from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
+from panewise.spec.progress import Watermark
 from panewise.spec.triggers import AfterCount
 from panewise.spec.windows import Global, Window, columns_of
 
@@ -66,6 +67,7 @@ class WindowOperator:
         aggregates: what a pane holds, one or more.
         keys: columns by whose values windows are kept apart; none for one stream of windows.
         event_time: column of the event time.
+        watermark: where the watermark comes from: None (from outside: from Spark, or from the events of a test) or FixedLag.
         trigger: when panes are sent. Default: at the watermark, then for each batch of late rows.
         accumulation: "discarding", "accumulating" or "retracting".
         allowed_lateness: how long after its end a window still takes rows; "unlimited" by name. Default 0.
@@ -109,6 +111,7 @@ class WindowOperator:
     only_updated: bool = False
     timestamp: Literal["end", "earliest", "latest"] | None = None
     evaluate: Literal["batch", "record"] = "batch"
+    watermark: Watermark | None = None
 
     def __init__(
         self,
@@ -130,6 +133,7 @@ class WindowOperator:
         only_updated: bool = False,
         timestamp: Literal["end", "earliest", "latest"] | None = None,
         evaluate: Literal["batch", "record"] = "batch",
+        watermark: Watermark | None = None,
         strict: bool = False,
     ) -> None:
         values = dict(locals())
@@ -209,6 +213,10 @@ def _check_kinds(spec: WindowOperator) -> None:
             raise SpecError(f"aggregates=[{aggregate!r}]", "aggregates are made by panewise.functions", "give one such as F.count()")
     if spec.position is not None and not isinstance(spec.position, Position):
         raise SpecError(f"position={spec.position!r}", "a position is a Position", "give Position(partition=..., offset=...)")
+    watermark: Any = spec.watermark
+    if watermark is not None and not isinstance(watermark, Watermark):
+        rule = "a watermark that does not come from outside is one of panewise's"
+        raise SpecError(f"watermark={watermark!r}", rule, "give one such as FixedLag('10 seconds'), or leave it out")
 
 
 def _check_names(spec: WindowOperator) -> None:

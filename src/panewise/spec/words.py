@@ -6,6 +6,7 @@ from panewise.chrono import Duration
 from panewise.spec.composites import AfterWatermark, finish
 from panewise.spec.custom import Custom
 from panewise.spec.operator import WindowOperator, data_loss_reason
+from panewise.spec.progress import FixedLag
 from panewise.spec.trigger_words import when
 from panewise.spec.triggers import Always, Never
 from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window, gap_columns, merging
@@ -28,8 +29,8 @@ def describe(spec: WindowOperator) -> str:
     Order: rows of a batch are taken in the order of event_time, then as they stand; triggers are asked once for each batch.
     State: a window goes when the watermark reaches its end; at the end of input all go.
     """
-    parts = (_windows, _panes, _content, _late, _invalid, _order, _state)
-    return "\n".join(part(spec) for part in parts)
+    parts = (_windows, _progress, _panes, _content, _late, _invalid, _order, _state)
+    return "\n".join(told for told in (part(spec) for part in parts) if told)
 
 
 def _instant(us: int) -> str:
@@ -71,6 +72,14 @@ def _membership(window: Window) -> str:
             return f"{given}; windows that overlap are merged, those that only touch {touching}" if window.merge else given
         case Global():
             return "one window without start or end, complete at the end of input"
+
+
+def _progress(spec: WindowOperator) -> str:
+    """Where the watermark comes from, if not from outside."""
+    match spec.watermark:
+        case FixedLag(lag=lag):
+            return f"Watermark: {lag} behind processing time, or that from outside if it is further."
+    return ""
 
 
 def _calendar(window: Calendar) -> str:

@@ -32,6 +32,7 @@ from panewise.spec import (
     Cumulating,
     Custom,
     Every,
+    FixedLag,
     Global,
     Hopping,
     Never,
@@ -247,6 +248,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
         "on_time": draw(st.sampled_from(["if_pending", "always"])) if isinstance(trigger, AfterWatermark) else "if_pending",
         "closing": draw(st.sampled_from(["if_pending", "if_pending", "always"])),
         "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
+        "watermark": draw(st.sampled_from([None, None, None, None, FixedLag(0), FixedLag(3), FixedLag(ahead + 10)])),
         **draw(_arrival),
     }
     fields["timestamp"] = draw(st.sampled_from([None, None, "end", "earliest", "latest"]))
@@ -304,7 +306,7 @@ class _Writer:
             places = watermarks if self._one_of([False, True]) else expiries
             return {"op": op, "to": self._one_of(places(self.spec, self.seen[-4:]))}
         if op == "clock":
-            to = self._one_of(clocks(self.spec, self.readings[-1], self.readings[-3:]))
+            to = self._one_of(clocks(self.spec, self.readings[-1], self.readings[-3:], self.seen[-4:]))
             self.readings.append(max(to, self.readings[-1]))
             return {"op": op, "to": to}
         return {"op": op}

@@ -1,0 +1,51 @@
+"""Clocks in real streaming queries: watermarks that the operator makes itself."""
+
+import pytest
+from pyspark.sql import DataFrame
+
+import panewise as pw
+from panewise import functions as F
+from panewise.spark import ParquetSink, Result, Windowed, windowed
+from tests.spark.conftest import Feed
+
+SINKS = ("panes", "late", "counts")
+YEARS_40 = 40 * 365 * 86_400
+
+
+def minutes(df: DataFrame) -> Windowed:
+    return windowed(df, event_time="ts").groupBy("k").window(pw.Tumbling("1 minute"))
+
+
+def run(feed: Feed, result: Result) -> None:
+    sinks = {name: ParquetSink(feed.sink(name)) for name in SINKS}
+    result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+
+
+def test_a_fixed_lag_needs_no_watermark_of_the_stream(feed: Feed) -> None:
+    """Semantics 12.4: the rows of 2024 are years behind the clock; one is ahead of it."""
+    feed.put((0, "a", 1), (YEARS_40, "a", 2), (70, "b", 3))
+    run(feed, minutes(feed.stream()).watermark(pw.FixedLag("1 hour")).finish("at_end").agg(F.sum("v").alias("s")))
+    late = feed.read("late")
+    assert sorted((row["v"], reason) for row, reason in late.select("row", "reason").rows()) == [(1, "expired"), (3, "expired")]
+    assert feed.read("panes")["s"].to_list() == [2]
+
+
+def test_the_watermark_of_the_stream_counts_beside_a_fixed_lag(feed: Feed) -> None:
+    """Semantics 12.4: the larger wins."""
+    feed.put((0, "a", 1))
+    feed.put((300, "b", 2))
+    feed.put((30, "a", 4))
+    lagging = minutes(feed.stream().withWatermark("ts", "10 seconds")).watermark(pw.FixedLag("100000 days"))
+    run(feed, lagging.agg(F.sum("v").alias("s")))
+    assert feed.read("panes")["s"].to_list() == [1]
+    assert feed.read("late")["reason"].to_list() == ["expired"]
+
+
+def test_a_fixed_lag_means_nothing_on_a_batch(feed: Feed) -> None:
+    feed.put((0, "a", 1))
+    with pytest.raises(pw.SpecError) as caught:
+        minutes(feed.batch()).watermark(pw.FixedLag("1 hour")).agg(F.count())
+    assert str(caught.value) == (
+        "watermark=FixedLag(lag=Duration('1 hour')) on a batch DataFrame | the rows of a batch DataFrame did not come as they happened, "
+        "so that all older than the lag would be late | leave watermark out, or read a stream"
+    )
