@@ -1,5 +1,8 @@
 """Clocks in real streaming queries: watermarks that the operator makes itself."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 from pyspark.sql import DataFrame
 
@@ -39,6 +42,24 @@ def test_the_watermark_of_the_stream_counts_beside_a_fixed_lag(feed: Feed) -> No
     run(feed, lagging.agg(F.sum("v").alias("s")))
     assert feed.read("panes")["s"].to_list() == [1]
     assert feed.read("late")["reason"].to_list() == ["expired"]
+
+
+def test_windows_of_processing_time(feed: Feed) -> None:
+    """Semantics 6.7, 6.8: rows without a time, on a stream without a watermark; each micro-batch is in a window of its own."""
+    feed.put((0, "a", 1), (None, "b", 2))
+    feed.put((-500, None, 3))
+    result = windowed(feed.stream()).window(pw.Tumbling(1)).options(time="processing").agg(F.count().alias("n"))
+    run(feed, result)
+    panes = feed.read("panes")
+    assert panes["n"].to_list() == [2]
+    assert (panes["processing_time"] > panes["window_start"]).all()
+    run(feed, result)  # nothing has come: nothing is sent
+    assert feed.read("panes").height == 1
+    run(feed, replace(result, at_end=True))
+    panes = feed.read("panes").sort("window_start")
+    assert panes["n"].to_list() == [2, 1]
+    assert (panes["window_end"] - panes["window_start"]).to_list() == [timedelta(microseconds=1)] * 2
+    assert feed.read("late").is_empty()
 
 
 def test_a_fixed_lag_means_nothing_on_a_batch(feed: Feed) -> None:

@@ -49,6 +49,7 @@ OTHER_VALUES: dict[str, Any] = {
     "only_updated": True,
     "timestamp": "latest",
     "watermark": FixedLag(7),
+    "time": "processing",
 }
 
 

@@ -64,6 +64,18 @@ def window(**fields: Any) -> dict[str, Any]:
 
 
 @RUNTIMES
+def test_processing_time_takes_no_watermark(runtime: str) -> None:
+    """semantics 6.8."""
+    spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], time="processing")
+    with pytest.raises(InputError) as caught:
+        run(spec, [add({"v": 1}), {"op": "watermark", "to": 5}], runtime)
+    assert str(caught.value) == (
+        "a watermark from outside | with time='processing' the watermark is processing time (semantics 6.8) "
+        "| give {'op': 'clock', 'to': ...}"
+    )
+
+
+@RUNTIMES
 def test_the_dict_form_and_restarts(runtime: str) -> None:
     document = {"window": {"kind": "global"}, "aggregates": [{"fn": "count", "name": "n"}]}
     outputs = run(document, [add({"event_time": 1}), {"op": "restart"}, add({"event_time": 2}), {"op": "finish"}], runtime)

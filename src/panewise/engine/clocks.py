@@ -20,9 +20,10 @@ class Clocks:
     def moved(self, spec: WindowOperator, processing_time: int | None, watermark: int | None) -> "Clocks":
         """Both clocks are monotone: a reading below the present one changes nothing."""
         now = self.processing_time if processing_time is None else max(self.processing_time, processing_time)
-        marks = [self.watermark, watermark]
-        if isinstance(spec.watermark, FixedLag) and processing_time is not None:
-            marks.append(now - spec.watermark.lag.us)
+        marks = [self.watermark, None if spec.time == "processing" else watermark]
+        lag = 0 if spec.time == "processing" else spec.watermark.lag.us if isinstance(spec.watermark, FixedLag) else None
+        if lag is not None and processing_time is not None:
+            marks.append(now - lag)
         return replace(self, processing_time=now, watermark=max((mark for mark in marks if mark is not None), default=None))
 
     def complete(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:

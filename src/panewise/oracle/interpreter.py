@@ -65,7 +65,14 @@ class Interpreter:
         return output
 
     def watermark(self, to: int) -> Output:
-        """The watermark moves."""
+        """The watermark moves.
+
+        Raises:
+            InputError: with processing time, which is the watermark then.
+        """
+        if self._spec.time == "processing":
+            rule = "with time='processing' the watermark is processing time (semantics 6.8)"
+            raise InputError("a watermark from outside", rule, "move the clock")
         return self.advance(None, to)
 
     def clock(self, to: int) -> Output:
@@ -76,6 +83,8 @@ class Interpreter:
         """Both move, with one evaluation; None stays where it is."""
         if processing_time is not None:
             self._clock.processing_time = max(self._clock.processing_time, processing_time)
+            if self._spec.time == "processing":
+                self._clock.raise_watermark(self._clock.processing_time)
             if isinstance(self._spec.watermark, FixedLag):
                 self._clock.raise_watermark(self._clock.processing_time - self._spec.watermark.lag.us)
         if watermark is not None:
@@ -118,7 +127,7 @@ class Interpreter:
         if reason is not None:
             output["invalid"].append({"row": dict(given), "reason": reason})
             return "invalid"
-        row = read(self._spec, self._types, given)
+        row = read(self._spec, self._types, given, self._clock.processing_time)
         if self._is_replay(row):
             return "replays"
         missed = self._apply(number, row)

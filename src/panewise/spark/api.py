@@ -23,7 +23,7 @@ def windowed(df: DataFrame, event_time: str = "event_time") -> "Windowed":
 
     Args:
         df: the input; a streaming one with a watermark (`withWatermark`).
-        event_time: column of the event time, a TIMESTAMP.
+        event_time: column of the event time, a TIMESTAMP. Not read with .options(time="processing").
 
     Example::
 
@@ -87,8 +87,11 @@ class Windowed:
         return self._with(position=Position(partition, offset, source))
 
     def options(self, **fields: Any) -> "Windowed":
-        """The other fields of WindowOperator: null_keys, max_future_skew, on_time, closing, only_updated, timestamp, evaluate, strict."""
-        known = {"null_keys", "max_future_skew", "on_time", "closing", "only_updated", "timestamp", "evaluate", "strict"}
+        """The other fields of WindowOperator.
+
+        They are time, null_keys, max_future_skew, on_time, closing, only_updated, timestamp, evaluate and strict.
+        """
+        known = {"time", "null_keys", "max_future_skew", "on_time", "closing", "only_updated", "timestamp", "evaluate", "strict"}
         for name in fields:
             if name not in known:
                 raise SpecError(f"option {name!r}", f"the options are {sorted(known)}", "use the method of that name, or one of these")

@@ -18,11 +18,12 @@ def check_columns(df: DataFrame, spec: WindowOperator) -> None:
     for name in spec.columns_read:
         if name not in df.columns:
             raise SpecError(f"column {name!r}", "the operator's columns are in its input", f"use one of the columns {df.columns}")
-    field = df.schema[spec.event_time]
-    if not isinstance(field.dataType, TimestampType):
-        rule = "the event time is a TIMESTAMP, which names an instant (semantics 1)"
-        given = f"event time {spec.event_time}: {field.dataType.simpleString()}"
-        raise SpecError(given, rule, f"cast it: df.withColumn({spec.event_time!r}, F.to_timestamp({spec.event_time!r}))")
+    for name in spec.time_columns:
+        given = df.schema[name].dataType
+        if not isinstance(given, TimestampType):
+            rule = "the event time is a TIMESTAMP, which names an instant (semantics 1)"
+            remedy = f"cast it: df.withColumn({name!r}, F.to_timestamp({name!r}))"
+            raise SpecError(f"event time {name}: {given.simpleString()}", rule, remedy)
 
 
 def check_stream(df: DataFrame, *, own_watermark: bool) -> None:

@@ -57,7 +57,7 @@ class Plumbing:
 
     def packed(self, *, late_wanted: bool, all_columns: bool) -> DataFrame:
         """The input as envelopes. Without need for whole rows only the columns that the operator reads are read at all."""
-        df = self.df if all_columns else self.df.select(*self.spec.columns_read)
+        df = self._read(all_columns=all_columns)
         schema = polars_schema(df.schema)
         if self.spec.max_future_skew is not None:
             df = df.withColumn(NOW, F.current_timestamp())
@@ -83,7 +83,11 @@ class Plumbing:
 
     def inputs(self, *, all_columns: bool) -> StructType:
         """The columns that enter the operator."""
-        return (self.df if all_columns else self.df.select(*self.spec.columns_read)).schema
+        return self._read(all_columns=all_columns).schema
+
+    def _read(self, *, all_columns: bool) -> DataFrame:
+        """The input's columns that enter. One at least: rows without columns would be lost on the way."""
+        return self.df if all_columns else self.df.select(*(self.spec.columns_read or self.df.columns[:1]))
 
 
 def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:

@@ -12,7 +12,7 @@ _CONSTANT = "__clockless"
 
 def makes_own(spec: WindowOperator) -> bool:
     """Whether the operator makes its watermark itself, and can do without the query's."""
-    return isinstance(spec.watermark, FixedLag)
+    return spec.time == "processing" or isinstance(spec.watermark, FixedLag)
 
 
 def with_watermark(df: DataFrame, spec: WindowOperator) -> DataFrame:

@@ -346,5 +346,5 @@ _FIELDS: dict[str, _Reader] = {
     "timestamp": _or_null(_text),
     "max_future_skew": _or_null(_duration),
     "watermark": _or_null(_kind(_WATERMARKS)),
-    **dict.fromkeys(("event_time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), _text),
+    **dict.fromkeys(("event_time", "time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), _text),
 }

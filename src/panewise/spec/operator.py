@@ -12,6 +12,7 @@ from panewise.spec.composites import DEFAULT_TRIGGER, AfterWatermark, Trigger, c
 from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
 from panewise.spec.progress import Watermark
+from panewise.spec.times import check_time
 from panewise.spec.triggers import AfterCount
 from panewise.spec.windows import Global, Window, columns_of
 
@@ -67,6 +68,7 @@ class WindowOperator:
         aggregates: what a pane holds, one or more.
         keys: columns by whose values windows are kept apart; none for one stream of windows.
         event_time: column of the event time.
+        time: "event" (a column tells when something happened) or "processing" (what counts is when rows arrive; without event_time).
         watermark: where the watermark comes from: None (from outside: from Spark, or from the events of a test) or FixedLag.
         trigger: when panes are sent. Default: at the watermark, then for each batch of late rows.
         accumulation: "discarding", "accumulating" or "retracting".
@@ -112,6 +114,7 @@ class WindowOperator:
     timestamp: Literal["end", "earliest", "latest"] | None = None
     evaluate: Literal["batch", "record"] = "batch"
     watermark: Watermark | None = None
+    time: Literal["event", "processing"] = "event"
 
     def __init__(
         self,
@@ -134,6 +137,7 @@ class WindowOperator:
         timestamp: Literal["end", "earliest", "latest"] | None = None,
         evaluate: Literal["batch", "record"] = "batch",
         watermark: Watermark | None = None,
+        time: Literal["event", "processing"] = "event",
         strict: bool = False,
     ) -> None:
         values = dict(locals())
@@ -147,6 +151,7 @@ class WindowOperator:
         _check_kinds(self)
         _check_names(self)
         _check_meaning(self)
+        check_time(self)
         warn_of_data_loss(self, strict=strict)
         warn_of_idle_trigger(self, strict=strict)
 
@@ -167,7 +172,12 @@ class WindowOperator:
         position = self.position.columns if self.position else ()
         values = (column for a in self.aggregates for column in a.columns)
         others = (*columns_of(self.window), *values, *columns(self.trigger))
-        return tuple(dict.fromkeys((*self.keys, self.event_time, *self.order, *position, *others)))
+        return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *others)))
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        """The column of the event time; with processing time there is none."""
+        return (self.event_time,) if self.time == "event" else ()
 
 
 def _several(name: str, values: Any) -> tuple[Any, ...]:
@@ -195,6 +205,7 @@ _CHOICES = {
     "only_updated": (False, True),
     "timestamp": (None, "end", "earliest", "latest"),
     "evaluate": ("batch", "record"),
+    "time": ("event", "processing"),
     "null_keys": (True, False),
 }
 

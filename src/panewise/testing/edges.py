@@ -118,6 +118,8 @@ def clocks(spec: WindowOperator, now: int, firsts: Iterable[int], seen: Iterable
 
     Where the watermark follows the clock, also those that move it to a window of the rows seen.
     """
+    if spec.time == "processing":
+        return [at for at in times(spec, seen) if at >= now] + _deadlines(spec, now, firsts)
     if isinstance(spec.watermark, FixedLag):
         reached = [end + spec.watermark.lag.us for end in expiries(spec, seen) if end + spec.watermark.lag.us >= now]
         return [at for at in reached if at <= MAX_INSTANT] + _deadlines(spec, now, firsts)

@@ -58,6 +58,7 @@ def script(
     spec = spec if isinstance(spec, WindowOperator) else from_dict(spec)
     read = tuple(_event(event, f"events[{n}]") for n, event in enumerate(events))
     _check_end(read)
+    _check_watermarks(spec, read)
     given = tuple(event.rows for event in read)
     if any(_has_position(row) for rows in given for row in rows):
         spec = _with_position(spec, [row["position"] for rows in given for row in rows if _has_position(row)])
@@ -65,7 +66,7 @@ def script(
     rows = [row for event in read for row in event.rows]
     _check_columns(spec, rows)
     whole = [
-        spec.event_time,
+        *spec.time_columns,
         *gap_columns(spec.window),
         *([spec.position.offset] if spec.position else []),
     ]
@@ -92,6 +93,12 @@ def _check_end(events: tuple[Event, ...]) -> None:
     if "finish" in ops and "add" in ops[ops.index("finish") :]:
         rule = "nothing can be added after the end of input (semantics 12.2)"
         raise InputError("an add after finish", rule, "add the rows before finish")
+
+
+def _check_watermarks(spec: WindowOperator, events: tuple[Event, ...]) -> None:
+    if spec.time == "processing" and any(event.op == "watermark" for event in events):
+        rule = "with time='processing' the watermark is processing time (semantics 6.8)"
+        raise InputError("a watermark from outside", rule, "give {'op': 'clock', 'to': ...}")
 
 
 def _rows(rows: Any, where: str) -> tuple[Row, ...]:

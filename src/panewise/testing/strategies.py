@@ -253,12 +253,22 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
     }
     fields["timestamp"] = draw(st.sampled_from([None, None, "end", "earliest", "latest"]))
     fields |= {"window": window, "trigger": trigger, **fixed}
+    if draw(st.sampled_from([False] * 7 + [True])):
+        fields |= _by_processing_time(fields) | fixed
     fields.setdefault("only_updated", fields["accumulation"] == "accumulating" and draw(st.booleans()))
     if "drop_by" not in fields:
         fields["drop_by"] = "window" if fields["allowed_lateness"] == UNLIMITED else draw(st.sampled_from(["window", "window", "row"]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)
         return WindowOperator(**fields)
+
+
+def _by_processing_time(fields: dict[str, Any]) -> dict[str, Any]:
+    """What the fields are with time="processing", where some have no meaning."""
+    stamped = fields["timestamp"] if fields["timestamp"] == "end" else None
+    lateness = fields["allowed_lateness"] if isinstance(fields["window"], Custom) else 0
+    without = {"event_time": "event_time", "watermark": None, "max_future_skew": None, "drop_by": "window"}
+    return {"time": "processing", "timestamp": stamped, "allowed_lateness": lateness, **without}
 
 
 _arrival: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
@@ -300,6 +310,9 @@ class _Writer:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def event(self, op: str) -> dict[str, Any]:
+        if self.spec.time == "processing":
+            op = "clock" if op == "watermark" else op
+            self.seen = self.readings
         if op == "add":
             return {"op": op, "rows": [self._row() for _ in range(self.draw(st.sampled_from([*range(self.max_rows + 1), 3])))]}
         if op == "watermark":
@@ -318,7 +331,7 @@ class _Writer:
         if self.rows and self._one_of(range(12)) == 11:
             return dict(self._one_of(self.rows))  # the same row again: a duplicate, and a replay if it has a position
         row = {name: self._cell(name) for name in self.types}
-        row[self.spec.event_time] = self._time()
+        row |= {name: self._time() for name in self.spec.time_columns}
         if self.spec.position is not None:
             row |= self._position()
         row["note"] = len(self.rows)
@@ -356,9 +369,11 @@ class _Writer:
         """Makes one cell null, NaN, of a wrong type or extreme. One only: rows with two faults are told apart by unit tests."""
         places = self.spec.position.columns if self.spec.position else ()
         others = [name for name in self.types if name not in _WINDOWS]  # those are spoilt where they are made
-        name = self._one_of([*others, *self.spec.keys, *places, self.spec.event_time, self.spec.event_time])
+        name = self._one_of([*others, *self.spec.keys, *places, *self.spec.time_columns * 2] or [""])
+        if not name:  # nothing is read that could be spoilt
+            return
         kind = self.types[name].split("(")[0]
-        if name == self.spec.event_time:
+        if name in self.spec.time_columns:
             row[name] = self._one_of([None, None, None, "x", 0.5, True, 2**63, -(2**63) - 1, *EXTREMES])
         else:
             row[name] = self._one_of([None, None, *([math.nan] * 5 if kind == "double" else []), *_MISFITS[kind]])

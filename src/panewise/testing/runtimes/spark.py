@@ -71,7 +71,7 @@ class _Stage:
 
     def _start(self) -> StreamingQuery:
         session, spec = _session(), self.script.spec
-        columns = {name: pl.Datetime("us", "UTC") if name == spec.event_time else dtype for name, dtype in self._columns().items()}
+        columns = {name: pl.Datetime("us", "UTC") if name in spec.time_columns else dtype for name, dtype in self._columns().items()}
         rows = session.readStream.schema(spark_schema(columns)).option("maxFilesPerTrigger", 1).parquet(str(self.scratch / "rows"))
         # A watermark must be there; that of this constant never moves.
         watched = rows.withColumn("clockless", F.timestamp_seconds(F.lit(0))).withWatermark("clockless", "0 seconds").drop("clockless")
@@ -107,7 +107,7 @@ class _Stage:
         name = f"{self.files:06}"
         if event.op == "add":
             rows = frame(self.script.spec, self.script.types, event.rows)
-            whole = rows.with_columns(pl.col(self.script.spec.event_time).cast(pl.Datetime("us", "UTC")))
+            whole = rows.with_columns(pl.col(self.script.spec.time_columns).cast(pl.Datetime("us", "UTC")))
             whole.write_parquet(self.scratch / name)
             (self.scratch / name).rename(self.scratch / "rows" / f"{name}.parquet")
             return
