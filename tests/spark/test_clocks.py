@@ -12,6 +12,7 @@ from panewise.spark import ParquetSink, Result, Windowed, windowed
 from tests.spark.conftest import Feed
 
 SINKS = ("panes", "late", "counts")
+POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 YEARS_40 = 40 * 365 * 86_400
 
 
@@ -60,6 +61,29 @@ def test_windows_of_processing_time(feed: Feed) -> None:
     assert panes["n"].to_list() == [2, 1]
     assert (panes["window_end"] - panes["window_start"]).to_list() == [timedelta(microseconds=1)] * 2
     assert feed.read("late").is_empty()
+
+
+@pytest.mark.parametrize(("policy", "sent"), [("min", [1]), ("max", [1, 2, 4])])
+def test_spark_takes_the_least_watermark_of_a_union(feed: Feed, policy: str, sent: list[int]) -> None:
+    """Semantics 12.5: the stream that is behind holds the windows of both open, unless Spark is told otherwise."""
+    (feed.folder / "other").mkdir()
+    other = Feed(feed.spark, feed.folder / "other")
+    feed.put((0, "ahead", 1), (70, "ahead", 2), (500, "ahead", 3))
+    other.put((65, "behind", 4), (75, "behind", 0))
+    both = feed.stream().withWatermark("ts", "10 seconds").union(other.stream().withWatermark("ts", "10 seconds"))
+    before = feed.spark.conf.get(POLICY, "min")
+    feed.spark.conf.set(POLICY, policy)
+    try:
+        run(feed, minutes(both).agg(F.sum("v").alias("s")))
+    finally:
+        feed.spark.conf.set(POLICY, before)
+    assert sorted(feed.read("panes")["s"]) == sent
+
+
+def test_inputs_of_its_own_are_refused(feed: Feed) -> None:
+    feed.put((0, "a", 1))
+    with pytest.raises(pw.SpecError, match=r"watermark=Inputs\(.* on a DataFrame \| Spark itself takes the least of the watermarks"):
+        minutes(feed.stream()).watermark(pw.Inputs(["a", "b"])).agg(F.count())
 
 
 def test_a_fixed_lag_means_nothing_on_a_batch(feed: Feed) -> None:

@@ -286,6 +286,11 @@ MICROSECONDS = "a whole number of microseconds"
             {"kind": "fixed_lag", "lag": "1 s"},
             f"watermark.lag='1 s' | watermark.lag is {MICROSECONDS} | give {MICROSECONDS}",
         ),
+        (
+            "watermark",
+            {"kind": "inputs", "names": "ab"},
+            "watermark.names='ab' | watermark.names is a list of inputs' names | give a list of inputs' names",
+        ),
         ("watermark", {"kind": "fixed_lag"}, "watermark.lag is missing | lag has no default | give watermark.lag"),
         ("null_keys", 1, "null_keys=1 | null_keys is true or false | give true or false"),
         ("position", ["p", "o"], "position=['p', 'o'] | position is an object with named fields | give an object with named fields"),

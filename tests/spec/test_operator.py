@@ -17,6 +17,7 @@ from panewise import (
     Every,
     FixedLag,
     Global,
+    Inputs,
     Never,
     OrFinally,
     Position,
@@ -125,6 +126,21 @@ RULES = {
         "| give one such as FixedLag('10 seconds'), or leave it out",
     ),
     "a lag is not negative": Rule(lambda: FixedLag("1 s"), lambda: FixedLag(-1), "lag=-1 | lag is not negative | give 0 or more"),
+    "inputs are several": Rule(
+        lambda: Inputs(["a", "b"]),
+        lambda: Inputs(["a"]),
+        "names=['a'] | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
+    ),
+    "inputs are a list": Rule(
+        lambda: Inputs(("a", "b")),
+        lambda: Inputs("ab"),
+        "names='ab' | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
+    ),
+    "inputs differ": Rule(
+        lambda: Inputs(["a", "b"], idle_after=1),
+        lambda: Inputs(["a", "b", "a"]),
+        "names=['a', 'b', 'a'] | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
+    ),
     "time": rule({"time": "processing"}, {"time": "wall"}, "time='wall' | time is one of ('event', 'processing') | give one of these"),
     "processing time needs no column": by_processing_time({}, {"event_time": "t"}, f"event_time='t' | {NO_EVENT_TIME}"),
     "processing time is the watermark": by_processing_time(

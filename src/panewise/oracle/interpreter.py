@@ -9,10 +9,11 @@ from panewise.oracle.aggregate import aggregate
 from panewise.oracle.assign import Bounds, exists, finite, meet, windows_of
 from panewise.oracle.columns import check_type, same_value
 from panewise.oracle.held import Held, pane_order
+from panewise.oracle.inputs import InputClocks
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.trigger import Clock, Decision, decide, expired, moment
 from panewise.oracle.trigger_tree import Node
-from panewise.spec import FixedLag, WindowOperator, merging
+from panewise.spec import FixedLag, Inputs, WindowOperator, merging
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 Output = dict[str, Any]
@@ -45,6 +46,7 @@ class Interpreter:
         for column, kind in self._types.items():
             check_type(column, kind)
         self._clock = Clock()
+        self._inputs = InputClocks(spec.watermark) if isinstance(spec.watermark, Inputs) else None
         self._held: dict[tuple[Any, ...], Held] = {}
         self._marks: dict[tuple[Any, Any], int] = {}
 
@@ -64,8 +66,8 @@ class Interpreter:
             self._batch(batch, output)
         return output
 
-    def watermark(self, to: int) -> Output:
-        """The watermark moves.
+    def watermark(self, to: int, source: str | None = None) -> Output:
+        """The watermark moves; of several inputs that of one.
 
         Raises:
             InputError: with processing time, which is the watermark then.
@@ -73,11 +75,15 @@ class Interpreter:
         if self._spec.time == "processing":
             rule = "with time='processing' the watermark is processing time (semantics 6.8)"
             raise InputError("a watermark from outside", rule, "move the clock")
-        return self.advance(None, to)
+        if self._inputs is None:
+            return self.advance(None, to)
+        assert source is not None, "one of several inputs"
+        return self.advance(None, self._inputs.tell(source, to, self._clock.processing_time))
 
     def clock(self, to: int) -> Output:
         """The processing time moves."""
-        return self.advance(to, None)
+        now = max(self._clock.processing_time, to)
+        return self.advance(now, None if self._inputs is None else self._inputs.clock(now))
 
     def advance(self, processing_time: int | None, watermark: int | None) -> Output:
         """Both move, with one evaluation; None stays where it is."""

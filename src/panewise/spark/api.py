@@ -11,7 +11,7 @@ from panewise.chrono import DurationLike
 from panewise.errors import SetupError, SpecError
 from panewise.spark.checks import check_columns, check_stream
 from panewise.spark.plumbing import Plumbing, unpacked
-from panewise.spark.progress import check_batch, makes_own, with_watermark
+from panewise.spark.progress import check_batch, check_inputs, makes_own, with_watermark
 from panewise.spark.types import polars_schema
 from panewise.spark.writer import Sink, WindowQuery, start
 from panewise.spec import Aggregate, Position, Trigger, Watermark, Window, WindowOperator
@@ -124,6 +124,7 @@ class Windowed:
 def apply(df: DataFrame, spec: WindowOperator, *, finish: Literal["never", "at_end"] | None = None, shards: int | None = None) -> "Result":
     """A ready specification over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
     check_columns(df, spec)
+    check_inputs(spec)
     if df.isStreaming:
         check_stream(df, own_watermark=makes_own(spec))
         df = with_watermark(df, spec)

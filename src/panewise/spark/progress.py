@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 
 from panewise.errors import SpecError
 from panewise.spark.checks import watermarked
-from panewise.spec import FixedLag, WindowOperator
+from panewise.spec import FixedLag, Inputs, WindowOperator
 
 _CONSTANT = "__clockless"
 
@@ -20,6 +20,21 @@ def with_watermark(df: DataFrame, spec: WindowOperator) -> DataFrame:
     if not makes_own(spec) or watermarked(df):
         return df
     return df.withColumn(_CONSTANT, F.timestamp_seconds(F.lit(0))).withWatermark(_CONSTANT, "0 seconds").drop(_CONSTANT)
+
+
+def check_inputs(spec: WindowOperator) -> None:
+    """Refuses several inputs, which are one DataFrame here.
+
+    Raises:
+        SpecError: saying how Spark joins watermarks.
+    """
+    if isinstance(spec.watermark, Inputs):
+        rule = (
+            "Spark itself takes the least of the watermarks of streams that are joined in a union, and knows no idle ones (semantics 12.5)"
+        )
+        raise SpecError(
+            f"watermark={spec.watermark!r} on a DataFrame", rule, "give each stream its withWatermark before the union, and leave it out"
+        )
 
 
 def check_batch(spec: WindowOperator) -> None:

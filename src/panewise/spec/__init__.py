@@ -14,7 +14,7 @@ from panewise.spec.composites import (
 )
 from panewise.spec.custom import Custom
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
-from panewise.spec.progress import FixedLag, Watermark
+from panewise.spec.progress import FixedLag, Inputs, Watermark
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import (
@@ -51,6 +51,7 @@ __all__ = [
     "FixedLag",
     "Global",
     "Hopping",
+    "Inputs",
     "Never",
     "OnDelta",
     "OnPunctuation",

@@ -17,7 +17,7 @@ from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
 from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly
 from panewise.spec.custom import Custom
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator
-from panewise.spec.progress import FixedLag
+from panewise.spec.progress import FixedLag, Inputs
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, names_a_column
@@ -28,7 +28,7 @@ _WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cum
 _LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation, OnDelta, Always, Never)
 _COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
 _TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITES)}
-_WATERMARKS: dict[str, type] = {kind.kind: kind for kind in (FixedLag,)}
+_WATERMARKS: dict[str, type] = {kind.kind: kind for kind in (FixedLag, Inputs)}
 
 Users = Mapping[str, UserAggregate]
 UserWindows = Mapping[str, Custom]
@@ -230,10 +230,16 @@ def _lateness(value: Any, where: str) -> Any:
     return value if value == UNLIMITED else Duration(_typed(int, f"a whole number of microseconds, or {UNLIMITED!r}")(value, where))
 
 
-def _names(value: Any, where: str) -> tuple[str, ...]:
-    if not isinstance(value, (list, tuple)):
-        raise _wrong(where, value, "a list of column names")
-    return tuple(_text(name, f"{where}[{n}]") for n, name in enumerate(value))
+def _listed(what: str) -> _Reader:
+    def read(value: Any, where: str) -> tuple[str, ...]:
+        if not isinstance(value, (list, tuple)):
+            raise _wrong(where, value, what)
+        return tuple(_text(name, f"{where}[{n}]") for n, name in enumerate(value))
+
+    return read
+
+
+_names = _listed("a list of column names")
 
 
 def _or_null(read: _Reader) -> _Reader:
@@ -303,7 +309,7 @@ def _aggregate(value: Any, where: str, users: Users) -> Aggregate:
 
 _PARTS: dict[str, _Reader] = {
     **dict.fromkeys(("size", "hop", "step", "period", "delay", "lag"), _duration),
-    "align": _or_null(_duration),
+    **dict.fromkeys(("align", "idle_after"), _or_null(_duration)),
     **dict.fromkeys(("origin", "n"), _whole),
     **dict.fromkeys(("early", "late"), _or_null(_trigger)),
     **dict.fromkeys(("trigger", "main", "until"), _trigger),
@@ -313,6 +319,7 @@ _PARTS: dict[str, _Reader] = {
     "gap": _gap,
     "gaps": _flag,
     "columns": _names,
+    "names": _listed("a list of inputs' names"),
     "merge": _merge,
     **dict.fromkeys(("name", "touching", "unit", "zone", "week_start"), _text),
 }

@@ -15,6 +15,7 @@ from panewise.spec import (
     FixedLag,
     Global,
     Hopping,
+    Inputs,
     Session,
     Tumbling,
     Window,
@@ -132,13 +133,15 @@ def _deadlines(spec: WindowOperator, now: int, firsts: Iterable[int]) -> list[in
 
 
 def periods(spec: WindowOperator) -> list[int]:
-    """The periods and delays of processing time, in microseconds, in the trigger."""
+    """The periods and delays of processing time, in microseconds, in the trigger, and after which an input is idle."""
     found = []
     for node in walk(spec.trigger):
         if isinstance(node, Every):
             found.append(node.period.us)
         elif isinstance(node, AfterProcessingTime):
             found.append(node.delay.us)
+    if isinstance(spec.watermark, Inputs) and spec.watermark.idle_after is not None:
+        found.append(spec.watermark.idle_after.us)
     return found
 
 

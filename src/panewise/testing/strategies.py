@@ -35,6 +35,7 @@ from panewise.spec import (
     FixedLag,
     Global,
     Hopping,
+    Inputs,
     Never,
     OnDelta,
     OnPunctuation,
@@ -248,7 +249,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
         "on_time": draw(st.sampled_from(["if_pending", "always"])) if isinstance(trigger, AfterWatermark) else "if_pending",
         "closing": draw(st.sampled_from(["if_pending", "if_pending", "always"])),
         "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
-        "watermark": draw(st.sampled_from([None, None, None, None, FixedLag(0), FixedLag(3), FixedLag(ahead + 10)])),
+        "watermark": draw(st.sampled_from([*[None] * 6, FixedLag(0), FixedLag(3), FixedLag(ahead + 10), *_INPUTS])),
         **draw(_arrival),
     }
     fields["timestamp"] = draw(st.sampled_from([None, None, "end", "earliest", "latest"]))
@@ -271,6 +272,7 @@ def _by_processing_time(fields: dict[str, Any]) -> dict[str, Any]:
     return {"time": "processing", "timestamp": stamped, "allowed_lateness": lateness, **without}
 
 
+_INPUTS: Final = (Inputs(["a", "b"]), Inputs(["a", "b"], idle_after=4))
 _arrival: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         {},
@@ -317,7 +319,8 @@ class _Writer:
             return {"op": op, "rows": [self._row() for _ in range(self.draw(st.sampled_from([*range(self.max_rows + 1), 3])))]}
         if op == "watermark":
             places = watermarks if self._one_of([False, True]) else expiries
-            return {"op": op, "to": self._one_of(places(self.spec, self.seen[-4:]))}
+            source = {"input": self._one_of(self.spec.watermark.names)} if isinstance(self.spec.watermark, Inputs) else {}
+            return {"op": op, "to": self._one_of(places(self.spec, self.seen[-4:])), **source}
         if op == "clock":
             to = self._one_of(clocks(self.spec, self.readings[-1], self.readings[-3:], self.seen[-4:]))
             self.readings.append(max(to, self.readings[-1]))

@@ -23,6 +23,7 @@ from panewise.spark.plumbing import Plumbing, note
 from panewise.spark.session import configure
 from panewise.spark.sharding import even_shards
 from panewise.spark.types import polars_schema, spark_schema
+from panewise.spec import Inputs
 from panewise.testing.columns import Row
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import FLAGS, ROW, frame, schema
@@ -34,6 +35,8 @@ def play(script: Script) -> list[dict[str, Any]]:
     unknown = set(script.options) - {"shards"}
     if unknown:
         raise InputError(f"options={sorted(unknown)}", "the option of this runtime is shards", "leave them out")
+    if isinstance(script.spec.watermark, Inputs):
+        raise InputError(f"watermark={script.spec.watermark!r}", "on Spark it is Spark that joins watermarks", "use another runtime")
     with tempfile.TemporaryDirectory(prefix="panewise-") as scratch:
         stage = _Stage(script, Path(scratch))
         with stage.running():
