@@ -86,6 +86,26 @@ def test_inputs_of_its_own_are_refused(feed: Feed) -> None:
         minutes(feed.stream()).watermark(pw.Inputs(["a", "b"])).agg(F.count())
 
 
+@pytest.mark.parametrize(("ticking", "sent"), [(True, [("EARLY", 3)]), (False, [])])
+def test_a_clock_stream_fires_time_triggers_of_a_silent_stream(feed: Feed, ticking: bool, sent: list[tuple[str, int]]) -> None:
+    """Semantics 12.7: a later run without rows; it ends."""
+    feed.put((0, "a", 1), (1, "a", 2))
+    early = pw.AfterAll(pw.Every("1 millisecond"), pw.AfterProcessingTime("1 millisecond"))
+    described = minutes(feed.stream().withWatermark("ts", "10 seconds")).trigger(pw.AfterWatermark(early=early))
+    result = (described.clock("1 millisecond") if ticking else described).agg(F.sum("v").alias("s"))
+    run(feed, result)
+    assert feed.read("panes").is_empty()  # the row waits for a later time than that of its micro-batch
+    run(feed, result)
+    assert feed.read("panes").select("timing", "s").rows() == sent
+    assert feed.read("counts")["rows_in"].sum() == 2
+
+
+def test_a_clock_means_nothing_on_a_batch(feed: Feed) -> None:
+    feed.put((0, "a", 1))
+    with pytest.raises(pw.SpecError, match=r"clock\('1 second'\) on a batch DataFrame \| a batch DataFrame is done in one go"):
+        minutes(feed.batch()).clock("1 second").agg(F.count())
+
+
 def test_a_fixed_lag_means_nothing_on_a_batch(feed: Feed) -> None:
     feed.put((0, "a", 1))
     with pytest.raises(pw.SpecError) as caught:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pyspark.sql import DataFrame
 
-from panewise.chrono import DurationLike
+from panewise.chrono import Duration, DurationLike
 from panewise.errors import SetupError, SpecError
 from panewise.spark.checks import check_columns, check_stream
 from panewise.spark.plumbing import Plumbing, unpacked
@@ -15,6 +15,7 @@ from panewise.spark.progress import check_batch, check_inputs, makes_own, with_w
 from panewise.spark.types import polars_schema
 from panewise.spark.writer import Sink, WindowQuery, start
 from panewise.spec import Aggregate, Position, Trigger, Watermark, Window, WindowOperator
+from panewise.spec.windows import positive
 from panewise.spec.words import describe
 
 
@@ -50,6 +51,7 @@ class Windowed:
     fields: Mapping[str, Any]
     finishing: Literal["never", "at_end"] | None = None
     shard_count: int | None = None
+    clock_every: Duration | None = None
 
     def _with(self, **fields: Any) -> "Windowed":
         return replace(self, fields={**self.fields, **fields})
@@ -103,6 +105,20 @@ class Windowed:
             raise SpecError(f"finish={when!r}", "input ends never, or at_end", "give one of these")
         return replace(self, finishing=when)
 
+    def clock(self, every: DurationLike) -> "Windowed":
+        """Adds a clock stream: a micro-batch at least this often, so that what waits for processing time fires while the stream is silent.
+
+        Its rows carry no key and are not counted. It is a source of the query like any other: a checkpoint keeps to having it or
+        not, and with `available_now` the query ends as it does without.
+
+        Example::
+
+            windowed(df).window(pw.Tumbling("1 hour")).trigger(pw.AfterWatermark(early=pw.Every("1 minute"))).clock("10 seconds")
+
+        Source: semantics 12.7.
+        """
+        return replace(self, clock_every=positive(every, "every"))
+
     def shards(self, count: int) -> "Windowed":
         """Number of parts that the state is kept in, fixed for the life of a checkpoint. Default: as many as shuffle partitions."""
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
@@ -118,11 +134,25 @@ class Windowed:
         """
         if "window" not in self.fields:
             raise SpecError("no window", "an operator has a window", "call .window(pw.Tumbling('1 minute')) before .agg(...)")
-        return apply(self.df, WindowOperator(aggregates=aggregates, **self.fields), finish=self.finishing, shards=self.shard_count)
+        return apply(
+            self.df,
+            WindowOperator(aggregates=aggregates, **self.fields),
+            finish=self.finishing,
+            shards=self.shard_count,
+            clock=self.clock_every,
+        )
 
 
-def apply(df: DataFrame, spec: WindowOperator, *, finish: Literal["never", "at_end"] | None = None, shards: int | None = None) -> "Result":
+def apply(
+    df: DataFrame,
+    spec: WindowOperator,
+    *,
+    finish: Literal["never", "at_end"] | None = None,
+    shards: int | None = None,
+    clock: DurationLike | None = None,
+) -> "Result":
     """A ready specification over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
+    every = None if clock is None else positive(clock, "clock")
     check_columns(df, spec)
     check_inputs(spec)
     if df.isStreaming:
@@ -131,8 +161,8 @@ def apply(df: DataFrame, spec: WindowOperator, *, finish: Literal["never", "at_e
     elif finish == "never":
         raise SpecError("finish='never' on a batch DataFrame", "a batch ends", "leave finish out")
     else:
-        check_batch(spec)
-    return Result(Plumbing.of(df, spec, shards), finish == "at_end")
+        check_batch(spec, every)
+    return Result(Plumbing.of(df, spec, shards, every), finish == "at_end")
 
 
 @dataclass(frozen=True)

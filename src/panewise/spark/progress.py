@@ -3,6 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spark.checks import watermarked
 from panewise.spec import FixedLag, Inputs, WindowOperator
@@ -37,12 +38,15 @@ def check_inputs(spec: WindowOperator) -> None:
         )
 
 
-def check_batch(spec: WindowOperator) -> None:
+def check_batch(spec: WindowOperator, clock: Duration | None) -> None:
     """Refuses what has no meaning where all rows come at once.
 
     Raises:
-        SpecError: for a watermark that follows the clock.
+        SpecError: for a watermark that follows the clock, and for a clock stream.
     """
+    if clock is not None:
+        rule = "a batch DataFrame is done in one go, at one time"
+        raise SpecError(f"clock({str(clock)!r}) on a batch DataFrame", rule, "leave clock out, or read a stream")
     if isinstance(spec.watermark, FixedLag):
         rule = "the rows of a batch DataFrame did not come as they happened, so that all older than the lag would be late"
         raise SpecError(f"watermark={spec.watermark!r} on a batch DataFrame", rule, "leave watermark out, or read a stream")
