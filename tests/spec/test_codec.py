@@ -15,6 +15,7 @@ from panewise import (
     Custom,
     DataLossWarning,
     DeltaEvictor,
+    FixedLag,
     Position,
     SpecError,
     TimeEvictor,
@@ -27,7 +28,8 @@ from panewise.spec.aggregates import FUNCTIONS
 from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.composites import Composite
 from panewise.spec.triggers import Leaf
-from panewise.testing.strategies import ALL_TEXT, HOLDS, JOINED, USER_AGGREGATES, USER_WINDOWS, specs
+from panewise.testing.samples import ALL_TEXT, HOLDS, JOINED, USER_AGGREGATES, USER_WINDOWS
+from panewise.testing.strategies import specs
 
 SMALL: dict[str, Any] = {"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count", "name": "n"}]}
 PLAIN = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")])
@@ -52,6 +54,8 @@ OTHER_VALUES: dict[str, Any] = {
     "timestamp": "latest",
     "evictor": CountEvictor(3),
     "delta": ["v", "w"],
+    "watermark": FixedLag(7),
+    "time": "processing",
 }
 
 
@@ -307,6 +311,17 @@ MICROSECONDS = "a whole number of microseconds"
             f"allowed_lateness='1 hour' | allowed_lateness is {MICROSECONDS}, or 'unlimited' | give {MICROSECONDS}, or 'unlimited'",
         ),
         ("max_future_skew", "1", f"max_future_skew='1' | max_future_skew is {MICROSECONDS} | give {MICROSECONDS}"),
+        (
+            "watermark",
+            {"kind": "fixed_lag", "lag": "1 s"},
+            f"watermark.lag='1 s' | watermark.lag is {MICROSECONDS} | give {MICROSECONDS}",
+        ),
+        (
+            "watermark",
+            {"kind": "inputs", "names": "ab"},
+            "watermark.names='ab' | watermark.names is a list of inputs' names | give a list of inputs' names",
+        ),
+        ("watermark", {"kind": "fixed_lag"}, "watermark.lag is missing | lag has no default | give watermark.lag"),
         ("null_keys", 1, "null_keys=1 | null_keys is true or false | give true or false"),
         ("position", ["p", "o"], "position=['p', 'o'] | position is an object with named fields | give an object with named fields"),
         ("position", {"partition": 0}, "position.partition=0 | position.partition is a string | give a string"),

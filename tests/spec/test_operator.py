@@ -12,11 +12,14 @@ from panewise import (
     Always,
     CountEvictor,
     Cumulating,
+    Custom,
     DataLossWarning,
     DeltaEvictor,
     Duration,
     Every,
+    FixedLag,
     Global,
+    Inputs,
     Never,
     OrFinally,
     Position,
@@ -42,6 +45,16 @@ def operator(**fields: Any) -> WindowOperator:
 
 def rule(obeys: dict[str, Any], breaks: dict[str, Any], message: str) -> Rule:
     return Rule(lambda: operator(**obeys), lambda: operator(**breaks), message)
+
+
+NO_EVENT_TIME = "with time='processing' rows have no event time but that of their arrival"
+NEVER_LATE = "with time='processing' no row comes after the end of its window"
+
+
+def by_processing_time(obeys: dict[str, Any], breaks: dict[str, Any], message: str) -> Rule:
+    (field,) = breaks
+    time = {"time": "processing"}
+    return rule(time | obeys, time | breaks, f"time='processing', {message} | leave {field} out, or use time='event'")
 
 
 RULES = {
@@ -108,6 +121,43 @@ RULES = {
         {"max_future_skew": -1},
         "max_future_skew=-1 | max_future_skew is not negative | give 0 or more",
     ),
+    "a watermark is a watermark": rule(
+        {"watermark": FixedLag(0)},
+        {"watermark": "10 seconds"},
+        "watermark='10 seconds' | a watermark that does not come from outside is one of panewise's "
+        "| give one such as FixedLag('10 seconds'), or leave it out",
+    ),
+    "a lag is not negative": Rule(lambda: FixedLag("1 s"), lambda: FixedLag(-1), "lag=-1 | lag is not negative | give 0 or more"),
+    "inputs are several": Rule(
+        lambda: Inputs(["a", "b"]),
+        lambda: Inputs(["a"]),
+        "names=['a'] | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
+    ),
+    "inputs are a list": Rule(
+        lambda: Inputs(("a", "b")),
+        lambda: Inputs("ab"),
+        "names='ab' | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
+    ),
+    "inputs differ": Rule(
+        lambda: Inputs(["a", "b"], idle_after=1),
+        lambda: Inputs(["a", "b", "a"]),
+        "names=['a', 'b', 'a'] | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
+    ),
+    "time": rule({"time": "processing"}, {"time": "wall"}, "time='wall' | time is one of ('event', 'processing') | give one of these"),
+    "processing time needs no column": by_processing_time({}, {"event_time": "t"}, f"event_time='t' | {NO_EVENT_TIME}"),
+    "processing time is the watermark": by_processing_time(
+        {},
+        {"watermark": FixedLag(1)},
+        f"watermark={FixedLag(1)!r} | with time='processing' the watermark is processing time",
+    ),
+    "processing time is not ahead": by_processing_time({}, {"max_future_skew": 1}, f"max_future_skew={Duration(1)!r} | {NO_EVENT_TIME}"),
+    "panes tell no event time": by_processing_time({"timestamp": "end"}, {"timestamp": "latest"}, f"timestamp='latest' | {NO_EVENT_TIME}"),
+    "nothing is late by processing time": by_processing_time(
+        {"window": Custom(len, name="f"), "allowed_lateness": 1},
+        {"allowed_lateness": 1},
+        f"allowed_lateness=Duration('1 microsecond') | {NEVER_LATE}",
+    ),
+    "no row is late by processing time": by_processing_time({}, {"drop_by": "row"}, f"drop_by='row' | {NEVER_LATE}"),
     "columns are named": rule(
         {"event_time": "t"}, {"event_time": ""}, "column '' | columns are named by non-empty strings | give the column's name"
     ),

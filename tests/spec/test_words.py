@@ -15,8 +15,10 @@ from panewise import (
     Custom,
     DeltaEvictor,
     Every,
+    FixedLag,
     Global,
     Hopping,
+    Inputs,
     Never,
     Position,
     Session,
@@ -40,7 +42,8 @@ def words(**fields: Any) -> str:
 def test_every_specification_has_words(spec: WindowOperator) -> None:
     lines = describe(spec).splitlines()
     heads = [line.split(":")[0] for line in lines if not line.startswith(" ")]
-    assert heads == ["Windows", "Panes", "Content", "Late rows", "Invalid rows", "Order", "State"]
+    told = ["Watermark"] if spec.watermark is not None or spec.time == "processing" else []
+    assert heads == ["Windows", *told, "Panes", "Content", "Late rows", "Invalid rows", "Order", "State"]
     assert all(line.endswith(".") for line in lines)
     assert not any("None" in line or "Duration" in line or "  ." in line for line in lines)
 
@@ -93,6 +96,16 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
         ({"window": Global()}, "Windows: one window without start or end, complete at the end of input."),
         ({"window": Tumbling(1, -1)}, "windows start at 1969-12-31 23:59:59.999999 UTC"),
         ({"window": Tumbling(1, 2**62)}, "windows start at 4611686018427387904 microseconds from 1970-01-01 00:00:00 UTC"),
+        ({"watermark": FixedLag("1 s")}, "\nWatermark: 1 second behind processing time, or that from outside if it is further.\nPanes:"),
+        ({"watermark": Inputs(["a", "b"])}, "\nWatermark: the least of those of a and b.\n"),
+        (
+            {"watermark": Inputs(["a", "b"], "1 s")},
+            "of a and b; an input that has told none for 1 second of processing time is left out.\n",
+        ),
+        ({"time": "processing"}, "every 1 hour from there; its time is when it arrives.\nWatermark: processing time.\nPanes:"),
+        ({"time": "processing"}, "Late rows: no row is late before the end of input."),
+        ({"time": "processing"}, "Invalid rows: none.\nOrder: rows of a batch are taken as they stand; triggers"),
+        ({"time": "processing", "window": Hopping(1, 2, gaps=True)}, "Invalid rows: processing time is between two windows."),
         ({"trigger": Always()}, "A pane is sent for each batch with rows."),
         ({"trigger": Always(), "evaluate": "record"}, "A pane is sent for each row."),
         ({"trigger": Never()}, "No pane is sent before a window expires."),

@@ -80,9 +80,10 @@ def contents_of(spec: WindowOperator, schema: Schema) -> Contents | None:
         return None
     told = [name for name in schema if not name.startswith("__")] if spec.delta is True else spec.delta or ()
     needed: list[str] = []
-    if spec.evictor is not None:  # with the event time there is always a column
-        needed = [spec.event_time, *evictor_columns(spec.evictor), *(name for what in spec.measures for name in what.columns)]
-    kept = {name: schema[name] for name in dict.fromkeys((*told, *needed))}
+    if spec.evictor is not None:
+        needed = [*spec.time_columns, *evictor_columns(spec.evictor), *(name for what in spec.measures for name in what.columns)]
+    names = dict.fromkeys((*told, *needed)) or list(schema)[:1]  # rows without columns could not be counted
+    kept = {name: schema[name] for name in names}
     contents = Contents(spec, kept, {name: schema[name] for name in told})
     if spec.evictor is not None:
         eviction(spec.evictor, pl.col(CONTENTS), spec.event_time, kept)

@@ -56,9 +56,12 @@ class Operator:
         self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
         self.changed = False  # whether the windows held have changed since the operator was made
 
-    def advance(self, processing_time: int | None = None, watermark: int | None = None) -> Output:
-        """Moves the clocks, together; then every window that they concern is evaluated once (semantics 18)."""
-        return self._tick(self.state.clocks.moved(processing_time, watermark))
+    def advance(self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None) -> Output:
+        """Moves the clocks, together; then every window that they concern is evaluated once (semantics 18).
+
+        Of several inputs (semantics 12.5) `source` names the one whose watermark it is.
+        """
+        return self._tick(self.state.clocks.moved(self.plan.spec, processing_time, watermark, source))
 
     def finish(self) -> Output:
         """Ends the input: every window is completed (semantics 12.2)."""

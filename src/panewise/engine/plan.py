@@ -74,10 +74,11 @@ def _check_columns(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> N
     for key in spec.keys:
         if schema[key].is_nested():
             raise SpecError(f"key {key}: {schema[key]}", "a key is a simple value", "use its fields as keys")
-    time = schema[spec.event_time]
-    if time != pl.Int64() and not (isinstance(time, pl.Datetime) and time.time_zone is not None):
-        rule = "the event time is a timestamp with a time zone (semantics 1)"
-        raise SpecError(f"event time {spec.event_time}: {time}", rule, "cast it to TIMESTAMP in the right time zone")
+    for name in spec.time_columns:
+        time = schema[name]
+        if time != pl.Int64() and not (isinstance(time, pl.Datetime) and time.time_zone is not None):
+            rule = "the event time is a timestamp with a time zone (semantics 1)"
+            raise SpecError(f"event time {name}: {time}", rule, "cast it to TIMESTAMP in the right time zone")
     for gap in gap_columns(spec.window):
         if not (schema[gap].is_integer() or schema[gap] == pl.Duration("us")):
             rule = "the gap of a row is whole microseconds or an interval of them (semantics 9.3)"

@@ -10,10 +10,11 @@ from panewise.oracle.assign import Bounds, exists, finite, meet, windows_of
 from panewise.oracle.columns import check_type, same_value
 from panewise.oracle.evict import left
 from panewise.oracle.held import Held, pane_order
+from panewise.oracle.inputs import InputClocks
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.trigger import Clock, Decision, decide, expired, moment
 from panewise.oracle.trigger_tree import Node
-from panewise.spec import WindowOperator, merging
+from panewise.spec import FixedLag, Inputs, WindowOperator, merging
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 Output = dict[str, Any]
@@ -46,6 +47,7 @@ class Interpreter:
         for column, kind in self._types.items():
             check_type(column, kind)
         self._clock = Clock()
+        self._inputs = InputClocks(spec.watermark) if isinstance(spec.watermark, Inputs) else None
         self._held: dict[tuple[Any, ...], Held] = {}
         self._marks: dict[tuple[Any, Any], int] = {}
 
@@ -65,21 +67,35 @@ class Interpreter:
             self._batch(batch, output)
         return output
 
-    def watermark(self, to: int) -> Output:
-        """The watermark moves."""
-        return self.advance(None, to)
+    def watermark(self, to: int, source: str | None = None) -> Output:
+        """The watermark moves; of several inputs that of one.
+
+        Raises:
+            InputError: with processing time, which is the watermark then.
+        """
+        if self._spec.time == "processing":
+            rule = "with time='processing' the watermark is processing time (semantics 6.8)"
+            raise InputError("a watermark from outside", rule, "move the clock")
+        if self._inputs is None:
+            return self.advance(None, to)
+        assert source is not None, "one of several inputs"
+        return self.advance(None, self._inputs.tell(source, to, self._clock.processing_time))
 
     def clock(self, to: int) -> Output:
         """The processing time moves."""
-        return self.advance(to, None)
+        now = max(self._clock.processing_time, to)
+        return self.advance(now, None if self._inputs is None else self._inputs.clock(now))
 
     def advance(self, processing_time: int | None, watermark: int | None) -> Output:
         """Both move, with one evaluation; None stays where it is."""
         if processing_time is not None:
             self._clock.processing_time = max(self._clock.processing_time, processing_time)
+            if self._spec.time == "processing":
+                self._clock.raise_watermark(self._clock.processing_time)
+            if isinstance(self._spec.watermark, FixedLag):
+                self._clock.raise_watermark(self._clock.processing_time - self._spec.watermark.lag.us)
         if watermark is not None:
-            before = self._clock.watermark
-            self._clock.watermark = watermark if before is None else max(before, watermark)
+            self._clock.raise_watermark(watermark)
         return self._evaluated_all()
 
     def finish(self) -> Output:
@@ -118,7 +134,7 @@ class Interpreter:
         if reason is not None:
             output["invalid"].append({"row": dict(given), "reason": reason})
             return "invalid"
-        row = read(self._spec, self._types, given)
+        row = read(self._spec, self._types, given, self._clock.processing_time)
         if self._is_replay(row):
             return "replays"
         missed = self._apply(number, row)

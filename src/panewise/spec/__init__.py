@@ -15,6 +15,7 @@ from panewise.spec.composites import (
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
+from panewise.spec.progress import FixedLag, Inputs, Watermark
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import (
@@ -51,8 +52,10 @@ __all__ = [
     "DeltaEvictor",
     "Every",
     "Evictor",
+    "FixedLag",
     "Global",
     "Hopping",
+    "Inputs",
     "Never",
     "OnDelta",
     "OnPunctuation",
@@ -64,6 +67,7 @@ __all__ = [
     "Trigger",
     "Tumbling",
     "UserAggregate",
+    "Watermark",
     "Window",
     "WindowOperator",
     "columns_of",

@@ -12,6 +12,8 @@ from panewise.spec.composites import DEFAULT_TRIGGER, AfterWatermark, Trigger, c
 from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
+from panewise.spec.progress import Watermark
+from panewise.spec.times import check_time
 from panewise.spec.triggers import AfterCount
 from panewise.spec.windows import Global, Window, columns_of
 
@@ -67,6 +69,8 @@ class WindowOperator:
         aggregates: what a pane holds, one or more.
         keys: columns by whose values windows are kept apart; none for one stream of windows.
         event_time: column of the event time.
+        time: "event" (a column tells when something happened) or "processing" (what counts is when rows arrive; without event_time).
+        watermark: where the watermark comes from: None (from outside: from Spark, or from the events of a test), FixedLag or Inputs.
         trigger: when panes are sent. Default: at the watermark, then for each batch of late rows.
         accumulation: "discarding", "accumulating" or "retracting".
         allowed_lateness: how long after its end a window still takes rows; "unlimited" by name. Default 0.
@@ -114,6 +118,8 @@ class WindowOperator:
     evaluate: Literal["batch", "record"] = "batch"
     evictor: Evictor | None = None
     delta: bool | tuple[str, ...] = False
+    watermark: Watermark | None = None
+    time: Literal["event", "processing"] = "event"
 
     def __init__(
         self,
@@ -137,6 +143,8 @@ class WindowOperator:
         evaluate: Literal["batch", "record"] = "batch",
         evictor: Evictor | None = None,
         delta: bool | Iterable[str] = False,
+        watermark: Watermark | None = None,
+        time: Literal["event", "processing"] = "event",
         strict: bool = False,
     ) -> None:
         values = dict(locals())
@@ -151,6 +159,7 @@ class WindowOperator:
         _check_kinds(self)
         _check_names(self)
         _check_meaning(self)
+        check_time(self)
         warn_of_data_loss(self, strict=strict)
         warn_of_idle_trigger(self, strict=strict)
 
@@ -172,7 +181,12 @@ class WindowOperator:
         values = (column for a in self.aggregates for column in a.columns)
         told = self.delta if isinstance(self.delta, tuple) else ()
         others = (*columns_of(self.window), *values, *columns(self.trigger), *evictor_columns(self.evictor), *told)
-        return tuple(dict.fromkeys((*self.keys, self.event_time, *self.order, *position, *others)))
+        return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *others)))
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        """The column of the event time; with processing time there is none."""
+        return (self.event_time,) if self.time == "event" else ()
 
 
 def _several(name: str, values: Any) -> tuple[Any, ...]:
@@ -200,6 +214,7 @@ _CHOICES = {
     "only_updated": (False, True),
     "timestamp": (None, "end", "earliest", "latest"),
     "evaluate": ("batch", "record"),
+    "time": ("event", "processing"),
     "null_keys": (True, False),
 }
 
@@ -218,6 +233,10 @@ def _check_kinds(spec: WindowOperator) -> None:
             raise SpecError(f"aggregates=[{aggregate!r}]", "aggregates are made by panewise.functions", "give one such as F.count()")
     if spec.position is not None and not isinstance(spec.position, Position):
         raise SpecError(f"position={spec.position!r}", "a position is a Position", "give Position(partition=..., offset=...)")
+    watermark: Any = spec.watermark
+    if watermark is not None and not isinstance(watermark, Watermark):
+        rule = "a watermark that does not come from outside is one of panewise's"
+        raise SpecError(f"watermark={watermark!r}", rule, "give one such as FixedLag('10 seconds'), or leave it out")
 
 
 def _check_names(spec: WindowOperator) -> None:

@@ -25,6 +25,7 @@ from panewise.spark.plumbing import Plumbing, note
 from panewise.spark.session import configure
 from panewise.spark.sharding import even_shards
 from panewise.spark.types import polars_schema, spark_schema
+from panewise.spec import Inputs
 from panewise.testing.columns import Row
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import FLAGS, ROW, frame, schema
@@ -36,6 +37,8 @@ def play(script: Script) -> list[dict[str, Any]]:
     unknown = set(script.options) - {"shards"}
     if unknown:
         raise InputError(f"options={sorted(unknown)}", "the option of this runtime is shards", "leave them out")
+    if isinstance(script.spec.watermark, Inputs):
+        raise InputError(f"watermark={script.spec.watermark!r}", "on Spark it is Spark that joins watermarks", "use another runtime")
     with tempfile.TemporaryDirectory(prefix="panewise-") as scratch:
         stage = _Stage(script, Path(scratch))
         with stage.running():
@@ -73,7 +76,7 @@ class _Stage:
 
     def _start(self) -> StreamingQuery:
         session, spec = _session(), self.script.spec
-        columns = {name: pl.Datetime("us", "UTC") if name == spec.event_time else dtype for name, dtype in self._columns().items()}
+        columns = {name: pl.Datetime("us", "UTC") if name in spec.time_columns else dtype for name, dtype in self._columns().items()}
         rows = session.readStream.schema(spark_schema(columns)).option("maxFilesPerTrigger", 1).parquet(str(self.scratch / "rows"))
         # A watermark must be there; that of this constant never moves.
         watched = rows.withColumn("clockless", F.timestamp_seconds(F.lit(0))).withWatermark("clockless", "0 seconds").drop("clockless")
@@ -109,7 +112,7 @@ class _Stage:
         name = f"{self.files:06}"
         if event.op == "add":
             rows = frame(self.script.spec, self.script.types, event.rows)
-            whole = rows.with_columns(pl.col(self.script.spec.event_time).cast(pl.Datetime("us", "UTC")))
+            whole = rows.with_columns(pl.col(self.script.spec.time_columns).cast(pl.Datetime("us", "UTC")))
             whole.write_parquet(self.scratch / name)
             (self.scratch / name).rename(self.scratch / "rows" / f"{name}.parquet")
             return
