@@ -116,7 +116,7 @@ class _Stage:
         (self.scratch / name).rename(self.scratch / "notes" / f"{name}.txt")
 
     def _frames(self, kind: str) -> list[dict[str, Any]]:
-        return [row for sent, payload in self.sent if sent == kind for row in decode(payload).to_dicts()]
+        return [row for sent, payload in self.sent if sent == kind for row in _counted(decode(payload)).to_dicts()]
 
     def _output(self, given: Sequence[Row]) -> dict[str, Any]:
         lines = self._frames("counts")
@@ -137,3 +137,19 @@ class _Stage:
         keys = self.script.spec.keys
         order = lambda row: [(row[n] is not None, row[n]) for n in ("window_end", "window_start", *keys)]  # noqa: E731
         return sorted(rows, key=order)
+
+
+def _counted(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with instants as microseconds, as they are told to other runtimes: what panes hold of event times are timestamps here."""
+    return frame.cast({name: _counted_type(dtype) for name, dtype in frame.schema.items() if _counted_type(dtype) != dtype})
+
+
+def _counted_type(dtype: Any) -> Any:
+    match dtype:
+        case pl.Datetime():
+            return pl.Int64()
+        case pl.List():
+            return pl.List(_counted_type(dtype.inner))
+        case pl.Struct():
+            return pl.Struct({field.name: _counted_type(field.dtype) for field in dtype.fields})
+    return dtype
