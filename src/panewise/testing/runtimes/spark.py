@@ -17,8 +17,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
-from panewise.engine.validity import REASON
 from panewise.errors import InputError
 from panewise.spark.envelope import decode
 from panewise.spark.plumbing import Plumbing, note
@@ -120,17 +118,15 @@ class _Stage:
         (self.scratch / name).write_text(texts[event.op])
         (self.scratch / name).rename(self.scratch / "notes" / f"{name}.txt")
 
-    def _frames(self, kind: str, *columns: str) -> list[dict[str, Any]]:
-        """Rows with these columns; without any, with all."""
-        return [row for sent, payload in self.sent if sent == kind for row in decode(payload).select(columns or pl.all()).to_dicts()]
+    def _frames(self, kind: str) -> list[dict[str, Any]]:
+        return [row for sent, payload in self.sent if sent == kind for row in _counted(decode(payload)).to_dicts()]
 
     def _output(self, given: Sequence[Row]) -> dict[str, Any]:
         lines = self._frames("counts")
         return {
             "panes": self._frames("panes"),
-            "late": [late_entry(entry, given) for entry in self._frames("late", ROW, REASON, WINDOWS, LATE_BY, PARTIAL)],
-            # Not the row's own columns: its event time may lie beyond what Python can tell.
-            "invalid": [{"row": dict(given[entry[ROW]]), "reason": entry[REASON]} for entry in self._frames("invalid", ROW, REASON)],
+            "late": [late_entry(entry, given) for entry in self._frames("late")],
+            "invalid": [{"row": dict(given[entry[ROW]]), "reason": entry["__reason"]} for entry in self._frames("invalid")],
             "counts": {name: sum(line[name] for line in lines) for name in COUNTS},
         }
 
@@ -144,3 +140,19 @@ class _Stage:
         keys = self.script.spec.keys
         order = lambda row: [(row[n] is not None, row[n]) for n in ("window_end", "window_start", *keys)]  # noqa: E731
         return sorted(rows, key=order)
+
+
+def _counted(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with instants as microseconds, as in other runtimes: event times are timestamps here, some beyond what Python can tell."""
+    return frame.cast({name: _counted_type(dtype) for name, dtype in frame.schema.items() if _counted_type(dtype) != dtype})
+
+
+def _counted_type(dtype: Any) -> Any:
+    match dtype:
+        case pl.Datetime():
+            return pl.Int64()
+        case pl.List():
+            return pl.List(_counted_type(dtype.inner))
+        case pl.Struct():
+            return pl.Struct({field.name: _counted_type(field.dtype) for field in dtype.fields})
+    return dtype
