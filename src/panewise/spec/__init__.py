@@ -2,6 +2,7 @@
 
 from panewise.spec import policies
 from panewise.spec.aggregates import Aggregate
+from panewise.spec.chain import Chain, Specification, Stage, first_of
 from panewise.spec.composites import (
     DEFAULT_TRIGGER,
     AfterAll,
@@ -44,6 +45,7 @@ __all__ = [
     "Aggregate",
     "Always",
     "Calendar",
+    "Chain",
     "Cumulating",
     "Custom",
     "Every",
@@ -56,12 +58,15 @@ __all__ = [
     "Position",
     "Repeatedly",
     "Session",
+    "Specification",
+    "Stage",
     "Trigger",
     "Tumbling",
     "UserAggregate",
     "Window",
     "WindowOperator",
     "columns_of",
+    "first_of",
     "gap_columns",
     "merging",
     "merging_at_touch",

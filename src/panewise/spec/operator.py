@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import DataLossWarning, IdleTriggerWarning, SpecError, explain
@@ -13,6 +13,9 @@ from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
 from panewise.spec.triggers import AfterCount
 from panewise.spec.windows import Global, Window, columns_of
+
+if TYPE_CHECKING:
+    from panewise.spec.chain import Chain
 
 UNLIMITED: Final = "unlimited"
 ACCUMULATIONS = ("discarding", "accumulating", "retracting")
@@ -164,6 +167,17 @@ class WindowOperator:
         values = (column for a in self.aggregates for column in a.columns)
         others = (*columns_of(self.window), *values, *columns(self.trigger))
         return tuple(dict.fromkeys((*self.keys, self.event_time, *self.order, *position, *others)))
+
+    def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "Chain":
+        """A chain of this operator and a stage that takes its panes as rows, and inherits their windows and timing (semantics 30).
+
+        Args:
+            aggregates: what the stage's panes hold; they read this operator's keys and aggregates.
+            keys: some of this operator's keys and aggregates.
+        """
+        from panewise.spec.chain import Chain, Stage  # noqa: PLC0415 - a chain is made of operators
+
+        return Chain(self, (Stage(aggregates=aggregates, keys=keys),))
 
 
 def _several(name: str, values: Any) -> tuple[Any, ...]:
