@@ -1,6 +1,6 @@
 """The fluent API: reads like PySpark, builds a specification, and gives its outputs as DataFrames."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from panewise.spark.checks import check_columns, check_stream
 from panewise.spark.plumbing import Plumbing, unpacked
 from panewise.spark.types import polars_schema
 from panewise.spark.writer import Sink, WindowQuery, start
-from panewise.spec import Aggregate, Position, Trigger, Window, WindowOperator
+from panewise.spec import Aggregate, Position, Specification, Trigger, Window, WindowOperator
 from panewise.spec.words import describe
 
 
@@ -113,8 +113,8 @@ class Windowed:
         return apply(self.df, WindowOperator(aggregates=aggregates, **self.fields), finish=self.finishing, shards=self.shard_count)
 
 
-def apply(df: DataFrame, spec: WindowOperator, *, finish: Literal["never", "at_end"] | None = None, shards: int | None = None) -> "Result":
-    """A ready specification over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
+def apply(df: DataFrame, spec: Specification, *, finish: Literal["never", "at_end"] | None = None, shards: int | None = None) -> "Result":
+    """A ready specification, of an operator or a chain, over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
     check_columns(df, spec)
     if df.isStreaming:
         check_stream(df)
@@ -131,9 +131,24 @@ class Result:
     at_end: bool
 
     @property
-    def spec(self) -> WindowOperator:
+    def spec(self) -> Specification:
         """The specification."""
         return self.plumbing.spec
+
+    def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "Result":
+        """The outputs of the chain that has one more stage, which takes these panes as its rows (semantics 30).
+
+        Example::
+
+            by_carrier = windowed(df, "ts").groupBy("origin", "carrier").window(pw.Tumbling("1 hour")).agg(F.count().alias("flights"))
+            by_origin = by_carrier.then(keys=["origin"], aggregates=[F.sum("flights").alias("flights"), F.max("flights").alias("most")])
+
+        Raises:
+            SpecError: if the stage breaks a rule.
+        """
+        plumbing = self.plumbing
+        shards = None if plumbing.default_shards else len(plumbing.shards)
+        return replace(self, plumbing=Plumbing.of(plumbing.df, plumbing.spec.then(keys=keys, aggregates=aggregates), shards))
 
     @cached_property
     def panes(self) -> DataFrame:

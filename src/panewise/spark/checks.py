@@ -6,10 +6,10 @@ from pyspark.sql.types import StructField, TimestampType
 
 from panewise.errors import SetupError, SpecError
 from panewise.spark.session import PROVIDER
-from panewise.spec import WindowOperator
+from panewise.spec import Specification, first_of
 
 
-def check_columns(df: DataFrame, spec: WindowOperator) -> None:
+def check_columns(df: DataFrame, spec: Specification) -> None:
     """Every column that the specification names is there, and the event time is a timestamp.
 
     Raises:
@@ -18,11 +18,12 @@ def check_columns(df: DataFrame, spec: WindowOperator) -> None:
     for name in spec.columns_read:
         if name not in df.columns:
             raise SpecError(f"column {name!r}", "the operator's columns are in its input", f"use one of the columns {df.columns}")
-    field = df.schema[spec.event_time]
+    event_time = first_of(spec).event_time
+    field = df.schema[event_time]
     if not isinstance(field.dataType, TimestampType):
         rule = "the event time is a TIMESTAMP, which names an instant (semantics 1)"
-        given = f"event time {spec.event_time}: {field.dataType.simpleString()}"
-        raise SpecError(given, rule, f"cast it: df.withColumn({spec.event_time!r}, F.to_timestamp({spec.event_time!r}))")
+        given = f"event time {event_time}: {field.dataType.simpleString()}"
+        raise SpecError(given, rule, f"cast it: df.withColumn({event_time!r}, F.to_timestamp({event_time!r}))")
 
 
 def check_stream(df: DataFrame) -> None:

@@ -70,12 +70,12 @@ class _Stage:
             self.query.stop()
 
     def _start(self) -> StreamingQuery:
-        session, spec = _session(), self.script.spec
+        session, spec = _session(), self.script.first
         columns = {name: pl.Datetime("us", "UTC") if name == spec.event_time else dtype for name, dtype in self._columns().items()}
         rows = session.readStream.schema(spark_schema(columns)).option("maxFilesPerTrigger", 1).parquet(str(self.scratch / "rows"))
         # A watermark must be there; that of this constant never moves.
         watched = rows.withColumn("clockless", F.timestamp_seconds(F.lit(0))).withWatermark("clockless", "0 seconds").drop("clockless")
-        plumbing = Plumbing(watched, spec, even_shards(self.script.options.get("shards", 1)), clocks="control", held=True)
+        plumbing = Plumbing(watched, self.script.spec, even_shards(self.script.options.get("shards", 1)), clocks="control", held=True)
         notes = session.readStream.schema("value STRING").option("maxFilesPerTrigger", 1).text(str(self.scratch / "notes"))
         packed = plumbing.packed(late_wanted=True, all_columns=True).union(plumbing.controlled(notes))
         tagged = plumbing.stepped(packed, polars_schema(watched.schema))
@@ -106,8 +106,8 @@ class _Stage:
         self.files += 1
         name = f"{self.files:06}"
         if event.op == "add":
-            rows = frame(self.script.spec, self.script.types, event.rows)
-            whole = rows.with_columns(pl.col(self.script.spec.event_time).cast(pl.Datetime("us", "UTC")))
+            rows = frame(self.script.first, self.script.types, event.rows)
+            whole = rows.with_columns(pl.col(self.script.first.event_time).cast(pl.Datetime("us", "UTC")))
             whole.write_parquet(self.scratch / name)
             (self.scratch / name).rename(self.scratch / "rows" / f"{name}.parquet")
             return
@@ -134,6 +134,6 @@ class _Stage:
                 told = decode(payload)
                 self.held[int(told["shard"][0])] = told
         rows = [row for told in self.held.values() for row in told.drop("shard").to_dicts() if row["pending"] is not None]
-        keys = self.script.spec.keys
+        keys = self.script.first.keys
         order = lambda row: [(row[n] is not None, row[n]) for n in ("window_end", "window_start", *keys)]  # noqa: E731
         return sorted(rows, key=order)
