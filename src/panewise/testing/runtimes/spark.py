@@ -116,7 +116,10 @@ class _Stage:
         (self.scratch / name).rename(self.scratch / "notes" / f"{name}.txt")
 
     def _frames(self, kind: str) -> list[dict[str, Any]]:
-        return [row for sent, payload in self.sent if sent == kind for row in decode(payload).to_dicts()]
+        """The rows of one kind; instants that were made of the event time are whole numbers again."""
+        frames = [decode(payload) for sent, payload in self.sent if sent == kind]
+        instants = pl.col(pl.Datetime("us", "UTC")).dt.epoch("us")
+        return [row for told in frames for row in (told.with_columns(instants) if kind == "panes" else told).to_dicts()]
 
     def _output(self, given: Sequence[Row]) -> dict[str, Any]:
         lines = self._frames("counts")
