@@ -38,7 +38,7 @@ def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
     other = Feed(feed.spark, feed.folder / "other") if (feed.folder / "other").mkdir() is None else feed
     chain = {"keys": ["k"], "aggregates": [SUM, F.count().alias("values"), F.max("last").alias("last")]}
     for n in range(5):
-        rows = [(n * 20 + d, "abc"[(n + d) % 3], d % 4) for d in (0, 7, 31, -50)]
+        rows = [(n * 20 + d, "abc"[(n + d) % 3], d % 4) for d in (0, 7, 31, -50)] + [(None, "a", n)]
         feed.put(*rows)
         other.put(*rows)
         run(other, keyed(other).then(**chain))
