@@ -9,8 +9,8 @@ from typing import Any
 import yaml
 
 from panewise.errors import SpecWarning
-from panewise.oracle import Interpreter
-from panewise.spec import WindowOperator
+from panewise.oracle import ChainInterpreter, Interpreter, interpreter
+from panewise.spec import Specification
 from panewise.spec.codec import from_dict
 from tests.transcripts.functions import USER_WINDOWS
 
@@ -23,7 +23,7 @@ def documents() -> list[tuple[str, dict[str, Any]]]:
     return [(path.stem, document) for path in sorted(FOLDER.glob("*.yaml")) for document in yaml.safe_load(path.read_text("utf-8"))]
 
 
-def operator(document: dict[str, Any]) -> WindowOperator:
+def operator(document: dict[str, Any]) -> Specification:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)
         return from_dict(document["spec"], user_windows=USER_WINDOWS)
@@ -31,7 +31,7 @@ def operator(document: dict[str, Any]) -> WindowOperator:
 
 def run(document: dict[str, Any]) -> None:
     """Feeds the events; raises AssertionError with the event's number at the first difference."""
-    oracle = Interpreter(operator(document))
+    oracle = interpreter(operator(document))
     for number, event in enumerate(document["events"]):
         if event["op"] == "restart":
             oracle, answer = copy.deepcopy(oracle), NOTHING
@@ -45,7 +45,7 @@ def run(document: dict[str, Any]) -> None:
             assert held == event["state"], where
 
 
-def apply(oracle: Interpreter, event: dict[str, Any]) -> dict[str, Any]:
+def apply(oracle: Interpreter | ChainInterpreter, event: dict[str, Any]) -> dict[str, Any]:
     match event["op"]:
         case "add":
             return oracle.add(event["rows"])

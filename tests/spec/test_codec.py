@@ -355,7 +355,7 @@ def test_what_is_not_understood_is_refused(path: str, value: Any, message: str) 
 
 
 def test_unknown_and_missing_fields_are_refused() -> None:
-    known = sorted({"panewise", *(field.name for field in fields(WindowOperator))})
+    known = sorted({"panewise", "then", *(field.name for field in fields(WindowOperator))})
     with pytest.raises(SpecError) as caught:
         from_dict({**SMALL, "lateness": 1})
     assert str(caught.value) == f"lateness=1 | the fields here are {known} | leave 'lateness' out"

@@ -42,7 +42,7 @@ class Step:
 class Case:
     """A state: the specification and the steps that it comes from."""
 
-    spec: pw.WindowOperator
+    spec: pw.WindowOperator | pw.Chain
     steps: tuple[Step, ...]
 
 
@@ -96,6 +96,23 @@ CASES = {
             Step(1, None, ((0, "a", 1), (1, "a", 2), (2, "a", 3), (3, "a", 4), (5, "b", 8))),
             Step(2, None, ((25, "a", 5),)),
             Step(3, None, ((12, "a", 6),)),
+        ),
+    ),
+    # Each stage has two tables: c moves from the window of 1 to that of 2, and a is taken out with the horizon.
+    "chain": Case(
+        pw.WindowOperator(
+            window=pw.Tumbling("10 seconds"),
+            keys=["k"],
+            event_time="ts",
+            aggregates=[F.count().alias("n"), F.sum("v").alias("s")],
+            trigger=pw.Always(),
+            accumulation="retracting",
+        )
+        .then(keys=["n"], aggregates=[F.collect_list("k").alias("ks"), F.sum("s").alias("s")])
+        .then(aggregates=[F.sum("s").alias("s"), F.count().alias("groups")]),
+        (
+            Step(1, None, ((1, "a", 1), (12, "b", 2), (13, "c", 4))),
+            Step(2, 10, ((14, "c", 8),)),
         ),
     ),
     # No keys, no bounds.

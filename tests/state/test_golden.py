@@ -14,7 +14,7 @@ import pytest
 
 from panewise.engine.cache import Cache
 from panewise.engine.hashing import row_hashes
-from panewise.engine.persistence import Stored, StoredLibrary
+from panewise.engine.persistence import Stored, StoredLibrary, runs_of
 from panewise.spec.codec import complete
 from panewise.state import Manifest, MemoryRunStore
 from panewise.state.blob import decode
@@ -86,6 +86,22 @@ def test_windows_that_keep_rows() -> None:
     assert told == [("b", 8, [8]), ("a", 15, [2, 3, 4, 6]), ("a", 5, [5])]
 
 
+def test_a_chain() -> None:
+    """semantics 30.2, 30.4: what stages keep, and that they go on from it."""
+    stored = load("chain")
+    kept = [table.all().select(pl.exclude("__start", "^__live.*$")).sort(pl.all()).rows() for table in stored.operator.state.following]
+    end = 20 * SECOND
+    assert kept[0] == [("b", 1, 2, end), ("c", 2, 12, end)]
+    assert kept[1] == [(1, end, 2, 0), (2, end, 1, 0)]
+    assert kept[2] == [(1, 2, end), (2, 12, end)]
+    assert kept[3] == [(end, 2, 0)]
+    sent = stored.operator.add(rows(((15, "b", 1),), offset=4))
+    assert panes(sent.panes) == [
+        (10, 20, 14, 2, "EARLY", 1, -1, False, False, "-"),
+        (10, 20, 15, 1, "EARLY", 2, -1, False, False, "+"),
+    ]
+
+
 def test_a_global_window() -> None:
     stored = load("global")
     assert stored.operator.held().rows() == [(None, None, 3, False)]
@@ -95,10 +111,11 @@ def test_a_global_window() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_rows_of_runs_stand_in_the_order_of_their_hashes(name: str) -> None:
-    store, by = read(name), load(name).operator.plan.shape.by
-    for run in Manifest.decode(store.manifest() or "").runs:
-        hashes = row_hashes(decode(store.run(run.name)), by)
-        assert (hashes[1:] >= hashes[:-1]).all()
+    store, state = read(name), load(name).operator.state
+    for number, table in enumerate((state.windows, *state.following)):
+        for run in runs_of(Manifest.decode(store.manifest() or "").runs, number):
+            hashes = row_hashes(decode(store.run(run.name)), table.shape.by)
+            assert (hashes[1:] >= hashes[:-1]).all()
 
 
 @pytest.mark.parametrize("name", NAMES)

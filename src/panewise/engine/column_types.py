@@ -5,13 +5,13 @@ import polars as pl
 from panewise.engine import userfn
 from panewise.errors import SpecError
 from panewise.spec import Aggregate
+from panewise.spec.aggregates import LISTS
 
 _NUMERIC = frozenset({"sum", "avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile"})
 _BOOLEAN = frozenset({"count_if", "bool_and", "bool_or"})
 _SORTED = frozenset({"min", "max", "mode", "sort_list", "top_n"})
 _COUNTS = frozenset({"count", "count_if", "count_distinct", "approx_count_distinct"})
 _SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by"})
-_LISTS = frozenset({"collect_list", "collect_set", "sort_list", "top_n", "top_n_by"})
 
 
 def check_types(aggregate: Aggregate, schema: dict[str, pl.DataType]) -> None:
@@ -42,7 +42,7 @@ def result_type(aggregate: Aggregate, schema: dict[str, pl.DataType]) -> pl.Data
     dtype = schema[aggregate.column] if aggregate.column is not None else pl.Int64()
     if fn in _COUNTS:
         return pl.Int64()
-    if fn in _LISTS:
+    if fn in LISTS:
         return pl.List(dtype)
     if aggregate.user is not None:
         return userfn.result_type(aggregate.user)

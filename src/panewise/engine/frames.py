@@ -40,7 +40,7 @@ def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 def grouped(frame: pl.DataFrame, by: list[str], aggregations: list[pl.Expr], *, in_order: bool) -> pl.DataFrame:
     """Aggregations of groups of rows; groups in order of their first row, or faster in any."""
     if frame.height <= _FEW:  # the optimizer would take longer than the work
-        return frame.group_by(by, maintain_order=in_order).agg(aggregations)
+        return frame.group_by(by, maintain_order=True).agg(aggregations)
     groups = frame.lazy().group_by(by, maintain_order=in_order).agg(aggregations)
     return groups.collect(engine="in-memory" if in_order else "streaming")
 

@@ -24,19 +24,20 @@ from panewise.engine.session_intake import of_sessions
 from panewise.engine.sessions import ORDER
 from panewise.engine.table import CLOSED, PENDING
 from panewise.engine.validity import TIME
-from panewise.spec import Custom, Global, WindowOperator, merging
+from panewise.spec import Custom, Global, Specification, WindowOperator, merging
 
 _RANK = "__rank"
-_NEWEST_ROWS = 1 << 16  # changed windows that an operator in memory keeps in one piece
+NEWEST_ROWS = 1 << 16  # changed windows that an operator in memory keeps in one piece
 
 
 @dataclass(frozen=True)
 class State:
-    """Everything that an operator remembers between steps."""
+    """Everything that an operator remembers between steps; `following` are the tables of the stages of a chain."""
 
     windows: Held
     clocks: Clocks = field(default_factory=Clocks)
     marks: arrival.Marks = field(default_factory=arrival.Marks)
+    following: tuple[Held, ...] = ()
 
 
 class Operator:
@@ -52,9 +53,15 @@ class Operator:
 
     def __init__(self, spec: WindowOperator, schema: Mapping[str, pl.DataType], state: State | None = None) -> None:
         self.plan = Plan(spec, schema)
+        self.spec: Specification = spec
         self.state = state or State(Held.nothing(self.plan.shape, MemoryLibrary()))
         self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
         self.changed = False  # whether the windows held have changed since the operator was made
+
+    @property
+    def pane_schema(self) -> dict[str, pl.DataType]:
+        """The columns of the panes that come out."""
+        return self.plan.pane_schema
 
     def advance(self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None) -> Output:
         """Moves the clocks, together; then every window that they concern is evaluated once (semantics 18).
@@ -81,7 +88,7 @@ class Operator:
         fresh = self.state.marks.without_replays(self.plan.spec, ordered)
         self.raise_marks(self.state.marks.after(self.plan.spec, ordered))
         numbered, replays = fresh.with_row_index(ORDER), ordered.height - fresh.height
-        output = self._each(numbered) if self.plan.spec.evaluate == "record" else self._batch(numbered)
+        output = self._evaluated(numbered)
         late = output.late.sort(ORDER).select(*self.plan.late_schema)
         return replace(output, late=late, counts=output.counts + Counts(rows_in=replays, replays=replays))
 
@@ -112,13 +119,19 @@ class Operator:
         bounds = [pl.col(START).alias("window_start"), pl.col(END).alias("window_end")]
         if isinstance(spec.window, Global):
             bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end")]
-        keys = [panes.key(name, self.plan.schema[name]).alias(name) for name in spec.keys]
+        keys = [panes.shown_key(name, self.plan.schema[name]).alias(name) for name in spec.keys]
         shown = self.state.windows.all().select(*keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed"))
         return shown.sort(["window_end", "window_start", *spec.keys], nulls_last=False)
 
     @property
     def _late_columns(self) -> dict[str, pl.DataType]:
         return late_schema({ORDER: pl.UInt32(), **self.plan.schema})
+
+    def _evaluated(self, rows: pl.DataFrame) -> Output:
+        if self.plan.spec.evaluate == "batch":
+            return self._batch(rows)
+        output = self._each(rows)
+        return replace(output, panes=output.panes.drop(ORDER))
 
     def _batch(self, rows: pl.DataFrame) -> Output:
         if rows.is_empty():
@@ -128,14 +141,18 @@ class Operator:
         return replace(self._settle(taken, rows.height), late=taken.late)
 
     def _each(self, rows: pl.DataFrame) -> Output:
-        """As if each row came alone (semantics 18.1): keys do not meet, so the n-th rows of all keys are taken together."""
+        """As if each row came alone (semantics 18.1): keys do not meet, so the n-th rows of all keys are taken together.
+
+        The panes have the place of the row after which they were sent.
+        """
         ranked = rows.with_columns(pl.int_range(pl.len()).over(self.plan.keys).alias(_RANK))
         turns = ranked.sort(_RANK, maintain_order=True).partition_by(_RANK, maintain_order=True, include_key=False)
         if not turns:
-            return self._batch(rows)
+            output = self._batch(rows)
+            return replace(output, panes=output.panes.with_columns(pl.lit(0, dtype=pl.UInt32).alias(ORDER)))
         outputs = [self._batch(turn) for turn in turns]
         placed = [self._with_place(output.panes, turn) for output, turn in zip(outputs, turns, strict=True)]
-        panes_in_order = pl.concat(placed).sort(ORDER, maintain_order=True).drop(ORDER)
+        panes_in_order = pl.concat(placed).sort(ORDER, maintain_order=True)
         return replace(Output.joined(outputs), panes=panes_in_order)
 
     def _with_place(self, sent: pl.DataFrame, turn: pl.DataFrame) -> pl.DataFrame:
@@ -169,6 +186,6 @@ class Operator:
     def _store(self, put: pl.DataFrame, gone: pl.DataFrame) -> None:
         windows = self.state.windows.changed(put, gone)
         self.changed = self.changed or not (put.is_empty() and gone.is_empty())
-        if windows.newest.height > _NEWEST_ROWS:
+        if windows.newest.height > NEWEST_ROWS:
             windows = windows.sealed()
         self.state = replace(self.state, windows=windows)

@@ -46,12 +46,12 @@ def _pane(
     expressions = []
     for name, dtype in columns.items():
         source = pl.col(live_column(name)) if live and live_column(name) in kept & set(windows.columns) else pl.col(name)
-        value = key(name, dtype) if name in spec.keys else made.get(name, source)
+        value = shown_key(name, dtype) if name in spec.keys else made.get(name, source)
         expressions.append(value.cast(dtype).alias(name))
     return windows.select(expressions)
 
 
-def key(name: str, dtype: pl.DataType) -> pl.Expr:
+def shown_key(name: str, dtype: pl.DataType) -> pl.Expr:
     """A key column as it is shown: -0.0 is 0.0 (semantics 15.2)."""
     shown = pl.col(name)
     return pl.when(shown == 0).then(0.0).otherwise(shown).alias(name) if dtype.is_float() else shown

@@ -24,7 +24,7 @@ from panewise.engine.runs import Indexed, MemoryLibrary, Shape
 from panewise.engine.table import DEAD
 from panewise.errors import StateError
 from panewise.spec import Inputs as InputsSpec
-from panewise.spec import WindowOperator
+from panewise.spec import Specification
 from panewise.spec.codec import changed_fields, to_dict
 from panewise.state import Manifest, Mirror, Run, RunStore
 from panewise.state.blob import decode, encode
@@ -37,7 +37,8 @@ class StoredLibrary:
     """The runs of a run store, with what is known of them nearer by. `scope` tells it from the other stores of a cache.
 
     A run is named by the version of the state that it came with. So a step that is repeated writes the same names: Spark
-    may take a snapshot that one attempt left, and the changes that another one noted after it.
+    may take a snapshot that one attempt left, and the changes that another one noted after it. The runs of the tables of a
+    chain's stages have the number of their `table`, too; 0 is the windows of the operator.
     """
 
     store: RunStore
@@ -45,6 +46,7 @@ class StoredLibrary:
     mirror: Mirror | None = None
     scope: str = ""
     version: int = 0
+    table: int = 0
     _fresh: dict[str, Indexed] = field(default_factory=dict)
     _named: int = 0
 
@@ -64,7 +66,12 @@ class StoredLibrary:
     def new_name(self) -> str:
         """The version that will have the run, and a number."""
         self._named += 1
-        return f"{self.version}-{self._named}"
+        table = f".{self.table}" if self.table else ""
+        return f"{self.version}{table}-{self._named}"
+
+    def beside(self, table: int) -> "StoredLibrary":
+        """The same store's runs of another table."""
+        return StoredLibrary(self.store, self.cache, self.mirror, self.scope, self.version, table)
 
     def add(self, run: Run, rows: Indexed) -> None:
         """Takes a new run, which is stored when the step is committed."""
@@ -109,10 +116,10 @@ class Stored:
 
     operator: Operator
     manifest: Manifest
-    library: StoredLibrary
+    libraries: tuple[StoredLibrary, ...]
 
     @classmethod
-    def load(cls, spec: WindowOperator, schema: Mapping[str, pl.DataType], library: StoredLibrary, shards: int = 1) -> "Stored":
+    def load(cls, spec: Specification, schema: Mapping[str, pl.DataType], library: StoredLibrary, shards: int = 1) -> "Stored":
         """Reads an operator's manifest; of its runs, only what is asked for later.
 
         Raises:
@@ -123,11 +130,16 @@ class Stored:
         check_same(manifest, spec, shards)
         library.version = manifest.version + 1
         operator = operator_of(spec, schema)
-        _check_types(operator.plan, manifest.header)
+        _check_types(operator, manifest.header)
         clocks, marks = _read_header(operator.plan, manifest.header)
-        held = replace(operator.state.windows, library=library, runs=manifest.runs, horizon=clocks.horizon(spec))
-        operator.state = State(held, clocks, marks)
-        return cls(operator, manifest, library)
+        libraries = (library, *(library.beside(table + 1) for table in range(len(operator.state.following))))
+        horizon = clocks.horizon(operator.plan.spec)
+        tables = [
+            replace(table, library=mine, runs=runs_of(manifest.runs, mine.table), horizon=horizon)
+            for table, mine in zip(_tables(operator.state), libraries, strict=True)
+        ]
+        operator.state = State(tables[0], clocks, marks, tuple(tables[1:]))
+        return cls(operator, manifest, libraries)
 
     @property
     def changed(self) -> bool:
@@ -142,15 +154,25 @@ class Stored:
 
     def commit(self, timer: int | None = None) -> None:
         """Writes what the operator has changed since it was loaded. `timer` is the runtime's own note."""
-        held = self.operator.state.windows.sealed()
-        plan, state = self.operator.plan, replace(self.operator.state, windows=held)
-        self.operator.state = state
-        self.library.commit(self.manifest.runs, held.runs)
-        self.manifest = self.manifest.following(held.runs, {**_header(plan, state), "timer": timer})
-        self.library.store.put_manifest(self.manifest.encode())
+        windows, *following = [table.sealed() for table in _tables(self.operator.state)]
+        self.operator.state = replace(self.operator.state, windows=windows, following=tuple(following))
+        for table, library in zip((windows, *following), self.libraries, strict=True):
+            library.commit(runs_of(self.manifest.runs, library.table), table.runs)
+        runs = (*windows.runs, *(run for table in following for run in table.runs))
+        self.manifest = self.manifest.following(runs, {**_header(self.operator), "timer": timer})
+        self.libraries[0].store.put_manifest(self.manifest.encode())
 
 
-def check_same(manifest: Manifest, spec: WindowOperator, shards: int) -> None:
+def runs_of(runs: Sequence[Run], table: int) -> tuple[Run, ...]:
+    """Of all runs of a state those of one table, as their names tell."""
+    return tuple(run for run in runs if int(run.name.split("-")[0].partition(".")[2] or 0) == table)
+
+
+def _tables(state: State) -> list[Held]:
+    return [state.windows, *state.following]
+
+
+def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
     """Refuses the state of another specification or number of shards (semantics 35).
 
     Raises:
@@ -170,9 +192,9 @@ def check_same(manifest: Manifest, spec: WindowOperator, shards: int) -> None:
         raise StateError(f"shards={shards}", rule, f"give shards={manifest.shards}, or start from a new checkpoint")
 
 
-def _check_types(plan: Plan, header: Mapping[str, Any]) -> None:
+def _check_types(operator: Operator, header: Mapping[str, Any]) -> None:
     """Refuses a state that was made of columns of other types."""
-    stored, mine = header.get("types"), _types(plan)
+    stored, mine = header.get("types"), _types(operator)
     if stored is not None and stored != mine:
         different = sorted(name for name in {*stored, *mine} if stored.get(name) != mine.get(name))
         raise StateError(
@@ -182,16 +204,19 @@ def _check_types(plan: Plan, header: Mapping[str, Any]) -> None:
         )
 
 
-def _types(plan: Plan) -> dict[str, str]:
-    return {name: str(dtype) for name, dtype in plan.table_schema.items()}
+def _types(operator: Operator) -> dict[str, str]:
+    """The types of the windows' columns; those of a following table have its number before their names."""
+    own = {name: str(dtype) for name, dtype in operator.plan.table_schema.items()}
+    following = enumerate(operator.state.following, start=1)
+    return own | {f"{number}:{name}": str(dtype) for number, table in following for name, dtype in table.shape.schema.items()}
 
 
-def _header(plan: Plan, state: State) -> dict[str, Any]:
-    clocks = state.clocks
+def _header(operator: Operator) -> dict[str, Any]:
+    state, clocks = operator.state, operator.state.clocks
     told: dict[str, Any] = {"processing_time": clocks.processing_time, "watermark": clocks.watermark, "finished": clocks.finished}
-    if isinstance(plan.spec.watermark, InputsSpec):
+    if isinstance(operator.plan.spec.watermark, InputsSpec):
         told["inputs"] = {"since": clocks.inputs.since, "told": {name: [one.watermark, one.heard] for name, one in clocks.inputs.told_last}}
-    return {**told, "marks": _marks(state), "types": _types(plan)}
+    return {**told, "marks": _marks(state), "types": _types(operator)}
 
 
 def _marks(state: State) -> list[list[Any]]:
@@ -212,25 +237,35 @@ def _read_header(plan: Plan, header: dict[str, Any]) -> tuple[Clocks, Marks]:
 
 
 def save(operator: Operator) -> bytes:
-    """The whole state of an operator as one value: length of the manifest (u32), manifest, run."""
-    plan, state = operator.plan, operator.state
-    manifest = Manifest(to_dict(plan.spec), header=_header(plan, state)).encode().encode()
-    return struct.pack("<I", len(manifest)) + manifest + encode(state.windows.all())
+    """The whole state of an operator as one value: the manifest, and a run for each table; before each its length (u32)."""
+    manifest = Manifest(to_dict(operator.spec), header=_header(operator)).encode().encode()
+    parts = [manifest, *(encode(table.all()) for table in _tables(operator.state))]
+    return b"".join(struct.pack("<I", len(part)) + part for part in parts)
 
 
-def restore(spec: WindowOperator, schema: Mapping[str, pl.DataType], data: bytes) -> Operator:
+def restore(spec: Specification, schema: Mapping[str, pl.DataType], data: bytes) -> Operator:
     """An operator from what :func:`save` gave.
 
     Raises:
         StateError: if the state was made with another specification or other types, or is corrupt.
     """
-    (length,) = struct.unpack_from("<I", data)
-    manifest = Manifest.decode(data[4 : 4 + length].decode(errors="replace"))
+    told, *runs = _parts(data)
+    manifest = Manifest.decode(told.decode(errors="replace"))
     check_same(manifest, spec, 1)
     operator = operator_of(spec, schema)
-    _check_types(operator.plan, manifest.header)
+    _check_types(operator, manifest.header)
     clocks, marks = _read_header(operator.plan, manifest.header)
-    windows = decode(data[4 + length :]).with_columns(pl.lit(False).alias(DEAD))
-    held = Held(operator.plan.shape, MemoryLibrary(), windows, horizon=clocks.horizon(spec))
-    operator.state = State(held, clocks, marks)
+    horizon, shapes = clocks.horizon(operator.plan.spec), [table.shape for table in _tables(operator.state)]
+    read = [decode(run).with_columns(pl.lit(False).alias(DEAD)) for run in runs]
+    windows, *following = [Held(shape, MemoryLibrary(), rows, horizon=horizon) for shape, rows in zip(shapes, read, strict=True)]
+    operator.state = State(windows, clocks, marks, tuple(following))
     return operator
+
+
+def _parts(data: bytes) -> list[bytes]:
+    parts, at = list[bytes](), 0
+    while at < len(data):
+        (length,) = struct.unpack_from("<I", data, at)
+        parts.append(data[at + 4 : at + 4 + length])
+        at += 4 + length
+    return parts

@@ -9,14 +9,15 @@ from functools import lru_cache
 
 import polars as pl
 
+from panewise.engine.chain import operator_for
 from panewise.engine.operator import Operator
 from panewise.engine.plan import Plan
-from panewise.spec import Custom, WindowOperator
+from panewise.spec import Chain, Custom, Specification, Stage, WindowOperator, first_of
 
 _Columns = tuple[tuple[str, pl.DataType], ...]
 
 
-def operator_of(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> Operator:
+def operator_of(spec: Specification, schema: Mapping[str, pl.DataType]) -> Operator:
     """An operator that has taken no step."""
     return copy.copy(_known(spec, schema))
 
@@ -26,13 +27,15 @@ def plan_of(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> Plan:
     return _known(spec, schema).plan
 
 
-def _known(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> Operator:
+def _known(spec: Specification, schema: Mapping[str, pl.DataType]) -> Operator:
     # Functions of users are told by their names, whatever they do.
-    if isinstance(spec.window, Custom) or any(aggregate.user is not None for aggregate in spec.aggregates):
-        return Operator(spec, schema)
+    stages: list[WindowOperator | Stage] = [spec.first, *spec.stages] if isinstance(spec, Chain) else [spec]
+    users = any(aggregate.user is not None for stage in stages for aggregate in stage.aggregates)
+    if users or isinstance(first_of(spec).window, Custom):
+        return operator_for(spec, schema)
     return _made(spec, tuple(schema.items()))
 
 
 @lru_cache(maxsize=32)
-def _made(spec: WindowOperator, columns: _Columns) -> Operator:
-    return Operator(spec, dict(columns))
+def _made(spec: Specification, columns: _Columns) -> Operator:
+    return operator_for(spec, dict(columns))

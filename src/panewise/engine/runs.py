@@ -79,7 +79,7 @@ class Indexed:
     def described(self, name: str, part: int | None) -> Run:
         """The run's description."""
         ends, waiting = self.frame[END], None
-        if self.frame[PENDING].max():
+        if PENDING in self.frame.columns and self.frame[PENDING].max():  # the tables of following stages wait for nothing
             waits = pl.coalesce(FIRED, BORN).filter((pl.col(PENDING) > 0) & _OPEN)
             waiting = self.frame.select_seq(waits.min()).item()
         low, high = cast(int, ends.min()), cast(int, ends.max())

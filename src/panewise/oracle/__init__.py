@@ -3,6 +3,7 @@
 It shares no rule with the engine: both are written from the text, and tests compare them.
 """
 
+from panewise.oracle.chain import ChainInterpreter, interpreter
 from panewise.oracle.interpreter import Interpreter
 
-__all__ = ["Interpreter"]
+__all__ = ["ChainInterpreter", "Interpreter", "interpreter"]

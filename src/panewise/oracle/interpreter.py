@@ -103,6 +103,11 @@ class Interpreter:
         self._clock.finished = True
         return self._evaluated_all()
 
+    @property
+    def now(self) -> Clock:
+        """The clocks as they are."""
+        return self._clock
+
     def windows(self) -> list[dict[str, Any]]:
         """The windows that are held, in order of (end, start, keys)."""
         return [

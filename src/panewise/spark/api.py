@@ -1,6 +1,6 @@
 """The fluent API: reads like PySpark, builds a specification, and gives its outputs as DataFrames."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from panewise.spark.plumbing import Plumbing, unpacked
 from panewise.spark.progress import check_batch, check_inputs, makes_own, with_watermark
 from panewise.spark.types import polars_schema
 from panewise.spark.writer import Sink, WindowQuery, start
-from panewise.spec import Aggregate, Evictor, Position, Trigger, Watermark, Window, WindowOperator
+from panewise.spec import Aggregate, Evictor, Position, Specification, Trigger, Watermark, Window, WindowOperator, first_of
 from panewise.spec.windows import positive
 from panewise.spec.words import describe
 
@@ -153,23 +153,23 @@ class Windowed:
 
 def apply(
     df: DataFrame,
-    spec: WindowOperator,
+    spec: Specification,
     *,
     finish: Literal["never", "at_end"] | None = None,
     shards: int | None = None,
     clock: DurationLike | None = None,
 ) -> "Result":
-    """A ready specification over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
-    every = None if clock is None else positive(clock, "clock")
+    """A ready specification, of an operator or a chain, over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
+    every, first = None if clock is None else positive(clock, "clock"), first_of(spec)
     check_columns(df, spec)
-    check_inputs(spec)
+    check_inputs(first)
     if df.isStreaming:
-        check_stream(df, own_watermark=makes_own(spec))
-        df = with_watermark(df, spec)
+        check_stream(df, own_watermark=makes_own(first))
+        df = with_watermark(df, first)
     elif finish == "never":
         raise SpecError("finish='never' on a batch DataFrame", "a batch ends", "leave finish out")
     else:
-        check_batch(spec, every)
+        check_batch(first, every)
     return Result(Plumbing.of(df, spec, shards, every), finish == "at_end")
 
 
@@ -181,9 +181,26 @@ class Result:
     at_end: bool
 
     @property
-    def spec(self) -> WindowOperator:
+    def spec(self) -> Specification:
         """The specification."""
         return self.plumbing.spec
+
+    def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "Result":
+        """The outputs of the chain that has one more stage, which takes these panes as its rows (semantics 30).
+
+        Example::
+
+            by_carrier = windowed(df, "ts").groupBy("origin", "carrier").window(pw.Tumbling("1 hour")).agg(F.count().alias("flights"))
+            by_origin = by_carrier.then(keys=["origin"], aggregates=[F.sum("flights").alias("flights"), F.max("flights").alias("most")])
+
+        Raises:
+            SpecError: if the stage breaks a rule.
+        """
+        plumbing = self.plumbing
+        shards = None if plumbing.default_shards else len(plumbing.shards)
+        return replace(
+            self, plumbing=Plumbing.of(plumbing.df, plumbing.spec.then(keys=keys, aggregates=aggregates), shards, plumbing.clock)
+        )
 
     @cached_property
     def panes(self) -> DataFrame:

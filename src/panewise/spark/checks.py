@@ -6,10 +6,10 @@ from pyspark.sql.types import StructField, TimestampType
 
 from panewise.errors import SetupError, SpecError
 from panewise.spark.session import PROVIDER
-from panewise.spec import WindowOperator
+from panewise.spec import Specification, first_of
 
 
-def check_columns(df: DataFrame, spec: WindowOperator) -> None:
+def check_columns(df: DataFrame, spec: Specification) -> None:
     """Every column that the specification names is there, and the event time is a timestamp.
 
     Raises:
@@ -18,7 +18,7 @@ def check_columns(df: DataFrame, spec: WindowOperator) -> None:
     for name in spec.columns_read:
         if name not in df.columns:
             raise SpecError(f"column {name!r}", "the operator's columns are in its input", f"use one of the columns {df.columns}")
-    for name in spec.time_columns:
+    for name in first_of(spec).time_columns:
         given = df.schema[name].dataType
         if not isinstance(given, TimestampType):
             rule = "the event time is a TIMESTAMP, which names an instant (semantics 1)"

@@ -18,11 +18,12 @@ from pyspark.sql import DataFrame, SparkSession
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
+from panewise.engine.persistence import runs_of
 from panewise.engine.plan import ONE_KEY
 from panewise.engine.runs import Indexed, Shape
 from panewise.engine.table import DEAD
 from panewise.errors import SetupError, SpecWarning, StateError
-from panewise.spec import Custom, Global, UserAggregate, WindowOperator, merging
+from panewise.spec import Custom, Global, Specification, UserAggregate, WindowOperator, first_of, merging
 from panewise.spec.codec import from_dict
 from panewise.state import Manifest, Run
 from panewise.state.blob import decode
@@ -44,7 +45,8 @@ _RESTORE = "restore the checkpoint from a copy, or start from a new one"
 class ShardState:
     """What one shard holds. Instants are microseconds (semantics 1).
 
-    `windows` are those held, and `keys` how many different keys they have; `bytes` is the stored length of the `runs`.
+    `windows` are those held (of a chain, by its first operator), and `keys` how many different keys they have; `bytes` is the stored
+    length of the `runs`.
     Clocks are those of the shard's last commit: a shard commits what changed, not that time has passed.
     """
 
@@ -68,7 +70,7 @@ class OperatorState:
     """
 
     operator: int
-    spec: WindowOperator | None
+    spec: Specification | None
     shard_count: int
     shards: tuple[ShardState, ...]
 
@@ -149,9 +151,9 @@ def shard_state(shard: int, stored: Mapping[str, bytes]) -> ShardState:
     """
     try:
         manifest = _manifest(stored)
-        spec, clocks = _spec(manifest), _clocks(manifest)
+        spec, clocks = first_of(_spec(manifest)), _clocks(manifest)
         sizes = [len(_named(stored, run.name)) for run in manifest.runs]
-        windows = _windows(spec, manifest.runs, clocks.horizon(spec), stored)
+        windows = _windows(spec, runs_of(manifest.runs, 0), clocks.horizon(spec), stored)
     except StateError as error:
         raise StateError(f"shard {shard}: {error.given}", error.rule, error.remedy) from error
     bounded = not isinstance(spec.window, Global) and not windows.is_empty()
@@ -235,9 +237,10 @@ def _clocks(manifest: Manifest) -> Clocks:
         raise StateError(f"a manifest without {error}", "a manifest's header has the clocks", _RESTORE) from error
 
 
-def _spec(manifest: Manifest) -> WindowOperator:
+def _spec(manifest: Manifest) -> Specification:
     """The specification of a state; of user-defined aggregates and windows only the names are known."""
-    users = {aggregate.get("user") for aggregate in manifest.spec.get("aggregates", ())} - {None}
+    stages = (manifest.spec, *manifest.spec.get("then", ()))
+    users = {aggregate.get("user") for stage in stages for aggregate in stage.get("aggregates", ())} - {None}
     known = {name: UserAggregate(name, init=str, accumulate=max, merge=max, finish=str) for name in users}
     name = manifest.spec["window"].get("name")
     with warnings.catch_warnings():

@@ -22,12 +22,16 @@ _CHUNK_ROWS = 1 << 20  # rows judged and combined at once: enough to combine wel
 
 @dataclass(frozen=True)
 class Pack:
-    """The function that ``mapInArrow`` calls with each partition of the input."""
+    """The function that ``mapInArrow`` calls with each partition of the input.
+
+    `by` are the keys that shards are made by, where those are not all.
+    """
 
     spec: WindowOperator
     schema: dict[str, pl.DataType]
     shards: list[int]
     late_wanted: bool
+    by: tuple[str, ...] = ()
 
     def combines(self, plan: Plan) -> bool:
         """Whether rows are combined here."""
@@ -100,7 +104,9 @@ class _Packer:
         """The frame cut by shard."""
         if len(self.pack.shards) == 1:
             return batch([(self.pack.shards[0], kind, encode(frame))] if frame.height else [])
-        cut = with_shards(frame, self.plan.keys, self.pack.shards).partition_by(SHARD, as_dict=True, include_key=False)
+        cut = with_shards(frame, list(self.pack.by) or self.plan.keys, self.pack.shards).partition_by(
+            SHARD, as_dict=True, include_key=False
+        )
         return batch([(int(shard), kind, encode(part)) for (shard,), part in cut.items()])
 
 

@@ -14,9 +14,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from panewise.chrono import Duration
-from panewise.engine import Output
-from panewise.engine.operator import Operator
-from panewise.engine.plan import Plan
+from panewise.engine import Output, operator_for
+from panewise.errors import SpecError
 from panewise.spark import envelope
 from panewise.spark.checks import setting
 from panewise.spark.pack import NOW, Control, Pack
@@ -27,7 +26,7 @@ from panewise.spark.sharding import even_shards
 from panewise.spark.ticks import clock_stream
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, target_schema
-from panewise.spec import WindowOperator
+from panewise.spec import Chain, Specification, first_of
 
 KINDS = ("panes", "late", "invalid", "counts")
 
@@ -41,7 +40,7 @@ class Plumbing:
     """
 
     df: DataFrame
-    spec: WindowOperator
+    spec: Specification
     shards: list[int]
     clocks: str = "spark"
     held: bool = False
@@ -49,9 +48,18 @@ class Plumbing:
     clock: Duration | None = None
 
     @classmethod
-    def of(cls, df: DataFrame, spec: WindowOperator, shards: int | None, clock: Duration | None = None) -> "Plumbing":
-        """Numbers the shards: by default there is one for each partition of the shuffle."""
+    def of(cls, df: DataFrame, spec: Specification, shards: int | None, clock: Duration | None = None) -> "Plumbing":
+        """Numbers the shards: by default there is one for each partition of the shuffle, or one where all panes of a chain meet.
+
+        Raises:
+            SpecError: if such a chain is to have several.
+        """
         partitions = int(setting(df, "spark.sql.shuffle.partitions", "200"))
+        if isinstance(spec, Chain) and not spec.shared_keys:
+            partitions = 1
+            if shards is not None and shards > 1:
+                rule = "all panes of a chain without a key that every stage keeps meet in one shard (semantics 30.11)"
+                raise SpecError(f"shards={shards}", rule, "leave shards out, or keep a key of the operator through all stages")
         return cls(df, spec, even_shards(partitions if shards is None else shards), default_shards=shards is None, clock=clock)
 
     def known_as(self, shards: int) -> "Plumbing":
@@ -60,16 +68,18 @@ class Plumbing:
 
     def _read(self, *, all_columns: bool) -> DataFrame:
         """The input; without need for whole rows only the columns that the operator reads. One at least: rows without any would be lost."""
-        whole = all_columns or self.spec.delta is True
+        whole = all_columns or first_of(self.spec).delta is True
         return self.df if whole else self.df.select(*(self.spec.columns_read or self.df.columns[:1]))
 
     def packed(self, *, late_wanted: bool, all_columns: bool) -> DataFrame:
         """The input as envelopes. Without need for whole rows only the columns that the operator reads are read at all."""
         df = self._read(all_columns=all_columns)
         schema = polars_schema(df.schema)
-        if self.spec.max_future_skew is not None:
+        first = first_of(self.spec)
+        if first.max_future_skew is not None:
             df = df.withColumn(NOW, F.current_timestamp())
-        packed = df.mapInArrow(Pack(self.spec, schema, self.shards, late_wanted), envelope.IN)
+        by = self.spec.shared_keys if isinstance(self.spec, Chain) else ()
+        packed = df.mapInArrow(Pack(first, schema, self.shards, late_wanted, by), envelope.IN)
         return packed if self.clock is None else packed.union(self.controlled(clock_stream(df.sparkSession, self.clock)))
 
     def controlled(self, notes: DataFrame) -> DataFrame:
@@ -88,7 +98,8 @@ class Plumbing:
     def unpacker(self, kind: str, *, all_columns: bool) -> Unpack:
         """What turns one kind of envelopes into real columns."""
         inputs = self.inputs(all_columns=all_columns)
-        return Unpack(kind, target_schema(kind, Plan(self.spec, polars_schema(inputs)), inputs), tuple(inputs.fieldNames()))
+        panes = operator_for(self.spec, polars_schema(inputs)).pane_schema
+        return Unpack(kind, target_schema(kind, self.spec, panes, inputs), tuple(inputs.fieldNames()))
 
     def inputs(self, *, all_columns: bool) -> StructType:
         """The columns that enter the operator."""
@@ -100,13 +111,13 @@ def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:
     return tagged.where(F.col("kind") == unpack.kind).mapInArrow(unpack, unpack.target)
 
 
-def _whole_batch(spec: WindowOperator, schema: dict[str, pl.DataType], now: int) -> Callable[[Any, pa.Table], pa.Table]:
+def _whole_batch(spec: Specification, schema: dict[str, pl.DataType], now: int) -> Callable[[Any, pa.Table], pa.Table]:
     """A shard of a batch DataFrame: every row arrives in one batch at the time `now`, then the input ends."""
 
     def run(key: Any, table: pa.Table) -> pa.Table:
         mail = Mail.read(zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True))
         mail.control["finish"] = 1
-        output = Output.joined(list(step(Operator(spec, schema), mail, now, None)))
+        output = Output.joined(list(step(operator_for(spec, schema), mail, now, None)))
         sent = list(envelopes(output, int(key[0].as_py()), now, None))
         kinds, payloads = zip(*sent, strict=True) if sent else ((), ())
         return pa.table({"kind": pa.array(kinds, pa.string()), "payload": pa.array(payloads, pa.binary())})

@@ -19,7 +19,7 @@ from panewise.spark.envelope import encode
 from panewise.spark.runstore import SparkRunStore
 from panewise.spark.shard import Mail, step, tables, telling
 from panewise.spark.unpack import Unpack
-from panewise.spec import WindowOperator
+from panewise.spec import Specification
 from panewise.state import Mirror
 
 _CACHE = Cache()  # runs that this worker process knows, of all the queries that it serves
@@ -35,7 +35,7 @@ class Settings:
     envelopes. `cache_mb` is the bound of :func:`panewise.spark.configure`.
     """
 
-    spec: WindowOperator
+    spec: Specification
     schema: dict[str, pl.DataType]
     shards: int
     name: str

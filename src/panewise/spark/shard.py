@@ -61,7 +61,7 @@ def _taken(operator: Operator, rows: pl.DataFrame) -> Output:
 
 def _only_invalid(operator: Operator, refused: pl.DataFrame) -> Output:
     plan, count = operator.plan, refused.height
-    nothing = Output.nothing(plan.pane_schema, plan.late_schema, plan.invalid_schema)
+    nothing = Output.nothing(operator.pane_schema, plan.late_schema, plan.invalid_schema)
     return replace(nothing, invalid=refused, counts=Counts(rows_in=count, invalid=count))
 
 

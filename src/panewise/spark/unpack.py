@@ -9,10 +9,10 @@ import pyarrow as pa
 from pyspark.sql.types import ArrayType, BooleanType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
 from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
-from panewise.engine.plan import Plan
 from panewise.engine.validity import REASON
 from panewise.spark.envelope import decode
 from panewise.spark.types import arrow_of, spark_schema
+from panewise.spec import Chain, Specification, first_of
 
 _INSTANT = pl.Datetime("us", "UTC")
 
@@ -58,13 +58,14 @@ class Unpack:
         )
 
 
-def target_schema(kind: str, plan: Plan, inputs: StructType) -> StructType:
-    """The columns of an output."""
+def target_schema(kind: str, spec: Specification, panes: dict[str, pl.DataType], inputs: StructType) -> StructType:
+    """The columns of an output; `panes` are those of panes as the engine has them."""
     row = StructField("row", StructType([StructField(f.name, f.dataType, True) for f in inputs.fields]))
     if kind == "panes":
-        types = {f.name: f.dataType for f in spark_schema(plan.pane_schema).fields}
-        types |= {name: inputs[name].dataType for name in plan.spec.keys}
-        instants = ("window_start", "window_end", "processing_time", *(["timestamp"] if plan.spec.timestamp == "end" else []))
+        types = {f.name: f.dataType for f in spark_schema(panes).fields}
+        keys = spec.shared_keys if isinstance(spec, Chain) else spec.keys
+        types |= {name: inputs[name].dataType for name in keys}
+        instants = ("window_start", "window_end", "processing_time", *(["timestamp"] if first_of(spec).timestamp == "end" else []))
         types |= dict.fromkeys(instants, TimestampType())
         return StructType([StructField(name, dtype) for name, dtype in types.items()])
     if kind == "invalid":

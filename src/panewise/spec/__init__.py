@@ -2,6 +2,7 @@
 
 from panewise.spec import policies
 from panewise.spec.aggregates import Aggregate
+from panewise.spec.chain import Chain, Specification, Stage, first_of
 from panewise.spec.composites import (
     DEFAULT_TRIGGER,
     AfterAll,
@@ -46,6 +47,7 @@ __all__ = [
     "Aggregate",
     "Always",
     "Calendar",
+    "Chain",
     "CountEvictor",
     "Cumulating",
     "Custom",
@@ -63,6 +65,8 @@ __all__ = [
     "Position",
     "Repeatedly",
     "Session",
+    "Specification",
+    "Stage",
     "TimeEvictor",
     "Trigger",
     "Tumbling",
@@ -72,6 +76,7 @@ __all__ = [
     "WindowOperator",
     "columns_of",
     "evictor_columns",
+    "first_of",
     "gap_columns",
     "merging",
     "merging_at_touch",

@@ -19,6 +19,8 @@ GATHERING = frozenset({"median", "percentile", "approx_count_distinct", "count_d
 # The order of rows matters, if only among equals.
 ORDERED = frozenset({"first", "last", "collect_list", "collect_set", "max_by", "min_by", "top_n_by", "user"})
 FUNCTIONS = ORDERLESS | GATHERING | ORDERED
+# The result is a list.
+LISTS = frozenset({"collect_list", "collect_set", "sort_list", "top_n", "top_n_by"})
 
 _PLAIN = re.compile(r"^\S(.*\S)?$")
 _TAKERS: Final = {

@@ -14,6 +14,7 @@ from typing import Any, Final
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
+from panewise.spec.chain import Chain, Specification, Stage
 from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
@@ -25,6 +26,7 @@ from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session
 
 FORMAT_VERSION: Final = 1
 _VERSION_FIELD = "panewise"
+_THEN = "then"  # the field of what follows in a chain
 _WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Calendar, Session, Custom, Global)}
 _LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation, OnDelta, Always, Never)
 _COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
@@ -37,18 +39,20 @@ UserWindows = Mapping[str, Custom]
 _Reader = Callable[[Any, str], Any]
 
 
-def to_dict(spec: WindowOperator) -> dict[str, Any]:
-    """The specification as a dict of plain values, with every field.
+def to_dict(spec: Specification) -> dict[str, Any]:
+    """The specification as a dict of plain values, with every field; that of a chain is its operator's, and says what is to follow `then`.
 
     >>> from panewise import functions as F
     >>> document = to_dict(WindowOperator(window=Tumbling(10), aggregates=[F.sum("v").alias("total")]))
     >>> document["window"], document["aggregates"]
     ({'kind': 'tumbling', 'size': 10, 'origin': 0}, [{'fn': 'sum', 'column': 'v', 'name': 'total'}])
     """
+    if isinstance(spec, Chain):
+        return {**to_dict(spec.first), _THEN: _plain_stages(spec.stages)}
     return {field.name: _plain(getattr(spec, field.name)) for field in fields(WindowOperator)}
 
 
-def from_dict(document: Mapping[str, Any], user_aggregates: Users | None = None, user_windows: UserWindows | None = None) -> WindowOperator:
+def from_dict(document: Mapping[str, Any], user_aggregates: Users | None = None, user_windows: UserWindows | None = None) -> Specification:
     """The specification that a dict describes.
 
     Raises:
@@ -58,10 +62,14 @@ def from_dict(document: Mapping[str, Any], user_aggregates: Users | None = None,
     >>> spec.window, spec.aggregates[0].name
     (Tumbling(size=Duration('10 microseconds'), origin=0), 'count(*)')
     """
-    return WindowOperator(**_read_fields(document, user_aggregates or {}, user_windows or {}))
+    users = user_aggregates or {}
+    values = _read_fields(document, users, user_windows or {})
+    stages = _stages(values.pop(_THEN, ()), users)
+    first = WindowOperator(**values)
+    return Chain(first, stages) if stages else first
 
 
-def to_json(spec: WindowOperator, indent: int | None = None) -> str:
+def to_json(spec: Specification, indent: int | None = None) -> str:
     """The specification as JSON text, with the version of the format.
 
     >>> from panewise import functions as F
@@ -71,7 +79,7 @@ def to_json(spec: WindowOperator, indent: int | None = None) -> str:
     return json.dumps({_VERSION_FIELD: FORMAT_VERSION, **to_dict(spec)}, indent=indent, allow_nan=False)
 
 
-def from_json(text: str | bytes, user_aggregates: Users | None = None, user_windows: UserWindows | None = None) -> WindowOperator:
+def from_json(text: str | bytes, user_aggregates: Users | None = None, user_windows: UserWindows | None = None) -> Specification:
     """The specification that a JSON text describes.
 
     Raises:
@@ -97,13 +105,15 @@ def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     ['keys']
     """
     before, after = complete(old), complete(new)
-    return [name for name in _FIELDS if before.get(name) != after.get(name)]
+    return [name for name in (*_FIELDS, _THEN) if before.get(name) != after.get(name)]
 
 
 def complete(document: Mapping[str, Any]) -> dict[str, Any]:
     """The dict with defaults filled in; nothing is built, so that nothing warns."""
     given = _read_fields(document, _AnyUser(), _AnyWindow())
-    return {name: _plain(given.get(name, default)) for name, default in _defaults(WindowOperator).items() if name in _FIELDS}
+    stages = _stages(given.pop(_THEN, ()), _AnyUser())
+    told = {name: _plain(given.get(name, default)) for name, default in _defaults(WindowOperator).items() if name in _FIELDS}
+    return {**told, _THEN: _plain_stages(stages)} if stages else told
 
 
 class _AnyUser(dict[str, UserAggregate]):
@@ -165,15 +175,16 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _read_fields(document: Any, users: Users, windows: UserWindows) -> dict[str, Any]:
     """The constructor's arguments."""
-    members = dict(_members(document, "", {_VERSION_FIELD, *_FIELDS}, required=("window", "aggregates")))
+    members = dict(_members(document, "", {_VERSION_FIELD, *_FIELDS, _THEN}, required=("window", "aggregates")))
     version = members.pop(_VERSION_FIELD, FORMAT_VERSION)
     if version != FORMAT_VERSION or isinstance(version, bool):
         rule = f"this release reads version {FORMAT_VERSION} of the format"
         raise SpecError(f"{_VERSION_FIELD}={version!r}", rule, "read it with the release that wrote it")
-    values = {name: _FIELDS[name](value, name) for name, value in members.items() if name != "aggregates"}
+    values = {name: _FIELDS[name](value, name) for name, value in members.items() if name in _FIELDS and name != "aggregates"}
     if isinstance(values["window"], Custom):
         values["window"] = _with_function(values["window"], windows)
-    return {**values, "aggregates": _aggregates(members["aggregates"], users)}
+    then = {_THEN: members[_THEN]} if _THEN in members else {}
+    return {**values, "aggregates": _aggregates(members["aggregates"], users), **then}
 
 
 def _with_function(window: Custom, windows: UserWindows) -> Custom:
@@ -293,10 +304,26 @@ def _position(value: Any, where: str) -> Position:
     return Position(**{name: readers[name](given, f"{where}.{name}") for name, given in members.items()})
 
 
-def _aggregates(value: Any, users: Users) -> tuple[Aggregate, ...]:
+def _plain_stages(stages: tuple[Stage, ...]) -> list[dict[str, Any]]:
+    return [{"keys": list(stage.keys), "aggregates": _plain(stage.aggregates)} for stage in stages]
+
+
+def _stages(value: Any, users: Users) -> tuple[Stage, ...]:
+    """What follows in a chain."""
     if not isinstance(value, (list, tuple)):
-        raise _wrong("aggregates", value, "a list of aggregates")
-    return tuple(_aggregate(item, f"aggregates[{n}]", users) for n, item in enumerate(value))
+        raise _wrong(_THEN, value, "a list of stages")
+    made = []
+    for n, item in enumerate(value):
+        members = _members(item, f"{_THEN}[{n}]", {"keys", "aggregates"}, required=("aggregates",))
+        keys = _names(members.get("keys", ()), f"{_THEN}[{n}].keys")
+        made.append(Stage(keys=keys, aggregates=_aggregates(members["aggregates"], users, f"{_THEN}[{n}].aggregates")))
+    return tuple(made)
+
+
+def _aggregates(value: Any, users: Users, where: str = "aggregates") -> tuple[Aggregate, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise _wrong(where, value, "a list of aggregates")
+    return tuple(_aggregate(item, f"{where}[{n}]", users) for n, item in enumerate(value))
 
 
 def _aggregate(value: Any, where: str, users: Users) -> Aggregate:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import DataLossWarning, IdleTriggerWarning, SpecError, explain
@@ -16,6 +16,9 @@ from panewise.spec.progress import Watermark
 from panewise.spec.times import check_time
 from panewise.spec.triggers import AfterCount
 from panewise.spec.windows import Global, Window, columns_of
+
+if TYPE_CHECKING:
+    from panewise.spec.chain import Chain
 
 UNLIMITED: Final = "unlimited"
 ACCUMULATIONS = ("discarding", "accumulating", "retracting")
@@ -187,6 +190,17 @@ class WindowOperator:
     def time_columns(self) -> tuple[str, ...]:
         """The column of the event time; with processing time there is none."""
         return (self.event_time,) if self.time == "event" else ()
+
+    def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "Chain":
+        """A chain of this operator and a stage that takes its panes as rows, and inherits their windows and timing (semantics 30).
+
+        Args:
+            aggregates: what the stage's panes hold; they read this operator's keys and aggregates.
+            keys: some of this operator's keys and aggregates.
+        """
+        from panewise.spec.chain import Chain, Stage  # noqa: PLC0415 - a chain is made of operators
+
+        return Chain(self, (Stage(aggregates=aggregates, keys=keys),))
 
 
 def _several(name: str, values: Any) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from panewise.chrono import Duration
+from panewise.spec.chain import Chain, Specification, Stage
 from panewise.spec.composites import AfterWatermark, finish
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
@@ -13,7 +14,7 @@ from panewise.spec.triggers import Always, Never
 from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window, gap_columns, merging
 
 
-def describe(spec: WindowOperator) -> str:
+def describe(spec: Specification) -> str:
     """What the operator will do, a line for each question.
 
     >>> from panewise import functions as F
@@ -30,6 +31,8 @@ def describe(spec: WindowOperator) -> str:
     Order: rows of a batch are taken in the order of event_time, then as they stand; triggers are asked once for each batch.
     State: a window goes when the watermark reaches its end; at the end of input all go.
     """
+    if isinstance(spec, Chain):
+        return "\n".join([describe(spec.first), *(_stage(spec, stage) for stage in spec.stages), _sharing(spec)])
     parts = (_windows, _progress, _panes, _content, _late, _invalid, _order, _state)
     return "\n".join(told for told in (part(spec) for part in parts) if told)
 
@@ -245,3 +248,23 @@ def _state(spec: WindowOperator) -> str:
         return f"State: a window is kept until the end of input{closed}."
     past = "reaches its end" if spec.lateness_us == 0 else f"is {spec.allowed_lateness} past its end"
     return f"State: a window goes when the watermark {past}; at the end of input all go{closed}."
+
+
+def _stage(chain: Chain, stage: Stage) -> str:
+    """What a following stage makes of the panes of the one before."""
+    apart = f" and each {_listed(stage.keys)}" if stage.keys else ""
+    contents = {
+        "discarding": "the panes that came together",
+        "accumulating": "the latest pane of every key of the stage before",
+        "retracting": "every pane of the stage before that is not withdrawn; its own pane before is withdrawn first, and "
+        "a pane equal to it is not sent",
+    }
+    updated = "; a pane equal to the one before is not sent" if chain.first.only_updated else ""
+    held = f"It holds {_listed(tuple(a.name for a in stage.aggregates))} of {contents[chain.first.accumulation]}{updated}."
+    return f"Then: whenever panes come out, one pane with their timing for each of their windows{apart}.\n  {held}"
+
+
+def _sharing(chain: Chain) -> str:
+    if chain.shared_keys:
+        return f"Shards: panes that differ in {_listed(chain.shared_keys, 'or')} never meet, so shards are made by this."
+    return "Shards: all panes meet, so there is one; a key that is kept through all stages would let there be several."

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from panewise.errors import InputError, SpecWarning
-from panewise.spec import Inputs, Position, WindowOperator, gap_columns
+from panewise.spec import Chain, Inputs, Position, Specification, WindowOperator, first_of, gap_columns
 from panewise.spec.codec import from_dict
 from panewise.testing.columns import Row, infer, is_long
 
@@ -36,16 +36,21 @@ class Script:
         options: what the runtime alone understands.
     """
 
-    spec: WindowOperator
+    spec: Specification
     types: Mapping[str, str]
     events: tuple[Event, ...]
     given: tuple[tuple[Row, ...], ...]
     windows: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def first(self) -> WindowOperator:
+        """The operator that rows enter."""
+        return first_of(self.spec)
+
 
 def script(
-    spec: WindowOperator | Mapping[str, Any],
+    spec: Specification | Mapping[str, Any],
     events: Iterable[Mapping[str, Any]],
     types: Mapping[str, str] | None = None,
     **options: Any,
@@ -56,7 +61,8 @@ def script(
         InputError: for an op, a field or a row that is not known here.
         SpecError: if the dict form of the specification breaks a rule.
     """
-    spec = spec if isinstance(spec, WindowOperator) else from_dict(spec)
+    whole_spec = spec if isinstance(spec, (WindowOperator, Chain)) else from_dict(spec)
+    spec = first_of(whole_spec)
     read = tuple(_event(event, f"events[{n}]") for n, event in enumerate(events))
     _check_end(read)
     _check_watermarks(spec, read)
@@ -71,7 +77,8 @@ def script(
         *gap_columns(spec.window),
         *([spec.position.offset] if spec.position else []),
     ]
-    return Script(spec, infer(rows, types or {}, spec.columns_read, whole), read, given, **options)
+    told = replace(whole_spec, first=spec) if isinstance(whole_spec, Chain) else spec
+    return Script(told, infer(rows, types or {}, spec.columns_read, whole), read, given, **options)
 
 
 def _event(event: Any, where: str) -> Event:

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from panewise.spec import Aggregate, Global, Never, WindowOperator
+from panewise.spec import Aggregate, Global, Never, Specification, WindowOperator
 from panewise.testing.events import script
 from panewise.testing.runtimes import runtime as runtime_named
 
 
 def run(
-    spec: WindowOperator | Mapping[str, Any],
+    spec: Specification | Mapping[str, Any],
     events: Iterable[Mapping[str, Any]],
     runtime: str = "oracle",
     *,
@@ -20,14 +20,14 @@ def run(
     """What an operator sends after each event.
 
     Args:
-        spec: a specification, or its dict form.
+        spec: a window operator or a chain, or its dict form.
         events: `{"op": "add", "rows": [...]}`, `{"op": "watermark", "to": t}`, `{"op": "clock", "to": t}`,
             `{"op": "restart"}` or `{"op": "finish"}`. With `watermark=Inputs([...])` a watermark
             names its `"input"`. A row is a dict; it may carry `"position": [partition, offset]`
             or `[source, partition, offset]`.
         runtime: "oracle", "engine" or "spark".
         types: types of columns: "bigint", "double", "string", "boolean", "decimal(p,s)". Default: as their values say.
-        windows: whether outputs list the windows still held, as `"windows"`.
+        windows: whether outputs list the windows still held, as `"windows"`; of a chain those of its first operator.
         options: settings of the runtime.
 
     Returns:

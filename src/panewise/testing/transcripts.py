@@ -1,9 +1,9 @@
 """Transcripts: what an operator must do, told in YAML, and checked in any runtime.
 
-A document has a `name`, the sentences of docs/semantics.md that it `cites`, a `spec` in its dict form, `types` if they are not to be
-inferred, and `events`. An event may say what to `expect` (`panes`, `late`, `invalid`, `counts`; a list not given is empty, a
-field or count not given may be anything; an event without `expect` sends nothing) and which windows are held after it (`state`:
-[start, end] of each, in the order of end, start and keys, closed ones included).
+A document has a `name`, the sentences of docs/semantics.md that it `cites`, a `spec` in its dict form (that of a chain has `then`),
+`types` if they are not to be inferred, and `events`. An event may say what to `expect` (`panes`, `late`, `invalid`, `counts`; a list not
+given is empty, a field or count not given may be anything; an event without `expect` sends nothing) and which windows are held after it
+(`state`: [start, end] of each, in the order of end, start and keys, closed ones included).
 """
 
 from collections.abc import Mapping

@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeAlias
 
 import polars as pl
 
-from panewise.engine import Operator
+from panewise.engine import Operator, operator_for
 from panewise.engine.cache import Cache
 from panewise.engine.persistence import Stored, StoredLibrary, restore, save
 from panewise.errors import InputError
@@ -53,7 +53,7 @@ _Turn: TypeAlias = Callable[[Event], tuple[Operator, _Output | None]]
 
 def _kept(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
     """One operator for all events; a restart makes it anew of what it saved."""
-    operator = Operator(script.spec, columns)
+    operator = operator_for(script.spec, columns)
 
     def turn(event: Event) -> tuple[Operator, _Output | None]:
         nonlocal operator
@@ -84,7 +84,7 @@ def _stored(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
 def _step(operator: Operator, script: Script, event: Event) -> _Output:
     match event.op:
         case "add":
-            return operator.add(frame(script.spec, script.types, event.rows))
+            return operator.add(frame(script.first, script.types, event.rows))
         case "finish":
             return operator.finish()
         case "clock":

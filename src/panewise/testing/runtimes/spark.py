@@ -35,8 +35,8 @@ def play(script: Script) -> list[dict[str, Any]]:
     unknown = set(script.options) - {"shards"}
     if unknown:
         raise InputError(f"options={sorted(unknown)}", "the option of this runtime is shards", "leave them out")
-    if isinstance(script.spec.watermark, Inputs):
-        raise InputError(f"watermark={script.spec.watermark!r}", "on Spark it is Spark that joins watermarks", "use another runtime")
+    if isinstance(script.first.watermark, Inputs):
+        raise InputError(f"watermark={script.first.watermark!r}", "on Spark it is Spark that joins watermarks", "use another runtime")
     with tempfile.TemporaryDirectory(prefix="panewise-") as scratch:
         stage = _Stage(script, Path(scratch))
         with stage.running():
@@ -73,12 +73,12 @@ class _Stage:
             self.query.stop()
 
     def _start(self) -> StreamingQuery:
-        session, spec = _session(), self.script.spec
+        session, spec = _session(), self.script.first
         columns = {name: pl.Datetime("us", "UTC") if name in spec.time_columns else dtype for name, dtype in self._columns().items()}
         rows = session.readStream.schema(spark_schema(columns)).option("maxFilesPerTrigger", 1).parquet(str(self.scratch / "rows"))
         # A watermark must be there; that of this constant never moves.
         watched = rows.withColumn("clockless", F.timestamp_seconds(F.lit(0))).withWatermark("clockless", "0 seconds").drop("clockless")
-        plumbing = Plumbing(watched, spec, even_shards(self.script.options.get("shards", 1)), clocks="control", held=True)
+        plumbing = Plumbing(watched, self.script.spec, even_shards(self.script.options.get("shards", 1)), clocks="control", held=True)
         notes = session.readStream.schema("value STRING").option("maxFilesPerTrigger", 1).text(str(self.scratch / "notes"))
         packed = plumbing.packed(late_wanted=True, all_columns=True).union(plumbing.controlled(notes))
         tagged = plumbing.stepped(packed, polars_schema(watched.schema))
@@ -109,8 +109,8 @@ class _Stage:
         self.files += 1
         name = f"{self.files:06}"
         if event.op == "add":
-            rows = frame(self.script.spec, self.script.types, event.rows)
-            whole = rows.with_columns(pl.col(self.script.spec.time_columns).cast(pl.Datetime("us", "UTC")))
+            rows = frame(self.script.first, self.script.types, event.rows)
+            whole = rows.with_columns(pl.col(self.script.first.time_columns).cast(pl.Datetime("us", "UTC")))
             whole.write_parquet(self.scratch / name)
             (self.scratch / name).rename(self.scratch / "rows" / f"{name}.parquet")
             return
@@ -137,7 +137,7 @@ class _Stage:
                 told = decode(payload)
                 self.held[int(told["shard"][0])] = told
         rows = [row for told in self.held.values() for row in told.drop("shard").to_dicts() if row["pending"] is not None]
-        keys = self.script.spec.keys
+        keys = self.script.first.keys
         order = lambda row: [(row[n] is not None, row[n]) for n in ("window_end", "window_start", *keys)]  # noqa: E731
         return sorted(rows, key=order)
 

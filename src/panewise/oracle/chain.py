@@ -1,0 +1,218 @@
+"""Chains, evaluation by evaluation: each stage keeps the panes that were sent to it as rows (semantics 30)."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from panewise.oracle.aggregate import aggregate
+from panewise.oracle.columns import decimal_scale, is_nan, same_value, sort_key
+from panewise.oracle.interpreter import Interpreter, Output
+from panewise.oracle.rows import arrival_order
+from panewise.oracle.trigger import Clock, expired
+from panewise.spec import Aggregate, Chain, Specification, Stage, WindowOperator
+
+Pane = dict[str, Any]
+Identity = tuple[Any, ...]
+
+
+def interpreter(spec: Specification, types: dict[str, str] | None = None) -> "Interpreter | ChainInterpreter":
+    """What plays a specification of either kind."""
+    return ChainInterpreter(spec, types) if isinstance(spec, Chain) else Interpreter(spec, types)
+
+
+class ChainInterpreter:
+    """A window operator and its following stages, fed event by event like :class:`Interpreter`.
+
+    >>> from panewise import Tumbling, WindowOperator, functions as F
+    >>> first = WindowOperator(keys=["k"], window=Tumbling(10), aggregates=[F.count().alias("rows")])
+    >>> oracle = ChainInterpreter(first.then(aggregates=[F.max("rows").alias("most")]))
+    >>> _ = oracle.add([{"event_time": t, "k": k} for t, k in [(1, "a"), (2, "b"), (3, "a")]])
+    >>> [(pane["most"], pane["timing"]) for pane in oracle.watermark(10)["panes"]]
+    [(2, 'ON_TIME')]
+    """
+
+    def __init__(self, chain: Chain, types: dict[str, str] | None = None) -> None:
+        self._first, self._spec, self._types = Interpreter(chain.first, types), chain.first, dict(types or {})
+        self._stages = []
+        kinds, before = kinds_of(chain.first.keys, chain.first.measures, self._types), chain.first.keys
+        for stage in chain.stages:
+            measures = chain.measures(stage)
+            self._stages.append(_Following(chain.first, stage, measures, before, kinds))
+            kinds, before = kinds_of(stage.keys, measures, kinds), stage.keys
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> Output:
+        """Rows arrive; with evaluate="record" each is an evaluation of its own."""
+        given = list(rows)
+        if self._spec.evaluate == "batch" or not given:
+            return self._through(self._first.add(given))
+        outputs = [self._through(self._first.add([row])) for row in arrival_order(self._spec, self._types, given)]
+        counts = {name: sum(output["counts"][name] for output in outputs) for name in outputs[0]["counts"]}
+        return {**{part: [one for output in outputs for one in output[part]] for part in ("panes", "late", "invalid")}, "counts": counts}
+
+    def watermark(self, to: int, source: str | None = None) -> Output:
+        """The watermark moves; of several inputs that of one."""
+        return self._through(self._first.watermark(to, source))
+
+    def clock(self, to: int) -> Output:
+        """The processing time moves."""
+        return self._through(self._first.clock(to))
+
+    def advance(self, processing_time: int | None, watermark: int | None) -> Output:
+        """Both move."""
+        return self._through(self._first.advance(processing_time, watermark))
+
+    def finish(self) -> Output:
+        """Input ends."""
+        return self._through(self._first.finish())
+
+    def windows(self) -> list[dict[str, Any]]:
+        """The windows that the first operator holds."""
+        return self._first.windows()
+
+    @property
+    def kept(self) -> int:
+        """How many panes the stages keep, and windows."""
+        return sum(len(stage.rows) + len(stage.groups) for stage in self._stages)
+
+    def _through(self, output: Output) -> Output:
+        """The panes of one evaluation, through all stages."""
+        panes = output["panes"]
+        for stage in self._stages:
+            panes = stage.evaluate(panes, self._first.now)
+        return {**output, "panes": panes}
+
+
+@dataclass
+class _Group:
+    """A window of a following stage: how many panes it has sent, and the live one."""
+
+    panes: int = 0
+    nonspeculative: int = 0
+    live: Pane | None = None
+
+
+@dataclass
+class _Following:
+    """A stage. `rows` are the panes that it keeps, by the keys and window that they had in the stage before (`before`)."""
+
+    spec: WindowOperator
+    stage: Stage
+    measures: tuple[Aggregate, ...]
+    before: tuple[str, ...]
+    kinds: dict[str, str]
+    rows: dict[Identity, Pane] = field(default_factory=dict)
+    groups: dict[Identity, _Group] = field(default_factory=dict)
+
+    def evaluate(self, panes: list[Pane], clock: Clock) -> list[Pane]:
+        """Takes the panes of one evaluation, and sends at most one pane for each window that they touch."""
+        arrived: dict[Identity, list[Pane]] = {}
+        for pane in panes:
+            arrived.setdefault(_identity(self.stage.keys, pane), []).append(pane)
+            self.rows.pop(_identity(self.before, pane), None)
+            if pane["op"] == "+":
+                self.rows[_identity(self.before, pane)] = pane
+        sent = [one for group in sorted(arrived, key=_order) for one in self._fire(group, arrived[group], clock)]
+        if self.spec.accumulation == "discarding":
+            self.rows.clear()
+        self._forget(clock)
+        return sent
+
+    def _fire(self, identity: Identity, arrived: list[Pane], clock: Clock) -> list[Pane]:
+        window = self.groups.setdefault(identity, _Group())
+        held = [(_order(key), row) for key, row in self.rows.items() if _identity(self.stage.keys, row) == identity]
+        rows = [row for _, row in sorted(held, key=lambda pair: pair[0])]
+        withdrawal = [] if window.live is None or self.spec.accumulation != "retracting" else [{**window.live, **_withdrawn(clock)}]
+        if not rows:
+            window.live = None
+            return withdrawal
+        values = {what.name: aggregate(what, rows, self.kinds.get(what.column or "")) for what in self.measures}
+        pane = {**self._told(identity), **values, **self._numbering(window, identity[1], arrived, clock)}
+        if self._is_unchanged(window, values) and not self._asked_for(pane):
+            return []
+        window.panes += 1
+        window.nonspeculative += pane["timing"] != "EARLY"
+        window.live = pane
+        return [*withdrawal, pane]
+
+    def _told(self, identity: Identity) -> Pane:
+        start, end, *key = identity
+        stamped = {"timestamp": end} if self.spec.timestamp == "end" else {}
+        return {**dict(zip(self.stage.keys, key, strict=True)), "window_start": start, "window_end": end, **stamped}
+
+    def _numbering(self, window: _Group, end: int | None, arrived: list[Pane], clock: Clock) -> Pane:
+        """A pane's own columns (semantics 30.3)."""
+        on_time = any(pane["op"] == "+" and pane["timing"] == "ON_TIME" for pane in arrived)
+        timing = "EARLY" if not clock.reached(end) else "ON_TIME" if on_time else "LATE"
+        return {
+            "timing": timing,
+            "index": window.panes,
+            "nonspeculative_index": -1 if timing == "EARLY" else window.nonspeculative,
+            "is_first": window.panes == 0,
+            "is_last": expired(self.spec, clock, end),
+            "op": "+",
+            "processing_time": clock.processing_time,
+        }
+
+    def _is_unchanged(self, window: _Group, values: Pane) -> bool:
+        live = window.live
+        if live is None or (self.spec.accumulation != "retracting" and not self.spec.only_updated):
+            return False
+        return all(same_value(value, live[name]) for name, value in values.items())
+
+    def _asked_for(self, pane: Pane) -> bool:
+        on_time = self.spec.on_time == "always" and pane["timing"] == "ON_TIME"
+        return on_time or (self.spec.closing == "always" and bool(pane["is_last"]))
+
+    def _forget(self, clock: Clock) -> None:
+        """What belongs to windows that have expired goes."""
+        self.rows = {key: row for key, row in self.rows.items() if not expired(self.spec, clock, key[1])}
+        self.groups = {key: group for key, group in self.groups.items() if not expired(self.spec, clock, key[1])}
+
+
+def _identity(keys: tuple[str, ...], pane: Pane) -> Identity:
+    """Start, end and keys."""
+    return (pane["window_start"], pane["window_end"], *(_key(pane[name]) for name in keys))
+
+
+def _key(value: Any) -> Any:
+    """As a key a NaN is one and the same, and -0.0 is 0.0 (semantics 15.2, 21.3)."""
+    if is_nan(value):
+        return math.nan
+    return 0.0 if isinstance(value, float) and value == 0 else value
+
+
+def _order(identity: Identity) -> tuple[Any, ...]:
+    """End, start, keys; nulls first (semantics 23)."""
+    start, end, *key = identity
+    return (sort_key(end), sort_key(start), [sort_key(value) for value in key])
+
+
+def _withdrawn(clock: Clock) -> Pane:
+    return {"op": "-", "processing_time": clock.processing_time}
+
+
+def kinds_of(keys: tuple[str, ...], measures: tuple[Aggregate, ...], kinds: dict[str, str]) -> dict[str, str]:
+    """The types of a stage's columns, from those of the columns that it reads; as far as decimals can come of them."""
+    found = {name: kinds[name] for name in keys if name in kinds}
+    return found | {what.name: kind for what in measures if (kind := _kind_of(what, kinds)) is not None}
+
+
+_COUNTS = ("count", "count_if", "count_distinct", "approx_count_distinct")
+_OF_THE_COLUMN = ("min", "max", "first", "last", "mode", "max_by", "min_by", "bool_and", "bool_or")
+
+
+def _kind_of(what: Aggregate, kinds: dict[str, str]) -> str | None:
+    kind = kinds.get(what.column or "")
+    if what.fn in _COUNTS:
+        return "bigint"
+    if what.fn in _OF_THE_COLUMN:
+        return kind
+    if what.fn in ("sum", "avg") and kind is not None and kind.startswith("decimal"):
+        precision, scale = int(kind[len("decimal(") :].split(",")[0]), decimal_scale(kind)
+        if what.fn == "sum":
+            return f"decimal({min(38, precision + 10)},{scale})"
+        return f"decimal({min(38, precision + 4)},{min(38, scale + 4)})"
+    if what.fn == "sum":
+        return kind
+    return "double" if what.fn in ("avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile") else None

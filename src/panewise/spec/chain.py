@@ -1,0 +1,163 @@
+"""Chains: stages that follow a window operator, inherit its windows, and take its panes as their rows (semantics 30)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from panewise.errors import SpecError
+from panewise.spec.aggregates import LISTS, Aggregate
+from panewise.spec.functions import max as max_
+from panewise.spec.functions import min as min_
+from panewise.spec.operator import PANE_COLUMNS, WindowOperator
+from panewise.spec.windows import merging
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A following stage: it groups the panes of the stage before by keys and by their window.
+
+    Args:
+        aggregates: what its panes hold, one or more; they read keys and aggregates of the stage before.
+        keys: keys or aggregates of the stage before; none for one pane for each window.
+
+    Source: semantics 30; S4 "window propagation".
+    """
+
+    aggregates: tuple[Aggregate, ...]
+    keys: tuple[str, ...] = ()
+
+    def __init__(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> None:
+        object.__setattr__(self, "aggregates", _several("aggregates", aggregates))
+        object.__setattr__(self, "keys", _several("keys", keys))
+        for key in self.keys:
+            if not isinstance(key, str) or not key:
+                raise SpecError(f"column {key!r}", "columns are named by non-empty strings", "give the column's name")
+        given: tuple[Any, ...] = self.aggregates
+        for aggregate in given:
+            if not isinstance(aggregate, Aggregate):
+                rule = "aggregates are made by panewise.functions"
+                raise SpecError(f"aggregates=[{aggregate!r}]", rule, "give one such as F.sum('total')")
+        if not self.aggregates:
+            raise SpecError("aggregates=()", "a pane holds at least one aggregate", "give one such as F.sum('total')")
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """Every column of the stage before that this one reads, each once."""
+        return tuple(dict.fromkeys((*self.keys, *(column for aggregate in self.aggregates for column in aggregate.columns))))
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A window operator and the stages that follow it. The windows, and when panes are sent, are the operator's.
+
+    Made by :meth:`WindowOperator.then`. What comes out are the panes of the last stage, and the operator's late and invalid rows.
+
+    Args:
+        first: the window operator.
+        stages: what follows it, in order; one or more.
+
+    Raises:
+        SpecError: if a stage reads what the one before does not give, or asks for what only retractions can do.
+
+    >>> from panewise import Tumbling
+    >>> from panewise import functions as F
+    >>> first = WindowOperator(keys=["origin", "carrier"], window=Tumbling("1 hour"), aggregates=[F.count().alias("flights")])
+    >>> chain = first.then(keys=["origin"], aggregates=[F.sum("flights").alias("flights"), F.max("flights").alias("most")])
+    >>> chain.keys, chain.shared_keys
+    (('origin',), ('origin',))
+
+    Source: semantics 30; S4 "window propagation".
+    """
+
+    first: WindowOperator
+    stages: tuple[Stage, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.first, WindowOperator):
+            raise SpecError(f"first={self.first!r}", "a chain begins with a WindowOperator", "give one, or call its method then")
+        object.__setattr__(self, "stages", _several("stages", self.stages))
+        if not self.stages or not all(isinstance(stage, Stage) for stage in self.stages):
+            raise SpecError(f"stages={self.stages!r}", "what follows the first operator are stages, one or more", "call then(...)")
+        if self.first.delta:
+            rule = "the rows of a stage are panes without their deltas (semantics 30.1)"
+            raise SpecError(f"then after delta={self.first.delta!r}", rule, "leave delta out")
+        before: WindowOperator | Stage = self.first
+        for stage in self.stages:
+            _check_columns(stage, before)
+            _check_names(stage, self.first)
+            _check_algebra(stage, before, self.first)
+            before = stage
+
+    def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "Chain":
+        """The chain with one more stage, as :meth:`WindowOperator.then`."""
+        return Chain(self.first, (*self.stages, Stage(aggregates=aggregates, keys=keys)))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the panes that come out."""
+        return self.stages[-1].keys
+
+    @property
+    def shared_keys(self) -> tuple[str, ...]:
+        """The first operator's keys that are keys of every stage: panes that differ in one never meet."""
+        return tuple(key for key in self.first.keys if all(key in stage.keys for stage in self.stages))
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """Every input column that the chain reads, each once."""
+        return self.first.columns_read
+
+    def measures(self, stage: Stage) -> tuple[Aggregate, ...]:
+        """The aggregates of a stage, and what its panes' timestamp is made of (semantics 30.6)."""
+        made = {"earliest": min_, "latest": max_}.get(self.first.timestamp or "")
+        return stage.aggregates if made is None else (*stage.aggregates, made("timestamp").alias("timestamp"))
+
+
+Specification: TypeAlias = WindowOperator | Chain
+
+
+def first_of(spec: Specification) -> WindowOperator:
+    """The window operator that rows enter."""
+    return spec.first if isinstance(spec, Chain) else spec
+
+
+def _several(name: str, values: Any) -> tuple[Any, ...]:
+    if isinstance(values, (str, Aggregate, Stage)) or not isinstance(values, Iterable):
+        raise SpecError(f"{name}={values!r}", f"{name} are several, in order", f"give a list: {name}=[...]")
+    return tuple(values)
+
+
+def _check_columns(stage: Stage, before: WindowOperator | Stage) -> None:
+    given = (*before.keys, *(aggregate.name for aggregate in before.aggregates))
+    for name in stage.columns_read:
+        if name not in given:
+            rule = f"a stage reads keys and aggregates of the one before it, which are {list(given)}"
+            raise SpecError(f"then: column {name!r}", rule, "use one of these, or add it to the stage before")
+
+
+def _check_names(stage: Stage, first: WindowOperator) -> None:
+    own = PANE_COLUMNS if first.timestamp is None else (*PANE_COLUMNS, "timestamp")
+    outputs = [*stage.keys, *(aggregate.name for aggregate in stage.aggregates), *own]
+    twice = sorted({name for name in outputs if outputs.count(name) > 1})
+    if twice:
+        rule = f"keys, aggregates and the pane's own columns {own} have different names"
+        raise SpecError(f"then: {twice[0]!r} twice", rule, "give aggregates an .alias(...)")
+    if any(name.startswith("__") for name in outputs):
+        raise SpecError("then: a name that starts with '__'", "such names are the operator's own", "give the aggregate another alias")
+
+
+def _check_algebra(stage: Stage, before: WindowOperator | Stage, first: WindowOperator) -> None:
+    """What is refused, as it could not be right (semantics 30.4, 30.5)."""
+    made = {aggregate.name: aggregate for aggregate in before.aggregates}
+    for key in stage.keys:
+        if key in made and made[key].fn in LISTS:
+            raise SpecError(f"then: key {key!r}, a {made[key].fn}", "a key is a simple value", "use a key or another aggregate")
+    if first.accumulation != "accumulating":
+        return
+    if merging(first.window):
+        rule = "windows that are merged away leave their panes behind, and only a withdrawal takes them out of the following stage"
+        raise SpecError(f"then after {first.window!r}, accumulation='accumulating'", rule, "use accumulation='retracting'")
+    changing = [key for key in stage.keys if key in made]
+    if changing:
+        rule = "an aggregate changes from pane to pane, and only a withdrawal takes the former pane away from its key"
+        raise SpecError(f"then: key {changing[0]!r}, an aggregate, accumulation='accumulating'", rule, "use accumulation='retracting'")

@@ -1,0 +1,92 @@
+"""Hypothesis strategies of chains (semantics 30)."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from hypothesis import strategies as st
+
+from panewise import functions as F
+from panewise.errors import SpecWarning
+from panewise.oracle.chain import kinds_of
+from panewise.spec import Aggregate, Chain, Specification, first_of, merging
+from panewise.testing.samples import ALL_TEXT, JOINED, NULLS, TRUES
+from panewise.testing.strategies import specs, types_of
+
+_NUMERIC = (F.sum, F.avg, F.stddev, F.var_pop, F.median)
+_TEXTS = {JOINED.name, ALL_TEXT.name}
+
+
+@st.composite
+def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixed: Any) -> Chain:
+    """Chains of an operator as :func:`panewise.testing.strategies.specs` draws it and up to so many stages.
+
+    Args:
+        kind: kind of the window, such as "session". Default: all.
+        longest: the most stages.
+        fixed: fields of the operator that are given.
+    """
+    first = draw(specs(kind, **{"keys": draw(_KEYS), "delta": False, **fixed}))
+    if merging(first.window) and first.accumulation == "accumulating":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SpecWarning)
+            asked = {"keys": list(first.keys), **fixed, "window": first.window, "delta": False, "accumulation": "retracting"}
+            first = draw(specs(kind, **asked))
+    spec: Specification = first
+    for _ in range(draw(st.integers(1, longest))):
+        spec = spec.then(**draw(_stage(spec)))
+    assert isinstance(spec, Chain)
+    return spec
+
+
+_KEYS = st.sampled_from([["key", "shop"], ["key", "shop"], ["shop", "level"], ["level", "key", "shop"], ["key"], []])
+
+
+def columns_of_panes(spec: Specification) -> dict[str, str]:
+    """The columns of a specification's panes that a stage can read, and their types; that of lists is "list"."""
+    first = first_of(spec)
+    before: list[Any] = [first, *(spec.stages if isinstance(spec, Chain) else ())]
+    types = types_of(first)
+    for stage in before:
+        types = _types(stage.keys, stage.aggregates, types)
+    return types
+
+
+def _types(keys: tuple[str, ...], made: tuple[Aggregate, ...], types: Mapping[str, str]) -> dict[str, str]:
+    told = kinds_of(keys, made, {name: kind for name, kind in types.items() if kind != "list"})
+    users = {a.name: "string" if a.user.name in _TEXTS else "bigint" for a in made if a.user is not None}
+    return {name: told.get(name) or users.get(name, "list") for name in (*keys, *(a.name for a in made))}
+
+
+@st.composite
+def _stage(draw: st.DrawFn, spec: Specification) -> dict[str, Any]:
+    """The arguments of `then`."""
+    types, first = columns_of_panes(spec), first_of(spec)
+    last: Any = spec.stages[-1] if isinstance(spec, Chain) else first
+    found = [a.name for a in last.aggregates if types[a.name] != "list"]
+    groups = [*last.keys, *(found if first.accumulation != "accumulating" else [])]
+    keys = draw(st.lists(st.sampled_from(groups), max_size=2, unique=True)) if groups else []
+    chosen = draw(st.lists(st.sampled_from(_aggregates(types)), min_size=1, max_size=3))
+    depth = len(spec.stages) if isinstance(spec, Chain) else 0
+    return {"keys": keys, "aggregates": [aggregate.alias(f"b{depth}_{n}") for n, aggregate in enumerate(chosen)]}
+
+
+def _aggregates(types: Mapping[str, str]) -> list[Aggregate]:
+    """Aggregates of all functions, over columns of the types that they take."""
+    made = [F.count()]
+    simple = [name for name, kind in types.items() if kind != "list"]
+    for name, kind in types.items():
+        made += [F.count(name), F.first(name), F.last(name, ignorenulls=True), F.collect_list(name)]
+        if kind == "list":
+            continue
+        made += [F.min(name), F.max(name), F.collect_set(name), F.count_distinct(name), F.mode(name), F.sort_list(name), NULLS(name)]
+        made += [F.top_n(name, 2), *(fn(name, other) for other in simple[:2] for fn in (F.max_by, F.min_by))]
+        made += [F.top_n_by(name, other, 2, distinct=True) for other in simple[-1:]]
+        made += [fn(name) for fn in _NUMERIC[: 2 if kind.startswith("decimal") else None]] if _is_number(kind) else []
+        made += [F.count_if(name), F.bool_and(name), F.bool_or(name), TRUES(name)] if kind == "boolean" else []
+        made += [JOINED(name), ALL_TEXT(name)] if kind == "string" else []
+    return made
+
+
+def _is_number(kind: str) -> bool:
+    return kind in ("bigint", "double") or kind.startswith("decimal")

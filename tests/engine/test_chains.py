@@ -1,0 +1,183 @@
+"""Chains: the engine is the oracle; what must not matter does not; sums of sums are the direct sum."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import panewise as pw
+from panewise import functions as F
+from panewise.engine import ChainOperator, operator_for
+from panewise.errors import SpecError
+from panewise.oracle import ChainInterpreter
+from panewise.spec import Chain
+from panewise.testing import run
+from panewise.testing.chains import chains
+from panewise.testing.compare import same
+from panewise.testing.strategies import KINDS, events, specs, types_of
+from tests.engine.test_invariances import assert_same, cut, numbered, together
+from tests.engine.test_properties import shape
+
+Events = list[dict[str, Any]]
+EACH_KIND = pytest.mark.parametrize("kind", KINDS)
+STEADY = pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("session", "custom")])
+SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]
+DEFAULT = settings(phases=PHASES, max_examples=60, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_IS_FINE)
+SOAK = settings(phases=PHASES, max_examples=5_000, deadline=None, suppress_health_check=SLOW_IS_FINE, print_blob=True)
+
+
+def play(chain: Chain, script: Events, runtime: str = "engine", **options: Any) -> Events:
+    return run(chain, script, runtime, types=types_of(chain.first), windows=True, **options)
+
+
+def agree(chain: Chain, script: Events) -> None:
+    got, wanted = play(chain, script), play(chain, script, "oracle")
+    for number, (event, left, right) in enumerate(zip(script, got, wanted, strict=True)):
+        for part in ("counts", "invalid", "late", "panes", "windows"):
+            told = f"{part} after events[{number}], {event}\nengine {left[part]}\noracle {right[part]}\nchain {chain}"
+            assert same(left[part], right[part]), told
+            assert shape(left[part]) == shape(right[part]), told
+        assert floats(chain, left) == floats(chain, right)
+
+
+def floats(chain: Chain, output: dict[str, Any]) -> list[str]:
+    """Keys that are floats as they are written: -0.0 equals 0.0, but is not shown (semantics 15.2)."""
+    return [repr(pane[name]) for pane in output["panes"] for name in chain.keys if isinstance(pane[name], float)]
+
+
+@EACH_KIND
+@DEFAULT
+@given(data=st.data())
+def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
+    """semantics 30 to 30.9."""
+    chain = data.draw(chains(kind))
+    agree(chain, data.draw(events(chain.first)))
+
+
+@pytest.mark.soak
+@EACH_KIND
+@SOAK
+@given(data=st.data())
+def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
+    chain = data.draw(chains(kind))
+    agree(chain, data.draw(events(chain.first)))
+
+
+@EACH_KIND
+@settings(DEFAULT, max_examples=15)
+@given(data=st.data())
+def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
+    """semantics 33: one after every event, of what is saved at once, and of what a run store holds."""
+    chain = data.draw(chains(kind))
+    script = data.draw(events(chain.first))
+    interrupted = [step for event in script for step in (event, {"op": "restart"})]
+    straight = play(chain, script)
+    for options in ({}, {"stored": True}):
+        for one, other in zip(play(chain, interrupted, **options)[::2], straight, strict=True):
+            assert_same(one, other)
+
+
+@EACH_KIND
+@settings(DEFAULT, max_examples=15)
+@given(data=st.data())
+def test_batches_may_be_cut_anywhere(kind: str, data: st.DataObject) -> None:
+    """semantics 3.1, 18.1: with evaluate="record"."""
+    chain = data.draw(chains(kind, evaluate="record", order=["order"], position=None))
+    script = numbered(data.draw(events(chain.first)))
+    whole = together(play(chain, script))
+    assert_same(together(play(chain, cut(script, [1]))), whole)
+    assert_same(together(play(chain, cut(script, data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))))), whole)
+
+
+@EACH_KIND
+@settings(DEFAULT, max_examples=15)
+@given(data=st.data())
+def test_retractions_leave_the_latest_pane(kind: str, data: st.DataObject) -> None:
+    """semantics 21.1, 30.4: a withdrawn pane was live, and a window has one live pane at most."""
+    chain = data.draw(chains(kind, accumulation="retracting"))
+    live: dict[str, dict[str, Any]] = {}
+    for output in play(chain, data.draw(events(chain.first))):
+        for pane in output["panes"]:
+            window = repr([pane[name] for name in (*chain.keys, "window_start", "window_end")])
+            if pane["op"] == "-":
+                assert same({**live.pop(window), "op": "-", "processing_time": pane["processing_time"]}, pane)
+            else:
+                assert window not in live
+                live[window] = pane
+
+
+ALWAYS = [None, pw.Never(), pw.Always()]
+SUMS = [  # the direct aggregate, and what adds it up
+    (F.sum("n"), F.sum),
+    (F.sum("v"), F.sum),
+    (F.sum("price"), F.sum),
+    (F.count(), F.sum),
+    (F.count("v"), F.sum),
+    (F.count_if("flag"), F.sum),
+    (F.min("n"), F.min),
+    (F.max("v"), F.max),
+    (F.bool_and("flag"), F.bool_and),
+    (F.bool_or("flag"), F.bool_or),
+]
+
+
+@STEADY
+@DEFAULT
+@given(data=st.data())
+def test_sums_of_sums_are_the_direct_sum(kind: str, data: st.DataObject) -> None:
+    """semantics 30.10: at each firing, with its timing and numbers, retractions included."""
+    after = pw.AfterWatermark(early=data.draw(st.sampled_from(ALWAYS)), late=data.draw(st.sampled_from(ALWAYS[1:])))
+    trigger = data.draw(st.sampled_from([after, after, pw.Always(), pw.Never()]))
+    direct, plus = data.draw(st.sampled_from(SUMS))
+    keys = data.draw(st.sampled_from([["key"], [], ["shop", "key"]]))
+    made = [
+        direct.alias("part"),
+        F.count("shop").alias("shops"),
+        F.count("key").alias("keys"),
+    ]  # both read all keys, so that the same rows are invalid
+    spec = data.draw(specs(kind, trigger=trigger, keys=["key", "shop"], aggregates=made, null_keys=True, evictor=None, delta=False))
+    chain = spec.then(keys=keys, aggregates=[plus("part").alias("part"), F.sum("shops").alias("shops"), F.sum("keys").alias("keys")])
+    whole = play(chain, script := data.draw(events(spec)))
+    fields = {name: getattr(spec, name) for name in spec.__dataclass_fields__} | {"keys": keys}
+    for event, one, other in zip(script, whole, run(pw.WindowOperator(**fields), script, types=types_of(spec)), strict=True):
+        assert same(one["panes"], other["panes"]), f"{event}\nchain {one['panes']}\ndirect {other['panes']}\n{chain}"
+
+
+def test_nothing_is_kept_of_windows_that_have_expired() -> None:
+    """semantics 30.9."""
+    first = pw.WindowOperator(
+        keys=["k"], window=pw.Tumbling(10), aggregates=[F.count().alias("n")], accumulation="retracting", allowed_lateness=5
+    )
+    chain = first.then(aggregates=[F.sum("n").alias("rows")])
+    operator = operator_for(chain, {"k": pl.String(), "event_time": pl.Int64()})
+    oracle = ChainInterpreter(chain)
+    rows = [{"k": "a", "event_time": 1}, {"k": "b", "event_time": 2}, {"k": "b", "event_time": 12}]
+    assert isinstance(operator, ChainOperator)
+    operator.add(pl.DataFrame(rows))
+    oracle.add(rows)
+    for watermark, kept in ((14, 3), (15, 0), (20, 2), (25, 0)):
+        operator.advance(watermark=watermark)
+        oracle.watermark(watermark)
+        assert sum(table.all().height for table in operator.state.following) == kept
+        assert oracle.kept == kept
+
+
+def test_a_long_table_is_sealed_into_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("panewise.engine.chain.NEWEST_ROWS", 2)
+    first = pw.WindowOperator(
+        keys=["k"], window=pw.Global(), trigger=pw.Always(), aggregates=[F.count().alias("n")], accumulation="retracting"
+    )
+    script = [{"op": "add", "rows": [{"k": k, "event_time": 1} for k in range(n)]} for n in (4, 3, 5, 1)]
+    chain = first.then(keys=["n"], aggregates=[F.collect_list("k").alias("ks")])
+    outputs = run(chain, script, "engine")
+    assert [(pane["n"], pane["ks"]) for pane in outputs[-1]["panes"] if pane["op"] == "+"] == [(3, [1, 2]), (4, [0])]
+    assert outputs == run(chain, script, "oracle")
+
+
+def test_lists_are_no_keys() -> None:
+    first = pw.WindowOperator(window=pw.Global(), aggregates=[F.first("v").alias("v")])
+    with pytest.raises(SpecError, match="then: key v: List"):
+        operator_for(first.then(keys=["v"], aggregates=[F.count()]), {"v": pl.List(pl.Int64), "event_time": pl.Int64()})

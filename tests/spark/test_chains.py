@@ -1,0 +1,113 @@
+"""Chains as real queries: one stateful operator, restarted, woken by timers, over several shards, and on batch DataFrames."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as SF
+
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import SpecError, StateError
+from panewise.spark import ParquetSink, Result, windowed
+from panewise.spark.inspect import read_state
+from panewise.spark.plumbing import Plumbing
+from panewise.testing import run as play
+from tests.spark.conftest import Feed
+
+SUM = F.sum("n").alias("n")
+PANE = ["window_start", "n", "timing", "index", "op"]
+
+
+def keyed(feed: Feed, *, batch: bool = False, **options: Any) -> Result:
+    """Counts for each key and value, one minute each, retracting."""
+    df = feed.batch() if batch else feed.stream().withWatermark("ts", "10 seconds")
+    described = windowed(df, event_time="ts").groupBy("k", "v").window(pw.Tumbling("1 minute")).accumulation("retracting")
+    described = described.trigger(pw.AfterWatermark(early=pw.Always(), late=pw.Always())).allowed_lateness("2 minutes")
+    return described.options(**options).agg(F.count().alias("n"), F.max("ts").alias("last"))
+
+
+def run(feed: Feed, result: Result, checkpoint: str = "checkpoint") -> None:
+    sinks = {name: ParquetSink(feed.sink(name)) for name in ("panes", "late", "counts")}
+    result.write(**sinks, checkpoint=feed.sink(checkpoint), available_now=True).awaitTermination()
+
+
+def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
+    """semantics 33: the same files in one run, and in a run for each; late rows are those of the operator (30.9)."""
+    other = Feed(feed.spark, feed.folder / "other") if (feed.folder / "other").mkdir() is None else feed
+    chain = {"keys": ["k"], "aggregates": [SUM, F.count().alias("values"), F.max("last").alias("last")]}
+    for n in range(5):
+        rows = [(n * 20 + d, "abc"[(n + d) % 3], d % 4) for d in (0, 7, 31, -50)] + [(None, "a", n)]
+        feed.put(*rows)
+        other.put(*rows)
+        run(other, keyed(other).then(**chain))
+    for one in (feed, other):
+        one.put((1000, "z", 0))
+        one.put((0, "a", 1))
+        run(one, keyed(one).then(**chain))
+    columns = ["k", *PANE, "values", "last"]
+    shown = [one.read("panes").select(columns).sort(columns) for one in (feed, other)]
+    assert shown[0].equals(shown[1])
+    assert shown[0].schema["last"] == pl.Datetime("us", "UTC")
+    late = [sorted(one.read("late")["reason"]) for one in (feed, other)]
+    assert late[0] == late[1]
+    assert late[0]
+    state = read_state(feed.spark, feed.sink("checkpoint"))
+    assert state.operators[0].spec == keyed(feed).then(**chain).spec
+
+
+def test_windows_are_completed_by_timers(feed: Feed) -> None:
+    """In the batch without data that follows, in every shard."""
+    feed.put(*((1, f"key {n % 10}", n) for n in range(40)))
+    feed.put((300, "key 0", 1))
+    described = windowed(feed.stream().withWatermark("ts", "10 seconds"), "ts").groupBy("k", "v").window(pw.Tumbling("1 minute"))
+    run(feed, described.agg(F.count().alias("n")).then(keys=["k"], aggregates=[SUM]))
+    panes = feed.read("panes")
+    assert panes["n"].to_list() == [4] * 10
+    assert set(panes["timing"]) == {"ON_TIME"}
+
+
+def test_a_key_moves_between_aggregates(feed: Feed) -> None:
+    """semantics 30.4, 30.11: the second stage's key is an aggregate, so there is one shard."""
+    feed.put((0, "a", 1), (1, "b", 1), (2, "b", 1))
+    feed.put((3, "a", 1))
+    result = keyed(feed).then(keys=["n"], aggregates=[F.count().alias("keys")]).then(keys=["n"], aggregates=[F.sum("keys").alias("keys")])
+    assert len(result.plumbing.shards) == 1
+    run(feed, result)
+    panes = feed.read("panes").sort("batch_id", "n", "op").select("n", "keys", "op").rows()
+    assert panes == [(1, 1, "+"), (2, 1, "+"), (1, 1, "-"), (2, 2, "+"), (2, 1, "-")]
+
+
+def test_batch_dataframes(feed: Feed) -> None:
+    """The sums of sums are Spark's own sums."""
+    feed.put(*((n * 7 % 400, "abc"[n % 3], n % 5) for n in range(200)))
+    df = feed.batch()
+    result = keyed(feed, batch=True).then(keys=["k"], aggregates=[SUM])
+    native = df.groupBy("k", SF.window("ts", "1 minute").alias("w")).agg(SF.count("*").alias("n")).select("k", "w.start", "n")
+    plus = result.panes.where("op = '+'").select("k", "window_start", "n")
+    assert plus.schema.simpleString().replace("window_start", "start") == native.schema.simpleString()
+    assert sorted(plus.collect()) == sorted(native.collect())
+
+
+def test_the_number_of_shards_changes_nothing(spark: SparkSession) -> None:
+    spec = pw.WindowOperator(keys=["a", "b"], window=pw.Tumbling(10), aggregates=[F.count().alias("n")], accumulation="retracting")
+    chain = spec.then(keys=["a"], aggregates=[SUM])
+    script = [{"op": "add", "rows": [{"event_time": t, "a": t % 7, "b": t % 3} for t in range(40)]}, {"op": "finish"}]
+    order = lambda pane: (pane["window_end"], pane["a"])  # noqa: E731
+    assert sorted(play(chain, script, "spark", shards=3)[1]["panes"], key=order) == play(chain, script)[1]["panes"]
+
+
+def test_what_is_refused(feed: Feed) -> None:
+    feed.put((0, "a", 1))
+    batch = keyed(feed, batch=True)
+    with pytest.raises(SpecError, match=r"shards=4 \| all panes of a chain without a key that every stage keeps meet in one shard"):
+        Plumbing.of(feed.batch(), batch.spec.then(aggregates=[SUM]), 4)
+    with pytest.raises(SpecError, match="then: column 'ts'"):
+        batch.then(keys=["k"], aggregates=[F.max("ts")])
+    with pytest.raises(SpecError, match=r"'n' over k: String \| sum takes numbers"):
+        _ = batch.then(aggregates=[F.sum("k").alias("n")]).panes
+    assert "Shards: all panes meet" in batch.then(aggregates=[SUM]).explain()
+    run(feed, keyed(feed).then(keys=["k"], aggregates=[SUM]))
+    with pytest.raises(StateError, match=r"a changed specification \(then: "):
+        run(feed, keyed(feed).then(keys=["k"], aggregates=[F.max("n").alias("n")]))

@@ -1,0 +1,131 @@
+"""Chains as values: what is refused, JSON both ways, and words."""
+
+import json
+
+import pytest
+
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import SpecError
+from panewise.spec import first_of
+from panewise.spec.codec import changed_fields, complete, from_dict, from_json, to_dict, to_json
+from panewise.spec.words import describe
+
+TOTAL = F.sum("n").alias("total")
+
+
+def first(**fields: object) -> pw.WindowOperator:
+    given = {"keys": ["a", "b"], "window": pw.Tumbling(10), "aggregates": [F.count().alias("n"), F.collect_list("v").alias("all")]}
+    return pw.WindowOperator(**{**given, **fields})  # type: ignore[arg-type]
+
+
+CHAIN = first().then(keys=["a"], aggregates=[TOTAL]).then(aggregates=[F.max("total").alias("most")])
+
+
+def test_a_chain_is_a_value() -> None:
+    again = pw.Chain(first(), [pw.Stage(keys=["a"], aggregates=[TOTAL]), pw.Stage(aggregates=[F.max("total").alias("most")])])  # type: ignore[arg-type]
+    assert again == CHAIN
+    assert hash(again) == hash(CHAIN)
+    assert CHAIN.keys == ()
+    assert CHAIN.columns_read == first().columns_read
+    assert (first_of(CHAIN), first_of(first())) == (first(), first())
+
+
+def test_shared_keys_are_those_of_every_stage() -> None:
+    assert CHAIN.shared_keys == ()
+    assert first().then(keys=["n", "b"], aggregates=[F.count()]).shared_keys == ("b",)
+    renamed = first().then(keys=["a"], aggregates=[F.count().alias("b")]).then(keys=["b"], aggregates=[F.count()])
+    assert renamed.shared_keys == ()
+
+
+@pytest.mark.parametrize(
+    ("keys", "aggregates", "fields", "message"),
+    [
+        (["c"], [TOTAL], {}, r"then: column 'c' \| .* which are \['a', 'b', 'n', 'all'\] \| use one of these"),
+        (["a"], [F.sum("v").alias("s")], {}, r"then: column 'v'"),
+        (["a"], [F.max_by("n", "v").alias("s")], {}, r"then: column 'v'"),
+        (["a"], [TOTAL.alias("a")], {}, r"then: 'a' twice"),
+        (["a", "a"], [TOTAL], {}, r"then: 'a' twice"),
+        (["a"], [TOTAL.alias("timing")], {}, r"then: 'timing' twice"),
+        (["a"], [TOTAL.alias("timestamp")], {"timestamp": "end"}, r"then: 'timestamp' twice"),
+        (["a"], [TOTAL.alias("__total")], {}, r"starts with '__'"),
+        (["a"], [], {}, r"aggregates=\(\)"),
+        (["a"], ["n"], {}, r"aggregates=\['n'\]"),
+        ("a", [TOTAL], {}, r"keys='a' \| keys are several"),
+        ([1], [TOTAL], {}, r"column 1 \| columns are named by non-empty strings"),
+        (["all"], [TOTAL], {}, r"then: key 'all', a collect_list \| a key is a simple value"),
+        (
+            ["n"],
+            [TOTAL],
+            {"accumulation": "accumulating"},
+            r"key 'n', an aggregate, accumulation='accumulating' \| .* \| use .*'retracting'",
+        ),
+        ([], [TOTAL], {"delta": True}, r"then after delta=True \| .* \| leave delta out"),
+        ([], [TOTAL], {"accumulation": "accumulating", "window": pw.Session(5)}, r"then after Session.* \| use accumulation='retracting'"),
+    ],
+)
+def test_what_a_stage_cannot_be(keys: list[str], aggregates: list[pw.Aggregate], fields: dict[str, object], message: str) -> None:
+    """semantics 30.1, 30.4, 30.5."""
+    with pytest.raises(SpecError, match=message):
+        first(**fields).then(keys=keys, aggregates=aggregates)
+
+
+def test_what_a_chain_cannot_be() -> None:
+    with pytest.raises(SpecError, match="a chain begins with a WindowOperator"):
+        pw.Chain(CHAIN, CHAIN.stages)  # type: ignore[arg-type]
+    for stages in ((), (first(),)):
+        with pytest.raises(SpecError, match="what follows the first operator are stages"):
+            pw.Chain(first(), stages)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("accumulation", ["discarding", "retracting"])
+def test_aggregates_as_keys_where_they_can_be_withdrawn_or_nothing_stays(accumulation: str) -> None:
+    assert first(accumulation=accumulation).then(keys=["n"], aggregates=[F.count()]).keys == ("n",)
+
+
+def test_json_both_ways() -> None:
+    joined = pw.UserAggregate.reduce("joined", lambda one, other: one + other, result="string")
+    chain = CHAIN.then(aggregates=[joined("most").alias("text"), F.top_n("most", 2)])
+    assert from_json(to_json(chain), {"joined": joined}) == chain
+    assert json.loads(to_json(chain))["then"][0] == {"keys": ["a"], "aggregates": [{"fn": "sum", "column": "n", "name": "total"}]}
+    assert from_dict({**to_dict(first()), "then": []}) == first()
+
+
+def test_a_changed_stage_is_told() -> None:
+    other = first().then(keys=["a"], aggregates=[TOTAL])
+    assert changed_fields(to_dict(CHAIN), to_dict(other)) == ["then"]
+    assert changed_fields(to_dict(first()), to_dict(other)) == ["then"]
+    assert "then" not in complete(to_dict(first()))
+    assert complete(to_dict(CHAIN)) == to_dict(CHAIN)
+
+
+@pytest.mark.parametrize(
+    ("then", "message"),
+    [
+        ({}, r"then=\{\} \| then is a list of stages"),
+        ([{"keys": ["a"]}], r"then\[0\].aggregates is missing"),
+        ([{"aggregates": [{"fn": "count"}], "window": 1}], r"then\[0\].window=1 \| the fields here are \['aggregates', 'keys'\]"),
+        ([{"aggregates": [{"fn": "cunt"}]}], r"then\[0\].aggregates\[0\].fn='cunt'"),
+        ([{"aggregates": [{"fn": "count"}], "keys": "a"}], r"then\[0\].keys='a'"),
+    ],
+)
+def test_dicts_that_are_no_chain(then: object, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        from_dict({**to_dict(first()), "then": then})
+
+
+def test_words() -> None:
+    lines = describe(CHAIN).splitlines()
+    assert lines[: len(describe(first()).splitlines())] == describe(first()).splitlines()
+    assert lines[-5:] == [
+        "Then: whenever panes come out, one pane with their timing for each of their windows and each a.",
+        "  It holds total of the panes that came together.",
+        "Then: whenever panes come out, one pane with their timing for each of their windows.",
+        "  It holds most of the panes that came together.",
+        "Shards: all panes meet, so there is one; a key that is kept through all stages would let there be several.",
+    ]
+    told = describe(first(accumulation="retracting").then(keys=["a"], aggregates=[TOTAL]))
+    assert "every pane of the stage before that is not withdrawn" in told
+    assert told.endswith("panes that differ in a never meet, so shards are made by this.")
+    updated = describe(first(accumulation="accumulating", only_updated=True).then(keys=["a"], aggregates=[TOTAL]))
+    assert "the latest pane of every key of the stage before; a pane equal to the one before is not sent." in updated
