@@ -25,6 +25,8 @@ def classes(spec: WindowOperator, script: Events, outputs: list[dict[str, Any]])
     found |= {f"late {entry['reason']}" for output in outputs for entry in output["late"]}
     found |= {f"invalid {_without_name(entry['reason'])}" for output in outputs for entry in output["invalid"]}
     found |= {name for name in ("replays", "partially_late") if any(output["counts"][name] for output in outputs)}
+    found |= {f"{spec.evictor.kind}{' after' * spec.evictor.after}" for output in outputs if spec.evictor and output["panes"]}
+    found |= {"delta" for output in outputs for pane in output["panes"] if pane.get("delta")}
     found |= {event["op"] for event in script} | {"empty batch" for event in script if event["op"] == "add" and not event["rows"]}
     found |= _classes_of_rows(spec, rows) | _classes_of_windows(spec, script, outputs)
     return found
@@ -88,7 +90,8 @@ COMMON_CLASSES = {
     "replays", "add", "clock", "watermark", "restart", "finish", "empty batch", "before 1970", "far from now", "out of order", "same time",
     "null value", "NaN value", "negative zero key", "several keys", "row at start", "row at end", "row before end",
     "watermark at end -1", "watermark at end +0", "watermark at end +1", "watermark at expiry -1", "watermark at expiry +0",
-    "watermark at expiry +1", "time firing",
+    "watermark at expiry +1", "time firing", "delta", "count_evictor", "count_evictor after", "time_evictor", "time_evictor after",
+    "delta_evictor", "delta_evictor after",
 }  # fmt: skip
 CLASSES_OF_KINDS = {
     "tumbling": {"invalid window out of range"},
