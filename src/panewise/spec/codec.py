@@ -17,7 +17,7 @@ from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
 from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly
 from panewise.spec.custom import Custom
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator
-from panewise.spec.progress import FixedLag, Inputs
+from panewise.spec.progress import FixedLag, Inputs, StreamTime
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, names_a_column
@@ -28,7 +28,7 @@ _WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cum
 _LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation, OnDelta, Always, Never)
 _COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
 _TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITES)}
-_WATERMARKS: dict[str, type] = {kind.kind: kind for kind in (FixedLag, Inputs)}
+_WATERMARKS: dict[str, type] = {kind.kind: kind for kind in (FixedLag, StreamTime, Inputs)}
 
 Users = Mapping[str, UserAggregate]
 UserWindows = Mapping[str, Custom]

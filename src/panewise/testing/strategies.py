@@ -43,6 +43,7 @@ from panewise.spec import (
     Position,
     Repeatedly,
     Session,
+    StreamTime,
     Tumbling,
     UserAggregate,
     WindowOperator,
@@ -249,7 +250,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
         "on_time": draw(st.sampled_from(["if_pending", "always"])) if isinstance(trigger, AfterWatermark) else "if_pending",
         "closing": draw(st.sampled_from(["if_pending", "if_pending", "always"])),
         "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
-        "watermark": draw(st.sampled_from([*[None] * 6, FixedLag(0), FixedLag(3), FixedLag(ahead + 10), *_INPUTS])),
+        "watermark": draw(st.sampled_from([*[None] * 9, FixedLag(0), FixedLag(3), FixedLag(ahead + 10), *_WATERMARKS])),
         **draw(_arrival),
     }
     fields["timestamp"] = draw(st.sampled_from([None, None, "end", "earliest", "latest"]))
@@ -272,7 +273,7 @@ def _by_processing_time(fields: dict[str, Any]) -> dict[str, Any]:
     return {"time": "processing", "timestamp": stamped, "allowed_lateness": lateness, **without}
 
 
-_INPUTS: Final = (Inputs(["a", "b"]), Inputs(["a", "b"], idle_after=4))
+_WATERMARKS: Final = (Inputs(["a", "b"]), Inputs(["a", "b"], idle_after=4), StreamTime(), StreamTime(2), StreamTime(7))
 _arrival: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         {},
@@ -294,7 +295,8 @@ def events(draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_ro
     ops = ["add"] * 5 + ["watermark"] * 3 + ["clock"] * clock_moves + ["restart"]
     chosen = draw(st.lists(st.sampled_from(ops), min_size=1, max_size=max_events))
     script = [writer.event(op) for op in chosen]
-    after_finish = [{"op": "finish"}, *([writer.event("watermark"), writer.event("clock")] if draw(st.booleans()) else [])]
+    then = ["clock"] if isinstance(spec.watermark, StreamTime) else ["watermark", "clock"]
+    after_finish = [{"op": "finish"}, *([writer.event(op) for op in then] if draw(st.booleans()) else [])]
     return script + (after_finish if draw(st.booleans()) else [])
 
 
@@ -315,6 +317,8 @@ class _Writer:
         if self.spec.time == "processing":
             op = "clock" if op == "watermark" else op
             self.seen = self.readings
+        if isinstance(self.spec.watermark, StreamTime) and op == "watermark":
+            op = "add"
         if op == "add":
             return {"op": op, "rows": [self._row() for _ in range(self.draw(st.sampled_from([*range(self.max_rows + 1), 3])))]}
         if op == "watermark":
