@@ -124,6 +124,16 @@ def test_a_clock_means_nothing_on_a_batch(feed: Feed) -> None:
         minutes(feed.batch()).clock("1 second").agg(F.count())
 
 
+def test_processing_time_and_stream_time_on_a_batch(feed: Feed) -> None:
+    """All rows come at once: none is late, and one window of processing time holds them all."""
+    feed.put((0, "a", 1), (None, "b", 2), (500, "a", 4))
+    arrived = windowed(feed.batch()).window(pw.Calendar("year", 100)).options(time="processing").agg(F.sum("v").alias("s"))
+    assert [(row.s, row.timing) for row in arrived.panes.collect()] == [(7, "ON_TIME")]
+    own = minutes(feed.batch()).watermark(pw.StreamTime()).agg(F.sum("v").alias("s"))
+    assert sorted(row.s for row in own.panes.collect()) == [1, 4]
+    assert own.late.count() == 0
+
+
 def test_a_fixed_lag_means_nothing_on_a_batch(feed: Feed) -> None:
     feed.put((0, "a", 1))
     with pytest.raises(pw.SpecError) as caught:
