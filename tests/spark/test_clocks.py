@@ -80,6 +80,24 @@ def test_spark_takes_the_least_watermark_of_a_union(feed: Feed, policy: str, sen
     assert sorted(feed.read("panes")["s"]) == sent
 
 
+def test_stream_time_does_not_depend_on_shards(feed: Feed) -> None:
+    """Semantics 12.8: the rows of fast keys do not make those of slow ones late, wherever they are."""
+    feed.put(*((n * 100, f"key {n}", 1) for n in range(8)), (3, "key 0", 2))
+    feed.put(*((n * 100 + 61, f"key {n}", 3) for n in range(8)), (59, "key 0", 4))
+    feed.put((2, "key 0", 5), (0, "key 7", 6))
+    described = minutes(feed.stream()).watermark(pw.StreamTime("1 second")).order_by("ts")
+    found = []
+    for shards in (1, 5):
+        feed.sink = lambda name, shards=shards: str(feed.folder / f"{name}-{shards}")  # type: ignore[method-assign,misc]
+        run(feed, described.shards(shards).agg(F.sum("v").alias("s")))
+        panes = feed.read("panes").sort("k", "window_start").select("k", "window_start", "s", "timing").rows()
+        late = sorted((row["k"], row["v"], by) for row, by in feed.read("late").select("row", "late_by").rows())
+        found.append((panes, late))
+    assert found[0] == found[1]
+    assert [(k, s) for k, _, s, _ in found[0][0] if k == "key 0"] == [("key 0", 7)]
+    assert found[0][1] == [("key 0", 5, 58_000_000), ("key 7", 6, 760_000_000)]
+
+
 def test_inputs_of_its_own_are_refused(feed: Feed) -> None:
     feed.put((0, "a", 1))
     with pytest.raises(pw.SpecError, match=r"watermark=Inputs\(.* on a DataFrame \| Spark itself takes the least of the watermarks"):
@@ -104,6 +122,16 @@ def test_a_clock_means_nothing_on_a_batch(feed: Feed) -> None:
     feed.put((0, "a", 1))
     with pytest.raises(pw.SpecError, match=r"clock\('1 second'\) on a batch DataFrame \| a batch DataFrame is done in one go"):
         minutes(feed.batch()).clock("1 second").agg(F.count())
+
+
+def test_processing_time_and_stream_time_on_a_batch(feed: Feed) -> None:
+    """All rows come at once: none is late, and one window of processing time holds them all."""
+    feed.put((0, "a", 1), (None, "b", 2), (500, "a", 4))
+    arrived = windowed(feed.batch()).window(pw.Calendar("year", 100)).options(time="processing").agg(F.sum("v").alias("s"))
+    assert [(row.s, row.timing) for row in arrived.panes.collect()] == [(7, "ON_TIME")]
+    own = minutes(feed.batch()).watermark(pw.StreamTime()).agg(F.sum("v").alias("s"))
+    assert sorted(row.s for row in own.panes.collect()) == [1, 4]
+    assert own.late.count() == 0
 
 
 def test_a_fixed_lag_means_nothing_on_a_batch(feed: Feed) -> None:

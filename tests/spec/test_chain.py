@@ -60,6 +60,7 @@ def test_shared_keys_are_those_of_every_stage() -> None:
             {"accumulation": "accumulating"},
             r"key 'n', an aggregate, accumulation='accumulating' \| .* \| use .*'retracting'",
         ),
+        ([], [TOTAL], {"watermark": pw.StreamTime(5)}, r"then after watermark=StreamTime.* \| use another watermark"),
         ([], [TOTAL], {"delta": True}, r"then after delta=True \| .* \| leave delta out"),
         ([], [TOTAL], {"accumulation": "accumulating", "window": pw.Session(5)}, r"then after Session.* \| use accumulation='retracting'"),
     ],

@@ -26,6 +26,7 @@ from panewise import (
     Repeatedly,
     Session,
     SpecError,
+    StreamTime,
     Tumbling,
     WindowOperator,
 )
@@ -128,6 +129,9 @@ RULES = {
         "| give one such as FixedLag('10 seconds'), or leave it out",
     ),
     "a lag is not negative": Rule(lambda: FixedLag("1 s"), lambda: FixedLag(-1), "lag=-1 | lag is not negative | give 0 or more"),
+    "a delay of stream time is not negative": Rule(
+        lambda: StreamTime(0), lambda: StreamTime(-1), "delay=-1 | delay is not negative | give 0 or more"
+    ),
     "inputs are several": Rule(
         lambda: Inputs(["a", "b"]),
         lambda: Inputs(["a"]),

@@ -125,6 +125,32 @@ CASES = {
         ),
         (Step(1, None, ((0, "a", 1), (1, "b", 5))), Step(2, None, ((-5, "c", 3),))),
     ),
+    # A watermark for each key: a is at 23 s and its first window has gone, b at 3 s. In the last run a's is told again.
+    "stream_time": Case(
+        pw.WindowOperator(
+            window=pw.Tumbling("10 seconds"),
+            keys=["k"],
+            event_time="ts",
+            aggregates=[F.count().alias("n"), F.sum("v").alias("s")],
+            allowed_lateness="5 seconds",
+            watermark=pw.StreamTime("2 seconds"),
+        ),
+        (
+            Step(1, None, ((1, "a", 1), (5, "b", 2), (12, "a", 3))),
+            Step(2, None, ((25, "a", 4),)),
+        ),
+    ),
+    # The watermarks of two inputs: none has told one since the clock was read.
+    "inputs": Case(
+        pw.WindowOperator(
+            window=pw.Tumbling("10 seconds"),
+            keys=["k"],
+            event_time="ts",
+            aggregates=[F.count().alias("n")],
+            watermark=pw.Inputs(["one", "other"], idle_after="1 minute"),
+        ),
+        (Step(1, None, ((1, "a", 1),)), Step(2, None, ((12, "a", 2),))),
+    ),
 }
 
 

@@ -109,6 +109,24 @@ def test_a_global_window() -> None:
     assert early.panes.select("most", "k", *PANE).rows() == [(5, "a", "EARLY", 0, -1, True, False, "+")]
 
 
+def test_a_watermark_for_each_key() -> None:
+    stored = load("stream_time")
+    assert windows(stored) == [("b", 0, 10, 1), ("a", 10, 20, 0), ("a", 20, 30, 1)]
+    judged = stored.operator.add(rows(((9, "a", 7), (11, "a", 8), (9, "b", 9))))
+    assert judged.late["__late_by"].to_list() == [14 * SECOND]
+    assert panes(judged.panes) == [("a", 10, 20, 1, 8, "LATE", 1, 1, False, False, "+")]
+    assert panes(stored.operator.finish().panes) == [
+        ("b", 0, 10, 2, 11, "ON_TIME", 0, 0, True, True, "+"),
+        ("a", 20, 30, 1, 4, "ON_TIME", 0, 0, True, True, "+"),
+    ]
+
+
+def test_the_silence_of_inputs_goes_on() -> None:
+    stored = load("inputs")
+    assert stored.operator.advance(watermark=10 * SECOND, source="one").panes.is_empty()
+    assert panes(stored.operator.advance(61 * SECOND).panes) == [("a", 0, 10, 1, "ON_TIME", 0, 0, True, True, "+")]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_rows_of_runs_stand_in_the_order_of_their_hashes(name: str) -> None:
     store, state = read(name), load(name).operator.state

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from panewise import Global, Inputs, Position, Session, SpecError, Tumbling, WindowOperator
+from panewise import Global, Inputs, Position, Session, SpecError, StreamTime, Tumbling, WindowOperator
 from panewise import functions as F
 from panewise.errors import InputError
 from panewise.testing import result_of, run
@@ -62,6 +62,14 @@ def test_outputs_have_every_field(runtime: str) -> None:
 
 def window(**fields: Any) -> dict[str, Any]:
     return {"k": "a", "window_start": 0, "window_end": 10, "pending": 0, "closed": False, **fields}
+
+
+@RUNTIMES
+def test_stream_time_takes_no_watermark(runtime: str) -> None:
+    """semantics 12.8."""
+    spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=StreamTime())
+    with pytest.raises(InputError, match=r"a watermark from outside \| with StreamTime each key has .* \| add rows"):
+        run(spec, [add({"event_time": 1}), {"op": "watermark", "to": 5}], runtime)
 
 
 @RUNTIMES

@@ -7,18 +7,36 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.inputs import Inputs
 from panewise.engine.sessions import Sessions
-from panewise.spec import Custom, FixedLag, Global, Session, WindowOperator
+from panewise.spec import Custom, FixedLag, Global, Session, StreamTime, WindowOperator
 from panewise.spec import Inputs as InputsSpec
+
+KEY_MARK = "__watermark"  # where each key has its own watermark: that of the row's key; null: minus infinity
 
 
 @dataclass(frozen=True)
 class Clocks:
-    """Processing time, watermark (None: minus infinity), and whether the input has ended."""
+    """Processing time, watermark (None: minus infinity), and whether the input has ended.
+
+    With `by_key` every frame that is judged has the watermark of the row's key in ``__watermark``, and there is no other.
+    """
 
     processing_time: int = 0
     watermark: int | None = None
     finished: bool = False
     inputs: Inputs = field(default_factory=Inputs)
+    by_key: bool = False
+
+    @classmethod
+    def of(cls, spec: WindowOperator) -> "Clocks":
+        """Before anything was read."""
+        return cls(by_key=isinstance(spec.watermark, StreamTime))
+
+    @property
+    def mark(self) -> pl.Expr | None:
+        """The watermark; None: there is none."""
+        if self.by_key:
+            return pl.col(KEY_MARK)
+        return None if self.watermark is None else pl.lit(self.watermark, dtype=pl.Int64)
 
     def moved(self, spec: WindowOperator, processing_time: int | None, watermark: int | None, source: str | None = None) -> "Clocks":
         """Both clocks are monotone: a reading below the present one changes nothing. `source` is the input that tells the watermark."""
@@ -26,7 +44,7 @@ class Clocks:
         inputs = self.inputs.told(source, watermark, now).read(None if processing_time is None else now)
         if isinstance(spec.watermark, InputsSpec):
             watermark = inputs.least(spec.watermark, now)
-        marks = [self.watermark, None if spec.time == "processing" else watermark]
+        marks = [self.watermark, None if spec.time == "processing" or self.by_key else watermark]
         lag = 0 if spec.time == "processing" else spec.watermark.lag.us if isinstance(spec.watermark, FixedLag) else None
         if lag is not None and processing_time is not None:
             marks.append(now - lag)
@@ -36,16 +54,27 @@ class Clocks:
         """Whether a window that ends there is complete."""
         if self.finished:
             return pl.lit(True)
-        if self.watermark is None or isinstance(spec.window, Global):
+        mark = self.mark
+        if mark is None or isinstance(spec.window, Global):
             return pl.lit(False)
-        return end <= self.watermark
+        return (end <= mark).fill_null(False) if self.by_key else end <= mark
 
     def expired(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:
         """Whether a window that ends there has expired."""
         if self.finished:
             return pl.lit(True)
-        horizon = self.horizon(spec)
-        return pl.lit(False) if horizon is None else end <= horizon
+        horizon = self._horizon_of_key(spec) if self.by_key else self.horizon(spec)
+        if horizon is None or isinstance(spec.window, Global):
+            return pl.lit(False)
+        return (end <= horizon).fill_null(False) if self.by_key else end <= horizon
+
+    def _horizon_of_key(self, spec: WindowOperator) -> pl.Expr | None:
+        """As :meth:`horizon`, where each key has its own."""
+        mark, lateness = pl.col(KEY_MARK), spec.lateness_us
+        if lateness is None:
+            return None
+        behind = pl.when(mark < MIN_INSTANT + lateness).then(pl.lit(MIN_INSTANT, dtype=pl.Int64)).otherwise(mark - lateness)
+        return pl.when(mark == MAX_INSTANT).then(mark).otherwise(behind)
 
     def horizon(self, spec: WindowOperator) -> int | None:
         """Windows that end here or earlier have expired; None: none has.
@@ -60,9 +89,10 @@ class Clocks:
 
     def late_by(self, time: pl.Expr) -> pl.Expr:
         """How far the watermark is ahead of an event time (semantics 13.4)."""
-        if self.watermark is None or self.finished:
+        mark = self.mark
+        if mark is None or self.finished:
             return pl.lit(None, dtype=pl.Int64)
-        return (pl.lit(self.watermark, dtype=pl.Int128) - time.cast(pl.Int128)).clip(0, MAX_INSTANT).cast(pl.Int64)
+        return (mark.cast(pl.Int128) - time.cast(pl.Int128)).clip(0, MAX_INSTANT).cast(pl.Int64)
 
     def row_horizon(self, spec: WindowOperator) -> int | None:
         """With drop_by="row", rows before this instant are late; None: this rule drops none."""
@@ -74,10 +104,22 @@ class Clocks:
 
     def behind(self, spec: WindowOperator, time: pl.Expr) -> pl.Expr:
         """Whether a row is late by drop_by="row" (semantics 13.3)."""
+        horizon = self._row_horizon(spec)
+        return pl.lit(False) if horizon is None else (time < horizon).fill_null(False)
+
+    def _row_horizon(self, spec: WindowOperator) -> pl.Expr | None:
+        if spec.drop_by == "row" and self.by_key and not self.finished:
+            mark, lateness = pl.col(KEY_MARK), spec.lateness_us
+            assert lateness is not None, "refused with drop_by='row'"
+            return pl.when(mark < MIN_INSTANT + lateness).then(pl.lit(MIN_INSTANT, dtype=pl.Int64)).otherwise(mark - lateness)
         horizon = self.row_horizon(spec)
-        return pl.lit(False) if horizon is None else time < horizon
+        return None if horizon is None else pl.lit(horizon, dtype=pl.Int64)
 
     def sessions(self, spec: WindowOperator, keys: list[str]) -> Sessions:
         """The session windows at this watermark."""
         assert isinstance(spec.window, (Session, Custom))
-        return Sessions(spec.window, keys, self.horizon(spec), self.row_horizon(spec), by_row=spec.drop_by == "row")
+        horizon: int | pl.Expr | None = self.horizon(spec)
+        if self.by_key and not self.finished:
+            horizon = self._horizon_of_key(spec)
+        told = pl.lit(horizon, dtype=pl.Int64) if isinstance(horizon, int) else horizon
+        return Sessions(spec.window, keys, told, self._row_horizon(spec), by_row=spec.drop_by == "row")

@@ -56,6 +56,7 @@ def can_combine(plan: Plan) -> bool:
         and plan.spec.position is None
         and plan.spec.drop_by == "window"
         and plan.spec.time == "event"
+        and not plan.by_key
     )
 
 

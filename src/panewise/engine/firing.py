@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
+from panewise.engine import keymarks
 from panewise.engine.assign import END
 from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
@@ -58,13 +59,20 @@ def due(plan: Plan, before: Clocks, now: Clocks) -> Due:
     flips = pl.col(UNFLIPPED) & now.complete(spec, pl.col(END))
     wants = plan.trigger.wants(Moment.at(spec, now)) & ~pl.col(CLOSED)
     test = flips | now.expired(spec, pl.col(END)) | wants
+    if plan.by_key and not now.finished:
+        test = test & keymarks.IS_WINDOW
     moves = ((before.watermark, now.watermark), (before.horizon(spec), now.horizon(spec)))
     ends = tuple((low, high) for low, high in moves if high is not None and low != high)
     return Due(test, ((None, MAX_INSTANT),) if now.finished else ends, plan.trigger.waits(now), now.processing_time, now.watermark)
 
 
 def next_due(spec: WindowOperator, windows: Held, clocks: Clocks) -> int | None:
-    """A watermark at or before the one at which the next window flips, expires or fires; None if only the end of input can do it."""
+    """A watermark at or before the one at which the next window flips, expires or fires; None if only the end of input can do it.
+
+    None, too, where no watermark from outside is looked at: then rows do it, or the clock.
+    """
+    if clocks.by_key or spec.time == "processing":
+        return None
     mark = windows.next_mark(clocks.watermark)
     if isinstance(spec.window, Global):
         return mark

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from panewise.engine import customs, lateness, table
+from panewise.engine import customs, keymarks, lateness, table
 from panewise.engine.assign import END, SLICE
 from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
@@ -49,7 +49,10 @@ def of_rows(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, columns:
         late = pl.concat([behind, more])
         lost = found.filter(~pl.col(lateness.PARTIAL))
         rows = rows.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
-    intake = _into_windows(plan, held, *_pieces(plan, rows, slices), closed, clocks)
+    pieces, once = _pieces(plan, rows, slices)
+    if plan.by_key:
+        pieces = keymarks.marked(pieces, rows, plan.keys).filter(~clocks.expired(plan.spec, pl.col(END)))
+    intake = _into_windows(plan, held, pieces, once, closed, clocks)
     return Intake(*intake, late=late, applied=rows.height, late_count=late.height - partially, partially_late=partially)
 
 

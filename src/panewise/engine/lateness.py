@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.assign import END, SLICE, START, Slicing
-from panewise.engine.clocks import Clocks
+from panewise.engine.clocks import KEY_MARK, Clocks
 from panewise.engine.frames import kept, picked
 from panewise.engine.sessions import CAUSE, MISSED
 from panewise.engine.validity import REASON, TIME
@@ -95,10 +95,13 @@ def missed(
 
     With drop_by="row" the rows behind are judged one by one, see :func:`behind`.
     """
-    if not table.any_expired and closed.is_empty():
+    if not clocks.by_key and not table.any_expired and closed.is_empty():
         return None
     by = [*keys, SLICE]
-    pairs = rows.select(by).unique(maintain_order=True).join(table.frame, on=SLICE, maintain_order="left_right")
+    told = [*by, KEY_MARK] if clocks.by_key else by
+    pairs = rows.select(told).unique(maintain_order=True).join(table.frame, on=SLICE, maintain_order="left_right")
+    if clocks.by_key:
+        pairs = pairs.with_columns(clocks.expired(spec, pl.col(END)).alias(_EXPIRED))
     shut = closed.select(*keys, START, END, pl.lit(True).alias(_SHUT))
     pairs = pairs.join(shut, on=[*keys, START, END], how="left", nulls_equal=True, maintain_order="left")
     lost = pl.col(_EXPIRED) | pl.col(_SHUT).fill_null(False)

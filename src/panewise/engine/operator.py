@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from panewise.engine import arrival, firing, intake, panes
+from panewise.engine import arrival, firing, intake, keymarks, panes
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import Clocks
 from panewise.engine.combining import judge, ties_matter
@@ -54,7 +54,7 @@ class Operator:
     def __init__(self, spec: WindowOperator, schema: Mapping[str, pl.DataType], state: State | None = None) -> None:
         self.plan = Plan(spec, schema)
         self.spec: Specification = spec
-        self.state = state or State(Held.nothing(self.plan.shape, MemoryLibrary()))
+        self.state = state or State(Held.nothing(self.plan.shape, MemoryLibrary()), Clocks.of(spec))
         self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
         self.changed = False  # whether the windows held have changed since the operator was made
 
@@ -94,7 +94,7 @@ class Operator:
 
     def _order_matters(self, valid: pl.DataFrame) -> bool:
         """Whether anything depends on the order of a batch's rows: sorting them would be a fifth of the work on sessions."""
-        if ties_matter(self.plan) or self.plan.can_close or isinstance(self.plan.spec.window, Custom):
+        if ties_matter(self.plan) or self.plan.can_close or self.plan.by_key or isinstance(self.plan.spec.window, Custom):
             return True
         # Windows end after their rows: what is not before any horizon is not late.
         horizons = (self.state.clocks.horizon(self.plan.spec), self.state.clocks.row_horizon(self.plan.spec))
@@ -120,7 +120,9 @@ class Operator:
         if isinstance(spec.window, Global):
             bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end")]
         keys = [panes.shown_key(name, self.plan.schema[name]).alias(name) for name in spec.keys]
-        shown = self.state.windows.all().select(*keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed"))
+        windows = self.state.windows.all()
+        windows = keymarks.without(windows) if self.plan.by_key else windows
+        shown = windows.select(*keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed"))
         return shown.sort(["window_end", "window_start", *spec.keys], nulls_last=False)
 
     @property
@@ -136,9 +138,27 @@ class Operator:
     def _batch(self, rows: pl.DataFrame) -> Output:
         if rows.is_empty():
             return replace(self._nothing, late=pl.DataFrame(schema=self._late_columns))
-        take = of_sessions if merging(self.plan.spec.window) else intake.of_rows
-        taken = take(self.plan, self.state.windows, rows, self.state.clocks, self._late_columns)
+        if self.plan.by_key:
+            return self._batch_by_key(rows)
+        taken = self._taken(rows)
         return replace(self._settle(taken, rows.height), late=taken.late)
+
+    def _taken(self, rows: pl.DataFrame) -> Intake:
+        take = of_sessions if merging(self.plan.spec.window) else intake.of_rows
+        return take(self.plan, self.state.windows, rows, self.state.clocks, self._late_columns)
+
+    def _batch_by_key(self, rows: pl.DataFrame) -> Output:
+        """Rows are judged by the watermarks that their keys have; these move; then comes the one evaluation (semantics 12.8)."""
+        plan = self.plan
+        mine = self.state.windows.of_keys(rows, plan.keys)
+        before = keymarks.told(mine, plan.keys)
+        taken = self._taken(keymarks.marked(rows, before, plan.keys))
+        moved = keymarks.moved(plan, rows, before)
+        others = keymarks.others(plan, mine, moved, taken.touched, taken.replaced)
+        touched = keymarks.refreshed(plan, pl.concat([taken.touched, others]), moved)
+        output = self._settle(replace(taken, touched=touched, replaced=pl.concat([taken.replaced, others])), rows.height)
+        self._store(keymarks.written(plan, moved), plan.no_windows())
+        return replace(output, late=taken.late)
 
     def _each(self, rows: pl.DataFrame) -> Output:
         """As if each row came alone (semantics 18.1): keys do not meet, so the n-th rows of all keys are taken together.

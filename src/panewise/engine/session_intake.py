@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from panewise.engine import lateness, table
+from panewise.engine import keymarks, lateness, table
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import Clocks
 from panewise.engine.contents import NEW
@@ -18,7 +18,7 @@ _SAME = "__same"
 
 def of_sessions(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
     """Applies rows (in arrival order) to sessions. `columns` are those of the late output."""
-    mine = held.of_keys(rows, plan.keys)
+    mine = keymarks.without(held.of_keys(rows, plan.keys)) if plan.by_key else held.of_keys(rows, plan.keys)
     assigned = clocks.sessions(plan.spec, plan.keys).assign(rows, mine.filter(~pl.col(CLOSED)), mine.filter(CLOSED))
     known = mine.join(assigned.members, on=plan.identity, nulls_equal=True, maintain_order="left").sort(START, maintain_order=True)
     same = known.join(assigned.sessions, on=[SESSION, START, END], how="semi").select(SESSION, pl.lit(True).alias(_SAME))
@@ -37,6 +37,8 @@ def of_sessions(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, colu
 def _newborn(plan: Plan, assigned: Assigned, clocks: Clocks) -> pl.DataFrame:
     """What the rows alone make of each session; its bounds are known once it is merged."""
     partials = plan.aggregation.lift(assigned.rows, [SESSION]).join(assigned.sessions, on=SESSION, maintain_order="left")
+    if plan.by_key:
+        partials = keymarks.marked(partials, assigned.rows, plan.keys)
     schema = {**plan.taking_schema, SESSION: assigned.rows.schema[SESSION]}
     return table.newborn(partials, schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
 

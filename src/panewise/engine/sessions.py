@@ -21,7 +21,7 @@ from panewise.spec import Custom, Session, merging_at_touch
 
 SESSION, ORDER = "__session", "__order"
 MISSED, CAUSE = "__missed", "__cause"
-_HELD, _ALIVE, _DOUBTFUL, _AT = "__is_held", "__alive", "__doubtful", "__at"
+_HELD, _ALIVE, _DOUBTFUL, _AT, _HORIZON = "__is_held", "__alive", "__doubtful", "__at", "__horizon"
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Sessions:
 
     window: Session | Custom
     keys: list[str]
-    horizon: int | None  # windows that end here or earlier have expired
-    row_horizon: int | None  # with drop_by="row": rows before this are late
+    horizon: pl.Expr | None  # windows that end here or earlier have expired
+    row_horizon: pl.Expr | None  # with drop_by="row": rows before this are late
     by_row: bool  # drop_by="row": no row is late because of its session
 
     def assign(self, rows: pl.DataFrame, held: pl.DataFrame, closed: pl.DataFrame) -> Assigned:
@@ -69,7 +69,7 @@ class Sessions:
 
     def _behind(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The rows that drop_by="row" drops."""
-        test = pl.lit(False) if self.row_horizon is None else pl.col(TIME) < self.row_horizon
+        test = pl.lit(False) if self.row_horizon is None else (pl.col(TIME) < self.row_horizon).fill_null(False)
         return rows.filter(~test), self._late(rows.filter(test), "behind")
 
     def _late(self, rows: pl.DataFrame, cause: str) -> pl.DataFrame:
@@ -93,16 +93,16 @@ class Sessions:
         none = self._late(rows.clear(), "expired")
         if self.horizon is None or self.by_row:
             return rows, none
-        rows = rows.with_columns((pl.col(END) <= self.horizon).alias(_DOUBTFUL))
+        rows = rows.with_columns((pl.col(END) <= self.horizon).fill_null(False).alias(_DOUBTFUL))
         if not rows[_DOUBTFUL].any():
             return rows.drop(_DOUBTFUL), none
-        doubtful = rows.select(ORDER, _DOUBTFUL).with_row_index(_AT)
+        doubtful = rows.select(ORDER, _DOUBTFUL, self.horizon.alias(_HORIZON)).with_row_index(_AT)
         swept = self._swept(rows, held).join(doubtful, on=_AT, how="left", maintain_order="left")
         alive = (pl.col(_HELD) | ~pl.col(_DOUBTFUL)).any().over(SESSION)
         doubt = (pl.col(_DOUBTFUL).fill_null(False)).any().over(SESSION)
         swept = swept.with_columns(alive.alias(_ALIVE))
         hopeless = swept.filter(~pl.col(_ALIVE) & ~pl.col(_HELD))[ORDER].to_list()
-        contested = swept.filter(pl.col(_ALIVE) & doubt).select(SESSION, START, END, ORDER, _HELD)
+        contested = swept.filter(pl.col(_ALIVE) & doubt).select(SESSION, START, END, ORDER, _HELD, _HORIZON)
         late = pl.Series(ORDER, hopeless + self._settle(contested), dtype=rows.schema[ORDER])
         rows = rows.drop(_DOUBTFUL)
         gone = pl.col(ORDER).is_in(late.implode())
@@ -124,7 +124,7 @@ class Sessions:
         reach = 1 if merging_at_touch(self.window) else 0
         met = [(s, e) for s, e in live if start < e + reach and s < end + reach]
         union = min([start, *(s for s, _ in met)]), max([end, *(e for _, e in met)])
-        if self.horizon is not None and union[1] <= self.horizon:
+        if row[_HORIZON] is not None and union[1] <= row[_HORIZON]:
             return live, False
         return [window for window in live if window not in met] + [union], True
 

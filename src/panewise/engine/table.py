@@ -8,6 +8,7 @@ import polars as pl
 
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, START
+from panewise.engine.clocks import KEY_MARK
 from panewise.engine.frames import grouped
 
 PENDING = "__pending"  # rows applied since the last firing (semantics 16.1)
@@ -89,6 +90,7 @@ def merged(
         pl.col(NONSPECULATIVE).sum(),
         pl.col(BORN).min(),
         pl.col(FIRED).max(),
+        *([pl.col(KEY_MARK).max()] if KEY_MARK in schema else []),
         *aggregation.merging(),
         *trigger,
     ]

@@ -187,12 +187,12 @@ class Continuous(Leaf):
         mark = at[f"{self.name}{MARK}"]
         if clocks.finished:
             return pending & mark.is_not_null()
-        return pl.lit(False) if clocks.watermark is None else pending & (mark <= clocks.watermark).fill_null(False)
+        return pl.lit(False) if clocks.mark is None else pending & (mark <= clocks.mark).fill_null(False)
 
     def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
         """The first multiple of the period above both the earliest row and the watermark."""
-        known = MIN_INSTANT if clocks.watermark is None else clocks.watermark
-        reached = pl.max_horizontal(pl.col(_FIRST_TIME), pl.lit(known, dtype=pl.Int64)).cast(pl.Int128)
+        known = pl.lit(None, dtype=pl.Int64) if clocks.mark is None else clocks.mark
+        reached = pl.max_horizontal(pl.col(_FIRST_TIME), known).cast(pl.Int128)
         following = ((reached.floordiv(self.period) + 1) * self.period).clip(upper_bound=MAX_INSTANT).cast(pl.Int64)
         old = at[f"{self.name}{MARK}"]
         mine = pl.when(given & pl.col(_FIRST_TIME).is_not_null()).then(following)

@@ -7,14 +7,14 @@ from panewise.chrono import MAX_INSTANT
 from panewise.errors import InputError
 from panewise.oracle.aggregate import aggregate
 from panewise.oracle.assign import Bounds, exists, finite, meet, windows_of
+from panewise.oracle.clocks import Clocks
 from panewise.oracle.columns import check_type, same_value
 from panewise.oracle.evict import left
 from panewise.oracle.held import Held, pane_order
-from panewise.oracle.inputs import InputClocks
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.trigger import Clock, Decision, decide, expired, moment
 from panewise.oracle.trigger_tree import Node
-from panewise.spec import FixedLag, Inputs, WindowOperator, merging
+from panewise.spec import WindowOperator, merging
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 Output = dict[str, Any]
@@ -46,10 +46,11 @@ class Interpreter:
         self._types = dict(types or {})
         for column, kind in self._types.items():
             check_type(column, kind)
-        self._clock = Clock()
-        self._inputs = InputClocks(spec.watermark) if isinstance(spec.watermark, Inputs) else None
+        self._clocks = Clocks(spec)
+        self._clock = self._clocks.common
         self._held: dict[tuple[Any, ...], Held] = {}
         self._marks: dict[tuple[Any, Any], int] = {}
+        self._seen: dict[tuple[Any, ...], int] = {}  # of each key the latest event time in the present batch
 
     # Events
 
@@ -59,7 +60,7 @@ class Interpreter:
         Raises:
             InputError: after finish.
         """
-        if self._clock.finished:
+        if self._clocks.common.finished:
             raise InputError("rows after finish", "nothing is added after the end of input", "add the rows before finish")
         output = _nothing()
         ordered = arrival_order(self._spec, self._types, list(rows))
@@ -71,31 +72,21 @@ class Interpreter:
         """The watermark moves; of several inputs that of one.
 
         Raises:
-            InputError: with processing time, which is the watermark then.
+            InputError: where the watermark does not come from outside.
         """
-        if self._spec.time == "processing":
-            rule = "with time='processing' the watermark is processing time (semantics 6.8)"
-            raise InputError("a watermark from outside", rule, "move the clock")
-        if self._inputs is None:
-            return self.advance(None, to)
-        assert source is not None, "one of several inputs"
-        return self.advance(None, self._inputs.tell(source, to, self._clock.processing_time))
+        self._clocks.tell(to, source)
+        return self._evaluated_all()
 
     def clock(self, to: int) -> Output:
         """The processing time moves."""
-        now = max(self._clock.processing_time, to)
-        return self.advance(now, None if self._inputs is None else self._inputs.clock(now))
+        return self.advance(to, None)
 
     def advance(self, processing_time: int | None, watermark: int | None) -> Output:
         """Both move, with one evaluation; None stays where it is."""
         if processing_time is not None:
-            self._clock.processing_time = max(self._clock.processing_time, processing_time)
-            if self._spec.time == "processing":
-                self._clock.raise_watermark(self._clock.processing_time)
-            if isinstance(self._spec.watermark, FixedLag):
-                self._clock.raise_watermark(self._clock.processing_time - self._spec.watermark.lag.us)
+            self._clocks.read(processing_time)
         if watermark is not None:
-            self._clock.raise_watermark(watermark)
+            self._clocks.tell(watermark, None)
         return self._evaluated_all()
 
     def finish(self) -> Output:
@@ -118,6 +109,7 @@ class Interpreter:
     # A batch
 
     def _batch(self, rows: list[dict[str, Any]], output: Output) -> None:
+        self._seen = {}
         before = list(self._held.values())
         for window in before:
             window.settled = window.pending
@@ -127,9 +119,11 @@ class Interpreter:
             output["counts"][outcome] += 1
         after = list(self._held.values())
         replaced = [window for window in before if not any(window is other for other in after)]
-        concerned = [window for window in after if window.fresh]
-        for window in concerned:
-            window.settle(moment(self._clock, window.end))
+        fed = [window for window in after if window.fresh]
+        for window in fed:
+            window.settle(moment(self._clocks.of(window.key), window.end))
+        moved = self._clocks.saw(self._seen)
+        concerned = [window for window in after if window.key in moved or any(window is other for other in fed)]
         output["panes"] += self._withdrawn(replaced)
         output["panes"] += self._evaluated(concerned)
 
@@ -142,6 +136,7 @@ class Interpreter:
         row = read(self._spec, self._types, given, self._clock.processing_time)
         if self._is_replay(row):
             return "replays"
+        self._seen[row.key] = max(row.time, self._seen.get(row.key, row.time))
         missed = self._apply(number, row)
         if not missed:
             return "applied"
@@ -175,7 +170,7 @@ class Interpreter:
         missed: dict[Bounds, str] = {}
         for bounds in windows:
             window = self._held.get((row.key, *bounds))
-            if expired(self._spec, self._clock, bounds[1]):
+            if expired(self._spec, self._clocks.of(row.key), bounds[1]):
                 missed[bounds] = "expired"
             elif window is not None and window.closed:
                 missed[bounds] = "closed"
@@ -185,7 +180,7 @@ class Interpreter:
 
     def _is_behind(self, row: Row) -> bool:
         """Whether the row itself is too old (semantics 13.3)."""
-        watermark, lateness = self._clock.watermark, self._spec.lateness_us
+        watermark, lateness = self._clocks.of(row.key).watermark, self._spec.lateness_us
         if self._spec.drop_by != "row" or watermark is None or lateness is None:
             return False
         return row.time < watermark - lateness
@@ -198,7 +193,7 @@ class Interpreter:
             return dict.fromkeys(closed, "closed")
         extents = [finite(own), *(finite(window.bounds) for window in met)]
         start, end = min(first for first, _ in extents), max(last for _, last in extents)
-        if expired(self._spec, self._clock, end):
+        if expired(self._spec, self._clocks.of(row.key), end):
             return {own: "expired"}
         if [window.bounds for window in met] == [(start, end)]:
             met[0].take(number, row)
@@ -211,14 +206,14 @@ class Interpreter:
         return {}
 
     def _open(self, row: Row, bounds: Bounds) -> Held:
-        now = moment(self._clock, bounds[1])
+        now = moment(self._clocks.of(row.key), bounds[1])
         window = Held(row.key, *bounds, Node(self._spec.trigger, now), now.processing_time, awaits_end=not now.complete)
         self._held[(row.key, *bounds)] = window
         return window
 
     def _late(self, row: Row, missed: dict[Bounds, str], partial: bool) -> dict[str, Any]:
         reasons = set(missed.values())
-        watermark = self._clock.watermark
+        watermark = self._clocks.of(row.key).watermark
         return {
             "row": dict(row.given),
             "reason": "expired" if "expired" in reasons else reasons.pop(),
@@ -240,10 +235,10 @@ class Interpreter:
 
     def _evaluate(self, window: Held) -> list[dict[str, Any]]:
         if window.closed:
-            if expired(self._spec, self._clock, window.end):
+            if expired(self._spec, self._clocks.of(window.key), window.end):
                 del self._held[(window.key, *window.bounds)]
             return []
-        decision = decide(self._spec, self._clock, window)
+        decision = decide(self._spec, self._clocks.of(window.key), window)
         panes = self._fire(window, decision) if decision.fires or decision.asked_for else []
         window.awaits_end = window.awaits_end and not decision.flips
         if decision.expires:
@@ -295,7 +290,7 @@ class Interpreter:
 
     def _numbering(self, window: Held, decision: Decision) -> dict[str, Any]:
         """A pane's own columns; counts the pane (semantics 20.1, 20.2)."""
-        if not self._clock.reached(window.end):
+        if not self._clocks.of(window.key).reached(window.end):
             timing = "EARLY"
         else:
             timing = "ON_TIME" if decision.flips else "LATE"

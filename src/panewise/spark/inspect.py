@@ -15,6 +15,7 @@ import polars as pl
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from panewise.engine import keymarks
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
@@ -23,7 +24,7 @@ from panewise.engine.plan import ONE_KEY
 from panewise.engine.runs import Indexed, Shape
 from panewise.engine.table import DEAD
 from panewise.errors import SetupError, SpecWarning, StateError
-from panewise.spec import Custom, Global, Specification, UserAggregate, WindowOperator, first_of, merging
+from panewise.spec import Custom, Global, Specification, StreamTime, UserAggregate, WindowOperator, first_of, merging
 from panewise.spec.codec import from_dict
 from panewise.state import Manifest, Run
 from panewise.state.blob import decode
@@ -199,9 +200,11 @@ def _windows(spec: WindowOperator, runs: Sequence[Run], horizon: int | None, sto
         return pl.DataFrame()
     identity = [*_keys(spec), START, END]
     types = _decoded(stored, runs[-1]).schema
-    shape = Shape({name: types[name] for name in identity}, identity, _keys(spec) if merging(spec.window) else identity)
+    by_key = isinstance(spec.watermark, StreamTime)
+    shape = Shape({name: types[name] for name in identity}, identity, _keys(spec) if merging(spec.window) or by_key else identity)
     library = _Identities(stored)
-    return Held(shape, library, Held.nothing(shape, library).newest, tuple(runs), horizon).all()
+    held = Held(shape, library, Held.nothing(shape, library).newest, tuple(runs), horizon).all()
+    return keymarks.without(held) if by_key else held
 
 
 def _keys(spec: WindowOperator) -> list[str]:

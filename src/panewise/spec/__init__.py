@@ -16,7 +16,7 @@ from panewise.spec.composites import (
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
-from panewise.spec.progress import FixedLag, Inputs, Watermark
+from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import (
@@ -67,6 +67,7 @@ __all__ = [
     "Session",
     "Specification",
     "Stage",
+    "StreamTime",
     "TimeEvictor",
     "Trigger",
     "Tumbling",

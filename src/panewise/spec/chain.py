@@ -9,6 +9,7 @@ from panewise.spec.aggregates import LISTS, Aggregate
 from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
 from panewise.spec.operator import PANE_COLUMNS, WindowOperator
+from panewise.spec.progress import StreamTime
 from panewise.spec.windows import merging
 
 
@@ -78,6 +79,9 @@ class Chain:
         object.__setattr__(self, "stages", _several("stages", self.stages))
         if not self.stages or not all(isinstance(stage, Stage) for stage in self.stages):
             raise SpecError(f"stages={self.stages!r}", "what follows the first operator are stages, one or more", "call then(...)")
+        if isinstance(self.first.watermark, StreamTime):
+            rule = "panes of several keys meet in a stage, and with StreamTime each key has a watermark of its own"
+            raise SpecError(f"then after watermark={self.first.watermark!r}", rule, "use another watermark")
         if self.first.delta:
             rule = "the rows of a stage are panes without their deltas (semantics 30.1)"
             raise SpecError(f"then after delta={self.first.delta!r}", rule, "leave delta out")

@@ -19,7 +19,7 @@ from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWaterma
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator
-from panewise.spec.progress import FixedLag, Inputs
+from panewise.spec.progress import FixedLag, Inputs, StreamTime
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, names_a_column
@@ -32,7 +32,7 @@ _LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation
 _COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
 _TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITES)}
 _EVICTORS: dict[str, type] = {kind.kind: kind for kind in (CountEvictor, TimeEvictor, DeltaEvictor)}
-_WATERMARKS: dict[str, type] = {kind.kind: kind for kind in (FixedLag, Inputs)}
+_WATERMARKS: dict[str, type] = {kind.kind: kind for kind in (FixedLag, StreamTime, Inputs)}
 
 Users = Mapping[str, UserAggregate]
 UserWindows = Mapping[str, Custom]

@@ -73,7 +73,7 @@ class WindowOperator:
         keys: columns by whose values windows are kept apart; none for one stream of windows.
         event_time: column of the event time.
         time: "event" (a column tells when something happened) or "processing" (what counts is when rows arrive; without event_time).
-        watermark: where the watermark comes from: None (from outside: from Spark, or from the events of a test), FixedLag or Inputs.
+        watermark: where it comes from: None (from outside: from Spark, or from the events of a test), FixedLag, StreamTime or Inputs.
         trigger: when panes are sent. Default: at the watermark, then for each batch of late rows.
         accumulation: "discarding", "accumulating" or "retracting".
         allowed_lateness: how long after its end a window still takes rows; "unlimited" by name. Default 0.

@@ -59,7 +59,29 @@ class Inputs:
         object.__setattr__(self, "idle_after", None if idle_after is None else positive(idle_after, "idle_after"))
 
 
-Watermark: TypeAlias = FixedLag | Inputs
+@dataclass(frozen=True, init=False)
+class StreamTime:
+    """Each key has a watermark of its own: the highest event time that it has seen, less a delay. No key makes another one's rows late.
+
+    A key that falls silent keeps its windows open until the end of input, and what it has seen is kept as long.
+
+    Args:
+        delay: how far behind, 0 or more.
+
+    >>> StreamTime("10 seconds")
+    StreamTime(delay=Duration('10 seconds'))
+
+    Source: semantics 12.8; S2 and Kafka Streams' stream time, there of a task, with its grace period.
+    """
+
+    kind: ClassVar[str] = "stream_time"
+    delay: Duration
+
+    def __init__(self, delay: DurationLike = 0) -> None:
+        object.__setattr__(self, "delay", _length(delay, "delay"))
+
+
+Watermark: TypeAlias = FixedLag | StreamTime | Inputs
 
 
 def _length(value: DurationLike, name: str) -> Duration:

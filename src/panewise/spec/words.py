@@ -8,7 +8,7 @@ from panewise.spec.composites import AfterWatermark, finish
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.operator import WindowOperator, data_loss_reason
-from panewise.spec.progress import FixedLag, Inputs
+from panewise.spec.progress import FixedLag, Inputs, StreamTime
 from panewise.spec.trigger_words import when
 from panewise.spec.triggers import Always, Never
 from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window, gap_columns, merging
@@ -86,6 +86,9 @@ def _progress(spec: WindowOperator) -> str:
     match spec.watermark:
         case FixedLag(lag=lag):
             return f"Watermark: {lag} behind processing time, or that from outside if it is further."
+        case StreamTime(delay=delay):
+            behind = "" if delay.us == 0 else f", less {delay}"
+            return f"Watermark: of each key its own: the highest {spec.event_time} that it has seen{behind}."
         case Inputs(names=names, idle_after=idle):
             left_out = "" if idle is None else f"; an input that has told none for {idle} of processing time is left out"
             return f"Watermark: the least of those of {_listed(names)}{left_out}."

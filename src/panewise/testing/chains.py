@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from panewise import functions as F
 from panewise.errors import SpecWarning
 from panewise.oracle.chain import kinds_of
-from panewise.spec import Aggregate, Chain, Specification, first_of, merging
+from panewise.spec import Aggregate, Chain, Specification, StreamTime, WindowOperator, first_of, merging
 from panewise.testing.samples import ALL_TEXT, JOINED, NULLS, TRUES
 from panewise.testing.strategies import specs, types_of
 
@@ -26,17 +26,22 @@ def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixe
         longest: the most stages.
         fixed: fields of the operator that are given.
     """
-    first = draw(specs(kind, **{"keys": draw(_KEYS), "delta": False, **fixed}))
+    fixed = {"delta": False, **fixed}
+    first = draw(specs(kind, **{"keys": draw(_KEYS), **fixed}).filter(_can_go_on))
     if merging(first.window) and first.accumulation == "accumulating":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpecWarning)
-            asked = {"keys": list(first.keys), **fixed, "window": first.window, "delta": False, "accumulation": "retracting"}
-            first = draw(specs(kind, **asked))
+            asked = {"keys": list(first.keys), **fixed, "window": first.window, "accumulation": "retracting"}
+            first = draw(specs(kind, **asked).filter(_can_go_on))
     spec: Specification = first
     for _ in range(draw(st.integers(1, longest))):
         spec = spec.then(**draw(_stage(spec)))
     assert isinstance(spec, Chain)
     return spec
+
+
+def _can_go_on(first: WindowOperator) -> bool:
+    return not isinstance(first.watermark, StreamTime)
 
 
 _KEYS = st.sampled_from([["key", "shop"], ["key", "shop"], ["shop", "level"], ["level", "key", "shop"], ["key"], []])

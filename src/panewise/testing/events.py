@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from panewise.errors import InputError, SpecWarning
-from panewise.spec import Chain, Inputs, Position, Specification, WindowOperator, first_of, gap_columns
+from panewise.spec import Chain, Inputs, Position, Specification, StreamTime, WindowOperator, first_of, gap_columns
 from panewise.spec.codec import from_dict
 from panewise.testing.columns import Row, infer, is_long
 
@@ -107,6 +107,9 @@ def _check_watermarks(spec: WindowOperator, events: tuple[Event, ...]) -> None:
     if spec.time == "processing" and any(event.op == "watermark" for event in events):
         rule = "with time='processing' the watermark is processing time (semantics 6.8)"
         raise InputError("a watermark from outside", rule, "give {'op': 'clock', 'to': ...}")
+    if isinstance(spec.watermark, StreamTime) and any(event.op == "watermark" for event in events):
+        rule = "with StreamTime each key has a watermark of its own (semantics 12.8)"
+        raise InputError("a watermark from outside", rule, "add rows")
     names = spec.watermark.names if isinstance(spec.watermark, Inputs) else (None,)
     for event in events:
         if event.op == "watermark" and event.source not in names:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from panewise.spec import Inputs, WindowOperator
+from panewise.spec import Inputs, StreamTime, WindowOperator
 from panewise.testing.edges import EXTREMES, GAPS, clocks, expiries, times, watermarks
 from panewise.testing.samples import KEY_VALUES, MISFITS, OF_WINDOWS, VALUES, types_of
 
@@ -22,7 +22,8 @@ def events(draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_ro
     ops = ["add"] * 5 + ["watermark"] * 3 + ["clock"] * clock_moves + ["restart"]
     chosen = draw(st.lists(st.sampled_from(ops), min_size=1, max_size=max_events))
     script = [writer.event(op) for op in chosen]
-    after_finish = [{"op": "finish"}, *([writer.event("watermark"), writer.event("clock")] if draw(st.booleans()) else [])]
+    then = ["clock"] if isinstance(spec.watermark, StreamTime) else ["watermark", "clock"]
+    after_finish = [{"op": "finish"}, *([writer.event(op) for op in then] if draw(st.booleans()) else [])]
     return script + (after_finish if draw(st.booleans()) else [])
 
 
@@ -43,6 +44,8 @@ class _Writer:
         if self.spec.time == "processing":
             op = "clock" if op == "watermark" else op
             self.seen = self.readings
+        if isinstance(self.spec.watermark, StreamTime) and op == "watermark":
+            op = "add"
         if op == "add":
             return {"op": op, "rows": [self._row() for _ in range(self.draw(st.sampled_from([*range(self.max_rows + 1), 3])))]}
         if op == "watermark":

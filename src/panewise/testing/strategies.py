@@ -41,6 +41,7 @@ from panewise.spec import (
     Position,
     Repeatedly,
     Session,
+    StreamTime,
     TimeEvictor,
     Tumbling,
     WindowOperator,
@@ -190,7 +191,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
         "on_time": draw(st.sampled_from(["if_pending", "always"])) if isinstance(trigger, AfterWatermark) else "if_pending",
         "closing": draw(st.sampled_from(["if_pending", "if_pending", "always"])),
         "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
-        "watermark": draw(st.sampled_from([*[None] * 6, FixedLag(0), FixedLag(3), FixedLag(ahead + 10), *_INPUTS])),
+        "watermark": draw(st.sampled_from([*[None] * 9, FixedLag(0), FixedLag(3), FixedLag(ahead + 10), *_WATERMARKS])),
         **draw(_arrival),
     }
     if draw(st.sampled_from([False, False, True])):
@@ -218,7 +219,7 @@ def _by_processing_time(fields: dict[str, Any]) -> dict[str, Any]:
     return {"time": "processing", "timestamp": stamped, "allowed_lateness": lateness, **without}
 
 
-_INPUTS: Final = (Inputs(["a", "b"]), Inputs(["a", "b"], idle_after=4))
+_WATERMARKS: Final = (Inputs(["a", "b"]), Inputs(["a", "b"], idle_after=4), StreamTime(), StreamTime(2), StreamTime(7))
 _arrival: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         {},

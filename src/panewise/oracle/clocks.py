@@ -1,0 +1,72 @@
+"""How clock and watermark move, and by which of them a key is judged (semantics 2, 6.8, 12)."""
+
+from dataclasses import replace
+from typing import Any
+
+from panewise.chrono import saturating_add
+from panewise.errors import InputError
+from panewise.oracle.inputs import InputClocks
+from panewise.oracle.trigger import Clock
+from panewise.spec import FixedLag, Inputs, StreamTime, WindowOperator
+
+Key = tuple[Any, ...]
+
+
+class Clocks:
+    """The clocks of one operator.
+
+    >>> from panewise import Tumbling, functions as F
+    >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=FixedLag(3))
+    >>> clocks = Clocks(spec)
+    >>> clocks.read(20), clocks.of(()).watermark
+    (None, 17)
+    """
+
+    def __init__(self, spec: WindowOperator) -> None:
+        self._spec = spec
+        self.common = Clock()
+        self._inputs = InputClocks(spec.watermark) if isinstance(spec.watermark, Inputs) else None
+        self._of_keys: dict[Key, int] = {}
+
+    def of(self, key: Key) -> Clock:
+        """The clock by which a key's rows and windows are judged."""
+        if not isinstance(self._spec.watermark, StreamTime):
+            return self.common
+        return replace(self.common, watermark=self._of_keys.get(key))
+
+    def read(self, to: int) -> None:
+        """Processing time moves, and with it what follows it."""
+        now = self.common.processing_time = max(self.common.processing_time, to)
+        if self._spec.time == "processing":
+            self.common.raise_watermark(now)
+        elif isinstance(self._spec.watermark, FixedLag):
+            self.common.raise_watermark(now - self._spec.watermark.lag.us)
+        elif self._inputs is not None:
+            self.common.raise_watermark(self._inputs.clock(now))
+
+    def tell(self, to: int, source: str | None) -> None:
+        """A watermark comes from outside; of several inputs from one.
+
+        Raises:
+            InputError: with processing time, which is the watermark then; and where each key has its own.
+        """
+        if isinstance(self._spec.watermark, StreamTime):
+            rule = "with StreamTime each key has a watermark of its own (semantics 12.8)"
+            raise InputError("a watermark from outside", rule, "add rows")
+        if self._spec.time == "processing":
+            rule = "with time='processing' the watermark is processing time (semantics 6.8)"
+            raise InputError("a watermark from outside", rule, "move the clock")
+        if self._inputs is None:
+            self.common.raise_watermark(to)
+            return
+        assert source is not None, "one of several inputs"
+        self.common.raise_watermark(self._inputs.tell(source, to, self.common.processing_time))
+
+    def saw(self, latest: dict[Key, int]) -> set[Key]:
+        """Rows of keys came, with their latest event times; gives the keys whose own watermark has moved."""
+        if not isinstance(self._spec.watermark, StreamTime):
+            return set()
+        reached = {key: saturating_add(time, -self._spec.watermark.delay.us) for key, time in latest.items()}
+        further = {key: mark for key, mark in reached.items() if key not in self._of_keys or mark > self._of_keys[key]}
+        self._of_keys |= further
+        return set(further)
