@@ -41,8 +41,9 @@ class Clocks:
     def moved(self, spec: WindowOperator, processing_time: int | None, watermark: int | None, source: str | None = None) -> "Clocks":
         """Both clocks are monotone: a reading below the present one changes nothing. `source` is the input that tells the watermark."""
         now = self.processing_time if processing_time is None else max(self.processing_time, processing_time)
-        inputs = self.inputs.told(source, watermark, now).read(None if processing_time is None else now)
+        inputs = self.inputs
         if isinstance(spec.watermark, InputsSpec):
+            inputs = inputs.told(source, watermark, now).read(None if processing_time is None else now)
             watermark = inputs.least(spec.watermark, now)
         marks = [self.watermark, None if spec.time == "processing" or self.by_key else watermark]
         lag = 0 if spec.time == "processing" else spec.watermark.lag.us if isinstance(spec.watermark, FixedLag) else None
