@@ -181,3 +181,12 @@ def test_lists_are_no_keys() -> None:
     first = pw.WindowOperator(window=pw.Global(), aggregates=[F.first("v").alias("v")])
     with pytest.raises(SpecError, match="then: key v: List"):
         operator_for(first.then(keys=["v"], aggregates=[F.count()]), {"v": pl.List(pl.Int64), "event_time": pl.Int64()})
+
+
+@pytest.mark.parametrize("runtime", ["oracle", "engine"])
+def test_a_key_is_never_minus_zero(runtime: str) -> None:
+    """semantics 30.1: which Polars does not get by adding 0.0 to several values."""
+    first = pw.WindowOperator(keys=["k"], window=pw.Global(), trigger=pw.Always(), aggregates=[F.min("v").alias("least")])
+    rows = [{"event_time": 1, "k": k, "v": v} for k, v in enumerate([-0.0, 1.0, 0.0])]
+    panes = run(first.then(keys=["least"], aggregates=[F.count().alias("n")]), [{"op": "add", "rows": rows}], runtime)[0]["panes"]
+    assert [(repr(pane["least"]), pane["n"]) for pane in panes] == [("0.0", 2), ("1.0", 1)]

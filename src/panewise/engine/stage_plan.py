@@ -7,6 +7,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, START
+from panewise.engine.panes import key
 from panewise.engine.runs import Shape
 from panewise.engine.table import INDEX, LIVE, LIVE_PANE, NONSPECULATIVE, live_column
 from panewise.errors import SpecError
@@ -56,7 +57,7 @@ class StagePlan:
 
     def rows(self, panes: pl.DataFrame) -> pl.DataFrame:
         """Panes as the stage's rows: a global window has bounds, too, and a key is never -0.0 (semantics 30.1)."""
-        zero = [(pl.col(key) + 0.0).alias(key) for key in self.keys if panes.schema[key].is_float()]
+        zero = [key(name, panes.schema[name]) for name in self.keys if panes.schema[name].is_float()]
         bounds = [pl.col("window_start").fill_null(MIN_INSTANT).alias(START), pl.col("window_end").fill_null(MAX_INSTANT).alias(END)]
         return panes.with_columns(*zero, *bounds)
 
