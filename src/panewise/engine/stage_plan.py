@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine import panes as shown
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, START
-from panewise.engine.panes import key
 from panewise.engine.runs import Shape
 from panewise.engine.table import INDEX, LIVE, LIVE_PANE, NONSPECULATIVE, live_column
 from panewise.errors import SpecError
@@ -57,7 +57,7 @@ class StagePlan:
 
     def rows(self, panes: pl.DataFrame) -> pl.DataFrame:
         """Panes as the stage's rows: a global window has bounds, too, and a key is never -0.0 (semantics 30.1)."""
-        zero = [key(name, panes.schema[name]) for name in self.keys if panes.schema[name].is_float()]
+        zero = [shown.key(name, panes.schema[name]) for name in self.keys if panes.schema[name].is_float()]
         bounds = [pl.col("window_start").fill_null(MIN_INSTANT).alias(START), pl.col("window_end").fill_null(MAX_INSTANT).alias(END)]
         return panes.with_columns(*zero, *bounds)
 
