@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from bench import limits, native, per_key, session
+from bench import empty, limits, native, per_key, session
 from bench.data import Events
 from bench.measure import stream_seconds
 from bench.shapes import Shape, output_mode
@@ -31,6 +31,10 @@ def _identity(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
     return stream_seconds(limits.identity(session.read(spark, events)), "append")
 
 
+def _empty(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
+    return stream_seconds(empty.query(session.read(spark, events)), "append")
+
+
 def _polars(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
     return limits.polars_seconds(events, shape)
 
@@ -42,6 +46,7 @@ def _per_key(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
 PEERS = {
     "native": Peer(_native),
     "identity": Peer(_identity),
+    "empty": Peer(_empty),
     "polars": Peer(_polars),
     "per_key": Peer(_per_key, slow=True),
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from bench import native, ours, per_key, session
+from bench import empty, native, ours, per_key, session
 from bench.data import Events, write
 from bench.limits import polars_panes
 from bench.shapes import SHAPES, Sessions, Shape, output_mode
@@ -90,3 +90,12 @@ def test_answers_agree_with_polars(beside: "SparkSession", events: Events, runne
     wanted = expected(events, shape)
     assert wanted.height > 20
     assert sorted(map(plain, found.select(wanted.columns).rows())) == sorted(map(plain, wanted.rows()))
+
+
+@pytest.mark.spark
+def test_the_empty_stages_read_every_row(beside: "SparkSession", events: Events, tmp_path: Path) -> None:
+    seen: list[int] = []
+    writer = empty.query(session.read(beside, events)).writeStream.option("checkpointLocation", str(tmp_path))
+    writer = writer.foreachBatch(lambda batch, _: seen.extend(row["rows"] for row in batch.collect()))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    assert max(seen) == events.rows

@@ -50,7 +50,7 @@ def apply(oracle: Interpreter | ChainInterpreter, event: dict[str, Any]) -> dict
         case "add":
             return oracle.add(event["rows"])
         case "watermark":
-            return oracle.watermark(event["to"])
+            return oracle.watermark(event["to"], event.get("input"))
         case "clock":
             return oracle.clock(event["to"])
         case "finish":

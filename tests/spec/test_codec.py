@@ -11,10 +11,14 @@ from hypothesis import given, settings
 from panewise import (
     AfterWatermark,
     Always,
+    CountEvictor,
     Custom,
     DataLossWarning,
+    DeltaEvictor,
+    FixedLag,
     Position,
     SpecError,
+    TimeEvictor,
     Tumbling,
     WindowOperator,
 )
@@ -24,7 +28,8 @@ from panewise.spec.aggregates import FUNCTIONS
 from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.composites import Composite
 from panewise.spec.triggers import Leaf
-from panewise.testing.strategies import ALL_TEXT, HOLDS, JOINED, USER_AGGREGATES, USER_WINDOWS, specs
+from panewise.testing.samples import ALL_TEXT, HOLDS, JOINED, USER_AGGREGATES, USER_WINDOWS
+from panewise.testing.strategies import specs
 
 SMALL: dict[str, Any] = {"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count", "name": "n"}]}
 PLAIN = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")])
@@ -47,6 +52,10 @@ OTHER_VALUES: dict[str, Any] = {
     "evaluate": "record",
     "only_updated": True,
     "timestamp": "latest",
+    "evictor": CountEvictor(3),
+    "delta": ["v", "w"],
+    "watermark": FixedLag(7),
+    "time": "processing",
 }
 
 
@@ -121,6 +130,30 @@ def test_json_says_its_version() -> None:
 )
 def test_aggregates_are_named_as_by_their_functions(made: Any, written: dict[str, Any]) -> None:
     assert from_dict({**SMALL, "aggregates": [written]}, USER_AGGREGATES).aggregates == (made,)
+
+
+@pytest.mark.parametrize(
+    ("evictor", "written"),
+    [
+        (CountEvictor(3), {"kind": "count_evictor", "n": 3, "after": False}),
+        (TimeEvictor("1 ms", after=True), {"kind": "time_evictor", "duration": 1000, "after": True}),
+        (DeltaEvictor("v", 0.5), {"kind": "delta_evictor", "column": "v", "threshold": 0.5, "after": False}),
+        (DeltaEvictor("v", "1 ms", after=True), {"kind": "delta_evictor", "column": "v", "threshold": 1000, "after": True}),
+    ],
+)
+def test_evictors_are_written_and_read(evictor: Any, written: dict[str, Any]) -> None:
+    spec = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")], accumulation="accumulating", evictor=evictor)
+    assert to_dict(spec)["evictor"] == written
+    assert from_json(to_json(spec)) == spec
+    without_default = {name: value for name, value in written.items() if value is not False}
+    assert from_dict({**SMALL, "accumulation": "accumulating", "evictor": without_default}) == spec
+
+
+@pytest.mark.parametrize(("delta", "written"), [(False, False), (True, True), (("v", "w"), ["v", "w"])])
+def test_deltas_are_written_and_read(delta: Any, written: Any) -> None:
+    spec = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")], delta=delta)
+    assert to_dict(spec)["delta"] == written
+    assert from_json(to_json(spec)).delta == delta
 
 
 def test_an_option_of_zero_is_written() -> None:
@@ -278,10 +311,37 @@ MICROSECONDS = "a whole number of microseconds"
             f"allowed_lateness='1 hour' | allowed_lateness is {MICROSECONDS}, or 'unlimited' | give {MICROSECONDS}, or 'unlimited'",
         ),
         ("max_future_skew", "1", f"max_future_skew='1' | max_future_skew is {MICROSECONDS} | give {MICROSECONDS}"),
+        (
+            "watermark",
+            {"kind": "fixed_lag", "lag": "1 s"},
+            f"watermark.lag='1 s' | watermark.lag is {MICROSECONDS} | give {MICROSECONDS}",
+        ),
+        (
+            "watermark",
+            {"kind": "inputs", "names": "ab"},
+            "watermark.names='ab' | watermark.names is a list of inputs' names | give a list of inputs' names",
+        ),
+        ("watermark", {"kind": "fixed_lag"}, "watermark.lag is missing | lag has no default | give watermark.lag"),
         ("null_keys", 1, "null_keys=1 | null_keys is true or false | give true or false"),
         ("position", ["p", "o"], "position=['p', 'o'] | position is an object with named fields | give an object with named fields"),
         ("position", {"partition": 0}, "position.partition=0 | position.partition is a string | give a string"),
         ("position", {"topic": "t"}, "position.topic='t' | the fields here are ['offset', 'partition', 'source'] | leave 'topic' out"),
+        (
+            "evictor",
+            {"kind": "sum_evictor"},
+            (
+                "evictor.kind='sum_evictor' | the kinds here are ['count_evictor', 'delta_evictor', 'time_evictor'] "
+                "| give {'kind': ...} with one of these"
+            ),
+        ),
+        ("evictor", {"kind": "count_evictor"}, "evictor.n is missing | n has no default | give evictor.n"),
+        (
+            "evictor",
+            {"kind": "count_evictor", "n": 1, "after": 1},
+            "evictor.after=1 | evictor.after is true or false | give true or false",
+        ),
+        ("delta", "v", "delta='v' | delta is true, false or a list of column names | give true, false or a list of column names"),
+        ("delta", ["v", 1], "delta[1]=1 | delta[1] is a string | give a string"),
         ("drop_by", "pane", "drop_by='pane' | drop_by is one of ('window', 'row') | give one of these"),
         ("panewise", 2, "panewise=2 | this release reads version 1 of the format | read it with the release that wrote it"),
         ("panewise", True, "panewise=True | this release reads version 1 of the format | read it with the release that wrote it"),

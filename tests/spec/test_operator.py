@@ -10,11 +10,16 @@ from panewise import (
     AfterCount,
     AfterWatermark,
     Always,
+    CountEvictor,
     Cumulating,
+    Custom,
     DataLossWarning,
+    DeltaEvictor,
     Duration,
     Every,
+    FixedLag,
     Global,
+    Inputs,
     Never,
     OrFinally,
     Position,
@@ -40,6 +45,16 @@ def operator(**fields: Any) -> WindowOperator:
 
 def rule(obeys: dict[str, Any], breaks: dict[str, Any], message: str) -> Rule:
     return Rule(lambda: operator(**obeys), lambda: operator(**breaks), message)
+
+
+NO_EVENT_TIME = "with time='processing' rows have no event time but that of their arrival"
+NEVER_LATE = "with time='processing' no row comes after the end of its window"
+
+
+def by_processing_time(obeys: dict[str, Any], breaks: dict[str, Any], message: str) -> Rule:
+    (field,) = breaks
+    time = {"time": "processing"}
+    return rule(time | obeys, time | breaks, f"time='processing', {message} | leave {field} out, or use time='event'")
 
 
 RULES = {
@@ -106,6 +121,43 @@ RULES = {
         {"max_future_skew": -1},
         "max_future_skew=-1 | max_future_skew is not negative | give 0 or more",
     ),
+    "a watermark is a watermark": rule(
+        {"watermark": FixedLag(0)},
+        {"watermark": "10 seconds"},
+        "watermark='10 seconds' | a watermark that does not come from outside is one of panewise's "
+        "| give one such as FixedLag('10 seconds'), or leave it out",
+    ),
+    "a lag is not negative": Rule(lambda: FixedLag("1 s"), lambda: FixedLag(-1), "lag=-1 | lag is not negative | give 0 or more"),
+    "inputs are several": Rule(
+        lambda: Inputs(["a", "b"]),
+        lambda: Inputs(["a"]),
+        "names=['a'] | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
+    ),
+    "inputs are a list": Rule(
+        lambda: Inputs(("a", "b")),
+        lambda: Inputs("ab"),
+        "names='ab' | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
+    ),
+    "inputs differ": Rule(
+        lambda: Inputs(["a", "b"], idle_after=1),
+        lambda: Inputs(["a", "b", "a"]),
+        "names=['a', 'b', 'a'] | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
+    ),
+    "time": rule({"time": "processing"}, {"time": "wall"}, "time='wall' | time is one of ('event', 'processing') | give one of these"),
+    "processing time needs no column": by_processing_time({}, {"event_time": "t"}, f"event_time='t' | {NO_EVENT_TIME}"),
+    "processing time is the watermark": by_processing_time(
+        {},
+        {"watermark": FixedLag(1)},
+        f"watermark={FixedLag(1)!r} | with time='processing' the watermark is processing time",
+    ),
+    "processing time is not ahead": by_processing_time({}, {"max_future_skew": 1}, f"max_future_skew={Duration(1)!r} | {NO_EVENT_TIME}"),
+    "panes tell no event time": by_processing_time({"timestamp": "end"}, {"timestamp": "latest"}, f"timestamp='latest' | {NO_EVENT_TIME}"),
+    "nothing is late by processing time": by_processing_time(
+        {"window": Custom(len, name="f"), "allowed_lateness": 1},
+        {"allowed_lateness": 1},
+        f"allowed_lateness=Duration('1 microsecond') | {NEVER_LATE}",
+    ),
+    "no row is late by processing time": by_processing_time({}, {"drop_by": "row"}, f"drop_by='row' | {NEVER_LATE}"),
     "columns are named": rule(
         {"event_time": "t"}, {"event_time": ""}, "column '' | columns are named by non-empty strings | give the column's name"
     ),
@@ -159,6 +211,42 @@ RULES = {
         {"timestamp": "earliest"},
         {"timestamp": "first"},
         "timestamp='first' | timestamp is one of (None, 'end', 'earliest', 'latest') | give one of these",
+    ),
+    "an evictor is an evictor": rule(
+        {"evictor": CountEvictor(3)},
+        {"evictor": 3},
+        "evictor=3 | an evictor is one of panewise's | give one such as CountEvictor(100)",
+    ),
+    "there is something to evict": rule(
+        {"evictor": CountEvictor(3, after=True), "accumulation": "accumulating"},
+        {"evictor": CountEvictor(3, after=True)},
+        "evictor=CountEvictor(n=3, after=True), accumulation='discarding' | in discarding mode a window's rows go after each pane, so "
+        "nothing is left to evict (semantics 11.5) | leave after out, or use 'accumulating'",
+    ),
+    "a delta is of several": rule({"delta": ["v"]}, {"delta": "v"}, "delta='v' | delta are several, in order | give a list: delta=[...]"),
+    "a delta is named": rule(
+        {"delta": ["v"]}, {"delta": ["v", 1]}, "column 1 | columns are named by non-empty strings | give the column's name"
+    ),
+    "a delta is of some columns": rule(
+        {"delta": True},
+        {"delta": []},
+        "delta=() | a delta is of one column or more, each once | name different columns, or give True for all",
+    ),
+    "a delta is of different columns": rule(
+        {"delta": ["v", "w"]},
+        {"delta": ["v", "v"]},
+        "delta=('v', 'v') | a delta is of one column or more, each once | name different columns, or give True for all",
+    ),
+    "a delta is an update": rule(
+        {"delta": ["v"], "accumulation": "accumulating"},
+        {"delta": ["v"], "accumulation": "accumulating", "only_updated": True},
+        "only_updated=True, delta=('v',) | a pane with new rows in its delta is always an update (semantics 21.10) | leave one of them out",
+    ),
+    "the delta has a name of its own": rule(
+        {"aggregates": [F.sum("v").alias("delta")]},
+        {"aggregates": [F.sum("v").alias("delta")], "delta": True},
+        f"'delta' twice | keys, aggregates and the pane's own columns {(*PANE_COLUMNS, 'delta')} have different names "
+        "| give aggregates an .alias(...), or rename the key column",
     ),
     "strict about counts": rule(
         {"strict": True},
@@ -218,6 +306,7 @@ def test_columns_read_are_each_named_once() -> None:
     )
     assert spec.columns_read == ("k", "shop", "t", "s", "p", "o", "v")
     assert operator(order=["event_time", "z"]).columns_read == ("event_time", "z")
+    assert operator(evictor=DeltaEvictor("d", 1), delta=["v", "d"]).columns_read == ("event_time", "d", "v")
 
 
 def test_position_columns() -> None:

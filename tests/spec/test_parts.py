@@ -12,8 +12,10 @@ from panewise import (
     AfterWatermark,
     Aggregate,
     Calendar,
+    CountEvictor,
     Cumulating,
     Custom,
+    DeltaEvictor,
     Duration,
     Every,
     Global,
@@ -21,6 +23,7 @@ from panewise import (
     Position,
     Session,
     SpecError,
+    TimeEvictor,
     Tumbling,
     UserAggregate,
     WindowOperator,
@@ -33,6 +36,8 @@ from tests.spec.rules import Rule, check
 INSTANT = "an instant is exact and has a time zone | give a datetime with a time zone, or an int of microseconds since 1970-01-01 UTC"
 EXACT = "give '90 seconds', '1 hour 30 minutes', a timedelta, a Duration, or an int of microseconds"
 
+ONE_ROW = "an evictor keeps one row or more | give n=1 or more"
+THRESHOLD = "a threshold is a number above zero, or a duration: with zero the last row itself would go | give one such as 0.5 or '1 second'"
 ZONE = "a zone is one of the IANA time zone database | give a name such as 'Europe/Berlin'; if it is a new one, update the machine's tzdata"
 COLUMNS = "a window function is given different columns by their names, besides the event time as event_time"
 
@@ -49,6 +54,25 @@ def fold(initial: Any) -> UserAggregate:
 
 
 RULES = {
+    "an evictor keeps a row": Rule(lambda: CountEvictor(1), lambda: CountEvictor(0), f"n=0 | {ONE_ROW}"),
+    "an evictor counts": Rule(lambda: CountEvictor(1), lambda: CountEvictor(True), f"n=True | {ONE_ROW}"),
+    "an evictor's duration is above zero": Rule(
+        lambda: TimeEvictor(1), lambda: TimeEvictor(0), "duration=0 | duration is above zero | give a duration such as '1 minute'"
+    ),
+    "a threshold is above zero": Rule(lambda: DeltaEvictor("v", 0.5), lambda: DeltaEvictor("v", 0), f"threshold=0 | {THRESHOLD}"),
+    "a threshold is a number": Rule(
+        lambda: DeltaEvictor("v", "1 second"), lambda: DeltaEvictor("v", float("inf")), f"threshold=inf | {THRESHOLD}"
+    ),
+    "an evictor's column": Rule(
+        lambda: DeltaEvictor("v", 1),
+        lambda: DeltaEvictor("", 1),
+        "column='' | an evictor reads a column by its name | give a non-empty string",
+    ),
+    "before or after": Rule(
+        lambda: TimeEvictor(1, after=True),
+        lambda: TimeEvictor(1, after=2),  # type: ignore[arg-type]
+        "after=2 | after is True or False | give one of these",
+    ),
     "size above zero": Rule(lambda: Tumbling(1), lambda: Tumbling(0), "size=0 | size is above zero | give a size such as '1 minute'"),
     "size below zero": Rule(
         lambda: Tumbling("1 us"),

@@ -10,14 +10,19 @@ from panewise import (
     AfterWatermark,
     Always,
     Calendar,
+    CountEvictor,
     Cumulating,
     Custom,
+    DeltaEvictor,
     Every,
+    FixedLag,
     Global,
     Hopping,
+    Inputs,
     Never,
     Position,
     Session,
+    TimeEvictor,
     Tumbling,
     WindowOperator,
 )
@@ -37,7 +42,8 @@ def words(**fields: Any) -> str:
 def test_every_specification_has_words(spec: WindowOperator) -> None:
     lines = describe(spec).splitlines()
     heads = [line.split(":")[0] for line in lines if not line.startswith(" ")]
-    assert heads == ["Windows", "Panes", "Content", "Late rows", "Invalid rows", "Order", "State"]
+    told = ["Watermark"] if spec.watermark is not None or spec.time == "processing" else []
+    assert heads == ["Windows", *told, "Panes", "Content", "Late rows", "Invalid rows", "Order", "State"]
     assert all(line.endswith(".") for line in lines)
     assert not any("None" in line or "Duration" in line or "  ." in line for line in lines)
 
@@ -90,6 +96,16 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
         ({"window": Global()}, "Windows: one window without start or end, complete at the end of input."),
         ({"window": Tumbling(1, -1)}, "windows start at 1969-12-31 23:59:59.999999 UTC"),
         ({"window": Tumbling(1, 2**62)}, "windows start at 4611686018427387904 microseconds from 1970-01-01 00:00:00 UTC"),
+        ({"watermark": FixedLag("1 s")}, "\nWatermark: 1 second behind processing time, or that from outside if it is further.\nPanes:"),
+        ({"watermark": Inputs(["a", "b"])}, "\nWatermark: the least of those of a and b.\n"),
+        (
+            {"watermark": Inputs(["a", "b"], "1 s")},
+            "of a and b; an input that has told none for 1 second of processing time is left out.\n",
+        ),
+        ({"time": "processing"}, "every 1 hour from there; its time is when it arrives.\nWatermark: processing time.\nPanes:"),
+        ({"time": "processing"}, "Late rows: no row is late before the end of input."),
+        ({"time": "processing"}, "Invalid rows: none.\nOrder: rows of a batch are taken as they stand; triggers"),
+        ({"time": "processing", "window": Hopping(1, 2, gaps=True)}, "Invalid rows: processing time is between two windows."),
         ({"trigger": Always()}, "A pane is sent for each batch with rows."),
         ({"trigger": Always(), "evaluate": "record"}, "A pane is sent for each row."),
         ({"trigger": Never()}, "No pane is sent before a window expires."),
@@ -114,6 +130,21 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
         ),
         ({"closing": "always"}, "When a window expires or closes a last pane is sent, even if no rows came since the pane before."),
         ({"accumulation": "accumulating"}, "Content: all rows of the window so far (accumulating)."),
+        (
+            {"evictor": CountEvictor(3)},
+            "(discarding).\n  Before each pane all rows but the last 3 go from the window, for good.\nLate rows:",
+        ),
+        ({"evictor": CountEvictor(1)}, "  Before each pane all rows but the last one go from the window, for good."),
+        (
+            {"evictor": TimeEvictor("1 s", after=True), "accumulation": "accumulating"},
+            "  After each pane rows that are 1 second or more before the latest one go from the window, for good.",
+        ),
+        (
+            {"evictor": DeltaEvictor("v", 0.5)},
+            "  Before each pane rows whose v is 0.5 or more below that of the last one go from the window, for good.",
+        ),
+        ({"delta": True}, "  Its delta lists the rows that are new since the pane before, with all their columns; a pane with new rows"),
+        ({"delta": ["v", "w"]}, "the rows that are new since the pane before, with their v and w; a pane with new rows is always sent."),
         ({"accumulation": "retracting"}, "the pane before is withdrawn first, with op '-'"),
         (
             {"allowed_lateness": "1 s"},

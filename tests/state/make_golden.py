@@ -80,6 +80,24 @@ CASES = {
             Step(3, 6, ((40, "a", 6),)),
         ),
     ),
+    # Windows that keep rows: the session [0, 13) of a was sent, kept its last three rows, and grew to [0, 22), in which all is new.
+    "contents": Case(
+        pw.WindowOperator(
+            window=pw.Session("10 seconds"),
+            keys=["k"],
+            event_time="ts",
+            aggregates=[F.sum("v").alias("s")],
+            trigger=pw.AfterWatermark(early=pw.AfterCount(2), late=pw.Always()),
+            accumulation="retracting",
+            evictor=pw.CountEvictor(3, after=True),
+            delta=["v"],
+        ),
+        (
+            Step(1, None, ((0, "a", 1), (1, "a", 2), (2, "a", 3), (3, "a", 4), (5, "b", 8))),
+            Step(2, None, ((25, "a", 5),)),
+            Step(3, None, ((12, "a", 6),)),
+        ),
+    ),
     # Each stage has two tables: c moves from the window of 1 to that of 2, and a is taken out with the horizon.
     "chain": Case(
         pw.WindowOperator(

@@ -94,6 +94,14 @@ def test_a_chain() -> None:
     ]
 
 
+def test_windows_that_keep_rows() -> None:
+    """semantics 11.7, 21.8."""
+    stored = load("contents")
+    assert windows(stored) == [("b", 5, 15, 1), ("a", 0, 22, 1), ("a", 25, 35, 1)]
+    told = [(k, s, [row["v"] for row in delta]) for k, s, delta in stored.operator.finish().panes.select("k", "s", "delta").rows()]
+    assert told == [("b", 8, [8]), ("a", 15, [2, 3, 4, 6]), ("a", 5, [5])]
+
+
 def test_a_global_window() -> None:
     stored = load("global")
     assert stored.operator.held().rows() == [(None, None, 3, False)]

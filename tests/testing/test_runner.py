@@ -1,11 +1,12 @@
 """The runner: which events it takes, how it reads rows, and what outputs look like."""
 
+import re
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from panewise import Global, Position, Session, SpecError, Tumbling, WindowOperator
+from panewise import Global, Inputs, Position, Session, SpecError, Tumbling, WindowOperator
 from panewise import functions as F
 from panewise.errors import InputError
 from panewise.testing import result_of, run
@@ -61,6 +62,38 @@ def test_outputs_have_every_field(runtime: str) -> None:
 
 def window(**fields: Any) -> dict[str, Any]:
     return {"k": "a", "window_start": 0, "window_end": 10, "pending": 0, "closed": False, **fields}
+
+
+@RUNTIMES
+def test_processing_time_takes_no_watermark(runtime: str) -> None:
+    """semantics 6.8."""
+    spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], time="processing")
+    with pytest.raises(InputError) as caught:
+        run(spec, [add({"v": 1}), {"op": "watermark", "to": 5}], runtime)
+    assert str(caught.value) == (
+        "a watermark from outside | with time='processing' the watermark is processing time (semantics 6.8) "
+        "| give {'op': 'clock', 'to': ...}"
+    )
+
+
+@RUNTIMES
+@pytest.mark.parametrize(
+    ("given", "event", "message"),
+    [
+        (
+            Inputs(["a", "b"]),
+            {},
+            "the input None | the inputs are ['a', 'b'] | name the input as in watermark=Inputs([...])",
+        ),
+        (Inputs(["a", "b"]), {"input": "c"}, "a watermark of the input 'c' | the inputs are ['a', 'b']"),
+        (None, {"input": "a"}, "a watermark of the input 'a' | the operator has one input, without a name"),
+    ],
+)
+def test_a_watermark_names_its_input(runtime: str, given: Inputs | None, event: dict[str, Any], message: str) -> None:
+    """semantics 12.5."""
+    spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=given)
+    with pytest.raises(InputError, match=re.escape(message)):
+        run(spec, [{"op": "watermark", "to": 5, **event}], runtime)
 
 
 @RUNTIMES

@@ -42,7 +42,7 @@ def _without_name(reason: str) -> str:
 
 
 def _classes_of_rows(spec: WindowOperator, rows: Events) -> set[str]:
-    times = [row[spec.event_time] for row in rows if type(row[spec.event_time]) is int]
+    times = [row[spec.event_time] for row in rows if type(row.get(spec.event_time)) is int]
     keys = {tuple(str(row[key]) for key in spec.keys) for row in rows}
     found = {"before 1970" for time in times if time < 0} | {"far from now" for time in times if abs(time) > 2**60}
     found |= {"out of order" for one, other in pairwise(times) if other < one}
@@ -69,7 +69,7 @@ def _classes_of_windows(spec: WindowOperator, script: Events, outputs: list[dict
                 if lateness and abs(event["to"] - end - lateness) <= 1
             }
         for row in event.get("rows", ()):
-            time = row[spec.event_time]
+            time = row.get(spec.event_time)
             found |= {"row at start" for start, _ in bounds if time == start} | {"row at end" for _, end in bounds if time == end}
             found |= {"row before end" for _, end in bounds if type(time) is int and time == end - 1}
         if merging(spec.window) and event["op"] == "add":

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from panewise.engine.column_types import check_types, result_type
+from panewise.engine.contents import Contents
 from panewise.engine.frames import grouped
 from panewise.engine.partials import Part, rows_part
 from panewise.engine.parts import parts_of
@@ -19,10 +20,16 @@ LIMIT = 2**63
 class Aggregation:
     """Lifts rows to partials, merges partials, reads results off partials.
 
-    `passing` parts are lifted and merged like the others, but are nothing that a window keeps.
+    `passing` parts are lifted and merged like the others, but are nothing that a window keeps; `contents` are the rows that it keeps.
     """
 
-    def __init__(self, aggregates: tuple[Aggregate, ...], schema: dict[str, pl.DataType], passing: Sequence[Part] = ()) -> None:
+    def __init__(
+        self,
+        aggregates: tuple[Aggregate, ...],
+        schema: dict[str, pl.DataType],
+        passing: Sequence[Part] = (),
+        contents: Contents | None = None,
+    ) -> None:
         for aggregate in aggregates:
             check_types(aggregate, schema)
         needed = [rows_part()]  # rows tell a partial of nothing from a partial of nulls
@@ -33,6 +40,11 @@ class Aggregation:
         self.ordered = any(a.fn in ORDERED for a in aggregates)
         self.results = [result(a, i, schema) for i, a in enumerate(aggregates)]
         self.result_types = {a.name: result_type(a, schema) for a in aggregates}
+        if contents is not None:
+            self.parts += contents.parts
+            self.ordered = True
+            self.results += contents.results
+            self.result_types |= contents.result_types
 
     @property
     def schema(self) -> dict[str, pl.DataType]:
@@ -60,9 +72,14 @@ class Aggregation:
             if part.sums is not None and part.dtype == pl.Int64():
                 _refuse_overflow(partials, by, part.name, part.sums)
 
-    def cleared(self, where: pl.Expr) -> list[pl.Expr]:
-        """The partial columns, emptied where the condition holds."""
-        return [pl.when(where).then(pl.lit(p.empty, dtype=p.dtype)).otherwise(pl.col(p.name)).alias(p.name) for p in self.parts]
+    def fired(self, judged: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The windows, and those of them that fire with their results."""
+        return judged, judged.filter(fires).with_columns(self.results)
+
+    def cleared(self, where: pl.Expr, fired: pl.Expr) -> list[pl.Expr]:
+        """The partial columns, emptied where the condition holds; what holds only what is new, after every firing."""
+        empty = [(part, fired if part.passing else where) for part in self.parts]
+        return [pl.when(at).then(pl.lit(p.empty, dtype=p.dtype)).otherwise(pl.col(p.name)).alias(p.name) for p, at in empty]
 
     def _typed(self, partials: pl.DataFrame) -> pl.DataFrame:
         wrong = [part for part in self._told if partials.schema[part.name] != part.dtype]

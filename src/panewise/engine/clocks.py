@@ -1,12 +1,14 @@
 """The two clocks that are given to an operator, and what they say about a window (semantics 12, 13)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine.inputs import Inputs
 from panewise.engine.sessions import Sessions
-from panewise.spec import Custom, Global, Session, WindowOperator
+from panewise.spec import Custom, FixedLag, Global, Session, WindowOperator
+from panewise.spec import Inputs as InputsSpec
 
 
 @dataclass(frozen=True)
@@ -16,12 +18,19 @@ class Clocks:
     processing_time: int = 0
     watermark: int | None = None
     finished: bool = False
+    inputs: Inputs = field(default_factory=Inputs)
 
-    def moved(self, processing_time: int | None, watermark: int | None) -> "Clocks":
-        """Both clocks are monotone: a reading below the present one changes nothing."""
+    def moved(self, spec: WindowOperator, processing_time: int | None, watermark: int | None, source: str | None = None) -> "Clocks":
+        """Both clocks are monotone: a reading below the present one changes nothing. `source` is the input that tells the watermark."""
         now = self.processing_time if processing_time is None else max(self.processing_time, processing_time)
-        mark = self.watermark if watermark is None else watermark if self.watermark is None else max(self.watermark, watermark)
-        return replace(self, processing_time=now, watermark=mark)
+        inputs = self.inputs.told(source, watermark, now).read(None if processing_time is None else now)
+        if isinstance(spec.watermark, InputsSpec):
+            watermark = inputs.least(spec.watermark, now)
+        marks = [self.watermark, None if spec.time == "processing" else watermark]
+        lag = 0 if spec.time == "processing" else spec.watermark.lag.us if isinstance(spec.watermark, FixedLag) else None
+        if lag is not None and processing_time is not None:
+            marks.append(now - lag)
+        return replace(self, processing_time=now, watermark=max((mark for mark in marks if mark is not None), default=None), inputs=inputs)
 
     def complete(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:
         """Whether a window that ends there is complete."""

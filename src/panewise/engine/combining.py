@@ -29,15 +29,18 @@ class Judged:
     invalid: pl.DataFrame
 
 
-def judge(plan: Plan, rows: pl.DataFrame, processing_time: int) -> Judged:
-    """Splits off the rows that no window can take. Needs no state, so it is done where rows are read."""
+def judge(plan: Plan, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> Judged:
+    """Splits off the rows that no window can take. Needs no state, so it is done where rows are read.
+
+    Without `windows` the rows are not asked for their windows yet: where these hang on processing time, it must be the operator's.
+    """
     marks = [mark for mark in validity.MARKS if mark in rows.columns and mark not in plan.schema]
     extra = [column for column in (arrival.PLACE,) if column in rows.columns]
     rows = rows[[*plan.schema, *marks, *extra]]
     if not plan.spec.keys:
         rows = rows.with_columns(pl.lit(0, dtype=pl.Int8).alias(ONE_KEY))
     judged = validity.split(plan.spec, arrival.placed(rows), processing_time)
-    valid, windowless = split_windowless(plan, judged.valid)
+    valid, windowless = split_windowless(plan, judged.valid) if windows else (judged.valid, judged.invalid.clear())
     invalid = judged.invalid if windowless.is_empty() else pl.concat([judged.invalid, windowless], how="diagonal")
     return Judged(valid.drop(marks) if marks else valid, arrival.in_order(plan.spec, invalid)[[*plan.invalid_schema]])
 
@@ -52,6 +55,7 @@ def can_combine(plan: Plan) -> bool:
         and plan.spec.evaluate == "batch"
         and plan.spec.position is None
         and plan.spec.drop_by == "window"
+        and plan.spec.time == "event"
     )
 
 

@@ -78,8 +78,7 @@ def next_due(spec: WindowOperator, windows: Held, clocks: Clocks) -> int | None:
 
 def evaluate(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> Evaluation:
     """Evaluates each of the windows once."""
-    judged = _judged(plan, windows, clocks)
-    results = judged.filter(FIRE).with_columns(plan.aggregation.results)
+    judged, results = plan.aggregation.fired(_judged(plan, windows, clocks), FIRE)
     sent = _sent(plan, results)
     after = _after(plan, judged, sent, clocks)
     gone = after.filter(EXPIRED).select(windows.columns)
@@ -117,7 +116,7 @@ def _sent(plan: Plan, results: pl.DataFrame) -> pl.DataFrame:
     """The firings that send a pane: not those that equal the live pane, where it is kept (semantics 21.1, 21.6)."""
     timing = pl.when(~pl.col(COMPLETE)).then(pl.lit("EARLY")).when(FLIP).then(pl.lit("ON_TIME")).otherwise(pl.lit("LATE"))
     sent = results
-    if plan.compares:
+    if plan.compares and not plan.spec.delta:  # a pane with new rows in its delta is always sent (21.10)
         same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types)
         sent = results.filter(~(pl.col(LIVE) & same) | pl.col(REQUESTED))
     return sent.with_columns(
@@ -148,7 +147,7 @@ def _after(plan: Plan, judged: pl.DataFrame, sent: pl.DataFrame, clocks: Clocks)
         (pl.col(UNFLIPPED) & ~pl.col(COMPLETE)).alias(UNFLIPPED),
         (pl.col(CLOSED) | pl.col(CLOSES)).alias(CLOSED),
         *plan.trigger.fired(_seen(plan, clocks), pl.col(WANTS)),
-        *aggregation.cleared((fired & (spec.accumulation == "discarding")) | pl.col(CLOSES)),
+        *aggregation.cleared((fired & (spec.accumulation == "discarding")) | pl.col(CLOSES), fired | pl.col(CLOSES)),
     ]
     if plan.compares:
         updates.append((pl.col(LIVE) | pl.col(SENT)).alias(LIVE))

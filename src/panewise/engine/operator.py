@@ -63,9 +63,12 @@ class Operator:
         """The columns of the panes that come out."""
         return self.plan.pane_schema
 
-    def advance(self, processing_time: int | None = None, watermark: int | None = None) -> Output:
-        """Moves the clocks, together; then every window that they concern is evaluated once (semantics 18)."""
-        return self._tick(self.state.clocks.moved(processing_time, watermark))
+    def advance(self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None) -> Output:
+        """Moves the clocks, together; then every window that they concern is evaluated once (semantics 18).
+
+        Of several inputs (semantics 12.5) `source` names the one whose watermark it is.
+        """
+        return self._tick(self.state.clocks.moved(self.plan.spec, processing_time, watermark, source))
 
     def finish(self) -> Output:
         """Ends the input: every window is completed (semantics 12.2)."""

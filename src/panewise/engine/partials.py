@@ -37,6 +37,7 @@ class Part:
     empty: Any
     sums: str | None = None  # the input column whose integer sum must stay inside 64 bits
     pair: Pair | None = None  # the same as `merge`, of an earlier and a later partial
+    passing: bool = False  # emptied at every firing, whatever the mode: it holds what is new since the last one
 
 
 def rows_part() -> Part:

@@ -16,12 +16,14 @@ from panewise.engine.arrival import MARK, Marks
 from panewise.engine.cache import Cache
 from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
+from panewise.engine.inputs import Inputs, Told
 from panewise.engine.operator import Operator, State
 from panewise.engine.plan import Plan
 from panewise.engine.prepared import operator_of
 from panewise.engine.runs import Indexed, MemoryLibrary, Shape
 from panewise.engine.table import DEAD
 from panewise.errors import StateError
+from panewise.spec import Inputs as InputsSpec
 from panewise.spec import Specification
 from panewise.spec.codec import changed_fields, to_dict
 from panewise.state import Manifest, Mirror, Run, RunStore
@@ -210,8 +212,10 @@ def _types(operator: Operator) -> dict[str, str]:
 
 
 def _header(operator: Operator) -> dict[str, Any]:
-    state, clocks = operator.state, operator.state.clocks
-    told = {"processing_time": clocks.processing_time, "watermark": clocks.watermark, "finished": clocks.finished}
+    state, clocks, spec = operator.state, operator.state.clocks, operator.plan.spec
+    told: dict[str, Any] = {"processing_time": clocks.processing_time, "watermark": clocks.watermark, "finished": clocks.finished}
+    if isinstance(spec.watermark, InputsSpec):
+        told["inputs"] = {"since": clocks.inputs.since, "told": {name: [one.watermark, one.heard] for name, one in clocks.inputs.told_last}}
     return {**told, "marks": _marks(state), "types": _types(operator)}
 
 
@@ -222,7 +226,9 @@ def _marks(state: State) -> list[list[Any]]:
 def _read_header(plan: Plan, header: dict[str, Any]) -> tuple[Clocks, Marks]:
     if not header:
         return Clocks(), Marks()
-    clocks = Clocks(header["processing_time"], header["watermark"], header["finished"])
+    known = header.get("inputs", {"told": {}, "since": None})
+    inputs = Inputs(tuple((name, Told(*told)) for name, told in known["told"].items()), known["since"])
+    clocks = Clocks(header["processing_time"], header["watermark"], header["finished"], inputs)
     if not header["marks"] or plan.spec.position is None:
         return clocks, Marks()
     columns = plan.spec.position.columns

@@ -1,12 +1,15 @@
 """A specification over columns of known types: everything about an operator that does not change."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from panewise.engine import lateness, panes, table
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, START, slicing_of
+from panewise.engine.contents import contents_of
+from panewise.engine.evicting import Evicting
+from panewise.engine.partials import Part
 from panewise.engine.runs import Shape
 from panewise.engine.trigger_simple import SimpleTrigger, is_simple
 from panewise.engine.trigger_tree import TriggerTree
@@ -31,7 +34,7 @@ class Plan:
         self.spec = spec
         self.schema = dict(schema)
         self.trigger = SimpleTrigger(spec.trigger) if is_simple(spec.trigger) else TriggerTree(spec.trigger, self.schema)
-        self.aggregation = Aggregation(spec.measures, self.schema, self.trigger.passing)
+        self.aggregation = _aggregation(spec, self.schema, self.trigger.passing)
         self.ordered = self.aggregation.ordered or self.trigger.ordered
         self.keys = list(spec.keys) or [ONE_KEY]
         key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
@@ -53,6 +56,13 @@ class Plan:
         return pl.DataFrame(schema=self.table_schema)
 
 
+def _aggregation(spec: WindowOperator, schema: dict[str, pl.DataType], passing: Sequence[Part]) -> Aggregation:
+    contents = contents_of(spec, schema)
+    if contents is None or spec.evictor is None:
+        return Aggregation(spec.measures, schema, passing, contents)
+    return Evicting(spec.measures, schema, passing, contents)
+
+
 def _check_columns(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> None:
     for name in spec.columns_read:
         if name not in schema:
@@ -64,10 +74,11 @@ def _check_columns(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> N
     for key in spec.keys:
         if schema[key].is_nested():
             raise SpecError(f"key {key}: {schema[key]}", "a key is a simple value", "use its fields as keys")
-    time = schema[spec.event_time]
-    if time != pl.Int64() and not (isinstance(time, pl.Datetime) and time.time_zone is not None):
-        rule = "the event time is a timestamp with a time zone (semantics 1)"
-        raise SpecError(f"event time {spec.event_time}: {time}", rule, "cast it to TIMESTAMP in the right time zone")
+    for name in spec.time_columns:
+        time = schema[name]
+        if time != pl.Int64() and not (isinstance(time, pl.Datetime) and time.time_zone is not None):
+            rule = "the event time is a timestamp with a time zone (semantics 1)"
+            raise SpecError(f"event time {name}: {time}", rule, "cast it to TIMESTAMP in the right time zone")
     for gap in gap_columns(spec.window):
         if not (schema[gap].is_integer() or schema[gap] == pl.Duration("us")):
             rule = "the gap of a row is whole microseconds or an interval of them (semantics 9.3)"

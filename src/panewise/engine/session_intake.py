@@ -5,6 +5,7 @@ import polars as pl
 from panewise.engine import lateness, table
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import Clocks
+from panewise.engine.contents import NEW
 from panewise.engine.held import Held
 from panewise.engine.intake import Intake, joined, triggered
 from panewise.engine.partials import ROWS
@@ -57,6 +58,7 @@ def _renewed(plan: Plan, merged: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
         NONSPECULATIVE: pl.lit(0),
         FIRED: pl.lit(None),
         LIVE: pl.lit(False),
+        NEW: pl.col(ROWS),  # all that a new window holds (semantics 21.8)
     }
     resets = [pl.when(_SAME).then(pl.col(name)).otherwise(value).alias(name) for name, value in anew.items() if name in merged.columns]
     return triggered(plan, merged.with_columns(resets), clocks, same=pl.col(_SAME).fill_null(False))

@@ -22,7 +22,7 @@ class Sorted:
 
 def split(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> Sorted:
     """Splits off the rows that no window can take, with the reason in ``__reason``."""
-    rows = _normalised(spec, rows)
+    rows = _normalised(spec, rows, processing_time)
     reasons = _reasons(spec, rows, processing_time)
     if rows.is_empty() or not reasons or not rows.select(pl.any_horizontal(test for test, _ in reasons).any()).item():
         return Sorted(rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON)))
@@ -32,16 +32,18 @@ def split(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> Sor
     return Sorted(judged.filter(pl.col(REASON).is_null()).drop(REASON), _with_type_names(invalid))
 
 
-def with_time(spec: WindowOperator, rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with their event time as int64 in ``__time``."""
+def with_time(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
+    """The rows with their event time as int64 in ``__time``; it may be that of their arrival (semantics 6.7)."""
+    if spec.time == "processing":
+        return rows.with_columns(pl.lit(processing_time, dtype=pl.Int64).alias(TIME))
     time = pl.col(spec.event_time)
     return rows.with_columns((time if rows.schema[spec.event_time] == pl.Int64 else time.dt.epoch("us")).alias(TIME))
 
 
-def _normalised(spec: WindowOperator, rows: pl.DataFrame) -> pl.DataFrame:
+def _normalised(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
     """Event time as int64, -0.0 keys as 0.0 (semantics 15.2)."""
     zero = [(pl.col(key) + 0.0).alias(key) for key in spec.keys if rows.schema[key].is_float()]
-    return with_time(spec, rows.with_columns(zero))
+    return with_time(spec, rows.with_columns(zero), processing_time)
 
 
 def _reasons(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> list[tuple[pl.Expr, str]]:

@@ -50,9 +50,9 @@ class ChainInterpreter:
         counts = {name: sum(output["counts"][name] for output in outputs) for name in outputs[0]["counts"]}
         return {**{part: [one for output in outputs for one in output[part]] for part in ("panes", "late", "invalid")}, "counts": counts}
 
-    def watermark(self, to: int) -> Output:
-        """The watermark moves."""
-        return self._through(self._first.watermark(to))
+    def watermark(self, to: int, source: str | None = None) -> Output:
+        """The watermark moves; of several inputs that of one."""
+        return self._through(self._first.watermark(to, source))
 
     def clock(self, to: int) -> Output:
         """The processing time moves."""

@@ -15,6 +15,7 @@ class Held:
 
     node: its trigger.
     stored: the rows that it held before the present batch (in discarding mode: and that it has not fired).
+    new: those of them that came after its last firing; all of a session that replaced others and has not fired (semantics 21.8).
     fresh: rows of the present batch, each with its number in arrival order.
     replaces: the windows from before the present batch that were merged into it.
     pending: rows applied since the last firing (semantics 16.1).
@@ -31,6 +32,7 @@ class Held:
     since: int
     awaits_end: bool
     stored: list[dict[str, Any]] = field(default_factory=list)
+    new: list[dict[str, Any]] = field(default_factory=list)
     fresh: list[tuple[int, Row]] = field(default_factory=list)
     replaces: list["Held"] = field(default_factory=list)
     pending: int = 0
@@ -58,6 +60,7 @@ class Held:
             self.pending += other.pending
             self.since = min(self.since, other.since)
             self.replaces += other.replaces if other.settled is None else [other]
+        self.new = self.stored
 
     def settle(self, now: Moment) -> None:
         """Ends the batch: its rows are stored like any others, and given to the trigger."""
@@ -66,12 +69,13 @@ class Held:
             self.node.take_over([window.node for window in before], now, sum(window.settled or 0 for window in before))
         for _, row in self.fresh:
             self.node.take(row, now)
-        self.stored = [*self.stored, *(row.values for _, row in self.fresh)]
+        came = [row.values for _, row in self.fresh]
+        self.stored, self.new = [*self.stored, *came], [*self.new, *came]
         self.fresh, self.replaces = [], []
 
     def close(self) -> None:
         """A closed window holds nothing; what was pending has been fired."""
-        self.stored, self.pending, self.closed, self.live = [], 0, True, None
+        self.stored, self.new, self.pending, self.closed, self.live = [], [], 0, True, None
 
 
 def pane_order(window: Held) -> tuple[Any, ...]:

@@ -8,11 +8,13 @@ from panewise.errors import InputError
 from panewise.oracle.aggregate import aggregate
 from panewise.oracle.assign import Bounds, exists, finite, meet, windows_of
 from panewise.oracle.columns import check_type, same_value
+from panewise.oracle.evict import left
 from panewise.oracle.held import Held, pane_order
+from panewise.oracle.inputs import InputClocks
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.trigger import Clock, Decision, decide, expired, moment
 from panewise.oracle.trigger_tree import Node
-from panewise.spec import WindowOperator, merging
+from panewise.spec import FixedLag, Inputs, WindowOperator, merging
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 Output = dict[str, Any]
@@ -45,6 +47,7 @@ class Interpreter:
         for column, kind in self._types.items():
             check_type(column, kind)
         self._clock = Clock()
+        self._inputs = InputClocks(spec.watermark) if isinstance(spec.watermark, Inputs) else None
         self._held: dict[tuple[Any, ...], Held] = {}
         self._marks: dict[tuple[Any, Any], int] = {}
 
@@ -64,21 +67,35 @@ class Interpreter:
             self._batch(batch, output)
         return output
 
-    def watermark(self, to: int) -> Output:
-        """The watermark moves."""
-        return self.advance(None, to)
+    def watermark(self, to: int, source: str | None = None) -> Output:
+        """The watermark moves; of several inputs that of one.
+
+        Raises:
+            InputError: with processing time, which is the watermark then.
+        """
+        if self._spec.time == "processing":
+            rule = "with time='processing' the watermark is processing time (semantics 6.8)"
+            raise InputError("a watermark from outside", rule, "move the clock")
+        if self._inputs is None:
+            return self.advance(None, to)
+        assert source is not None, "one of several inputs"
+        return self.advance(None, self._inputs.tell(source, to, self._clock.processing_time))
 
     def clock(self, to: int) -> Output:
         """The processing time moves."""
-        return self.advance(to, None)
+        now = max(self._clock.processing_time, to)
+        return self.advance(now, None if self._inputs is None else self._inputs.clock(now))
 
     def advance(self, processing_time: int | None, watermark: int | None) -> Output:
         """Both move, with one evaluation; None stays where it is."""
         if processing_time is not None:
             self._clock.processing_time = max(self._clock.processing_time, processing_time)
+            if self._spec.time == "processing":
+                self._clock.raise_watermark(self._clock.processing_time)
+            if isinstance(self._spec.watermark, FixedLag):
+                self._clock.raise_watermark(self._clock.processing_time - self._spec.watermark.lag.us)
         if watermark is not None:
-            before = self._clock.watermark
-            self._clock.watermark = watermark if before is None else max(before, watermark)
+            self._clock.raise_watermark(watermark)
         return self._evaluated_all()
 
     def finish(self) -> Output:
@@ -122,7 +139,7 @@ class Interpreter:
         if reason is not None:
             output["invalid"].append({"row": dict(given), "reason": reason})
             return "invalid"
-        row = read(self._spec, self._types, given)
+        row = read(self._spec, self._types, given, self._clock.processing_time)
         if self._is_replay(row):
             return "replays"
         missed = self._apply(number, row)
@@ -237,16 +254,32 @@ class Interpreter:
 
     def _fire(self, window: Held, decision: Decision) -> list[dict[str, Any]]:
         """Sends what is to be sent, and counts the pending rows as fired (semantics 20, 21)."""
-        values = {what.name: aggregate(what, window.stored, self._type_of(what.column)) for what in self._spec.measures}
-        window.pending, window.since = 0, self._clock.processing_time
+        values, new = self._contents(window), window.new
+        window.new, window.pending, window.since = [], 0, self._clock.processing_time
         if self._spec.accumulation == "discarding":
             window.stored = []
-        if self._is_unchanged(window, values) and not decision.asked_for:
+        if self._is_unchanged(window, values) and not decision.asked_for and not (self._spec.delta and new):
             return []
-        pane = {**self._identity(window), **values, **self._numbering(window, decision)}
+        pane = {**self._identity(window), **values, **self._delta(new), **self._numbering(window, decision)}
         withdrawal = self._withdrawn([window])
         window.live = pane
         return [*withdrawal, pane]
+
+    def _contents(self, window: Held) -> dict[str, Any]:
+        """The aggregates, with the evictor before or after them (semantics 11.1)."""
+        evictor, time = self._spec.evictor, self._spec.event_time
+        if evictor is not None and not evictor.after:
+            window.stored = left(evictor, window.stored, time)
+        values = {what.name: aggregate(what, window.stored, self._type_of(what.column)) for what in self._spec.measures}
+        if evictor is not None and evictor.after:
+            window.stored = left(evictor, window.stored, time)
+        return values
+
+    def _delta(self, new: list[dict[str, Any]]) -> dict[str, Any]:
+        """The rows that are new since the last firing (semantics 21.7)."""
+        if self._spec.delta is False:
+            return {}
+        return {"delta": [row if self._spec.delta is True else {name: row[name] for name in self._spec.delta} for row in new]}
 
     def _is_unchanged(self, window: Held, values: dict[str, Any]) -> bool:
         if (self._spec.accumulation != "retracting" and not self._spec.only_updated) or window.live is None:

@@ -23,11 +23,24 @@ class Row:
     values: dict[str, Any]
 
 
-def read(spec: WindowOperator, types: Types, given: dict[str, Any]) -> Row:
+def read(spec: WindowOperator, types: Types, given: dict[str, Any], processing_time: int) -> Row:
     """The row of a valid input."""
     values = {name: as_type(given.get(name), types.get(name)) for name in spec.columns_read}
+    if spec.delta is True:
+        values = _all_values(types, given) | values
     key = tuple(_without_negative_zero(values[name]) for name in spec.keys)
-    return Row(given, given[spec.event_time], key, values)
+    return Row(given, _time_of(spec, given, processing_time), key, values)
+
+
+def _time_of(spec: WindowOperator, given: dict[str, Any], processing_time: int) -> Any:
+    return processing_time if spec.time == "processing" else given[spec.event_time]
+
+
+def _all_values(types: Types, given: dict[str, Any]) -> dict[str, Any]:
+    """The values of every column of the input; one that nobody reads may have another type, and is null then."""
+    names = [name for name in dict.fromkeys((*types, *given)) if not name.startswith("__")]
+    cells = {name: given.get(name) for name in names}
+    return {name: as_type(value, types.get(name)) if fits(value, types.get(name)) else None for name, value in cells.items()}
 
 
 def _without_negative_zero(value: Any) -> Any:
@@ -36,7 +49,7 @@ def _without_negative_zero(value: Any) -> Any:
 
 def arrival_order(spec: WindowOperator, types: Types, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows of a batch in arrival order (semantics 3). Values that cannot be read count as null."""
-    names = spec.position.columns if spec.position else spec.order or (spec.event_time,)
+    names = spec.position.columns if spec.position else spec.order or spec.time_columns
 
     def key(row: dict[str, Any]) -> list[tuple[Any, ...]]:
         return [sort_key(row.get(name) if _fits(spec, types, name, row) else None) for name in names]
@@ -48,7 +61,7 @@ def _fits(spec: WindowOperator, types: Types, name: str, row: dict[str, Any]) ->
     value = row.get(name)
     if value is None:
         return True
-    if name == spec.event_time:
+    if name in spec.time_columns:
         return is_long(value)
     whole = (*gap_columns(spec.window), *([spec.position.offset] if spec.position else []))
     if name not in types and name in whole:
@@ -67,7 +80,7 @@ def invalid_reason(spec: WindowOperator, types: Types, row: dict[str, Any], proc
         lambda: _wrong_type(spec, types, row),
         lambda: _too_far_ahead(spec, row, processing_time),
         lambda: _bad_gap(spec, row),
-        lambda: _no_window(spec, types, row),
+        lambda: _no_window(spec, types, row, processing_time),
     )
     for test in tests:
         reason = test()
@@ -77,6 +90,8 @@ def invalid_reason(spec: WindowOperator, types: Types, row: dict[str, Any], proc
 
 
 def _event_time(spec: WindowOperator, row: dict[str, Any]) -> str | None:
+    if spec.time == "processing":
+        return None
     t = row.get(spec.event_time)
     if t is None:
         return "event time is null"
@@ -126,8 +141,9 @@ def _bad_gap(spec: WindowOperator, row: dict[str, Any]) -> str | None:
     return None
 
 
-def _no_window(spec: WindowOperator, types: Types, row: dict[str, Any]) -> str | None:
-    t, values = row[spec.event_time], read(spec, types, row).values
+def _no_window(spec: WindowOperator, types: Types, row: dict[str, Any], processing_time: int) -> str | None:
+    taken = read(spec, types, row, processing_time)
+    t, values = taken.time, taken.values
     if isinstance(spec.window, Custom):
         reason = no_windows_reason(spec.window, given_windows(spec.window, t, values))
         if reason is not None:

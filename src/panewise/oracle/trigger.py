@@ -16,6 +16,10 @@ class Clock:
     watermark: int | None = None
     finished: bool = False
 
+    def raise_watermark(self, to: int) -> None:
+        """Moves the watermark forward; one that is behind changes nothing (semantics 12)."""
+        self.watermark = to if self.watermark is None else max(self.watermark, to)
+
     def reached(self, instant: int | None) -> bool:
         """Whether the watermark is at the instant or beyond; None is the end of input."""
         if self.finished:

@@ -7,13 +7,15 @@ from typing import Any, Literal
 
 from pyspark.sql import DataFrame
 
-from panewise.chrono import DurationLike
+from panewise.chrono import Duration, DurationLike
 from panewise.errors import SetupError, SpecError
 from panewise.spark.checks import check_columns, check_stream
 from panewise.spark.plumbing import Plumbing, unpacked
+from panewise.spark.progress import check_batch, check_inputs, makes_own, with_watermark
 from panewise.spark.types import polars_schema
 from panewise.spark.writer import Sink, WindowQuery, start
-from panewise.spec import Aggregate, Position, Specification, Trigger, Window, WindowOperator
+from panewise.spec import Aggregate, Evictor, Position, Specification, Trigger, Watermark, Window, WindowOperator, first_of
+from panewise.spec.windows import positive
 from panewise.spec.words import describe
 
 
@@ -22,7 +24,7 @@ def windowed(df: DataFrame, event_time: str = "event_time") -> "Windowed":
 
     Args:
         df: the input; a streaming one with a watermark (`withWatermark`).
-        event_time: column of the event time, a TIMESTAMP.
+        event_time: column of the event time, a TIMESTAMP. Not read with .options(time="processing").
 
     Example::
 
@@ -49,6 +51,7 @@ class Windowed:
     fields: Mapping[str, Any]
     finishing: Literal["never", "at_end"] | None = None
     shard_count: int | None = None
+    clock_every: Duration | None = None
 
     def _with(self, **fields: Any) -> "Windowed":
         return replace(self, fields={**self.fields, **fields})
@@ -69,9 +72,21 @@ class Windowed:
         """What a later pane of a window holds."""
         return self._with(accumulation=mode)
 
+    def evictor(self, evictor: Evictor) -> "Windowed":
+        """Which rows go from a window for good when it fires: CountEvictor, TimeEvictor or DeltaEvictor."""
+        return self._with(evictor=evictor)
+
+    def delta(self, *columns: str) -> "Windowed":
+        """Panes list the rows that are new since the pane before, with these columns. Without any: with all."""
+        return self._with(delta=columns or True)
+
     def allowed_lateness(self, lateness: DurationLike | Literal["unlimited"], drop_by: Literal["window", "row"] = "window") -> "Windowed":
         """How long after its end a window still takes rows. Default 0."""
         return self._with(allowed_lateness=lateness, drop_by=drop_by)
+
+    def watermark(self, watermark: Watermark) -> "Windowed":
+        """Where the watermark comes from, if not from `withWatermark` alone: FixedLag."""
+        return self._with(watermark=watermark)
 
     def order_by(self, *columns: str) -> "Windowed":
         """Columns that give the arrival order of the rows of one micro-batch. Default: the event time."""
@@ -82,8 +97,11 @@ class Windowed:
         return self._with(position=Position(partition, offset, source))
 
     def options(self, **fields: Any) -> "Windowed":
-        """The other fields of WindowOperator: null_keys, max_future_skew, on_time, closing, only_updated, timestamp, evaluate, strict."""
-        known = {"null_keys", "max_future_skew", "on_time", "closing", "only_updated", "timestamp", "evaluate", "strict"}
+        """The other fields of WindowOperator.
+
+        They are time, null_keys, max_future_skew, on_time, closing, only_updated, timestamp, evaluate and strict.
+        """
+        known = {"time", "null_keys", "max_future_skew", "on_time", "closing", "only_updated", "timestamp", "evaluate", "strict"}
         for name in fields:
             if name not in known:
                 raise SpecError(f"option {name!r}", f"the options are {sorted(known)}", "use the method of that name, or one of these")
@@ -94,6 +112,20 @@ class Windowed:
         if when not in ("never", "at_end"):
             raise SpecError(f"finish={when!r}", "input ends never, or at_end", "give one of these")
         return replace(self, finishing=when)
+
+    def clock(self, every: DurationLike) -> "Windowed":
+        """Adds a clock stream: a micro-batch at least this often, so that what waits for processing time fires while the stream is silent.
+
+        Its rows carry no key and are not counted. It is a source of the query like any other: a checkpoint keeps to having it or
+        not, and with `available_now` the query ends as it does without.
+
+        Example::
+
+            windowed(df).window(pw.Tumbling("1 hour")).trigger(pw.AfterWatermark(early=pw.Every("1 minute"))).clock("10 seconds")
+
+        Source: semantics 12.7.
+        """
+        return replace(self, clock_every=positive(every, "every"))
 
     def shards(self, count: int) -> "Windowed":
         """Number of parts that the state is kept in, fixed for the life of a checkpoint. Default: as many as shuffle partitions."""
@@ -110,17 +142,35 @@ class Windowed:
         """
         if "window" not in self.fields:
             raise SpecError("no window", "an operator has a window", "call .window(pw.Tumbling('1 minute')) before .agg(...)")
-        return apply(self.df, WindowOperator(aggregates=aggregates, **self.fields), finish=self.finishing, shards=self.shard_count)
+        return apply(
+            self.df,
+            WindowOperator(aggregates=aggregates, **self.fields),
+            finish=self.finishing,
+            shards=self.shard_count,
+            clock=self.clock_every,
+        )
 
 
-def apply(df: DataFrame, spec: Specification, *, finish: Literal["never", "at_end"] | None = None, shards: int | None = None) -> "Result":
+def apply(
+    df: DataFrame,
+    spec: Specification,
+    *,
+    finish: Literal["never", "at_end"] | None = None,
+    shards: int | None = None,
+    clock: DurationLike | None = None,
+) -> "Result":
     """A ready specification, of an operator or a chain, over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
+    every, first = None if clock is None else positive(clock, "clock"), first_of(spec)
     check_columns(df, spec)
+    check_inputs(first)
     if df.isStreaming:
-        check_stream(df)
+        check_stream(df, own_watermark=makes_own(first))
+        df = with_watermark(df, first)
     elif finish == "never":
         raise SpecError("finish='never' on a batch DataFrame", "a batch ends", "leave finish out")
-    return Result(Plumbing.of(df, spec, shards), finish == "at_end")
+    else:
+        check_batch(first, every)
+    return Result(Plumbing.of(df, spec, shards, every), finish == "at_end")
 
 
 @dataclass(frozen=True)
@@ -148,7 +198,9 @@ class Result:
         """
         plumbing = self.plumbing
         shards = None if plumbing.default_shards else len(plumbing.shards)
-        return replace(self, plumbing=Plumbing.of(plumbing.df, plumbing.spec.then(keys=keys, aggregates=aggregates), shards))
+        return replace(
+            self, plumbing=Plumbing.of(plumbing.df, plumbing.spec.then(keys=keys, aggregates=aggregates), shards, plumbing.clock)
+        )
 
     @cached_property
     def panes(self) -> DataFrame:

@@ -18,27 +18,32 @@ def check_columns(df: DataFrame, spec: Specification) -> None:
     for name in spec.columns_read:
         if name not in df.columns:
             raise SpecError(f"column {name!r}", "the operator's columns are in its input", f"use one of the columns {df.columns}")
-    event_time = first_of(spec).event_time
-    field = df.schema[event_time]
-    if not isinstance(field.dataType, TimestampType):
-        rule = "the event time is a TIMESTAMP, which names an instant (semantics 1)"
-        given = f"event time {event_time}: {field.dataType.simpleString()}"
-        raise SpecError(given, rule, f"cast it: df.withColumn({event_time!r}, F.to_timestamp({event_time!r}))")
+    for name in first_of(spec).time_columns:
+        given = df.schema[name].dataType
+        if not isinstance(given, TimestampType):
+            rule = "the event time is a TIMESTAMP, which names an instant (semantics 1)"
+            remedy = f"cast it: df.withColumn({name!r}, F.to_timestamp({name!r}))"
+            raise SpecError(f"event time {name}: {given.simpleString()}", rule, remedy)
 
 
-def check_stream(df: DataFrame) -> None:
-    """A streaming query has a watermark, and a state store that can hold the state.
+def check_stream(df: DataFrame, *, own_watermark: bool) -> None:
+    """A streaming query has a watermark, unless the operator makes its own, and a state store that can hold the state.
 
     Raises:
         SetupError: naming the setting.
     """
-    if not any(_watermarked(field) for field in df.schema.fields):
+    if not own_watermark and not watermarked(df):
         rule = "panes are complete, and rows late, by the query's watermark"
         raise SetupError("a stream without a watermark", rule, "call df.withWatermark(event_time, '10 seconds') before windowed(...)")
     provider = setting(df, PROVIDER, "")
     if "RocksDB" not in provider:
         rule = "transformWithState keeps its state in RocksDB"
         raise SetupError(f"{PROVIDER}={provider!r}", rule, "call panewise.spark.configure(spark) before the query starts")
+
+
+def watermarked(df: DataFrame) -> bool:
+    """Whether a column of the stream has a watermark."""
+    return any(_watermarked(field) for field in df.schema.fields)
 
 
 def _watermarked(field: StructField) -> bool:

@@ -80,7 +80,7 @@ class _Packer:
         now = int(frame[NOW][0]) if NOW in frame.columns else 0
         place = pl.int_range(self.rows, self.rows + frame.height, dtype=pl.Int64, eager=True) + (self.partition << 40)
         self.rows += frame.height
-        judged = judge(self.plan, frame.with_columns(place.alias(PLACE)), now)
+        judged = judge(self.plan, frame.with_columns(place.alias(PLACE)), now, windows=self.plan.spec.time == "event")
         if not judged.invalid.is_empty():
             shard = self.pack.shards[self.partition % len(self.pack.shards)]
             yield batch([(shard, "invalid", encode(judged.invalid))])

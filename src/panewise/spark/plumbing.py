@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from panewise.chrono import Duration
 from panewise.engine import Output, operator_for
 from panewise.errors import SpecError
 from panewise.spark import envelope
@@ -22,6 +23,7 @@ from panewise.spark.processor import Processor, Settings
 from panewise.spark.session import CACHE
 from panewise.spark.shard import Mail, envelopes, step
 from panewise.spark.sharding import even_shards
+from panewise.spark.ticks import clock_stream
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, target_schema
 from panewise.spec import Chain, Specification, first_of
@@ -34,7 +36,7 @@ class Plumbing:
     """A specification over a DataFrame, ready to become a plan.
 
     `shards` are the shards' numbers, and `default_shards` tells that nobody asked for so many; `clocks` and `held` are
-    those of :class:`Settings`.
+    those of :class:`Settings`; `clock` is how often a clock stream wakes the shards.
     """
 
     df: DataFrame
@@ -43,9 +45,10 @@ class Plumbing:
     clocks: str = "spark"
     held: bool = False
     default_shards: bool = False
+    clock: Duration | None = None
 
     @classmethod
-    def of(cls, df: DataFrame, spec: Specification, shards: int | None) -> "Plumbing":
+    def of(cls, df: DataFrame, spec: Specification, shards: int | None, clock: Duration | None = None) -> "Plumbing":
         """Numbers the shards: by default there is one for each partition of the shuffle, or one where all panes of a chain meet.
 
         Raises:
@@ -57,21 +60,27 @@ class Plumbing:
             if shards is not None and shards > 1:
                 rule = "all panes of a chain without a key that every stage keeps meet in one shard (semantics 30.11)"
                 raise SpecError(f"shards={shards}", rule, "leave shards out, or keep a key of the operator through all stages")
-        return cls(df, spec, even_shards(partitions if shards is None else shards), default_shards=shards is None)
+        return cls(df, spec, even_shards(partitions if shards is None else shards), default_shards=shards is None, clock=clock)
 
     def known_as(self, shards: int) -> "Plumbing":
         """With the number of shards of a checkpoint, unless another one was asked for."""
         return replace(self, shards=even_shards(shards)) if self.default_shards else self
 
+    def _read(self, *, all_columns: bool) -> DataFrame:
+        """The input; without need for whole rows only the columns that the operator reads. One at least: rows without any would be lost."""
+        whole = all_columns or first_of(self.spec).delta is True
+        return self.df if whole else self.df.select(*(self.spec.columns_read or self.df.columns[:1]))
+
     def packed(self, *, late_wanted: bool, all_columns: bool) -> DataFrame:
         """The input as envelopes. Without need for whole rows only the columns that the operator reads are read at all."""
-        df = self.df if all_columns else self.df.select(*self.spec.columns_read)
+        df = self._read(all_columns=all_columns)
         schema = polars_schema(df.schema)
         first = first_of(self.spec)
         if first.max_future_skew is not None:
             df = df.withColumn(NOW, F.current_timestamp())
         by = self.spec.shared_keys if isinstance(self.spec, Chain) else ()
-        return df.mapInArrow(Pack(first, schema, self.shards, late_wanted, by), envelope.IN)
+        packed = df.mapInArrow(Pack(first, schema, self.shards, late_wanted, by), envelope.IN)
+        return packed if self.clock is None else packed.union(self.controlled(clock_stream(df.sparkSession, self.clock)))
 
     def controlled(self, notes: DataFrame) -> DataFrame:
         """A stream of control notes (one STRING column of JSON) as envelopes."""
@@ -94,7 +103,7 @@ class Plumbing:
 
     def inputs(self, *, all_columns: bool) -> StructType:
         """The columns that enter the operator."""
-        return (self.df if all_columns else self.df.select(*self.spec.columns_read)).schema
+        return self._read(all_columns=all_columns).schema
 
 
 def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:

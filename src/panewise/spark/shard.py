@@ -43,7 +43,7 @@ def step(operator: Operator, mail: Mail, processing_time: int | None, watermark:
         refused = pl.concat(mail.invalid)
         yield _only_invalid(operator, refused)
     if mail.rows:
-        yield operator.add_valid(with_time(operator.plan.spec, pl.concat(mail.rows)))
+        yield _taken(operator, pl.concat(mail.rows))
     if mail.partials:
         one = mail.partials[0] if len(mail.partials) == 1 else combine_again(operator.plan, pl.concat(mail.partials))
         yield operator.add_combined(one)
@@ -51,6 +51,12 @@ def step(operator: Operator, mail: Mail, processing_time: int | None, watermark:
         operator.raise_marks(_joined(operator, mail.marks))
     if mail.control.get("finish"):
         yield operator.finish()
+
+
+def _taken(operator: Operator, rows: pl.DataFrame) -> Output:
+    """The rows that were judged where they were read; those whose time is that of their arrival are asked for their windows only here."""
+    spec, now = operator.plan.spec, operator.state.clocks.processing_time
+    return operator.add(rows) if spec.time == "processing" else operator.add_valid(with_time(spec, rows, now))
 
 
 def _only_invalid(operator: Operator, refused: pl.DataFrame) -> Output:

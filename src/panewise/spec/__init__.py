@@ -14,7 +14,9 @@ from panewise.spec.composites import (
     Trigger,
 )
 from panewise.spec.custom import Custom
+from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
+from panewise.spec.progress import FixedLag, Inputs, Watermark
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import (
@@ -46,11 +48,16 @@ __all__ = [
     "Always",
     "Calendar",
     "Chain",
+    "CountEvictor",
     "Cumulating",
     "Custom",
+    "DeltaEvictor",
     "Every",
+    "Evictor",
+    "FixedLag",
     "Global",
     "Hopping",
+    "Inputs",
     "Never",
     "OnDelta",
     "OnPunctuation",
@@ -60,12 +67,15 @@ __all__ = [
     "Session",
     "Specification",
     "Stage",
+    "TimeEvictor",
     "Trigger",
     "Tumbling",
     "UserAggregate",
+    "Watermark",
     "Window",
     "WindowOperator",
     "columns_of",
+    "evictor_columns",
     "first_of",
     "gap_columns",
     "merging",

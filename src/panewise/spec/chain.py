@@ -78,6 +78,9 @@ class Chain:
         object.__setattr__(self, "stages", _several("stages", self.stages))
         if not self.stages or not all(isinstance(stage, Stage) for stage in self.stages):
             raise SpecError(f"stages={self.stages!r}", "what follows the first operator are stages, one or more", "call then(...)")
+        if self.first.delta:
+            rule = "a delta tells of the operator's rows, and what comes out of a chain are the panes of its last stage (semantics 30.6)"
+            raise SpecError(f"then after delta={self.first.delta!r}", rule, "leave delta out, or give the operator a collect_list")
         before: WindowOperator | Stage = self.first
         for stage in self.stages:
             _check_columns(stage, before)

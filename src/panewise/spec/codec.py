@@ -17,7 +17,9 @@ from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
 from panewise.spec.chain import Chain, Specification, Stage
 from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly
 from panewise.spec.custom import Custom
+from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator
+from panewise.spec.progress import FixedLag, Inputs
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, names_a_column
@@ -29,6 +31,8 @@ _WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cum
 _LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation, OnDelta, Always, Never)
 _COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
 _TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITES)}
+_EVICTORS: dict[str, type] = {kind.kind: kind for kind in (CountEvictor, TimeEvictor, DeltaEvictor)}
+_WATERMARKS: dict[str, type] = {kind.kind: kind for kind in (FixedLag, Inputs)}
 
 Users = Mapping[str, UserAggregate]
 UserWindows = Mapping[str, Custom]
@@ -144,7 +148,7 @@ def _plain(value: Any) -> Any:
         return _plain_aggregate(value)
     if isinstance(value, Position):
         return {field.name: getattr(value, field.name) for field in fields(value)}
-    if type(value) in (*_WINDOWS.values(), *_TRIGGERS.values()):
+    if type(value) in (*_WINDOWS.values(), *_TRIGGERS.values(), *_EVICTORS.values(), *_WATERMARKS.values()):
         return {"kind": value.kind, **{name: _plain(getattr(value, name)) for name in _parts_of(type(value))}}
     return value
 
@@ -239,10 +243,22 @@ def _lateness(value: Any, where: str) -> Any:
     return value if value == UNLIMITED else Duration(_typed(int, f"a whole number of microseconds, or {UNLIMITED!r}")(value, where))
 
 
-def _names(value: Any, where: str) -> tuple[str, ...]:
-    if not isinstance(value, (list, tuple)):
-        raise _wrong(where, value, "a list of column names")
-    return tuple(_text(name, f"{where}[{n}]") for n, name in enumerate(value))
+def _listed(what: str) -> _Reader:
+    def read(value: Any, where: str) -> tuple[str, ...]:
+        if not isinstance(value, (list, tuple)):
+            raise _wrong(where, value, what)
+        return tuple(_text(name, f"{where}[{n}]") for n, name in enumerate(value))
+
+    return read
+
+
+_names = _listed("a list of column names")
+
+
+def _delta(value: Any, where: str) -> bool | tuple[str, ...]:
+    if not isinstance(value, (bool, list, tuple)):
+        raise _wrong(where, value, "true, false or a list of column names")
+    return value if isinstance(value, bool) else _names(value, where)
 
 
 def _or_null(read: _Reader) -> _Reader:
@@ -250,7 +266,7 @@ def _or_null(read: _Reader) -> _Reader:
 
 
 def _kind(kinds: dict[str, type]) -> _Reader:
-    """Reads a window or trigger: its kind says which class, the class says which fields."""
+    """Reads a window, trigger, evictor or watermark: its kind says which class, the class says which fields."""
 
     def read(value: Any, where: str) -> Any:
         kind = value.get("kind") if isinstance(value, Mapping) else value
@@ -327,17 +343,18 @@ def _aggregate(value: Any, where: str, users: Users) -> Aggregate:
 
 
 _PARTS: dict[str, _Reader] = {
-    **dict.fromkeys(("size", "hop", "step", "period", "delay"), _duration),
-    "align": _or_null(_duration),
+    **dict.fromkeys(("size", "hop", "step", "period", "delay", "duration", "lag"), _duration),
+    **dict.fromkeys(("align", "idle_after"), _or_null(_duration)),
     **dict.fromkeys(("origin", "n"), _whole),
     **dict.fromkeys(("early", "late"), _or_null(_trigger)),
     **dict.fromkeys(("trigger", "main", "until"), _trigger),
     "triggers": _triggers,
     "column": _text,
-    "amount": _number,
+    **dict.fromkeys(("amount", "threshold"), _number),
     "gap": _gap,
-    "gaps": _flag,
+    **dict.fromkeys(("gaps", "after"), _flag),
     "columns": _names,
+    "names": _listed("a list of inputs' names"),
     "merge": _merge,
     **dict.fromkeys(("name", "touching", "unit", "zone", "week_start"), _text),
 }
@@ -366,9 +383,12 @@ _FIELDS: dict[str, _Reader] = {
     "allowed_lateness": _lateness,
     "order": _names,
     "position": _or_null(_position),
+    "evictor": _or_null(_kind(_EVICTORS)),
+    "delta": _delta,
     "null_keys": _flag,
     "only_updated": _flag,
     "timestamp": _or_null(_text),
     "max_future_skew": _or_null(_duration),
-    **dict.fromkeys(("event_time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), _text),
+    "watermark": _or_null(_kind(_WATERMARKS)),
+    **dict.fromkeys(("event_time", "time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), _text),
 }

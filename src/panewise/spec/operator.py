@@ -9,8 +9,11 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import DataLossWarning, IdleTriggerWarning, SpecError, explain
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.composites import DEFAULT_TRIGGER, AfterWatermark, Trigger, columns, finish, idle_part
+from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
+from panewise.spec.progress import Watermark
+from panewise.spec.times import check_time
 from panewise.spec.triggers import AfterCount
 from panewise.spec.windows import Global, Window, columns_of
 
@@ -69,6 +72,8 @@ class WindowOperator:
         aggregates: what a pane holds, one or more.
         keys: columns by whose values windows are kept apart; none for one stream of windows.
         event_time: column of the event time.
+        time: "event" (a column tells when something happened) or "processing" (what counts is when rows arrive; without event_time).
+        watermark: where the watermark comes from: None (from outside: from Spark, or from the events of a test), FixedLag or Inputs.
         trigger: when panes are sent. Default: at the watermark, then for each batch of late rows.
         accumulation: "discarding", "accumulating" or "retracting".
         allowed_lateness: how long after its end a window still takes rows; "unlimited" by name. Default 0.
@@ -81,6 +86,8 @@ class WindowOperator:
         only_updated: in accumulating mode, send no pane that equals the one before; retracting mode always does so.
         timestamp: adds a column of this name to panes: the "end" of the window, or the "earliest" or "latest" event time in the pane.
         evaluate: "batch" (triggers are asked at the end of a batch) or "record" (after each row).
+        evictor: which rows go from a window for good when it fires: CountEvictor, TimeEvictor or DeltaEvictor. Default: none.
+        delta: adds a column "delta" to panes, the rows that are new since the pane before: of these columns, or True for all.
         strict: raise, not warn, where the trigger can close a window while rows for it may still come, or has a part that never fires.
 
     Raises:
@@ -112,6 +119,10 @@ class WindowOperator:
     only_updated: bool = False
     timestamp: Literal["end", "earliest", "latest"] | None = None
     evaluate: Literal["batch", "record"] = "batch"
+    evictor: Evictor | None = None
+    delta: bool | tuple[str, ...] = False
+    watermark: Watermark | None = None
+    time: Literal["event", "processing"] = "event"
 
     def __init__(
         self,
@@ -133,12 +144,17 @@ class WindowOperator:
         only_updated: bool = False,
         timestamp: Literal["end", "earliest", "latest"] | None = None,
         evaluate: Literal["batch", "record"] = "batch",
+        evictor: Evictor | None = None,
+        delta: bool | Iterable[str] = False,
+        watermark: Watermark | None = None,
+        time: Literal["event", "processing"] = "event",
         strict: bool = False,
     ) -> None:
         values = dict(locals())
         del values["self"], values["strict"]
         values["aggregates"] = _several("aggregates", aggregates)
         values["keys"], values["order"] = _several("keys", keys), _several("order", order)
+        values["delta"] = delta if isinstance(delta, bool) else _several("delta", delta)
         values["allowed_lateness"] = _lateness(allowed_lateness)
         values["max_future_skew"] = None if max_future_skew is None else _not_negative(max_future_skew, "max_future_skew")
         for name, value in values.items():
@@ -146,6 +162,7 @@ class WindowOperator:
         _check_kinds(self)
         _check_names(self)
         _check_meaning(self)
+        check_time(self)
         warn_of_data_loss(self, strict=strict)
         warn_of_idle_trigger(self, strict=strict)
 
@@ -162,11 +179,17 @@ class WindowOperator:
 
     @property
     def columns_read(self) -> tuple[str, ...]:
-        """Every input column that the operator reads, each once."""
+        """Every input column that the operator reads, each once; with `delta=True` it takes all others along."""
         position = self.position.columns if self.position else ()
         values = (column for a in self.aggregates for column in a.columns)
-        others = (*columns_of(self.window), *values, *columns(self.trigger))
-        return tuple(dict.fromkeys((*self.keys, self.event_time, *self.order, *position, *others)))
+        told = self.delta if isinstance(self.delta, tuple) else ()
+        others = (*columns_of(self.window), *values, *columns(self.trigger), *evictor_columns(self.evictor), *told)
+        return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *others)))
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        """The column of the event time; with processing time there is none."""
+        return (self.event_time,) if self.time == "event" else ()
 
     def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "Chain":
         """A chain of this operator and a stage that takes its panes as rows, and inherits their windows and timing (semantics 30).
@@ -205,6 +228,7 @@ _CHOICES = {
     "only_updated": (False, True),
     "timestamp": (None, "end", "earliest", "latest"),
     "evaluate": ("batch", "record"),
+    "time": ("event", "processing"),
     "null_keys": (True, False),
 }
 
@@ -223,13 +247,18 @@ def _check_kinds(spec: WindowOperator) -> None:
             raise SpecError(f"aggregates=[{aggregate!r}]", "aggregates are made by panewise.functions", "give one such as F.count()")
     if spec.position is not None and not isinstance(spec.position, Position):
         raise SpecError(f"position={spec.position!r}", "a position is a Position", "give Position(partition=..., offset=...)")
+    watermark: Any = spec.watermark
+    if watermark is not None and not isinstance(watermark, Watermark):
+        rule = "a watermark that does not come from outside is one of panewise's"
+        raise SpecError(f"watermark={watermark!r}", rule, "give one such as FixedLag('10 seconds'), or leave it out")
 
 
 def _check_names(spec: WindowOperator) -> None:
-    for name in (*spec.keys, *spec.order, spec.event_time):
+    told = spec.delta if isinstance(spec.delta, tuple) else ()
+    for name in (*spec.keys, *spec.order, spec.event_time, *told):
         if not isinstance(name, str) or not name:
             raise SpecError(f"column {name!r}", "columns are named by non-empty strings", "give the column's name")
-    own = PANE_COLUMNS if spec.timestamp is None else (*PANE_COLUMNS, "timestamp")
+    own = (*PANE_COLUMNS, *(["timestamp"] if spec.timestamp else []), *(["delta"] if spec.delta else []))
     outputs = [*spec.keys, *(a.name for a in spec.aggregates), *own]
     twice = sorted({name for name in outputs if outputs.count(name) > 1})
     if twice:
@@ -257,6 +286,13 @@ def _check_meaning(spec: WindowOperator) -> None:
     if spec.on_time == "always" and not isinstance(spec.trigger, AfterWatermark):
         rule = "only AfterWatermark has an on-time firing"
         raise SpecError(f"on_time='always', trigger={spec.trigger!r}", rule, "use AfterWatermark, or leave on_time out")
+    check_evictor(spec.evictor, spec.accumulation)
+    if isinstance(spec.delta, tuple) and (not spec.delta or len(set(spec.delta)) < len(spec.delta)):
+        rule = "a delta is of one column or more, each once"
+        raise SpecError(f"delta={spec.delta!r}", rule, "name different columns, or give True for all")
+    if spec.delta and spec.only_updated:
+        rule = "a pane with new rows in its delta is always an update (semantics 21.10)"
+        raise SpecError(f"only_updated=True, delta={spec.delta!r}", rule, "leave one of them out")
 
 
 def data_loss_reason(spec: WindowOperator) -> str | None:

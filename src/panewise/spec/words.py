@@ -6,7 +6,9 @@ from panewise.chrono import Duration
 from panewise.spec.chain import Chain, Specification, Stage
 from panewise.spec.composites import AfterWatermark, finish
 from panewise.spec.custom import Custom
+from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.operator import WindowOperator, data_loss_reason
+from panewise.spec.progress import FixedLag, Inputs
 from panewise.spec.trigger_words import when
 from panewise.spec.triggers import Always, Never
 from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window, gap_columns, merging
@@ -31,8 +33,8 @@ def describe(spec: Specification) -> str:
     """
     if isinstance(spec, Chain):
         return "\n".join([describe(spec.first), *(_stage(spec, stage) for stage in spec.stages), _sharing(spec)])
-    parts = (_windows, _panes, _content, _late, _invalid, _order, _state)
-    return "\n".join(part(spec) for part in parts)
+    parts = (_windows, _progress, _panes, _content, _late, _invalid, _order, _state)
+    return "\n".join(told for told in (part(spec) for part in parts) if told)
 
 
 def _instant(us: int) -> str:
@@ -48,7 +50,8 @@ def _listed(names: tuple[str, ...], word: str = "and") -> str:
 
 def _windows(spec: WindowOperator) -> str:
     keys = f", apart for each {_listed(spec.keys)}" if spec.keys else ""
-    return f"Windows: {_membership(spec.window)}{keys}."
+    time = "; its time is when it arrives" if spec.time == "processing" else ""
+    return f"Windows: {_membership(spec.window)}{keys}{time}."
 
 
 def _membership(window: Window) -> str:
@@ -74,6 +77,19 @@ def _membership(window: Window) -> str:
             return f"{given}; windows that overlap are merged, those that only touch {touching}" if window.merge else given
         case Global():
             return "one window without start or end, complete at the end of input"
+
+
+def _progress(spec: WindowOperator) -> str:
+    """Where the watermark comes from, if not from outside."""
+    if spec.time == "processing":
+        return "Watermark: processing time."
+    match spec.watermark:
+        case FixedLag(lag=lag):
+            return f"Watermark: {lag} behind processing time, or that from outside if it is further."
+        case Inputs(names=names, idle_after=idle):
+            left_out = "" if idle is None else f"; an input that has told none for {idle} of processing time is left out"
+            return f"Watermark: the least of those of {_listed(names)}{left_out}."
+    return ""
 
 
 def _calendar(window: Calendar) -> str:
@@ -150,7 +166,27 @@ def _content(spec: WindowOperator) -> str:
     updated = "; a pane equal to the one before is not sent" if spec.only_updated else ""
     times = {"end": "the end of its window", "earliest": "the earliest event time in it", "latest": "the latest event time in it"}
     stamped = f"; its timestamp is {times[spec.timestamp]}" if spec.timestamp else ""
-    return f"Content: {contents[spec.accumulation]}{updated}{stamped}."
+    return "\n".join([f"Content: {contents[spec.accumulation]}{updated}{stamped}.", *_evicted(spec), *_delta(spec)])
+
+
+def _evicted(spec: WindowOperator) -> list[str]:
+    match spec.evictor:
+        case None:
+            return []
+        case CountEvictor(n):
+            gone = "all rows but the last one" if n == 1 else f"all rows but the last {n}"
+        case TimeEvictor(duration):
+            gone = f"rows that are {duration} or more before the latest one"
+        case DeltaEvictor(column, threshold):
+            gone = f"rows whose {column} is {threshold} or more below that of the last one"
+    return [f"  {'After' if spec.evictor.after else 'Before'} each pane {gone} go from the window, for good."]
+
+
+def _delta(spec: WindowOperator) -> list[str]:
+    if spec.delta is False:
+        return []
+    columns = "all their columns" if spec.delta is True else f"their {_listed(spec.delta)}"
+    return [f"  Its delta lists the rows that are new since the pane before, with {columns}; a pane with new rows is always sent."]
 
 
 def _late(spec: WindowOperator) -> str:
@@ -170,7 +206,8 @@ def _lateness(spec: WindowOperator) -> str:
     if spec.drop_by == "row":
         behind = "" if spec.lateness_us == 0 else f" by more than {spec.allowed_lateness}"
         return f"a row is late if its time is behind the watermark{behind} when its batch begins"
-    if isinstance(spec.window, Global) or spec.lateness_us is None:
+    never = spec.time == "processing" and not isinstance(spec.window, Custom)
+    if isinstance(spec.window, Global) or spec.lateness_us is None or never:
         return "no row is late before the end of input" if data_loss_reason(spec) is None else "no row is late by its time"
     past = "has reached" if spec.lateness_us == 0 else f"has passed by {spec.allowed_lateness} or more"
     what = "if its session, merged with those it meets, is one" if merging(spec.window) else "for a window"
@@ -178,9 +215,10 @@ def _lateness(spec: WindowOperator) -> str:
 
 
 def _invalid(spec: WindowOperator) -> str:
-    reasons = [f"{spec.event_time} is null, out of range, or in a window out of range"]
-    if isinstance(spec.window, Global):
-        reasons = [f"{spec.event_time} is null or out of range"]
+    time = "processing time" if spec.time == "processing" else spec.event_time
+    reasons = [] if spec.time == "processing" else [f"{time} is null, out of range, or in a window out of range"]
+    if isinstance(spec.window, Global) and spec.time == "event":
+        reasons = [f"{time} is null or out of range"]
     reasons += [f"{key} is {'NaN' if spec.null_keys else 'null or NaN'}" for key in spec.keys]
     if spec.position is not None:
         reasons.append(f"{spec.position.partition} or {spec.position.offset} is null")
@@ -192,15 +230,16 @@ def _invalid(spec: WindowOperator) -> str:
             f"{spec.window.name} gives it no window{', or several' if spec.window.merge else ''}, or one that does not end after its start"
         )
     if isinstance(spec.window, Hopping) and spec.window.gaps:
-        reasons.append(f"{spec.event_time} is between two windows")
-    return f"Invalid rows: {'; '.join(reasons)}."
+        reasons.append(f"{time} is between two windows")
+    return f"Invalid rows: {'; '.join(reasons) or 'none'}."
 
 
 def _order(spec: WindowOperator) -> str:
     asked = "after each row" if spec.evaluate == "record" else "once for each batch"
-    columns = spec.position.columns if spec.position else spec.order or (spec.event_time,)
+    columns = spec.position.columns if spec.position else spec.order or spec.time_columns
+    taken = f"in the order of {_listed(columns)}, then as they stand" if columns else "as they stand"
     replays = "; a row seen before is counted and skipped" if spec.position else ""
-    return f"Order: rows of a batch are taken in the order of {_listed(columns)}, then as they stand{replays}; triggers are asked {asked}."
+    return f"Order: rows of a batch are taken {taken}{replays}; triggers are asked {asked}."
 
 
 def _state(spec: WindowOperator) -> str:

@@ -10,7 +10,8 @@ from panewise import functions as F
 from panewise.errors import SpecWarning
 from panewise.oracle.chain import kinds_of
 from panewise.spec import Aggregate, Chain, Specification, first_of, merging
-from panewise.testing.strategies import ALL_TEXT, JOINED, NULLS, TRUES, specs, types_of
+from panewise.testing.samples import ALL_TEXT, JOINED, NULLS, TRUES
+from panewise.testing.strategies import specs, types_of
 
 _NUMERIC = (F.sum, F.avg, F.stddev, F.var_pop, F.median)
 _TEXTS = {JOINED.name, ALL_TEXT.name}
@@ -25,11 +26,12 @@ def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixe
         longest: the most stages.
         fixed: fields of the operator that are given.
     """
-    first = draw(specs(kind, **{"keys": draw(_KEYS), **fixed}))
+    fixed = {"keys": draw(_KEYS), "delta": False, **fixed}
+    first = draw(specs(kind, **fixed))
     if merging(first.window) and first.accumulation == "accumulating":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpecWarning)
-            first = draw(specs(kind, **{"keys": list(first.keys), **fixed, "window": first.window, "accumulation": "retracting"}))
+            first = draw(specs(kind, **{**fixed, "window": first.window, "accumulation": "retracting"}))
     spec: Specification = first
     for _ in range(draw(st.integers(1, longest))):
         spec = spec.then(**draw(_stage(spec)))

@@ -12,8 +12,10 @@ from panewise.spec import (
     Cumulating,
     Custom,
     Every,
+    FixedLag,
     Global,
     Hopping,
+    Inputs,
     Session,
     Tumbling,
     Window,
@@ -112,20 +114,34 @@ def _ends(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     return [min(later) for later in beyond if later]
 
 
-def clocks(spec: WindowOperator, now: int, firsts: Iterable[int]) -> list[int]:
-    """Clock readings worth a move: at a deadline of the trigger (from now, and from readings before), one off, and back."""
+def clocks(spec: WindowOperator, now: int, firsts: Iterable[int], seen: Iterable[int] = ()) -> list[int]:
+    """Clock readings worth a move: at a deadline of the trigger (from now, and from readings before), one off, and back.
+
+    Where the watermark follows the clock, also those that move it to a window of the rows seen.
+    """
+    if spec.time == "processing":
+        return [at for at in times(spec, seen) if at >= now] + _deadlines(spec, now, firsts)
+    if isinstance(spec.watermark, FixedLag):
+        reached = [end + spec.watermark.lag.us for end in expiries(spec, seen) if end + spec.watermark.lag.us >= now]
+        return [at for at in reached if at <= MAX_INSTANT] + _deadlines(spec, now, firsts)
+    return _deadlines(spec, now, firsts)
+
+
+def _deadlines(spec: WindowOperator, now: int, firsts: Iterable[int]) -> list[int]:
     found = [now + d for period in periods(spec) for start in (now, *firsts) for d in (start - now + period + off for off in _NEAR)]
     return [*found, now + 1, now + 7, now, now - 1]
 
 
 def periods(spec: WindowOperator) -> list[int]:
-    """The periods and delays of processing time, in microseconds, in the trigger."""
+    """The periods and delays of processing time, in microseconds, in the trigger, and after which an input is idle."""
     found = []
     for node in walk(spec.trigger):
         if isinstance(node, Every):
             found.append(node.period.us)
         elif isinstance(node, AfterProcessingTime):
             found.append(node.delay.us)
+    if isinstance(spec.watermark, Inputs) and spec.watermark.idle_after is not None:
+        found.append(spec.watermark.idle_after.us)
     return found
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from panewise.errors import InputError, SpecWarning
-from panewise.spec import Chain, Position, Specification, WindowOperator, first_of, gap_columns
+from panewise.spec import Chain, Inputs, Position, Specification, WindowOperator, first_of, gap_columns
 from panewise.spec.codec import from_dict
 from panewise.testing.columns import Row, infer, is_long
 
@@ -15,11 +15,12 @@ _FIELDS = {"add": {"rows"}, "watermark": {"to"}, "clock": {"to"}, "restart": set
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happens to an operator: `op` with its rows or its instant."""
+    """One thing that happens to an operator: `op` with its rows or its instant, and of a watermark the input that tells it."""
 
     op: str
     rows: tuple[Row, ...] = ()
     to: int | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ def script(
     spec = first_of(whole_spec)
     read = tuple(_event(event, f"events[{n}]") for n, event in enumerate(events))
     _check_end(read)
+    _check_watermarks(spec, read)
     given = tuple(event.rows for event in read)
     if any(_has_position(row) for rows in given for row in rows):
         spec = _with_position(spec, [row["position"] for rows in given for row in rows if _has_position(row)])
@@ -71,7 +73,7 @@ def script(
     rows = [row for event in read for row in event.rows]
     _check_columns(spec, rows)
     whole = [
-        spec.event_time,
+        *spec.time_columns,
         *gap_columns(spec.window),
         *([spec.position.offset] if spec.position else []),
     ]
@@ -83,7 +85,7 @@ def _event(event: Any, where: str) -> Event:
     op = event.get("op") if isinstance(event, Mapping) else None
     if not isinstance(op, str) or op not in _FIELDS:
         raise InputError(f"{where}={event!r}", f"an event has an op of {sorted(_FIELDS)}", "give {'op': ..., ...}")
-    if set(event) != {"op", *_FIELDS[op]}:
+    if set(event) - ({"input"} if op == "watermark" else set()) != {"op", *_FIELDS[op]}:
         rule = f"the fields of {op!r} are {sorted(_FIELDS[op])}"
         raise InputError(f"{where} has the fields {sorted(set(event) - {'op'}, key=str)}", rule, "give these and no others")
     if op == "add":
@@ -91,7 +93,7 @@ def _event(event: Any, where: str) -> Event:
     if "to" in event and not is_long(event["to"]):
         rule = "an instant is a whole number of microseconds of 64 bits"
         raise InputError(f"{where}.to={event['to']!r}", rule, "give an int")
-    return Event(op, to=event.get("to"))
+    return Event(op, to=event.get("to"), source=event.get("input"))
 
 
 def _check_end(events: tuple[Event, ...]) -> None:
@@ -99,6 +101,17 @@ def _check_end(events: tuple[Event, ...]) -> None:
     if "finish" in ops and "add" in ops[ops.index("finish") :]:
         rule = "nothing can be added after the end of input (semantics 12.2)"
         raise InputError("an add after finish", rule, "add the rows before finish")
+
+
+def _check_watermarks(spec: WindowOperator, events: tuple[Event, ...]) -> None:
+    if spec.time == "processing" and any(event.op == "watermark" for event in events):
+        rule = "with time='processing' the watermark is processing time (semantics 6.8)"
+        raise InputError("a watermark from outside", rule, "give {'op': 'clock', 'to': ...}")
+    names = spec.watermark.names if isinstance(spec.watermark, Inputs) else (None,)
+    for event in events:
+        if event.op == "watermark" and event.source not in names:
+            rule = f"the inputs are {list(names)}" if names != (None,) else "the operator has one input, without a name"
+            raise InputError(f"a watermark of the input {event.source!r}", rule, "name the input as in watermark=Inputs([...])")
 
 
 def _rows(rows: Any, where: str) -> tuple[Row, ...]:

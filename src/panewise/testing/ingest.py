@@ -41,11 +41,11 @@ def frame(spec: WindowOperator, types: Mapping[str, str], rows: Sequence[Row]) -
 
 def _record(spec: WindowOperator, columns: Mapping[str, ColumnType], row: Row) -> dict[str, Any]:
     cells = {name: column.fit(row.get(name)) for name, column in columns.items()}
-    time = row.get(spec.event_time)
+    time = next((row.get(name) for name in spec.time_columns), None)
     whole = isinstance(time, int) and not isinstance(time, bool)
-    misfits = [name for name in spec.columns_read if cells[name] is MISFIT and name != spec.event_time]
+    misfits = [name for name in spec.columns_read if cells[name] is MISFIT and name not in spec.time_columns]
     first = misfits[0] if misfits else None
-    standing = {*spec.keys, *(spec.position.columns if spec.position else ())} - {first, spec.event_time}
+    standing = {*spec.keys, *(spec.position.columns if spec.position else ())} - {first, *spec.time_columns}
     for name, value in cells.items():
         if value is MISFIT:
             cells[name] = _STAND_INS[columns[name].name] if name in standing else None

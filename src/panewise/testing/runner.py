@@ -22,7 +22,8 @@ def run(
     Args:
         spec: a window operator or a chain, or its dict form.
         events: `{"op": "add", "rows": [...]}`, `{"op": "watermark", "to": t}`, `{"op": "clock", "to": t}`,
-            `{"op": "restart"}` or `{"op": "finish"}`. A row is a dict; it may carry `"position": [partition, offset]`
+            `{"op": "restart"}` or `{"op": "finish"}`. With `watermark=Inputs([...])` a watermark
+            names its `"input"`. A row is a dict; it may carry `"position": [partition, offset]`
             or `[source, partition, offset]`.
         runtime: "oracle", "engine" or "spark".
         types: types of columns: "bigint", "double", "string", "boolean", "decimal(p,s)". Default: as their values say.

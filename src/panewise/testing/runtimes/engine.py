@@ -90,7 +90,7 @@ def _step(operator: Operator, script: Script, event: Event) -> _Output:
         case "clock":
             return operator.advance(processing_time=event.to)
         case _:
-            return operator.advance(watermark=event.to)
+            return operator.advance(watermark=event.to, source=event.source)
 
 
 def _plain(output: _Output, given: Sequence[Row]) -> dict[str, Any]:

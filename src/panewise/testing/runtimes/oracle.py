@@ -59,8 +59,8 @@ def _step(oracle: Interpreter | ChainInterpreter, event: Event) -> dict[str, Any
     match event:
         case Event("add"):
             return oracle.add([{**row, ROW: number} for number, row in enumerate(event.rows)])
-        case Event("watermark", to=int(to)):
-            return oracle.watermark(to)
+        case Event("watermark", to=int(to), source=source):
+            return oracle.watermark(to, source)
         case Event("clock", to=int(to)):
             return oracle.clock(to)
         case Event("finish"):

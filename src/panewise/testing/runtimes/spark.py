@@ -23,6 +23,7 @@ from panewise.spark.plumbing import Plumbing, note
 from panewise.spark.session import configure
 from panewise.spark.sharding import even_shards
 from panewise.spark.types import polars_schema, spark_schema
+from panewise.spec import Inputs
 from panewise.testing.columns import Row
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import FLAGS, ROW, frame, schema
@@ -34,6 +35,8 @@ def play(script: Script) -> list[dict[str, Any]]:
     unknown = set(script.options) - {"shards"}
     if unknown:
         raise InputError(f"options={sorted(unknown)}", "the option of this runtime is shards", "leave them out")
+    if isinstance(script.first.watermark, Inputs):
+        raise InputError(f"watermark={script.first.watermark!r}", "on Spark it is Spark that joins watermarks", "use another runtime")
     with tempfile.TemporaryDirectory(prefix="panewise-") as scratch:
         stage = _Stage(script, Path(scratch))
         with stage.running():
@@ -71,7 +74,7 @@ class _Stage:
 
     def _start(self) -> StreamingQuery:
         session, spec = _session(), self.script.first
-        columns = {name: pl.Datetime("us", "UTC") if name == spec.event_time else dtype for name, dtype in self._columns().items()}
+        columns = {name: pl.Datetime("us", "UTC") if name in spec.time_columns else dtype for name, dtype in self._columns().items()}
         rows = session.readStream.schema(spark_schema(columns)).option("maxFilesPerTrigger", 1).parquet(str(self.scratch / "rows"))
         # A watermark must be there; that of this constant never moves.
         watched = rows.withColumn("clockless", F.timestamp_seconds(F.lit(0))).withWatermark("clockless", "0 seconds").drop("clockless")
@@ -107,7 +110,7 @@ class _Stage:
         name = f"{self.files:06}"
         if event.op == "add":
             rows = frame(self.script.first, self.script.types, event.rows)
-            whole = rows.with_columns(pl.col(self.script.first.event_time).cast(pl.Datetime("us", "UTC")))
+            whole = rows.with_columns(pl.col(self.script.first.time_columns).cast(pl.Datetime("us", "UTC")))
             whole.write_parquet(self.scratch / name)
             (self.scratch / name).rename(self.scratch / "rows" / f"{name}.parquet")
             return
@@ -116,10 +119,7 @@ class _Stage:
         (self.scratch / name).rename(self.scratch / "notes" / f"{name}.txt")
 
     def _frames(self, kind: str) -> list[dict[str, Any]]:
-        """The rows of one kind; instants that were made of the event time are whole numbers again."""
-        frames = [decode(payload) for sent, payload in self.sent if sent == kind]
-        instants = pl.col(pl.Datetime("us", "UTC")).dt.epoch("us")
-        return [row for told in frames for row in (told.with_columns(instants) if kind == "panes" else told).to_dicts()]
+        return [row for sent, payload in self.sent if sent == kind for row in _counted(decode(payload)).to_dicts()]
 
     def _output(self, given: Sequence[Row]) -> dict[str, Any]:
         lines = self._frames("counts")
@@ -140,3 +140,19 @@ class _Stage:
         keys = self.script.first.keys
         order = lambda row: [(row[n] is not None, row[n]) for n in ("window_end", "window_start", *keys)]  # noqa: E731
         return sorted(rows, key=order)
+
+
+def _counted(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with instants as microseconds, as in other runtimes: event times are timestamps here, some beyond what Python can tell."""
+    return frame.cast({name: _counted_type(dtype) for name, dtype in frame.schema.items() if _counted_type(dtype) != dtype})
+
+
+def _counted_type(dtype: Any) -> Any:
+    match dtype:
+        case pl.Datetime():
+            return pl.Int64()
+        case pl.List():
+            return pl.List(_counted_type(dtype.inner))
+        case pl.Struct():
+            return pl.Struct({field.name: _counted_type(field.dtype) for field in dtype.fields})
+    return dtype

@@ -1,0 +1,53 @@
+"""The floor under ours: its two Python stages with next to nothing in them: rows are read and counted, the counts added up in state."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, StatefulProcessorHandle, TimerValues
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+
+from bench.shapes import WATERMARK_DELAY
+
+_COUNTED = "shard INT, rows BIGINT"
+_NAME = StructType([StructField("name", StringType())])
+_DATA = StructType([StructField("data", BinaryType())])
+
+
+def query(events: DataFrame) -> DataFrame:
+    """As many stages, shards and state variables as :class:`panewise.spark.plumbing.Plumbing` has."""
+    shards = int(events.sparkSession.conf.get("spark.sql.shuffle.partitions", "2"))
+    counted = events.withWatermark("ts", WATERMARK_DELAY).mapInArrow(_counts(shards), _COUNTED)
+    return counted.groupBy("shard").transformWithStateInPandas(Empty(), _COUNTED, "Append", "EventTime")
+
+
+def _counts(shards: int) -> Any:
+    def counts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = sum(arrived.num_rows for arrived in batches)
+        if rows:
+            columns = [pa.array(range(shards), pa.int32()), pa.array([rows] * shards, pa.int64())]
+            yield pa.RecordBatch.from_arrays(columns, names=["shard", "rows"])
+
+    return counts
+
+
+class Empty(StatefulProcessor):
+    """One value read, one written, one line sent for each shard and micro-batch."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Opens the state."""
+        self.state = handle.getMapState("state", _NAME, _DATA)
+
+    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+        """Reads and writes."""
+        total = sum(int(frame["rows"].sum()) for frame in rows)
+        held = self.state.getValue(("rows",))
+        before = 0 if held is None else int(bytes(held[0]))
+        self.state.updateValue(("rows",), (str(before + total).encode(),))
+        yield pd.DataFrame({"shard": [int(key[0])], "rows": [before + total]})
+
+    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+        """There are no timers."""
+        return iter(())

@@ -1,0 +1,52 @@
+"""Where the watermark comes from on Spark (semantics 12.1, 12.4 and following)."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from panewise.chrono import Duration
+from panewise.errors import SpecError
+from panewise.spark.checks import watermarked
+from panewise.spec import FixedLag, Inputs, WindowOperator
+
+_CONSTANT = "__clockless"
+
+
+def makes_own(spec: WindowOperator) -> bool:
+    """Whether the operator makes its watermark itself, and can do without the query's."""
+    return spec.time == "processing" or isinstance(spec.watermark, FixedLag)
+
+
+def with_watermark(df: DataFrame, spec: WindowOperator) -> DataFrame:
+    """The stream with a watermark where the operator makes its own: Spark asks for one all the same. That of a constant never moves."""
+    if not makes_own(spec) or watermarked(df):
+        return df
+    return df.withColumn(_CONSTANT, F.timestamp_seconds(F.lit(0))).withWatermark(_CONSTANT, "0 seconds").drop(_CONSTANT)
+
+
+def check_inputs(spec: WindowOperator) -> None:
+    """Refuses several inputs, which are one DataFrame here.
+
+    Raises:
+        SpecError: saying how Spark joins watermarks.
+    """
+    if isinstance(spec.watermark, Inputs):
+        rule = (
+            "Spark itself takes the least of the watermarks of streams that are joined in a union, and knows no idle ones (semantics 12.5)"
+        )
+        raise SpecError(
+            f"watermark={spec.watermark!r} on a DataFrame", rule, "give each stream its withWatermark before the union, and leave it out"
+        )
+
+
+def check_batch(spec: WindowOperator, clock: Duration | None) -> None:
+    """Refuses what has no meaning where all rows come at once.
+
+    Raises:
+        SpecError: for a watermark that follows the clock, and for a clock stream.
+    """
+    if clock is not None:
+        rule = "a batch DataFrame is done in one go, at one time"
+        raise SpecError(f"clock({str(clock)!r}) on a batch DataFrame", rule, "leave clock out, or read a stream")
+    if isinstance(spec.watermark, FixedLag):
+        rule = "the rows of a batch DataFrame did not come as they happened, so that all older than the lag would be late"
+        raise SpecError(f"watermark={spec.watermark!r} on a batch DataFrame", rule, "leave watermark out, or read a stream")

@@ -1,0 +1,119 @@
+"""Evictors: which of a window's rows go for good when it fires (semantics 11.1 to 11.7). Values only."""
+
+import math
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import ClassVar, TypeAlias
+
+from panewise.chrono import Duration, DurationLike
+from panewise.errors import SpecError
+from panewise.spec.windows import positive
+
+
+@dataclass(frozen=True)
+class CountEvictor:
+    """Keeps the last `n` rows of a window, in arrival order.
+
+    Args:
+        n: how many rows stay, one or more.
+        after: evict after a pane's aggregates are computed, not before.
+
+    >>> CountEvictor(100)
+    CountEvictor(n=100, after=False)
+
+    Source: semantics 11.2; Flink CountEvictor.
+    """
+
+    kind: ClassVar[str] = "count_evictor"
+    n: int
+    after: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
+            raise SpecError(f"n={self.n!r}", "an evictor keeps one row or more", "give n=1 or more")
+        _check_after(self.after)
+
+
+@dataclass(frozen=True, init=False)
+class TimeEvictor:
+    """Keeps the rows whose event time is less than `duration` before the latest one in the window.
+
+    Args:
+        duration: a row that is so much older than the latest, or older still, goes.
+        after: evict after a pane's aggregates are computed, not before.
+
+    >>> TimeEvictor("10 seconds", after=True)
+    TimeEvictor(duration=Duration('10 seconds'), after=True)
+
+    Source: semantics 11.3; Flink TimeEvictor.
+    """
+
+    kind: ClassVar[str] = "time_evictor"
+    duration: Duration
+    after: bool
+
+    def __init__(self, duration: DurationLike, after: bool = False) -> None:
+        object.__setattr__(self, "duration", positive(duration, "duration"))
+        object.__setattr__(self, "after", after)
+        _check_after(after)
+
+
+@dataclass(frozen=True, init=False)
+class DeltaEvictor:
+    """Keeps the rows whose `column` is less than `threshold` below that of the window's last row.
+
+    The difference has a sign, as in Flink's own examples: a row with a larger value than the last one stays.
+
+    Args:
+        column: a whole number, a double or a timestamp; a row without a value (null, NaN) stays, and is not the last one.
+        threshold: in the column's unit, above 0; of a timestamp microseconds, or a duration such as "5 minutes".
+        after: evict after a pane's aggregates are computed, not before.
+
+    >>> DeltaEvictor("distance", 50.0)
+    DeltaEvictor(column='distance', threshold=50.0, after=False)
+    >>> DeltaEvictor("seen_at", "1 second").threshold
+    1000000
+
+    Source: semantics 11.4; Flink DeltaEvictor.
+    """
+
+    kind: ClassVar[str] = "delta_evictor"
+    column: str
+    threshold: int | float
+    after: bool
+
+    def __init__(self, column: str, threshold: int | float | str | timedelta | Duration, after: bool = False) -> None:
+        if not isinstance(column, str) or not column:
+            raise SpecError(f"column={column!r}", "an evictor reads a column by its name", "give a non-empty string")
+        number = Duration.of(threshold, "threshold").us if isinstance(threshold, (str, timedelta, Duration)) else threshold
+        if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number) or number <= 0:
+            rule = "a threshold is a number above zero, or a duration: with zero the last row itself would go"
+            raise SpecError(f"threshold={threshold!r}", rule, "give one such as 0.5 or '1 second'")
+        object.__setattr__(self, "column", column)
+        object.__setattr__(self, "threshold", number)
+        object.__setattr__(self, "after", after)
+        _check_after(after)
+
+
+Evictor: TypeAlias = CountEvictor | TimeEvictor | DeltaEvictor
+
+
+def evictor_columns(evictor: Evictor | None) -> tuple[str, ...]:
+    """The columns that an evictor reads, besides the event time."""
+    return (evictor.column,) if isinstance(evictor, DeltaEvictor) else ()
+
+
+def check_evictor(evictor: object, accumulation: str) -> None:
+    """Refuses what is no evictor, and one without an effect (semantics 11.5)."""
+    if evictor is None:
+        return
+    if not isinstance(evictor, Evictor):
+        raise SpecError(f"evictor={evictor!r}", "an evictor is one of panewise's", "give one such as CountEvictor(100)")
+    if evictor.after and accumulation == "discarding":
+        rule = "in discarding mode a window's rows go after each pane, so nothing is left to evict (semantics 11.5)"
+        raise SpecError(f"evictor={evictor!r}, accumulation='discarding'", rule, "leave after out, or use 'accumulating'")
+
+
+def _check_after(after: object) -> None:
+    if not isinstance(after, bool):
+        raise SpecError(f"after={after!r}", "after is True or False", "give one of these")

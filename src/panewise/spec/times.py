@@ -1,0 +1,33 @@
+"""What a specification of processing-time windows cannot have (semantics 6.7, 6.8)."""
+
+from typing import Any
+
+from panewise.errors import SpecError
+from panewise.spec.custom import Custom
+from panewise.spec.evictors import TimeEvictor
+
+_NO_EVENT_TIME = "with time='processing' rows have no event time but that of their arrival"
+_NEVER_LATE = "with time='processing' no row comes after the end of its window"
+
+
+def check_time(spec: Any) -> None:
+    """Refuses fields that would have no effect with time="processing".
+
+    Raises:
+        SpecError: naming the field.
+    """
+    if spec.time == "event":
+        return
+    refused: dict[str, tuple[bool, str]] = {
+        "event_time": (spec.event_time != "event_time", _NO_EVENT_TIME),
+        "watermark": (spec.watermark is not None, "with time='processing' the watermark is processing time"),
+        "max_future_skew": (spec.max_future_skew is not None, _NO_EVENT_TIME),
+        "evictor": (isinstance(spec.evictor, TimeEvictor), _NO_EVENT_TIME),
+        "timestamp": (spec.timestamp in ("earliest", "latest"), _NO_EVENT_TIME),
+        # The windows of Custom need not hold the time that the function was given.
+        "allowed_lateness": (spec.lateness_us != 0 and not isinstance(spec.window, Custom), _NEVER_LATE),
+        "drop_by": (spec.drop_by == "row", _NEVER_LATE),
+    }
+    for name, (wrong, rule) in refused.items():
+        if wrong:
+            raise SpecError(f"time='processing', {name}={getattr(spec, name)!r}", rule, f"leave {name} out, or use time='event'")

@@ -1,0 +1,83 @@
+"""What the strategies draw from: columns and their values, and functions of users."""
+
+from decimal import Decimal
+from typing import Any, Final
+
+import polars as pl
+
+from panewise.spec import Custom, UserAggregate, WindowOperator
+
+_TIMES_AND_PLACES = {
+    "event_time": "bigint",
+    "t": "bigint",
+    "order": "bigint",
+    "partition": "bigint",
+    "offset": "bigint",
+    "source": "string",
+}
+_KEYS = {"key": "string", "level": "double", "shop": "bigint"}
+OF_WINDOWS: Final = {"gap": "bigint"}
+MEASURES: Final = {"v": "double", "n": "bigint", "s": "string", "flag": "boolean", "price": "decimal(10,2)"}
+COLUMN_TYPES: Final = _TIMES_AND_PLACES | _KEYS | OF_WINDOWS | MEASURES
+VALUES: Final[dict[str, list[Any]]] = {
+    "bigint": [0, 1, 2, -1, 7],
+    "double": [0.0, 1.0, -0.25, 2.5, 100.75, -0.0, 3],
+    "string": ["a", "b", "", "aé"],
+    "boolean": [False, True],
+    "decimal": [Decimal("0.00"), Decimal("1.25"), Decimal("-3.5"), Decimal("99999999.99")],
+}
+KEY_VALUES: Final[dict[str, list[Any]]] = {"key": ["a", "a", "b"], "level": [0.0, -0.0, 3], "shop": [1, 1, 2]}  # few, so that windows meet
+MISFITS: Final[dict[str, list[Any]]] = {
+    "bigint": ["x", True, 1.5, 2**63, -(2**70)],
+    "double": ["x", True, Decimal("1.5")],
+    "string": [5, False],
+    "boolean": [1, "true"],
+    "decimal": [5, Decimal("0.001"), Decimal("NaN"), Decimal(10**9)],
+}
+JOINED = UserAggregate(
+    "joined",
+    init=lambda: "",
+    accumulate=lambda state, value: state + ("-" if value is None else value),
+    merge=lambda one, other: one + other,
+    finish=lambda state: state,
+    result="string",
+)
+NULLS = UserAggregate(
+    "nulls",
+    init=lambda: [0],
+    accumulate=lambda state, value: [state[0] + (value is None)],
+    merge=lambda one, other: [one[0] + other[0]],
+    finish=lambda state: state[0],
+    result="bigint",
+)
+ALL_TEXT = UserAggregate.reduce("all_text", lambda one, other: one + other, result="string")
+TRUES = UserAggregate.fold("trues", 0, lambda n, flag: n + (flag is True), combine=lambda one, other: one + other, result="bigint")
+USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS, ALL_TEXT, TRUES)}
+
+
+def _holds(frame: pl.DataFrame) -> pl.Series:
+    """A window from the row's time on, as long as its gap."""
+    start = pl.col("event_time")
+    return frame.select(pl.concat_list(pl.struct(start.alias("start"), (start + pl.col("gap")).alias("end")))).to_series()
+
+
+def _shifts(row: dict[str, Any]) -> Any:
+    """Two windows, or what is none."""
+    start, n = row["event_time"] // 4 * 4, row["n"]
+    return {7: [], None: None}.get(n, [(start, start + 4), (start + 1, start + 3)])
+
+
+HOLDS = Custom(_holds, name="holds", columns=["gap"])
+SHIFTS = Custom.each(_shifts, name="shifts", columns=["n"])
+STEPS = Custom.each(lambda row: [(row["event_time"] // 3 * 3, row["event_time"] // 2 * 2 + 3)], name="steps")
+USER_WINDOWS: Final = {window.name: window for window in (HOLDS, SHIFTS, STEPS)}
+
+
+def types_of(spec: WindowOperator) -> dict[str, str]:
+    """Types of the columns that a specification reads; of those that strategies do not make, bigint.
+
+    >>> from panewise import functions as F, Global
+    >>> types_of(WindowOperator(window=Global(), aggregates=[F.sum("v")]))
+    {'event_time': 'bigint', 'v': 'double'}
+    """
+    return {name: COLUMN_TYPES.get(name, "bigint") for name in spec.columns_read}

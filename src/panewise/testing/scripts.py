@@ -1,0 +1,110 @@
+"""Events for a specification, which reach the edges by construction."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+
+from panewise.spec import Inputs, WindowOperator
+from panewise.testing.edges import EXTREMES, GAPS, clocks, expiries, times, watermarks
+from panewise.testing.samples import KEY_VALUES, MISFITS, OF_WINDOWS, VALUES, types_of
+
+
+@st.composite
+def events(draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_rows: int = 6, clock_moves: int = 2) -> list[dict[str, Any]]:
+    """Events for a specification, in the form that :func:`panewise.testing.run` takes; columns are typed as :func:`types_of` says.
+
+    For every 5 batches there are about 3 moves of the watermark, and `clock_moves` of the clock.
+    """
+    writer = _Writer(draw, spec, types_of(spec), max_rows)
+    ops = ["add"] * 5 + ["watermark"] * 3 + ["clock"] * clock_moves + ["restart"]
+    chosen = draw(st.lists(st.sampled_from(ops), min_size=1, max_size=max_events))
+    script = [writer.event(op) for op in chosen]
+    after_finish = [{"op": "finish"}, *([writer.event("watermark"), writer.event("clock")] if draw(st.booleans()) else [])]
+    return script + (after_finish if draw(st.booleans()) else [])
+
+
+@dataclass
+class _Writer:
+    """Draws events one after the other; remembers what later ones can tie with."""
+
+    draw: st.DrawFn
+    spec: WindowOperator
+    types: dict[str, str]
+    max_rows: int
+    seen: list[int] = field(default_factory=list)
+    readings: list[int] = field(default_factory=lambda: [0])
+    offsets: dict[Any, int] = field(default_factory=dict)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def event(self, op: str) -> dict[str, Any]:
+        if self.spec.time == "processing":
+            op = "clock" if op == "watermark" else op
+            self.seen = self.readings
+        if op == "add":
+            return {"op": op, "rows": [self._row() for _ in range(self.draw(st.sampled_from([*range(self.max_rows + 1), 3])))]}
+        if op == "watermark":
+            places = watermarks if self._one_of([False, True]) else expiries
+            source = {"input": self._one_of(self.spec.watermark.names)} if isinstance(self.spec.watermark, Inputs) else {}
+            return {"op": op, "to": self._one_of(places(self.spec, self.seen[-4:])), **source}
+        if op == "clock":
+            to = self._one_of(clocks(self.spec, self.readings[-1], self.readings[-3:], self.seen[-4:]))
+            self.readings.append(max(to, self.readings[-1]))
+            return {"op": op, "to": to}
+        return {"op": op}
+
+    def _one_of(self, values: Sequence[Any]) -> Any:
+        return self.draw(st.sampled_from(values))
+
+    def _row(self) -> dict[str, Any]:
+        if self.rows and self._one_of(range(12)) == 11:
+            return dict(self._one_of(self.rows))  # the same row again: a duplicate, and a replay if it has a position
+        row = {name: self._cell(name) for name in self.types}
+        row |= {name: self._time() for name in self.spec.time_columns}
+        if self.spec.position is not None:
+            row |= self._position()
+        row["note"] = len(self.rows)
+        if self._one_of(range(5)) == 4:
+            self._spoil(row)
+        self.rows.append(row)
+        return row
+
+    def _cell(self, name: str) -> Any:
+        if name in OF_WINDOWS:
+            return self._one_of([*GAPS * 6, None, 0, -1, 2**63 - 1, "x"])
+        nulls: list[Any] = [None] if name not in self.spec.keys or self.spec.null_keys else []
+        values: Sequence[Any] = (
+            KEY_VALUES[name] if name in self.spec.keys and name in KEY_VALUES else VALUES[self.types[name].split("(")[0]]
+        )
+        return self._one_of([*values, *nulls])
+
+    def _time(self) -> int:
+        places = times(self.spec, self.seen[-4:])
+        time: int = self._one_of(places if self._one_of([False, False, True]) else places[:6])  # mostly where rows meet
+        self.seen.append(time)
+        return time
+
+    def _position(self) -> dict[str, Any]:
+        """Mostly the next offset of a partition; now and then one that was there, or one further on."""
+        assert self.spec.position is not None
+        *names, offset = self.spec.position.columns
+        origin = {name: self._one_of([0, 1] if name == self.spec.position.partition else ["kafka", None]) for name in names}
+        following = self.offsets.get(tuple(origin.values()), 0)
+        at = following + self._one_of([0, 0, 0, 0, 1, 5, -1, -2])
+        self.offsets[tuple(origin.values())] = max(following, at + 1)
+        return {**origin, offset: at}
+
+    def _spoil(self, row: dict[str, Any]) -> None:
+        """Makes one cell null, NaN, of a wrong type or extreme. One only: rows with two faults are told apart by unit tests."""
+        places = self.spec.position.columns if self.spec.position else ()
+        others = [name for name in self.types if name not in OF_WINDOWS]  # those are spoilt where they are made
+        name = self._one_of([*others, *self.spec.keys, *places, *self.spec.time_columns * 2] or [""])
+        if not name:  # nothing is read that could be spoilt
+            return
+        kind = self.types[name].split("(")[0]
+        if name in self.spec.time_columns:
+            row[name] = self._one_of([None, None, None, "x", 0.5, True, 2**63, -(2**63) - 1, *EXTREMES])
+        else:
+            row[name] = self._one_of([None, None, *([math.nan] * 5 if kind == "double" else []), *MISFITS[kind]])

@@ -1,0 +1,188 @@
+"""Evictors and deltas in the engine: types, the edges of numbers, and what is kept of rows (semantics 11, 21.7)."""
+
+import math
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+
+from panewise import (
+    AfterCount,
+    AfterWatermark,
+    Always,
+    CountEvictor,
+    DeltaEvictor,
+    Global,
+    Repeatedly,
+    Session,
+    SpecError,
+    TimeEvictor,
+    Tumbling,
+    WindowOperator,
+)
+from panewise import functions as F
+from panewise.engine import Operator
+from panewise.engine.combining import can_combine
+from panewise.engine.contents import CONTENTS, NEW
+from panewise.engine.plan import Plan
+from panewise.errors import AggregateOverflowError
+
+SCHEMA: dict[str, pl.DataType] = {
+    "event_time": pl.Int64(),
+    "v": pl.Float64(),
+    "n": pl.Int64(),
+    "price": pl.Decimal(10, 2),
+    "seen": pl.Datetime("us", "UTC"),
+}
+START = datetime(2024, 1, 1, tzinfo=UTC)
+LOW, HIGH = -(2**63), 2**63 - 1
+
+
+def spec(**fields: Any) -> WindowOperator:
+    plain = {"window": Global(), "aggregates": [F.count().alias("rows")], "trigger": Always(), "accumulation": "accumulating"}
+    return WindowOperator(**{**plain, **fields})
+
+
+def held(evictor: Any, column: str, values: list[Any]) -> list[Any]:
+    """What an evictor leaves of rows with these values, in one batch."""
+    operator = Operator(spec(evictor=evictor, delta=[column]), {"event_time": pl.Int64(), column: SCHEMA[column]})
+    times = values if column == "event_time" else list(range(len(values)))
+    rows = pl.DataFrame({"event_time": times, column: values}, schema={"event_time": pl.Int64(), column: SCHEMA[column]})
+    operator.add(rows)
+    return [row[column] for row in operator.state.windows.all()[CONTENTS].to_list()[0]]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "values", "left"),
+    [
+        (1, [LOW, LOW + 1, 0, HIGH], [HIGH]),
+        (2**63, [LOW, -1, 0, HIGH], [0, HIGH]),
+        (2.0**70, [LOW, HIGH], [LOW, HIGH]),
+        (3, [HIGH, 5, 2, 3, 1, None, 5, None], [HIGH, 5, 3, None, 5, None]),
+        (3, [None, None], [None, None]),
+    ],
+)
+def test_differences_of_whole_numbers_are_exact(threshold: float, values: list[Any], left: list[Any]) -> None:
+    """semantics 11.4."""
+    assert held(DeltaEvictor("n", threshold), "n", values) == left
+
+
+def test_differences_of_doubles() -> None:
+    """semantics 11.4: NaN is no value, and infinity is at no distance from itself."""
+    inf, nan = float("inf"), float("nan")
+    assert held(DeltaEvictor("v", 0.5), "v", [1.0, 1.5, 2.0, None]) == [2.0, None]
+    assert held(DeltaEvictor("v", 0.5), "v", [1.0, inf, -inf, None, inf]) == [inf, None, inf]
+    assert held(DeltaEvictor("v", 0.5), "v", [-inf, 3.0, -inf]) == [-inf, 3.0, -inf]
+    *kept, last = held(DeltaEvictor("v", 0.5), "v", [0.0, 1.0, nan])
+    assert kept == [1.0]
+    assert math.isnan(last)
+
+
+def test_differences_of_timestamps() -> None:
+    seen = [START, START + timedelta(seconds=59), None, START + timedelta(seconds=60)]
+    assert held(DeltaEvictor("seen", "1 minute"), "seen", seen) == seen[1:]
+
+
+@pytest.mark.parametrize(
+    ("duration", "times", "left"),
+    [
+        (1, [LOW + 1, 0, HIGH], [HIGH]),
+        (HIGH, [LOW + 1, 0, 1], [0, 1]),
+        (HIGH, [LOW + 1, LOW + 2], [LOW + 1, LOW + 2]),
+        (3, [0, 1, 2, 3], [1, 2, 3]),
+    ],
+)
+def test_times_at_the_ends(duration: int, times: list[int], left: list[int]) -> None:
+    """semantics 11.3: the bound of what goes may lie outside of 64 bits."""
+    assert held(TimeEvictor(duration), "event_time", times) == left
+
+
+def test_event_times_may_be_timestamps() -> None:
+    operator = Operator(spec(evictor=TimeEvictor("1 s")), {"event_time": pl.Datetime("ms", "UTC")})
+    times = pl.Series(
+        "event_time", [START, START + timedelta(milliseconds=1), START + timedelta(seconds=1)], dtype=pl.Datetime("ms", "UTC")
+    )
+    assert operator.add(times.to_frame()).panes["rows"].to_list() == [2]
+
+
+@pytest.mark.parametrize(
+    ("evictor", "message"),
+    [
+        (
+            DeltaEvictor("price", 1),
+            (
+                "DeltaEvictor(column='price', threshold=1, after=False): Decimal(precision=10, scale=2) "
+                "| an evictor takes the difference of whole numbers, doubles or timestamps | cast price"
+            ),
+        ),
+        (
+            DeltaEvictor("n", 0.5),
+            (
+                "DeltaEvictor(column='n', threshold=0.5, after=False): Int64 "
+                "| the threshold for whole numbers is a whole number | give one, or cast the column to DOUBLE"
+            ),
+        ),
+        (DeltaEvictor("w", 1), "column 'w' | the operator's columns are in its input | use one of the columns"),
+    ],
+)
+def test_columns_that_an_evictor_cannot_use(evictor: Any, message: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        Plan(spec(evictor=evictor), SCHEMA)
+    assert str(caught.value).startswith(message)
+
+
+def test_only_what_is_needed_is_kept() -> None:
+    """Columns of rows, and whether it is told which are new."""
+
+    def kept(**fields: Any) -> tuple[list[str], bool]:
+        schema = Plan(spec(aggregates=[F.sum("n").alias("s")], **fields), SCHEMA).table_schema
+        rows = schema.get(CONTENTS)
+        assert rows is None or isinstance(rows, pl.List)
+        columns = [] if rows is None else [field.name for field in rows.inner.fields]  # type: ignore[union-attr]
+        assert ("__sum:n" in schema) == ("evictor" not in fields)
+        return columns, NEW in schema
+
+    assert kept() == ([], False)
+    assert kept(evictor=CountEvictor(1)) == (["event_time", "n"], False)
+    assert kept(evictor=DeltaEvictor("v", 1.5)) == (["event_time", "v", "n"], False)
+    assert kept(delta=["v"]) == (["v"], False)
+    assert kept(delta=["v"], window=Session(1)) == (["v"], True)
+    assert kept(delta=["v"], window=Session(1), accumulation="discarding") == (["v"], False)
+    assert kept(delta=["v"], evictor=CountEvictor(1)) == (["v", "event_time", "n"], True)
+    assert kept(delta=True) == (list(SCHEMA), False)
+
+
+def test_rows_that_were_told_are_not_kept() -> None:
+    operator = Operator(spec(delta=["n"]), {"event_time": pl.Int64(), "n": pl.Int64()})
+    for n in range(3):
+        operator.add(pl.DataFrame({"event_time": [n], "n": [n]}))
+    assert operator.state.windows.all()[CONTENTS].to_list() == [[]]
+
+
+@pytest.mark.parametrize("fields", [{"evictor": CountEvictor(1)}, {"delta": ["n"]}])
+def test_rows_are_not_combined_before_they_meet_the_state(fields: dict[str, Any]) -> None:
+    plain = {"window": Tumbling(10), "trigger": AfterWatermark(late=Always())}
+    assert can_combine(Plan(spec(**plain), SCHEMA))
+    assert not can_combine(Plan(spec(**plain, **fields), SCHEMA))
+
+
+def test_a_sum_that_is_evicted_in_time_does_not_overflow() -> None:
+    """semantics 11.8, 24.3."""
+    aggregates = [F.sum("n").alias("s")]
+    schema = {"event_time": pl.Int64(), "n": pl.Int64()}
+    rows = pl.DataFrame({"event_time": [0, 1], "n": [HIGH, 1]})
+    kept = Operator(spec(aggregates=aggregates, evictor=CountEvictor(1)), schema)
+    assert kept.add(rows).panes["s"].to_list() == [1]
+    lost = Operator(spec(aggregates=aggregates, evictor=CountEvictor(2), trigger=Repeatedly(AfterCount(2))), schema)
+    with pytest.raises(AggregateOverflowError, match=r"semantics 24\.3"):
+        lost.add(rows)
+
+
+def test_the_spread_of_one_row_that_is_no_number() -> None:
+    """semantics 24.2: in Polars it depends on how the rows were numbered."""
+    operator = Operator(spec(aggregates=[F.stddev_pop("v").alias("spread")], evictor=CountEvictor(1)), SCHEMA)
+    rows = pl.DataFrame({"event_time": [0, 1], "v": [0.0, math.nan]}).with_columns(
+        pl.lit(None, dtype=SCHEMA[name]).alias(name) for name in ("n", "price", "seen")
+    )
+    assert math.isnan(operator.add(rows).panes["spread"][0])

@@ -1,0 +1,116 @@
+"""Clocks in real streaming queries: watermarks that the operator makes itself."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from pyspark.sql import DataFrame
+
+import panewise as pw
+from panewise import functions as F
+from panewise.spark import ParquetSink, Result, Windowed, windowed
+from tests.spark.conftest import Feed
+
+SINKS = ("panes", "late", "counts")
+POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
+YEARS_40 = 40 * 365 * 86_400
+
+
+def minutes(df: DataFrame) -> Windowed:
+    return windowed(df, event_time="ts").groupBy("k").window(pw.Tumbling("1 minute"))
+
+
+def run(feed: Feed, result: Result) -> None:
+    sinks = {name: ParquetSink(feed.sink(name)) for name in SINKS}
+    result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+
+
+def test_a_fixed_lag_needs_no_watermark_of_the_stream(feed: Feed) -> None:
+    """Semantics 12.4: the rows of 2024 are years behind the clock; one is ahead of it."""
+    feed.put((0, "a", 1), (YEARS_40, "a", 2), (70, "b", 3))
+    run(feed, minutes(feed.stream()).watermark(pw.FixedLag("1 hour")).finish("at_end").agg(F.sum("v").alias("s")))
+    late = feed.read("late")
+    assert sorted((row["v"], reason) for row, reason in late.select("row", "reason").rows()) == [(1, "expired"), (3, "expired")]
+    assert feed.read("panes")["s"].to_list() == [2]
+
+
+def test_the_watermark_of_the_stream_counts_beside_a_fixed_lag(feed: Feed) -> None:
+    """Semantics 12.4: the larger wins."""
+    feed.put((0, "a", 1))
+    feed.put((300, "b", 2))
+    feed.put((30, "a", 4))
+    lagging = minutes(feed.stream().withWatermark("ts", "10 seconds")).watermark(pw.FixedLag("100000 days"))
+    run(feed, lagging.agg(F.sum("v").alias("s")))
+    assert feed.read("panes")["s"].to_list() == [1]
+    assert feed.read("late")["reason"].to_list() == ["expired"]
+
+
+def test_windows_of_processing_time(feed: Feed) -> None:
+    """Semantics 6.7, 6.8: rows without a time, on a stream without a watermark; each micro-batch is in a window of its own."""
+    feed.put((0, "a", 1), (None, "b", 2))
+    feed.put((-500, None, 3))
+    result = windowed(feed.stream()).window(pw.Tumbling(1)).options(time="processing").agg(F.count().alias("n"))
+    run(feed, result)
+    panes = feed.read("panes")
+    assert panes["n"].to_list() == [2]
+    assert (panes["processing_time"] > panes["window_start"]).all()
+    run(feed, result)  # nothing has come: nothing is sent
+    assert feed.read("panes").height == 1
+    run(feed, replace(result, at_end=True))
+    panes = feed.read("panes").sort("window_start")
+    assert panes["n"].to_list() == [2, 1]
+    assert (panes["window_end"] - panes["window_start"]).to_list() == [timedelta(microseconds=1)] * 2
+    assert feed.read("late").is_empty()
+
+
+@pytest.mark.parametrize(("policy", "sent"), [("min", [1]), ("max", [1, 2, 4])])
+def test_spark_takes_the_least_watermark_of_a_union(feed: Feed, policy: str, sent: list[int]) -> None:
+    """Semantics 12.5: the stream that is behind holds the windows of both open, unless Spark is told otherwise."""
+    (feed.folder / "other").mkdir()
+    other = Feed(feed.spark, feed.folder / "other")
+    feed.put((0, "ahead", 1), (70, "ahead", 2), (500, "ahead", 3))
+    other.put((65, "behind", 4), (75, "behind", 0))
+    both = feed.stream().withWatermark("ts", "10 seconds").union(other.stream().withWatermark("ts", "10 seconds"))
+    before = feed.spark.conf.get(POLICY, "min")
+    feed.spark.conf.set(POLICY, policy)
+    try:
+        run(feed, minutes(both).agg(F.sum("v").alias("s")))
+    finally:
+        feed.spark.conf.set(POLICY, before)
+    assert sorted(feed.read("panes")["s"]) == sent
+
+
+def test_inputs_of_its_own_are_refused(feed: Feed) -> None:
+    feed.put((0, "a", 1))
+    with pytest.raises(pw.SpecError, match=r"watermark=Inputs\(.* on a DataFrame \| Spark itself takes the least of the watermarks"):
+        minutes(feed.stream()).watermark(pw.Inputs(["a", "b"])).agg(F.count())
+
+
+@pytest.mark.parametrize(("ticking", "sent"), [(True, [("EARLY", 3)]), (False, [])])
+def test_a_clock_stream_fires_time_triggers_of_a_silent_stream(feed: Feed, ticking: bool, sent: list[tuple[str, int]]) -> None:
+    """Semantics 12.7: a later run without rows; it ends."""
+    feed.put((0, "a", 1), (1, "a", 2))
+    early = pw.AfterAll(pw.Every("1 millisecond"), pw.AfterProcessingTime("1 millisecond"))
+    described = minutes(feed.stream().withWatermark("ts", "10 seconds")).trigger(pw.AfterWatermark(early=early))
+    result = (described.clock("1 millisecond") if ticking else described).agg(F.sum("v").alias("s"))
+    run(feed, result)
+    assert feed.read("panes").is_empty()  # the row waits for a later time than that of its micro-batch
+    run(feed, result)
+    assert feed.read("panes").select("timing", "s").rows() == sent
+    assert feed.read("counts")["rows_in"].sum() == 2
+
+
+def test_a_clock_means_nothing_on_a_batch(feed: Feed) -> None:
+    feed.put((0, "a", 1))
+    with pytest.raises(pw.SpecError, match=r"clock\('1 second'\) on a batch DataFrame \| a batch DataFrame is done in one go"):
+        minutes(feed.batch()).clock("1 second").agg(F.count())
+
+
+def test_a_fixed_lag_means_nothing_on_a_batch(feed: Feed) -> None:
+    feed.put((0, "a", 1))
+    with pytest.raises(pw.SpecError) as caught:
+        minutes(feed.batch()).watermark(pw.FixedLag("1 hour")).agg(F.count())
+    assert str(caught.value) == (
+        "watermark=FixedLag(lag=Duration('1 hour')) on a batch DataFrame | the rows of a batch DataFrame did not come as they happened, "
+        "so that all older than the lag would be late | leave watermark out, or read a stream"
+    )
