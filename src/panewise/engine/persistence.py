@@ -212,9 +212,9 @@ def _types(operator: Operator) -> dict[str, str]:
 
 
 def _header(operator: Operator) -> dict[str, Any]:
-    state, clocks = operator.state, operator.state.clocks
+    state, clocks, spec = operator.state, operator.state.clocks, operator.plan.spec
     told: dict[str, Any] = {"processing_time": clocks.processing_time, "watermark": clocks.watermark, "finished": clocks.finished}
-    if isinstance(operator.plan.spec.watermark, InputsSpec):
+    if isinstance(spec.watermark, InputsSpec):
         told["inputs"] = {"since": clocks.inputs.since, "told": {name: [one.watermark, one.heard] for name, one in clocks.inputs.told_last}}
     return {**told, "marks": _marks(state), "types": _types(operator)}
 

@@ -80,11 +80,11 @@ class Chain:
         if not self.stages or not all(isinstance(stage, Stage) for stage in self.stages):
             raise SpecError(f"stages={self.stages!r}", "what follows the first operator are stages, one or more", "call then(...)")
         if isinstance(self.first.watermark, StreamTime):
-            rule = "panes of several keys meet in a stage, and with StreamTime each key has a watermark of its own"
+            rule = "panes of several keys meet in a stage, and with StreamTime each key has a watermark of its own (semantics 30.6)"
             raise SpecError(f"then after watermark={self.first.watermark!r}", rule, "use another watermark")
         if self.first.delta:
-            rule = "the rows of a stage are panes without their deltas (semantics 30.1)"
-            raise SpecError(f"then after delta={self.first.delta!r}", rule, "leave delta out")
+            rule = "a delta tells of the operator's rows, and what comes out of a chain are the panes of its last stage (semantics 30.6)"
+            raise SpecError(f"then after delta={self.first.delta!r}", rule, "leave delta out, or give the operator a collect_list")
         before: WindowOperator | Stage = self.first
         for stage in self.stages:
             _check_columns(stage, before)

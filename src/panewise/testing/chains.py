@@ -26,13 +26,12 @@ def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixe
         longest: the most stages.
         fixed: fields of the operator that are given.
     """
-    fixed = {"delta": False, **fixed}
-    first = draw(specs(kind, **{"keys": draw(_KEYS), **fixed}).filter(_can_go_on))
+    fixed = {"keys": draw(_KEYS), "delta": False, **fixed}
+    first = draw(specs(kind, **fixed).filter(can_go_on))
     if merging(first.window) and first.accumulation == "accumulating":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpecWarning)
-            asked = {"keys": list(first.keys), **fixed, "window": first.window, "accumulation": "retracting"}
-            first = draw(specs(kind, **asked).filter(_can_go_on))
+            first = draw(specs(kind, **{**fixed, "window": first.window, "accumulation": "retracting"}).filter(can_go_on))
     spec: Specification = first
     for _ in range(draw(st.integers(1, longest))):
         spec = spec.then(**draw(_stage(spec)))
@@ -40,7 +39,8 @@ def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixe
     return spec
 
 
-def _can_go_on(first: WindowOperator) -> bool:
+def can_go_on(first: WindowOperator) -> bool:
+    """Whether it can be the first of a chain."""
     return not isinstance(first.watermark, StreamTime)
 
 
