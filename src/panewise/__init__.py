@@ -34,6 +34,7 @@ from panewise.spec import (
     OrFinally,
     Position,
     Repeatedly,
+    Rows,
     Session,
     Stage,
     StreamTime,
@@ -42,6 +43,7 @@ from panewise.spec import (
     UserAggregate,
     WindowOperator,
     policies,
+    rows,
 )
 
 __version__ = "0.1.0"
@@ -78,6 +80,7 @@ __all__ = [
     "PanewiseError",
     "Position",
     "Repeatedly",
+    "Rows",
     "Session",
     "SpecError",
     "Stage",
@@ -87,4 +90,5 @@ __all__ = [
     "UserAggregate",
     "WindowOperator",
     "policies",
+    "rows",
 ]

@@ -17,9 +17,11 @@ def placed(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def in_order(spec: WindowOperator, rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows in arrival order."""
-    columns = spec.position.columns if spec.position else spec.order or (TIME,)
-    return rows if rows.height < 2 else rows.sort([*columns, PLACE], nulls_last=False)
+    """The rows in arrival order. Without any column that tells it, they mostly stand so."""
+    columns = spec.position.columns if spec.position else spec.order or ((TIME,) if spec.time_columns else ())
+    if rows.height < 2 or (not columns and rows[PLACE].is_sorted()):
+        return rows
+    return rows.sort([*columns, PLACE], nulls_last=False)
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def next_due(spec: WindowOperator, windows: Held, clocks: Clocks) -> int | None:
 
     None, too, where no watermark from outside is looked at: then rows do it, or the clock.
     """
-    if clocks.by_key or spec.time == "processing":
+    if clocks.by_key or clocks.counted or spec.time == "processing":
         return None
     mark = windows.next_mark(clocks.watermark)
     if isinstance(spec.window, Global):

@@ -15,6 +15,7 @@ from panewise.spec.composites import (
 )
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
+from panewise.spec.measures import Rows, length, rows
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
 from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
@@ -28,6 +29,8 @@ from panewise.spec.windows import (
     Tumbling,
     Window,
     columns_of,
+    counted,
+    counted_by_key,
     gap_columns,
     merging,
     merging_at_touch,
@@ -64,6 +67,7 @@ __all__ = [
     "OrFinally",
     "Position",
     "Repeatedly",
+    "Rows",
     "Session",
     "Specification",
     "Stage",
@@ -76,10 +80,14 @@ __all__ = [
     "Window",
     "WindowOperator",
     "columns_of",
+    "counted",
+    "counted_by_key",
     "evictor_columns",
     "first_of",
     "gap_columns",
+    "length",
     "merging",
     "merging_at_touch",
     "policies",
+    "rows",
 ]

@@ -20,6 +20,8 @@ from panewise.spec import (
     Tumbling,
     Window,
     WindowOperator,
+    counted,
+    length,
 )
 from panewise.spec.composites import walk
 
@@ -40,17 +42,19 @@ _NEAR: Final = (0, -1, 1)
 
 
 def bounds(spec: WindowOperator) -> list[int]:
-    """Starts and ends of windows around 1970; for windows that rows make and the global one, which have none of their own, some instants.
+    """Starts and ends of windows around 1970; for windows that rows make, those of rows and the global one, some instants.
 
     >>> from panewise import functions as F
     >>> bounds(WindowOperator(window=Tumbling(10), aggregates=[F.count()]))
     [0, 10, -10, 20, -20, 30]
     """
+    if counted(spec.window):
+        return _simplest_first(n * 3 for n in _TURNS)
     match spec.window:
         case Tumbling(size=size, origin=origin):
-            found = [(origin + n * size.us, origin + (n + 1) * size.us) for n in _TURNS]
+            found = [(origin + n * length(size), origin + (n + 1) * length(size)) for n in _TURNS]
         case Hopping(size=size, hop=hop, origin=origin):
-            found = [(origin + n * hop.us, origin + n * hop.us + size.us) for n in _TURNS]
+            found = [(origin + n * length(hop), origin + n * length(hop) + length(size)) for n in _TURNS]
         case Cumulating(size=size, step=step, origin=origin):
             steps = range(step.us, size.us + 1, step.us)
             found = [(origin + n * size.us, origin + n * size.us + length) for n in _TURNS for length in steps]
@@ -91,7 +95,7 @@ def _gaps(window: Session | Custom) -> Iterable[int]:
     """How long rows hold a session open."""
     if isinstance(window, Custom):
         return GAPS[1:3]  # about where the windows of those that strategies draw end
-    return GAPS if isinstance(window.gap, str) else (window.gap.us,)
+    return GAPS if isinstance(window.gap, str) else (length(window.gap),)
 
 
 def watermarks(spec: WindowOperator, seen: Iterable[int]) -> list[int]:

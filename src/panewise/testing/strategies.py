@@ -45,21 +45,29 @@ from panewise.spec import (
     TimeEvictor,
     Tumbling,
     WindowOperator,
+    counted,
+    rows,
 )
-from panewise.spec.composites import fires_once
+from panewise.spec.composites import fires_once, walk
 from panewise.testing.edges import CHANGES, focus
 from panewise.testing.samples import ALL_TEXT, HOLDS, JOINED, MEASURES, NULLS, SHIFTS, STEPS, TRUES, types_of
 from panewise.testing.scripts import events
 
-__all__ = ["KINDS", "aggregates", "composites", "events", "evictors", "leaves", "specs", "triggers", "types_of", "windows"]
+__all__ = ["ALL_KINDS", "COUNTED_KINDS", "KINDS", "aggregates", "composites", "events", "evictors", "leaves", "specs", "triggers", "types_of", "windows"]
 
 KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "session", "custom", "global")
+COUNTED_KINDS: Final = ("rows", "hopping_rows", "session_of_rows")
+ALL_KINDS: Final = (*KINDS, *COUNTED_KINDS)
 _lengths = st.integers(1, 8)
 _own = [replace(window, merge=merge) for window in (STEPS, STEPS, HOLDS) for merge in (False, True, "touching")]
 _customs = st.sampled_from([*_own, *[SHIFTS] * 4, replace(SHIFTS, merge=True)])
 _zones = st.sampled_from(list(CHANGES))
 _weeks = st.builds(Calendar, st.just("week"), st.integers(1, 3), _zones, st.sampled_from(["monday", "saturday", "sunday"]))
 _calendars = st.builds(Calendar, st.sampled_from(["day", "day", "month", "quarter", "year"]), st.integers(1, 3), _zones)
+
+
+_counts = st.integers(1, 6).map(rows)
+_hopping_rows = st.tuples(_counts, _counts, st.integers(-7, 7)).map(lambda it: Hopping(it[0], it[1], it[2], gaps=it[1] > it[0]))
 
 
 def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
@@ -74,6 +82,9 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
         "session": st.builds(Session, st.sampled_from([*range(1, 7), "gap", "gap", "gap", "gap"]), st.sampled_from(["separate", "merge"])),
         "custom": _customs,
         "global": st.just(Global()),
+        "rows": st.builds(Tumbling, _counts, st.sampled_from([0, 0, 1, -5])),
+        "hopping_rows": _hopping_rows,
+        "session_of_rows": st.builds(Session, _counts),
     }
     return st.one_of(*made.values()) if kind is None else made[kind]
 
@@ -199,11 +210,14 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
     fields["delta"] = draw(_deltas)
     fields["timestamp"] = draw(st.sampled_from([None, None, "end", "earliest", "latest"]))
     fields |= {"window": window, "trigger": trigger, **fixed}
-    if draw(st.sampled_from([False] * 7 + [True])):
+    if counted(window):
+        fields |= draw(_by_rows(fields))
+    elif draw(st.sampled_from([False] * 7 + [True])):
         fields |= _by_processing_time(fields) | fixed
     fields.setdefault("only_updated", fields["accumulation"] == "accumulating" and not fields["delta"] and draw(st.booleans()))
     if "drop_by" not in fields:
-        fields["drop_by"] = "window" if fields["allowed_lateness"] == UNLIMITED else draw(st.sampled_from(["window", "window", "row"]))
+        never = fields["allowed_lateness"] == UNLIMITED or counted(window)
+        fields["drop_by"] = "window" if never else draw(st.sampled_from(["window", "window", "row"]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)
         return WindowOperator(**fields)
@@ -217,6 +231,25 @@ def _by_processing_time(fields: dict[str, Any]) -> dict[str, Any]:
     without = {"event_time": "event_time", "watermark": None, "max_future_skew": None, "drop_by": "window"}
     without["evictor"] = None if isinstance(evictor, TimeEvictor) else evictor
     return {"time": "processing", "timestamp": stamped, "allowed_lateness": lateness, **without}
+
+
+@st.composite
+def _by_rows(draw: st.DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
+    """What the fields are with windows of rows, where some have no meaning, and some only with an event time (semantics 8.5, 8.6)."""
+    made: dict[str, Any] = {"watermark": None, "allowed_lateness": 0, "event_time": draw(st.sampled_from([None, None, "event_time", "t"]))}
+    if made["event_time"] is None:
+        timed = isinstance(fields.get("evictor"), TimeEvictor)
+        made |= {"timestamp": None, "max_future_skew": None, "evictor": None if timed else fields.get("evictor")}
+    elif fields["timestamp"] == "end":
+        made["timestamp"] = "latest"
+    if not _without_end(fields["trigger"]):
+        made["trigger"] = draw(triggers().filter(_without_end))
+        made["on_time"] = "if_pending"
+    return made
+
+
+def _without_end(trigger: Any) -> bool:
+    return not any(isinstance(node, AfterEventTime) for node in walk(trigger))
 
 
 _WATERMARKS: Final = (Inputs(["a", "b"]), Inputs(["a", "b"], idle_after=4), StreamTime(), StreamTime(2), StreamTime(7))
