@@ -1,8 +1,8 @@
 """Which fixed windows a row belongs to: slices, and the windows that hold a slice.
 
-Where windows are measured in rows, times are numbers of rows. A *slice* is the longest stretch of time that no window bound cuts: the tumbling or calendar window itself, the cell of width
+A *slice* is the longest stretch of time that no window bound cuts: the tumbling or calendar window itself, the cell of width
 gcd(size, hop) of a hopping window, the step of a cumulating one. Rows are combined per slice; only slices, never rows, are
-expanded to windows.
+expanded to windows. Where windows are measured in rows, times are the numbers of rows.
 Window arithmetic on slices is done in Python's unbounded integers, so that nothing wraps near the ends of time (semantics 6.3).
 """
 

@@ -22,7 +22,8 @@ from panewise.spec.aggregates import ORDERLESS
 class Judged:
     """A batch split in two.
 
-    `valid` rows have ``__time``, ``__place`` and, for fixed windows, ``__slice``; `invalid` ones, in arrival order, ``__place`` and ``__reason``.
+    `valid` rows have ``__time``, ``__place`` and, for fixed windows, ``__slice``; `invalid` ones, which are in arrival order,
+    ``__place`` and ``__reason``.
     """
 
     valid: pl.DataFrame

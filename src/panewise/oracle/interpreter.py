@@ -233,7 +233,9 @@ class Interpreter:
             "row": dict(row.given),
             "reason": "expired" if "expired" in reasons else reasons.pop(),
             "windows": [list(bounds) for bounds in missed],
-            "late_by": None if watermark is None or self._numbers is not None else min(max(0, watermark - row.time), MAX_INSTANT),  # a duration has 64 bits
+            "late_by": None
+            if watermark is None or self._numbers is not None
+            else min(max(0, watermark - row.time), MAX_INSTANT),  # a duration has 64 bits
             "partial": partial,
         }
 

@@ -12,7 +12,6 @@ from panewise.errors import SpecError
 from panewise.spec.custom import Custom
 from panewise.spec.measures import Rows, length
 
-
 _FURTHEST = 2**60  # numbers of rows: so that no window's bound leaves 64 bits
 
 

@@ -3,15 +3,17 @@
 from datetime import UTC, datetime, timedelta
 
 from panewise.chrono import Duration
+from panewise.spec import counted_words
 from panewise.spec.chain import Chain, Specification, Stage
 from panewise.spec.composites import AfterWatermark, finish
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
+from panewise.spec.measures import Rows, length
 from panewise.spec.operator import WindowOperator, data_loss_reason
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
 from panewise.spec.trigger_words import when
 from panewise.spec.triggers import Always, Never
-from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window, gap_columns, merging
+from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window, counted, gap_columns, merging
 
 
 def describe(spec: Specification) -> str:
@@ -55,6 +57,9 @@ def _windows(spec: WindowOperator) -> str:
 
 
 def _membership(window: Window) -> str:
+    in_rows = counted_words.membership(window)
+    if in_rows is not None:
+        return in_rows
     match window:
         case Tumbling():
             return f"each row is in one window of {window.size}; {_starts(window.origin, window.size)}"
@@ -81,6 +86,8 @@ def _membership(window: Window) -> str:
 
 def _progress(spec: WindowOperator) -> str:
     """Where the watermark comes from, if not from outside."""
+    if counted(spec.window):
+        return counted_words.progress(spec)
     if spec.time == "processing":
         return "Watermark: processing time."
     match spec.watermark:
@@ -102,7 +109,7 @@ def _calendar(window: Calendar) -> str:
     return f"{size} in the time of {window.zone}; windows start when {first} starts there{counted}"
 
 
-def _starts(origin: int, every: Duration) -> str:
+def _starts(origin: int, every: Duration | Rows) -> str:
     return f"windows start at {_instant(origin)} and every {every} from there"
 
 
@@ -196,7 +203,9 @@ def _late(spec: WindowOperator) -> str:
     lines = [f"Late rows: {_lateness(spec)}."]
     if data_loss_reason(spec) is not None:
         lines.append("  A row is late, too, for a window that its trigger has closed.")
-    overlapping = isinstance(spec.window, Cumulating) or (isinstance(spec.window, Hopping) and spec.window.hop < spec.window.size)
+    overlapping = isinstance(spec.window, Cumulating) or (
+        isinstance(spec.window, Hopping) and length(spec.window.hop) < length(spec.window.size)
+    )
     overlapping |= isinstance(spec.window, Custom) and not merging(spec.window)
     several = overlapping and spec.drop_by == "window"
     lines.append(
@@ -209,7 +218,7 @@ def _lateness(spec: WindowOperator) -> str:
     if spec.drop_by == "row":
         behind = "" if spec.lateness_us == 0 else f" by more than {spec.allowed_lateness}"
         return f"a row is late if its time is behind the watermark{behind} when its batch begins"
-    never = spec.time == "processing" and not isinstance(spec.window, Custom)
+    never = counted(spec.window) or (spec.time == "processing" and not isinstance(spec.window, Custom))
     if isinstance(spec.window, Global) or spec.lateness_us is None or never:
         return "no row is late before the end of input" if data_loss_reason(spec) is None else "no row is late by its time"
     past = "has reached" if spec.lateness_us == 0 else f"has passed by {spec.allowed_lateness} or more"
@@ -220,6 +229,8 @@ def _lateness(spec: WindowOperator) -> str:
 def _invalid(spec: WindowOperator) -> str:
     time = "processing time" if spec.time == "processing" else spec.event_time
     reasons = [] if spec.time == "processing" else [f"{time} is null, out of range, or in a window out of range"]
+    if counted(spec.window):
+        time, reasons = "its number", [f"{name} is null or out of range" for name in spec.time_columns]
     if isinstance(spec.window, Global) and spec.time == "event":
         reasons = [f"{time} is null or out of range"]
     reasons += [f"{key} is {'NaN' if spec.null_keys else 'null or NaN'}" for key in spec.keys]

@@ -53,7 +53,20 @@ from panewise.testing.edges import CHANGES, focus
 from panewise.testing.samples import ALL_TEXT, HOLDS, JOINED, MEASURES, NULLS, SHIFTS, STEPS, TRUES, types_of
 from panewise.testing.scripts import events
 
-__all__ = ["ALL_KINDS", "COUNTED_KINDS", "KINDS", "aggregates", "composites", "events", "evictors", "leaves", "specs", "triggers", "types_of", "windows"]
+__all__ = [
+    "ALL_KINDS",
+    "COUNTED_KINDS",
+    "KINDS",
+    "aggregates",
+    "composites",
+    "events",
+    "evictors",
+    "leaves",
+    "specs",
+    "triggers",
+    "types_of",
+    "windows",
+]
 
 KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "session", "custom", "global")
 COUNTED_KINDS: Final = ("rows", "hopping_rows", "session_of_rows")
