@@ -14,7 +14,7 @@ from panewise.engine.plan import Plan
 from panewise.engine.validity import TIME
 from panewise.spec import Hopping
 
-_CAME = "__came"
+_CAME = "__came"  # rows of a key in a batch
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,16 @@ class Numbered:
     moved: pl.DataFrame
 
 
-def of_keys(plan: Plan, rows: pl.DataFrame, before: pl.DataFrame) -> Numbered:
-    """Numbers the rows (in arrival order) of each key, of which as many came before as the watermarks `before` say."""
-    counts = rows.group_by(plan.keys, maintain_order=True).agg(pl.len().cast(pl.Int64).alias(_CAME))
+def came(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
+    """The keys of the rows, each once, and how many rows each has."""
+    return rows.group_by(plan.keys, maintain_order=True).agg(pl.len().cast(pl.Int64).alias(_CAME))
+
+
+def of_keys(plan: Plan, rows: pl.DataFrame, counts: pl.DataFrame, before: pl.DataFrame) -> Numbered:
+    """Numbers the rows (in arrival order) of each key, of which as many came before as the watermarks `before` say.
+
+    `counts` are what :func:`came` told of the rows.
+    """
     received = pl.col(KEY_MARK).fill_null(0)
     reached = keymarks.marked(counts, before, plan.keys).select(*plan.keys, (received + pl.col(_CAME)).alias(KEY_MARK))
     nth = pl.int_range(pl.len(), dtype=pl.Int64).over(plan.keys)
