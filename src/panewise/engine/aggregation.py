@@ -99,5 +99,10 @@ def _refuse_overflow(frame: pl.DataFrame, by: list[str], column: str, named: str
     exact = frame.group_by(by).agg(pl.col(column).cast(pl.Int128).sum().alias("sum"))["sum"]
     for total in (exact.min(), exact.max()):
         if isinstance(total, int) and not -LIMIT <= total < LIMIT:
-            rule = "a sum of whole numbers stays inside 64 bits (semantics 24.3)"
-            raise AggregateOverflowError(f"sum({named}) = {total}", rule, f"cast {named} to double or decimal before the operator")
+            raise overflow(named, total)
+
+
+def overflow(column: str, total: int) -> AggregateOverflowError:
+    """What is raised for the sum of a column that leaves 64 bits."""
+    rule = "a sum of whole numbers stays inside 64 bits (semantics 24.3)"
+    return AggregateOverflowError(f"sum({column}) = {total}", rule, f"cast {column} to double or decimal before the operator")

@@ -6,7 +6,8 @@ An aggregate is compiled into *parts*. A part is one column of the window table,
 - ``lift``  rows of one group -> partial, in a ``group_by().agg`` over rows in arrival order;
 - ``merge`` partials of one group -> partial, in a ``group_by().agg`` over partials in arrival order;
 - ``empty`` the partial of no rows;
-- ``pair``  where it is simple, also the merge of two partials, an earlier and a later one, of one row each.
+- ``pair``  where it is simple, also the merge of two partials, an earlier and a later one, of one row each;
+- ``joint`` the same where both hold a row or more and other parts may be asked, for all but those that grow with what they hold.
 
 Merging is associative, and the partial of no rows is its neutral element; that is what lets batches be cut anywhere.
 """
@@ -24,6 +25,8 @@ from panewise.spec import Aggregate
 ROWS = "__rows"
 
 Pair: TypeAlias = Callable[[pl.Expr, pl.Expr], pl.Expr]
+Side: TypeAlias = Callable[[str], pl.Expr]  # gives a part of one of two partials, by its name
+Joint: TypeAlias = Callable[[Side, Side], pl.Expr]
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Part:
     empty: Any
     sums: str | None = None  # the input column whose integer sum must stay inside 64 bits
     pair: Pair | None = None  # the same as `merge`, of an earlier and a later partial
+    joint: Joint | None = None  # the same of two that hold rows, if `pair` does not tell it
     passing: bool = False  # emptied at every firing, whatever the mode: it holds what is new since the last one
 
 
@@ -63,7 +67,10 @@ def sum_part(column: str, dtype: pl.DataType) -> Part:
     wide = sum_type(dtype)
     value = pl.col(column).cast(wide)
     lift, merge = _null_if_none(value, value.sum()), _null_if_none(pl.col(name), pl.col(name).sum())
-    return Part(name, wide, lift, merge, None, sums=column, pair=None if isinstance(wide, pl.Decimal) else _either(add))
+    both = _either(add)
+    if isinstance(wide, pl.Decimal):  # a sum of two decimals has a type of its own
+        return Part(name, wide, lift, merge, None, sums=column, joint=_of_own(name, lambda one, other: both(one, other).cast(wide)))
+    return Part(name, wide, lift, merge, None, sums=column, pair=both)
 
 
 def float_sum_part(column: str) -> Part:
@@ -76,7 +83,13 @@ def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
     """min or max, with NaN above every number (semantics 24.2)."""
     name = f"__{fn}:{column}"
     pair = (pl.min_horizontal if fn == "min" else pl.max_horizontal) if dtype.is_integer() or dtype.is_temporal() else None
-    return Part(name, dtype, extreme(fn, pl.col(column), dtype), extreme(fn, pl.col(name), dtype), None, pair=pair)
+    joint = _of_own(name, lambda one, other: pl.when(ahead(fn, one, other)).then(one).otherwise(other))
+    return Part(name, dtype, extreme(fn, pl.col(column), dtype), extreme(fn, pl.col(name), dtype), None, pair=pair, joint=joint)
+
+
+def ahead(fn: str, one: pl.Expr, other: pl.Expr) -> pl.Expr:
+    """Whether an earlier value is the extreme of two, of which either may be null; NaN is above every number."""
+    return other.is_null() | (one <= other if fn == "min" else one >= other)
 
 
 def extreme(fn: str, values: pl.Expr, dtype: pl.DataType) -> pl.Expr:
@@ -92,8 +105,10 @@ def edge_part(fn: str, column: str, dtype: pl.DataType, *, ignorenulls: bool) ->
     rows, partials = pl.col(column), pl.col(name)
     rows, partials = (rows.drop_nulls(), partials.drop_nulls()) if ignorenulls else (rows, partials.filter(pl.col(ROWS) > 0))
     if fn == "first":
-        return Part(name, dtype, rows.first(), partials.first(), None)
-    return Part(name, dtype, rows.last(), partials.last(), None)
+        joint = _of_own(name, lambda one, other: pl.coalesce(one, other) if ignorenulls else one)
+        return Part(name, dtype, rows.first(), partials.first(), None, joint=joint)
+    joint = _of_own(name, lambda one, other: pl.coalesce(other, one) if ignorenulls else other)
+    return Part(name, dtype, rows.last(), partials.last(), None, joint=joint)
 
 
 def moment_parts(column: str) -> tuple[Part, Part]:
@@ -103,15 +118,32 @@ def moment_parts(column: str) -> tuple[Part, Part]:
     joint = (n * mean).sum() / total
     value = pl.col(column).cast(pl.Float64)
     return (
-        Part(f"__mean:{column}", pl.Float64(), value.mean().fill_null(0.0), pl.when(total > 0).then(joint).otherwise(0.0), 0.0),
+        Part(
+            f"__mean:{column}",
+            pl.Float64(),
+            value.mean().fill_null(0.0),
+            pl.when(total > 0).then(joint).otherwise(0.0),
+            0.0,
+            joint=lambda one, other: _moments(one, other, column)[0],
+        ),
         Part(
             f"__m2:{column}",
             pl.Float64(),
             (value.var(ddof=0) * value.count()).fill_null(0.0),
             pl.when(total > 0).then(m2.sum() + (n * (mean - joint) ** 2).sum()).otherwise(0.0),
             0.0,
+            joint=lambda one, other: _moments(one, other, column)[1],
         ),
     )
+
+
+def _moments(one: Side, other: Side, column: str) -> tuple[pl.Expr, pl.Expr]:
+    """Mean and sum of squared distances of two partials together."""
+    n, mean, m2 = f"__n:{column}", f"__mean:{column}", f"__m2:{column}"
+    total = one(n) + other(n)
+    joint = (one(n) * one(mean) + other(n) * other(mean)) / total
+    spread = one(m2) + other(m2) + one(n) * (one(mean) - joint) ** 2 + other(n) * (other(mean) - joint) ** 2
+    return pl.when(total > 0).then(joint).otherwise(0.0), pl.when(total > 0).then(spread).otherwise(0.0)
 
 
 def list_part(column: str, dtype: pl.DataType) -> Part:
@@ -158,3 +190,8 @@ def _null_if_none(values: pl.Expr, total: pl.Expr) -> pl.Expr:
 def _either(both: Pair) -> Pair:
     """A null stands for nothing."""
     return lambda one, other: pl.coalesce(both(one, other), one, other)
+
+
+def _of_own(name: str, both: Pair) -> Joint:
+    """Nothing is asked but the part itself."""
+    return lambda one, other: both(one(name), other(name))

@@ -5,7 +5,7 @@ The names of the parts have the place of the aggregate, as no text made of two c
 
 import polars as pl
 
-from panewise.engine.partials import Part, extreme, extreme_part
+from panewise.engine.partials import Part, Side, ahead, extreme, extreme_part
 from panewise.spec import Aggregate
 
 FUNCTIONS = ("max_by", "min_by", "top_n", "top_n_by")
@@ -26,7 +26,11 @@ def extreme_row_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.Dat
     def first(value: str, rank: str) -> pl.Expr:
         return pl.col(value).filter(pl.col(rank) == extreme(fn, pl.col(rank), dtype)).first()  # NaN equals NaN, and null nothing
 
-    return [ranks, Part(name, schema[aggregate.column], first(aggregate.column, aggregate.by), first(name, ranks.name), None)]
+    def joint(one: Side, other: Side) -> pl.Expr:
+        return pl.when(ahead(fn, one(ranks.name), other(ranks.name))).then(one(name)).otherwise(other(name))
+
+    lift, merge = first(aggregate.column, aggregate.by), first(name, ranks.name)
+    return [ranks, Part(name, schema[aggregate.column], lift, merge, None, joint=joint)]
 
 
 def top_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:

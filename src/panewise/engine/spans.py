@@ -1,0 +1,101 @@
+"""Aggregates over many spans of one row of pieces, each at a cost that grows with the logarithm of its length.
+
+Blocks of 1, 2, 4, ... pieces that begin at every place are made by joining two blocks of half the length, for all places at once.
+A span is its first piece, and one block for each bit of the number of the others. Only joining is asked of a part, never taking
+away: so minima are as cheap as sums, nothing cancels, and NaN stays where it is. The parts that grow with what they hold (lists, sets,
+what users define) are merged from the span's pieces, which is as long as what comes out.
+"""
+
+import numpy as np
+import polars as pl
+
+from panewise.engine.aggregation import LIMIT, Aggregation, greatest, overflow
+from panewise.engine.frames import Mask, Places, picked
+from panewise.engine.partials import Part
+
+_LATER = "__later:"
+_SPAN = "__span"
+
+
+def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: pl.Series) -> pl.DataFrame:
+    """The partials of spans of pieces.
+
+    Args:
+        aggregation: whose partial columns the pieces have.
+        pieces: partials in order, each of a row or more.
+        low, high: where each span begins and ends, as positions in the pieces; half-open, and not empty.
+
+    Returns:
+        A line of partial columns for each span, in their order.
+
+    Raises:
+        AggregateOverflowError: if a sum of whole numbers leaves 64 bits.
+    """
+    first, last = low.to_numpy().astype(np.intp), high.to_numpy().astype(np.intp)
+    longest = int((last - first).max()) if len(first) else 0
+    told = [part for part in aggregation.parts if part.pair is not None or part.joint is not None]
+    joined = _joined(told, _wide(told, pieces, longest), first, last)
+    rest = [part for part in aggregation.parts if part.pair is None and part.joint is None]
+    both = joined.hstack(_merged(rest, pieces, first, last)) if rest else joined
+    _refuse_overflow(told, both)
+    return both.select(pl.col(part.name).cast(part.dtype) for part in aggregation.parts)
+
+
+def _wide(parts: list[Part], pieces: pl.DataFrame, longest: int) -> pl.DataFrame:
+    """The pieces of these parts, with room for sums that might leave 64 bits."""
+    sums = [part.name for part in parts if part.sums is not None and part.dtype == pl.Int64()]
+    at_risk = [name for name in sums if greatest(pieces[name]) * longest >= LIMIT]
+    return pieces.select(part.name for part in parts).with_columns(pl.col(at_risk).cast(pl.Int128))
+
+
+def _refuse_overflow(parts: list[Part], spans: pl.DataFrame) -> None:
+    for part in parts:
+        if part.sums is None or spans.schema[part.name] != pl.Int128():
+            continue
+        for total in (spans[part.name].min(), spans[part.name].max()):
+            if isinstance(total, int) and not -LIMIT <= total < LIMIT:
+                raise overflow(part.sums, total)
+
+
+def _joined(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+    """Spans of the parts that two partials of tell all about both together."""
+    joints = [_expression(part).alias(part.name) for part in parts]
+    spans, blocks = picked(pieces, first), pieces
+    at, left, size = first + 1, last - first - 1, 1
+    while True:
+        takes = (left & size) > 0
+        if takes.any():
+            more = _both(spans, picked(blocks, np.where(takes, at, 0)), joints)
+            spans = more if takes.all() else _chosen(takes, more, spans)
+            at = at + size * takes
+        size *= 2
+        if not (left >= size).any():
+            return spans
+        half = size // 2
+        blocks = _both(blocks.head(blocks.height - half), blocks.slice(half), joints)
+
+
+def _expression(part: Part) -> pl.Expr:
+    if part.pair is not None:
+        return part.pair(pl.col(part.name), pl.col(_LATER + part.name))
+    assert part.joint is not None
+    return part.joint(pl.col, lambda name: pl.col(_LATER + name))
+
+
+def _both(earlier: pl.DataFrame, later: pl.DataFrame, joints: list[pl.Expr]) -> pl.DataFrame:
+    return earlier.hstack([column.alias(_LATER + column.name) for column in later.get_columns()]).select(joints)
+
+
+def _chosen(takes: Mask, more: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+    mask = pl.Series(takes)
+    return pl.DataFrame([one.zip_with(mask, other) for one, other in zip(more.get_columns(), spans.get_columns(), strict=True)])
+
+
+def _merged(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+    """Spans of the other parts: all their pieces, merged."""
+    lengths = last - first
+    ends = np.cumsum(lengths)
+    places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - lengths), lengths)
+    spans = pl.Series(_SPAN, np.repeat(np.arange(len(first)), lengths))
+    held = picked(pieces, places).hstack([spans])
+    return held.group_by(_SPAN, maintain_order=True).agg(part.merge.alias(part.name) for part in parts).drop(_SPAN)

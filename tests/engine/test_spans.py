@@ -1,0 +1,75 @@
+"""Spans: what the kernel gives is what merging the pieces of each span gives."""
+
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import panewise as pw
+from panewise import functions as F
+from panewise.engine.aggregation import Aggregation
+from panewise.engine.spans import over
+from panewise.errors import AggregateOverflowError
+from panewise.testing.compare import same
+
+SCHEMA = {"v": pl.Int64(), "x": pl.Float64(), "s": pl.String(), "d": pl.Decimal(10, 2)}
+AGGREGATES: tuple[pw.Aggregate, ...] = (
+    *(F.count("v"), F.sum("v"), F.avg("v"), F.min("v"), F.max("v"), F.first("v"), F.last("v", ignorenulls=True)),
+    *(F.sum("x"), F.min("x"), F.max("x"), F.stddev("x"), F.first("x", ignorenulls=True), F.last("x"), F.median("x")),
+    *(F.min("s"), F.max("s"), F.collect_list("s"), F.collect_set("s"), F.count_distinct("s"), F.approx_count_distinct("s")),
+    *(F.sum("d"), F.avg("d"), F.max("d"), F.max_by("s", "x"), F.min_by("s", "v"), F.top_n("v", 2), F.top_n_by("s", "v", 2)),
+)
+AGGREGATION = Aggregation(tuple(one.alias(f"a{n}") for n, one in enumerate(AGGREGATES)), SCHEMA)
+
+ROWS = st.fixed_dictionaries(
+    {
+        "piece": st.integers(0, 12),
+        "v": st.none() | st.integers(-5, 5),
+        "x": st.none() | st.sampled_from([0.0, 0.25, -3.0, float("nan"), float("inf")]),
+        "s": st.none() | st.sampled_from(["a", "b", ""]),
+        "d": st.none() | st.sampled_from([Decimal("1.25"), Decimal("-99999999.99")]),
+    }
+)
+
+
+def pieces_of(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Rows that have the same `piece` make one."""
+    frame = pl.DataFrame(rows, schema={"piece": pl.Int64(), **SCHEMA})
+    return AGGREGATION.lift(frame, ["piece"])
+
+
+def read_off(partials: pl.DataFrame) -> list[dict[str, Any]]:
+    return partials.select(AGGREGATION.results).to_dicts()
+
+
+@settings(max_examples=200, deadline=None)
+@given(rows=st.lists(ROWS, min_size=1, max_size=40), data=st.data())
+def test_spans_are_merged_pieces(rows: list[dict[str, Any]], data: st.DataObject) -> None:
+    pieces = pieces_of(rows)
+    bounds = st.tuples(st.integers(0, pieces.height - 1), st.integers(1, pieces.height)).filter(lambda span: span[0] < span[1])
+    spans = data.draw(st.lists(bounds, max_size=10))
+    low, high = (pl.Series([span[side] for span in spans], dtype=pl.Int64) for side in (0, 1))
+    merging = AGGREGATION.merging()
+    expected = [read_off(pieces[a:b].with_columns(g=pl.lit(0)).group_by("g").agg(merging).drop("g"))[0] for a, b in spans]
+    found = read_off(over(AGGREGATION, pieces, low, high))
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        assert all(same(one[name], other[name]) for name in one), (one, other)
+
+
+def test_types_are_those_of_the_parts() -> None:
+    pieces = pieces_of([{"piece": 0, "v": 1, "x": 1.0, "s": "a", "d": Decimal("1.00")}] * 3)
+    spans = over(AGGREGATION, pieces, pl.Series([0]), pl.Series([1]))
+    assert dict(spans.schema) == AGGREGATION.schema
+
+
+def test_a_sum_that_leaves_64_bits_is_refused_only_where_it_does() -> None:
+    totals = Aggregation((F.sum("v"),), SCHEMA)
+    rows = pl.DataFrame({"piece": [0, 1, 2], "v": [2**62, 2**62, -(2**62)]}, schema={"piece": pl.Int64(), "v": pl.Int64()})
+    pieces = totals.lift(rows, ["piece"])
+    assert over(totals, pieces, pl.Series([0, 1]), pl.Series([3, 3]))["__sum:v"].to_list() == [2**62, 0]
+    with pytest.raises(AggregateOverflowError, match=r"sum\(v\) = 9223372036854775808 \| .*64 bits.* \| cast v"):
+        over(totals, pieces, pl.Series([0]), pl.Series([2]))
