@@ -9,16 +9,18 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 PYTHON := $(CURDIR)/$(VENV)/bin/python
 READY := $(VENV)/requirements.lock
+FLINK := .venv-flink
+FLINK_READY := $(FLINK)/flink-requirements.txt
 
 export PYSPARK_PYTHON := $(PYTHON)
 export PYSPARK_DRIVER_PYTHON := $(PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help env venv demo test check format bench soak lock clean
+.PHONY: help env venv demo test check format bench bench-peers soak lock clean
 
 help: ## this text
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
-	  do printf '  make %-8s %s\n' "$$target" "$$text"; done
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
+	  do printf '  make %-11s %s\n' "$$target" "$$text"; done
 
 env: ## check that Python and Java are what panewise needs
 	@python3 tools/check_env.py
@@ -59,6 +61,17 @@ bench: $(READY) ## benchmarks
 	@$(PYTHON) -m bench
 	@$(PYTHON) -m bench.flat
 
+$(FLINK_READY): bench/flink-requirements.txt
+	@echo "making $(FLINK) from bench/flink-requirements.txt (some minutes; half a gigabyte is downloaded)"
+	@rm -rf $(FLINK)
+	@python3 -m venv $(FLINK)
+	@$(FLINK)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/flink-requirements.txt
+	@cp bench/flink-requirements.txt $(FLINK_READY)
+
+bench-peers: $(READY) $(FLINK_READY) ## windows of rows beside Flink, which gets an environment of its own
+	@python3 tools/check_env.py
+	@$(PYTHON) -m bench.flink
+
 soak: $(READY) ## the long campaigns: many random programs, killed and restarted queries
 	@python3 tools/check_env.py
 	@$(PYTHON) -m pytest -m soak
@@ -67,4 +80,4 @@ lock: $(READY) ## resolve pyproject.toml anew into requirements.lock
 	@$(PYTHON) tools/lock.py
 
 clean: ## remove what the other targets made
-	@rm -rf $(VENV) out spark-warehouse .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(FLINK) out spark-warehouse .mypy_cache .pytest_cache .ruff_cache .hypothesis

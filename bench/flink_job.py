@@ -1,0 +1,56 @@
+"""One Flink job over the event files, on its own Python: `flink_job.py QUERY DIRECTORY PARALLELISM`; prints seconds as JSON.
+
+It is run by `python -m bench.flink` in .venv-flink, whose libraries clash with ours, so it imports nothing of ours. The files are
+read before the clock starts, and Flink gets them as Arrow; there are no checkpoints, and what comes out is thrown away. The job runs
+twice, and the second time counts.
+"""
+
+import json
+import sys
+import time
+
+import pyarrow.parquet as pq
+from pyflink.table import DataTypes, EnvironmentSettings, Table, TableEnvironment
+from pyflink.table.expressions import col, row_interval
+from pyflink.table.window import Tumble
+
+_EVENT = DataTypes.ROW([DataTypes.FIELD("k", DataTypes.BIGINT()), DataTypes.FIELD("v", DataTypes.BIGINT())])
+_TIMED = "SELECT k, v, PROCTIME() AS at FROM events"
+_PRECEDING = "SELECT k, SUM(v) OVER (PARTITION BY k ORDER BY at ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS s FROM timed"
+
+
+def rows(tables: TableEnvironment) -> Table:
+    """Windows of 100 rows of a key: their number, the sum of v, the largest v."""
+    windows = tables.from_path("timed").window(Tumble.over(row_interval(100)).on(col("at")).alias("w"))
+    v = col("v")
+    return windows.group_by(col("w"), col("k")).select(col("k"), v.count.alias("n"), v.sum.alias("s"), v.max.alias("m"))
+
+
+def preceding(tables: TableEnvironment) -> Table:
+    """For each row the sum of v over it and the two rows of its key before it."""
+    return tables.sql_query(_PRECEDING)
+
+
+QUERIES = {"rows": (rows, "k BIGINT, n BIGINT, s BIGINT, m BIGINT"), "preceding": (preceding, "k BIGINT, s BIGINT")}
+
+
+def seconds(query: str, directory: str, parallelism: int) -> float:
+    """How long the second run of the job takes, from its submission to its end."""
+    tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    tables.get_config().set("parallelism.default", str(parallelism))
+    tables.get_config().set("pipeline.object-reuse", "true")
+    events = pq.read_table(directory, columns=["k", "v"]).to_pandas()
+    tables.create_temporary_view("events", tables.from_pandas(events, _EVENT, splits_num=parallelism))
+    tables.create_temporary_view("timed", tables.sql_query(_TIMED))
+    made, columns = QUERIES[query]
+    tables.execute_sql(f"CREATE TEMPORARY TABLE nothing ({columns}) WITH ('connector' = 'blackhole')")
+    taken = 0.0
+    for _ in range(2):
+        began = time.perf_counter()
+        made(tables).execute_insert("nothing").wait()
+        taken = time.perf_counter() - began
+    return taken
+
+
+if __name__ == "__main__":
+    print(json.dumps({"seconds": seconds(sys.argv[1], sys.argv[2], int(sys.argv[3]))}))

@@ -1,0 +1,25 @@
+"""The comparison with Flink: what is asked for, and what is said without Flink. The jobs themselves are run by `make bench-peers`."""
+
+from pathlib import Path
+
+import pytest
+
+from bench import data, flink
+
+
+def test_defaults() -> None:
+    asked = flink.arguments([])
+    assert (asked.batch_rows, asked.batches) == (1_000_000, 7)
+
+
+@pytest.mark.parametrize("argv", [["--batch-rows", "0"], ["--batches", "2"]])
+def test_what_makes_no_sense_is_refused(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        flink.arguments(argv)
+    assert "the first 2 batches are warm-up | give such as 1000000 and 3" in capsys.readouterr().err
+
+
+def test_without_flink(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(flink, "ENVIRONMENT", tmp_path)
+    with pytest.raises(SystemExit, match=r"Flink has an environment of its own \| run make bench-peers"):
+        flink.flink_seconds("rows", data.Events(tmp_path, 1, 3))
