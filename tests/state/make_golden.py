@@ -140,6 +140,21 @@ CASES = {
             Step(2, None, ((25, "a", 4),)),
         ),
     ),
+    # Windows of rows: of a there were four rows and one window is complete, of b one.
+    "rows": Case(
+        pw.WindowOperator(
+            window=pw.Hopping(pw.rows(4), pw.rows(2)),
+            keys=["k"],
+            aggregates=[F.count().alias("n"), F.sum("v").alias("s")],
+            order=["offset"],
+        ),
+        (Step(1, None, ((0, "a", 1), (0, "a", 2), (0, "a", 3), (0, "b", 9))), Step(2, None, ((0, "a", 4),))),
+    ),
+    # A session that the rows of others end: that of a is over with the third row of b.
+    "session_of_rows": Case(
+        pw.WindowOperator(window=pw.Session(pw.rows(3)), keys=["k"], aggregates=[F.count().alias("n")], order=["offset"]),
+        (Step(1, None, ((0, "a", 1), (0, "a", 2), (0, "b", 3))), Step(2, None, ((0, "b", 4),))),
+    ),
     # The watermarks of two inputs: none has told one since the clock was read.
     "inputs": Case(
         pw.WindowOperator(
