@@ -15,13 +15,13 @@ from pyflink.table.expressions import col, row_interval
 from pyflink.table.window import Tumble
 
 _EVENT = DataTypes.ROW([DataTypes.FIELD("k", DataTypes.BIGINT()), DataTypes.FIELD("v", DataTypes.BIGINT())])
-_TIMED = "SELECT k, v, PROCTIME() AS at FROM events"
-_PRECEDING = "SELECT k, SUM(v) OVER (PARTITION BY k ORDER BY at ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS s FROM timed"
+_TIMED = "SELECT k, v, PROCTIME() AS arrived FROM events"
+_PRECEDING = "SELECT k, SUM(v) OVER (PARTITION BY k ORDER BY arrived ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS s FROM timed"
 
 
 def rows(tables: TableEnvironment) -> Table:
     """Windows of 100 rows of a key: their number, the sum of v, the largest v."""
-    windows = tables.from_path("timed").window(Tumble.over(row_interval(100)).on(col("at")).alias("w"))
+    windows = tables.from_path("timed").window(Tumble.over(row_interval(100)).on(col("arrived")).alias("w"))
     v = col("v")
     return windows.group_by(col("w"), col("k")).select(col("k"), v.count.alias("n"), v.sum.alias("s"), v.max.alias("m"))
 
