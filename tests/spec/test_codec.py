@@ -230,7 +230,7 @@ MICROSECONDS = "a whole number of microseconds"
             "tumble",
             (
                 "window.kind='tumble' | the kinds here are ['calendar', 'cumulating', 'custom', 'global', 'hopping', 'session', "
-                "'tumbling'] "
+                "'sliding', 'tumbling'] "
                 "| give {'kind': ...} with one of these"
             ),
         ),
@@ -239,7 +239,7 @@ MICROSECONDS = "a whole number of microseconds"
             "tumbling",
             (
                 "window='tumbling' | the kinds here are ['calendar', 'cumulating', 'custom', 'global', 'hopping', 'session', "
-                "'tumbling'] "
+                "'sliding', 'tumbling'] "
                 "| give {'kind': ...} with one of these"
             ),
         ),

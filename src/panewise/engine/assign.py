@@ -14,7 +14,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine import calendars
 from panewise.engine.validity import TIME
-from panewise.spec import Calendar, Cumulating, Custom, Global, Hopping, Session, Tumbling, Window
+from panewise.spec import Calendar, Cumulating, Custom, Global, Hopping, Session, Sliding, Tumbling, Window
 
 SLICE, START, END = "__slice", "__start", "__end"
 _SAFE = 2**61  # up to here int64 arithmetic on times cannot wrap
@@ -91,4 +91,4 @@ def _hopping(window: Hopping, instant: int) -> list[tuple[int, int]]:
 
 def slicing_of(window: Window) -> Slicing | None:
     """The slicing of fixed windows; None where the rows make the windows."""
-    return None if isinstance(window, (Session, Custom)) else Slicing(window)
+    return None if isinstance(window, (Session, Sliding, Custom)) else Slicing(window)

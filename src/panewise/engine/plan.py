@@ -12,12 +12,14 @@ from panewise.engine.contents import contents_of
 from panewise.engine.evicting import Evicting
 from panewise.engine.partials import Part
 from panewise.engine.runs import Shape
+from panewise.engine.sliding import Slide
 from panewise.engine.trigger_simple import SimpleTrigger, is_simple
 from panewise.engine.trigger_tree import TriggerTree
 from panewise.engine.validity import MARKS, REASON
 from panewise.errors import SpecError
-from panewise.spec import Cumulating, Custom, Hopping, Position, StreamTime, WindowOperator, gap_columns, merging
+from panewise.spec import Cumulating, Custom, Hopping, Never, Position, Sliding, StreamTime, WindowOperator, gap_columns, merging
 from panewise.spec.composites import finish
+from panewise.spec.sliding_checks import only_at_end
 
 ROW = "__row"  # a column of this name is the caller's number of a row, and comes back with it
 ONE_KEY = "__all"  # stands for the key where the specification has none
@@ -51,8 +53,25 @@ class Plan:
         self.late_schema = lateness.late_schema(self.schema)
         self.invalid_schema = {**self.schema, REASON: pl.String()}
         self.slicing = slicing_of(spec.window)
+        self._of_sliding(spec, key_types)
         self.slices_meet = isinstance(spec.window, (Hopping, Cumulating, Custom))  # a window may hold several slices
         self.can_close = finish(spec.trigger) != "never"
+
+    def _of_sliding(self, spec: WindowOperator, key_types: dict[str, pl.DataType]) -> None:
+        """What belongs to sliding windows only."""
+        self.sliding = isinstance(spec.window, Sliding)
+        self.lazy = self.sliding and only_at_end(spec.trigger)  # windows are made when they are complete
+        # A window's contents come from slices each time, unless it drops them when it fires.
+        self.remade = spec.accumulation != "discarding" or isinstance(spec.trigger, Never)
+        together = self.by_key or not self.lazy  # all slices of a key are looked at with its rows
+        schema = {**key_types, START: pl.Int64(), END: pl.Int64(), **self.aggregation.schema}
+        self.slices = Shape(schema, self.identity, self.keys if together else self.identity)
+
+    @property
+    def slide(self) -> Slide:
+        """The sliding windows, where there are such."""
+        assert isinstance(self.spec.window, Sliding), self.spec.window
+        return Slide(self.spec.window, self.keys)
 
     def no_windows(self) -> pl.DataFrame:
         """An empty window table."""

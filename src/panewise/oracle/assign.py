@@ -6,7 +6,7 @@ from typing import Any, TypeAlias, assert_never
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.oracle.calendars import calendar_window
 from panewise.oracle.custom import given_windows
-from panewise.spec import Calendar, Cumulating, Custom, Global, Hopping, Session, Tumbling, Window, merging_at_touch
+from panewise.spec import Calendar, Cumulating, Custom, Global, Hopping, Session, Sliding, Tumbling, Window, closed_at_end, merging_at_touch
 
 Bounds: TypeAlias = tuple[int | None, int | None]  # both None: the global window
 
@@ -35,6 +35,8 @@ def windows_of(window: Window, t: int, values: Mapping[str, Any]) -> list[Bounds
         case Session():
             gap: int = values[window.gap] if isinstance(window.gap, str) else window.gap.us
             return [(t, t + gap)]
+        case Sliding():
+            return [own_sliding(window, t)]
         case Custom():
             return sorted({(start, end) for start, end in given_windows(window, t, values)})
         case Global():
@@ -56,6 +58,18 @@ def hopping(window: Hopping, t: int) -> list[Bounds]:
         found.append((start, start + window.size.us))
         start -= window.hop.us
     return found[::-1]
+
+
+def own_sliding(window: Sliding, t: int) -> Bounds:
+    """The window that a row makes for itself, as a half-open one (semantics 7, 7.2)."""
+    start = t if window.anchor == "start" else t - window.size.us
+    return (start, start + window.size.us + 1)
+
+
+def told(window: Window, bounds: Bounds) -> Bounds:
+    """The bounds as they are told: of a window that is closed at both ends the end is its last instant (semantics 7.2)."""
+    start, end = bounds
+    return (start, end - 1) if end is not None and closed_at_end(window) else (start, end)
 
 
 def exists(bounds: Bounds) -> bool:

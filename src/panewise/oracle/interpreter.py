@@ -6,15 +6,16 @@ from typing import Any
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import InputError
 from panewise.oracle.aggregate import aggregate
-from panewise.oracle.assign import Bounds, exists, finite, meet, windows_of
+from panewise.oracle.assign import Bounds, exists, finite, meet, told, windows_of
 from panewise.oracle.clocks import Clocks
 from panewise.oracle.columns import check_type, same_value
 from panewise.oracle.evict import left
 from panewise.oracle.held import Held, pane_order
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
+from panewise.oracle.sliding import Slides
 from panewise.oracle.trigger import Clock, Decision, decide, expired, moment
 from panewise.oracle.trigger_tree import Node
-from panewise.spec import WindowOperator, merging
+from panewise.spec import Sliding, WindowOperator, merging
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 Output = dict[str, Any]
@@ -50,6 +51,7 @@ class Interpreter:
         self._clock = self._clocks.common
         self._held: dict[tuple[Any, ...], Held] = {}
         self._marks: dict[tuple[Any, Any], int] = {}
+        self._slides = Slides(spec.window) if isinstance(spec.window, Sliding) else None
         self._seen: dict[tuple[Any, ...], int] = {}  # of each key the latest event time in the present batch
 
     # Events
@@ -137,10 +139,10 @@ class Interpreter:
         if self._is_replay(row):
             return "replays"
         self._seen[row.key] = max(row.time, self._seen.get(row.key, row.time))
-        missed = self._apply(number, row)
+        applied, missed = self._apply(number, row)
         if not missed:
             return "applied"
-        partial = len(missed) < len(self._windows_of(row)) and not merging(self._spec.window)
+        partial = applied
         output["late"].append(self._late(row, missed, partial))
         output["counts"]["partially_late"] += partial
         return "applied" if partial else "late"
@@ -160,13 +162,20 @@ class Interpreter:
     def _windows_of(self, row: Row) -> list[Bounds]:
         return [bounds for bounds in windows_of(self._spec.window, row.time, row.values) if exists(bounds)]
 
-    def _apply(self, number: int, row: Row) -> dict[Bounds, str]:
-        """Applies a row to the windows that take it; gives those that do not, each with the reason (semantics 13)."""
+    def _apply(self, number: int, row: Row) -> tuple[bool, dict[Bounds, str]]:
+        """Applies a row to the windows that take it; whether any does, and those that do not, each with the reason (semantics 13)."""
         windows = self._windows_of(row)
         if self._is_behind(row):
-            return dict.fromkeys(windows, "behind")
+            return False, dict.fromkeys(windows, "behind")
+        if self._slides is not None:
+            return self._apply_to_sliding(number, row, self._slides)
         if merging(self._spec.window):
-            return self._apply_to_session(number, row, windows[0])
+            missed = self._apply_to_session(number, row, windows[0])
+            return not missed, missed
+        missed = self._apply_to_each(number, row, windows)
+        return len(missed) < len(windows), missed
+
+    def _apply_to_each(self, number: int, row: Row, windows: list[Bounds]) -> dict[Bounds, str]:
         missed: dict[Bounds, str] = {}
         for bounds in windows:
             window = self._held.get((row.key, *bounds))
@@ -177,6 +186,17 @@ class Interpreter:
             else:
                 (window or self._open(row, bounds)).take(number, row)
         return missed
+
+    def _apply_to_sliding(self, number: int, row: Row, slides: Slides) -> tuple[bool, dict[Bounds, str]]:
+        """A window that is new takes the rows that are already there (semantics 7.3)."""
+        applied, missed, windows = slides.take(row, lambda bounds: expired(self._spec, self._clocks.of(row.key), bounds[1]))
+        for bounds, inside in windows:
+            known = self._held.get((row.key, *bounds))
+            window = known or self._open(row, bounds)
+            for other in inside:
+                if known is None or other is row:
+                    window.take(number, other)
+        return applied, dict.fromkeys(missed, "expired")
 
     def _is_behind(self, row: Row) -> bool:
         """Whether the row itself is too old (semantics 13.3)."""
@@ -217,7 +237,7 @@ class Interpreter:
         return {
             "row": dict(row.given),
             "reason": "expired" if "expired" in reasons else reasons.pop(),
-            "windows": [list(bounds) for bounds in missed],
+            "windows": [list(told(self._spec.window, bounds)) for bounds in missed],
             "late_by": None if watermark is None else min(max(0, watermark - row.time), MAX_INSTANT),  # a duration has 64 bits
             "partial": partial,
         }
@@ -263,6 +283,8 @@ class Interpreter:
     def _contents(self, window: Held) -> dict[str, Any]:
         """The aggregates, with the evictor before or after them (semantics 11.1)."""
         evictor, time = self._spec.evictor, self._spec.event_time
+        if self._slides is not None and self._spec.time_columns:
+            window.stored = sorted(window.stored, key=lambda values: values[time])  # stable (semantics 7.4)
         if evictor is not None and not evictor.after:
             window.stored = left(evictor, window.stored, time)
         values = {what.name: aggregate(what, window.stored, self._type_of(what.column)) for what in self._spec.measures}
@@ -286,7 +308,8 @@ class Interpreter:
 
     def _identity(self, window: Held) -> dict[str, Any]:
         keys = dict(zip(self._spec.keys, window.key, strict=True))
-        return {**keys, "window_start": window.start, "window_end": window.end}
+        start, end = told(self._spec.window, window.bounds)
+        return {**keys, "window_start": start, "window_end": end}
 
     def _numbering(self, window: Held, decision: Decision) -> dict[str, Any]:
         """A pane's own columns; counts the pane (semantics 20.1, 20.2)."""
@@ -298,7 +321,7 @@ class Interpreter:
         window.panes += 1
         window.nonspeculative_panes += timing != "EARLY"
         return {
-            **({"timestamp": window.end} if self._spec.timestamp == "end" else {}),
+            **({"timestamp": told(self._spec.window, window.bounds)[1]} if self._spec.timestamp == "end" else {}),
             "timing": timing,
             "index": index,
             "nonspeculative_index": nonspeculative,

@@ -17,6 +17,7 @@ from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
 from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark
+from panewise.spec.sliding import Sliding
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import (
@@ -27,6 +28,7 @@ from panewise.spec.windows import (
     Session,
     Tumbling,
     Window,
+    closed_at_end,
     columns_of,
     gap_columns,
     merging,
@@ -65,6 +67,7 @@ __all__ = [
     "Position",
     "Repeatedly",
     "Session",
+    "Sliding",
     "Specification",
     "Stage",
     "StreamTime",
@@ -75,6 +78,7 @@ __all__ = [
     "Watermark",
     "Window",
     "WindowOperator",
+    "closed_at_end",
     "columns_of",
     "evictor_columns",
     "first_of",

@@ -1,6 +1,6 @@
 """Windows over event time: which rows belong together.
 
-All windows are half-open, [start, end). Values only: frozen, comparable, printable; no behaviour.
+All windows but those of Sliding are half-open, [start, end). Values only: frozen, comparable, printable; no behaviour.
 """
 
 import re
@@ -10,6 +10,7 @@ from typing import ClassVar, Final, Literal, TypeAlias, get_args
 from panewise.chrono import Duration, DurationLike, InstantLike, instant_us, time_zone
 from panewise.errors import SpecError
 from panewise.spec.custom import Custom
+from panewise.spec.sliding import Sliding
 
 
 def positive(value: DurationLike, name: str) -> Duration:
@@ -204,7 +205,7 @@ class Global:
     kind: ClassVar[str] = "global"
 
 
-Window: TypeAlias = Tumbling | Hopping | Cumulating | Calendar | Session | Custom | Global
+Window: TypeAlias = Tumbling | Hopping | Cumulating | Calendar | Session | Sliding | Custom | Global
 
 
 def columns_of(window: Window) -> tuple[str, ...]:
@@ -232,6 +233,15 @@ def merging(window: Window) -> bool:
     (True, False)
     """
     return isinstance(window, Session) or (isinstance(window, Custom) and window.merge is not False)
+
+
+def closed_at_end(window: Window) -> bool:
+    """Whether the end that is told of a window is its last instant, and not the first one after it (semantics 7.2).
+
+    >>> closed_at_end(Sliding(10)), closed_at_end(Tumbling(10))
+    (True, False)
+    """
+    return isinstance(window, Sliding)
 
 
 def merging_at_touch(window: Window) -> bool:

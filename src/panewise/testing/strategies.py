@@ -41,19 +41,23 @@ from panewise.spec import (
     Position,
     Repeatedly,
     Session,
+    Sliding,
     StreamTime,
     TimeEvictor,
     Tumbling,
     WindowOperator,
 )
-from panewise.spec.composites import fires_once
+from panewise.spec.aggregates import ORDERED
+from panewise.spec.composites import finish, fires_once, walk
+from panewise.spec.sliding import ANCHORS
+from panewise.spec.sliding_checks import only_at_end
 from panewise.testing.edges import CHANGES, focus
 from panewise.testing.samples import ALL_TEXT, HOLDS, JOINED, MEASURES, NULLS, SHIFTS, STEPS, TRUES, types_of
 from panewise.testing.scripts import events
 
 __all__ = ["KINDS", "aggregates", "composites", "events", "evictors", "leaves", "specs", "triggers", "types_of", "windows"]
 
-KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "session", "custom", "global")
+KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "session", "sliding", "custom", "global")
 _lengths = st.integers(1, 8)
 _own = [replace(window, merge=merge) for window in (STEPS, STEPS, HOLDS) for merge in (False, True, "touching")]
 _customs = st.sampled_from([*_own, *[SHIFTS] * 4, replace(SHIFTS, merge=True)])
@@ -72,6 +76,7 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
         "cumulating": st.tuples(st.integers(1, 4), st.integers(1, 4), origins).map(lambda it: Cumulating(it[0] * it[1], it[0], it[2])),
         "calendar": st.one_of(_calendars, _weeks),
         "session": st.builds(Session, st.sampled_from([*range(1, 7), "gap", "gap", "gap", "gap"]), st.sampled_from(["separate", "merge"])),
+        "sliding": st.builds(Sliding, st.sampled_from([*range(9), 3, 3]), st.sampled_from(ANCHORS)),
         "custom": _customs,
         "global": st.just(Global()),
     }
@@ -201,6 +206,8 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
     fields |= {"window": window, "trigger": trigger, **fixed}
     if draw(st.sampled_from([False] * 7 + [True])):
         fields |= _by_processing_time(fields) | fixed
+    if isinstance(window, Sliding):
+        fields |= _slid(fields) | ({"trigger": trigger} if "trigger" in fixed else {})
     fields.setdefault("only_updated", fields["accumulation"] == "accumulating" and not fields["delta"] and draw(st.booleans()))
     if "drop_by" not in fields:
         fields["drop_by"] = "window" if fields["allowed_lateness"] == UNLIMITED else draw(st.sampled_from(["window", "window", "row"]))
@@ -217,6 +224,20 @@ def _by_processing_time(fields: dict[str, Any]) -> dict[str, Any]:
     without = {"event_time": "event_time", "watermark": None, "max_future_skew": None, "drop_by": "window"}
     without["evictor"] = None if isinstance(evictor, TimeEvictor) else evictor
     return {"time": "processing", "timestamp": stamped, "allowed_lateness": lateness, **without}
+
+
+def _slid(fields: dict[str, Any]) -> dict[str, Any]:
+    """What the fields are with sliding windows, where some are refused (semantics 7.8)."""
+    trigger = fields["trigger"]
+    if any(isinstance(node, OnPunctuation | OnDelta | AfterEventTime) for node in walk(trigger)):
+        trigger = AfterWatermark(Repeatedly(AfterAll(AfterCount(2), AfterProcessingTime(2))), Always())
+    if finish(trigger) == "any_time" or (finish(trigger) == "at_end" and fields["allowed_lateness"] != 0):
+        trigger = Repeatedly(trigger)
+    on_time = fields["on_time"] if isinstance(trigger, AfterWatermark) else "if_pending"
+    placed = any(aggregate.fn in ORDERED for aggregate in fields["aggregates"])
+    once = isinstance(trigger, Never) or (only_at_end(trigger) and fields["allowed_lateness"] == 0)
+    mode = "accumulating" if placed and not once and fields["accumulation"] == "discarding" else fields["accumulation"]
+    return {"trigger": trigger, "on_time": on_time, "accumulation": mode, "evictor": None, "delta": False}
 
 
 _WATERMARKS: Final = (Inputs(["a", "b"]), Inputs(["a", "b"], idle_after=4), StreamTime(), StreamTime(2), StreamTime(7))

@@ -1,0 +1,119 @@
+"""Sliding windows: what the times of a key's rows make (semantics 7 to 7.3).
+
+State is a table of *slices*, each the partials of the rows of one key and time: ``__start`` is the time, ``__end`` says until
+when the slice is needed, as the end of a window does. A window is a span of slices, closed at both ends; in tables it is half-open
+like all others, [s, e + 1 microsecond).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine.assign import END, START
+from panewise.engine.frames import Places
+from panewise.spec import Sliding
+
+_AT, _PIECE, _SPAN = "__at", "__is_piece", "__which"
+
+
+def later(time: pl.Expr, by: int) -> pl.Expr:
+    """A time so much later, at most the last one of 64 bits."""
+    if by > MAX_INSTANT:
+        return later(later(time, MAX_INSTANT), by - MAX_INSTANT)
+    return pl.when(time > MAX_INSTANT - by).then(pl.lit(MAX_INSTANT)).otherwise(time + by)
+
+
+def earlier(time: pl.Expr, by: int) -> pl.Expr:
+    """A time so much earlier, at least the first one of 64 bits."""
+    return pl.when(time < MIN_INSTANT + by).then(pl.lit(MIN_INSTANT)).otherwise(time - by)
+
+
+@dataclass(frozen=True)
+class Slide:
+    """The sliding windows of a specification."""
+
+    window: Sliding
+    keys: list[str]
+
+    @property
+    def size(self) -> int:
+        """Distance of a window's last instant from its first, in microseconds."""
+        return self.window.size.us
+
+    @property
+    def reach(self) -> int:
+        """No window that holds a row, or is made by one, begins or ends further from the row than this."""
+        return self.size + 2
+
+    def without_own(self, time: pl.Expr) -> pl.Expr:
+        """Whether the window that a row makes for itself does not fit in 64 bits (semantics 6.3)."""
+        if self.window.anchor == "start":
+            return time > MAX_INSTANT - self.size - 1
+        return (time < MIN_INSTANT + self.size) | (time == MAX_INSTANT)
+
+    def own(self, time: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+        """Start and end of that window, if it fits."""
+        return (time, time + self.size + 1) if self.window.anchor == "start" else (time - self.size, time + 1)
+
+    def right(self, time: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+        """Start and end of the window that begins right after a row, if it fits; see :meth:`without_right`."""
+        return time + 1, time + self.size + 2
+
+    def without_right(self, time: pl.Expr) -> pl.Expr:
+        """Whether that one does not fit, or there is none."""
+        return time > MAX_INSTANT - self.size - 2 if self.window.anchor == "both" else pl.lit(True)
+
+    @property
+    def _lasts(self) -> int:
+        """How long a slice is needed: as long as a row may come that would be in a window that it made, or would share one with it."""
+        return {"end": self.size + 1, "start": 2 * self.size + 1, "both": 2 * self.size + 2}[self.window.anchor]
+
+    def needed_until(self, time: pl.Expr) -> pl.Expr:
+        """When a slice may go."""
+        return later(time, self._lasts)
+
+    def needed(self, time: int) -> int:
+        """The same of one time."""
+        return min(MAX_INSTANT, time + self._lasts)
+
+    def next_completion(self, next_end: Callable[[int | None], int | None], watermark: int | None) -> int | None:
+        """A watermark at or before the first one above this at which a window is complete; `next_end` looks among the slices."""
+        lengths = {"end": [1], "start": [self.size + 1], "both": [1, self.size + 2]}[self.window.anchor]
+        found = []
+        for length in lengths:  # how long after its slice a window ends
+            rest = self._lasts - length
+            end = next_end(None if watermark is None else min(MAX_INSTANT, watermark + rest))
+            if end is not None:
+                found.append(end - rest)
+        return min(found, default=None)
+
+    def made(self, slices: pl.DataFrame) -> pl.DataFrame:
+        """The windows that slices make, with the slices' other columns; one may be there several times, and be empty."""
+        at, lefts = pl.col(START), slices
+        start, end = self.own(at)
+        found = [lefts.with_columns(start.alias(START), end.alias(END))]
+        if self.window.anchor == "both":
+            start, end = self.right(at)
+            found.append(slices.filter(~self.without_right(at)).with_columns(start.alias(START), end.alias(END)))
+        return pl.concat(found)
+
+    def in_order(self, pieces: pl.DataFrame) -> pl.DataFrame:
+        """Slices, or windows, of each key in order of their time, and then as they stood."""
+        return pieces.sort([*self.keys, START], nulls_last=False, maintain_order=True)
+
+    def positions(self, pieces: pl.DataFrame, spans: pl.DataFrame) -> tuple[Places, Places]:
+        """Where in pieces, which are in order, those of each span's key from its start to before its end begin and end."""
+        number = pl.int_range(pl.len(), dtype=pl.Int64)
+        marks = [
+            pieces.select(*self.keys, pl.col(START).alias(_AT), pl.lit(1).alias(_PIECE), pl.lit(-1, dtype=pl.Int64).alias(_SPAN)),
+            spans.select(*self.keys, pl.col(START).alias(_AT), pl.lit(0).alias(_PIECE), number.alias(_SPAN)),
+            spans.select(*self.keys, pl.col(END).alias(_AT), pl.lit(0).alias(_PIECE), (number + spans.height).alias(_SPAN)),
+        ]
+        swept = pl.concat(marks).sort([*self.keys, _AT, _PIECE], nulls_last=False)
+        before, which = swept[_PIECE].cum_sum().to_numpy(), swept[_SPAN].to_numpy()
+        found = np.empty(2 * spans.height, dtype=np.intp)
+        found[which[which >= 0]] = before[which >= 0]
+        return found[: spans.height], found[spans.height :]
