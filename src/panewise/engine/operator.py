@@ -13,6 +13,7 @@ from panewise.engine import arrival, firing, intake, keymarks, panes
 from panewise.engine.assign import START
 from panewise.engine.clocks import Clocks
 from panewise.engine.combining import judge, ties_matter
+from panewise.engine.gathering import TURN
 from panewise.engine.held import Held
 from panewise.engine.intake import Intake
 from panewise.engine.lateness import late_schema
@@ -33,13 +34,17 @@ NEWEST_ROWS = 1 << 16  # changed windows that an operator in memory keeps in one
 
 @dataclass(frozen=True)
 class State:
-    """Everything that an operator remembers between steps; `slices` is the table of sliding windows, `following` those of stages."""
+    """Everything that an operator remembers between steps; `slices` is the table of sliding windows, `following` those of stages.
+
+    `received` counts the rows so far, where their place among all of them matters later.
+    """
 
     windows: Held
     clocks: Clocks = field(default_factory=Clocks)
     marks: arrival.Marks = field(default_factory=arrival.Marks)
     following: tuple[Held, ...] = ()
     slices: Held | None = None
+    received: int = 0
 
 
 class Operator:
@@ -91,7 +96,10 @@ class Operator:
         fresh = self.state.marks.without_replays(self.plan.spec, ordered)
         self.raise_marks(self.state.marks.after(self.plan.spec, ordered))
         numbered, replays = fresh.with_row_index(ORDER), ordered.height - fresh.height
+        if self.plan.gathers:
+            numbered = numbered.with_columns((pl.col(ORDER).cast(pl.Int64) + self.state.received).alias(TURN))
         output = self._evaluated(numbered)
+        self.state = replace(self.state, received=self.state.received + fresh.height)
         late = output.late.sort(ORDER).select(*self.plan.late_schema)
         return replace(output, late=late, counts=output.counts + Counts(rows_in=replays, replays=replays))
 

@@ -138,7 +138,7 @@ class Stored:
             replace(table, library=mine, runs=runs_of(manifest.runs, mine.table), horizon=horizon)
             for table, mine in zip(_tables(operator.state), libraries, strict=True)
         ]
-        operator.state = _state(operator, tables, clocks, marks)
+        operator.state = _state(operator, tables, clocks, marks, manifest.header.get("received", 0))
         return cls(operator, manifest, libraries)
 
     @property
@@ -156,7 +156,7 @@ class Stored:
         """Writes what the operator has changed since it was loaded. `timer` is the runtime's own note."""
         state = self.operator.state
         tables = [table.sealed() for table in _tables(state)]
-        self.operator.state = _state(self.operator, tables, state.clocks, state.marks)
+        self.operator.state = _state(self.operator, tables, state.clocks, state.marks, state.received)
         for table, library in zip(tables, self.libraries, strict=True):
             library.commit(runs_of(self.manifest.runs, library.table), table.runs)
         runs = tuple(run for table in tables for run in table.runs)
@@ -174,10 +174,10 @@ def _tables(state: State) -> list[Held]:
     return [state.windows, *state.following, *([] if state.slices is None else [state.slices])]
 
 
-def _state(operator: Operator, tables: list[Held], clocks: Clocks, marks: Marks) -> State:
+def _state(operator: Operator, tables: list[Held], clocks: Clocks, marks: Marks, received: int) -> State:
     """The state of an operator that has these tables, in the same order."""
     count = 1 + len(operator.state.following)
-    return State(tables[0], clocks, marks, tuple(tables[1:count]), tables[count] if count < len(tables) else None)
+    return State(tables[0], clocks, marks, tuple(tables[1:count]), tables[count] if count < len(tables) else None, received)
 
 
 def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
@@ -224,6 +224,8 @@ def _header(operator: Operator) -> dict[str, Any]:
     told: dict[str, Any] = {"processing_time": clocks.processing_time, "watermark": clocks.watermark, "finished": clocks.finished}
     if isinstance(spec.watermark, InputsSpec):
         told["inputs"] = {"since": clocks.inputs.since, "told": {name: [one.watermark, one.heard] for name, one in clocks.inputs.told_last}}
+    if operator.plan.gathers:
+        told["received"] = state.received
     return {**told, "marks": _marks(state), "types": _types(operator)}
 
 
@@ -266,7 +268,7 @@ def restore(spec: Specification, schema: Mapping[str, pl.DataType], data: bytes)
     horizon, shapes = clocks.horizon(operator.plan.spec), [table.shape for table in _tables(operator.state)]
     read = [decode(run).with_columns(pl.lit(False).alias(DEAD)) for run in runs]
     tables = [Held(shape, MemoryLibrary(), rows, horizon=horizon) for shape, rows in zip(shapes, read, strict=True)]
-    operator.state = _state(operator, tables, clocks, marks)
+    operator.state = _state(operator, tables, clocks, marks, manifest.header.get("received", 0))
     return operator
 
 

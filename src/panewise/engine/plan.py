@@ -10,6 +10,7 @@ from panewise.engine.assign import END, START, slicing_of
 from panewise.engine.clocks import KEY_MARK
 from panewise.engine.contents import contents_of
 from panewise.engine.evicting import Evicting
+from panewise.engine.gathering import Gathering
 from panewise.engine.partials import Part
 from panewise.engine.runs import Shape
 from panewise.engine.sliding import Slide
@@ -18,6 +19,7 @@ from panewise.engine.trigger_tree import TriggerTree
 from panewise.engine.validity import MARKS, REASON
 from panewise.errors import SpecError
 from panewise.spec import Cumulating, Custom, Hopping, Never, Position, Sliding, StreamTime, WindowOperator, gap_columns, merging
+from panewise.spec.aggregates import ORDERED
 from panewise.spec.composites import finish
 from panewise.spec.sliding_checks import only_at_end
 
@@ -63,6 +65,7 @@ class Plan:
         self.lazy = self.sliding and only_at_end(spec.trigger)  # windows are made when they are complete
         # A window's contents come from slices each time, unless it drops them when it fires.
         self.remade = spec.accumulation != "discarding" or isinstance(spec.trigger, Never)
+        self.gathers = isinstance(self.aggregation, Gathering)
         together = self.by_key or not self.lazy  # all slices of a key are looked at with its rows
         schema = {**key_types, START: pl.Int64(), END: pl.Int64(), **self.aggregation.schema}
         self.slices = Shape(schema, self.identity, self.keys if together else self.identity)
@@ -79,6 +82,8 @@ class Plan:
 
 
 def _aggregation(spec: WindowOperator, schema: dict[str, pl.DataType], passing: Sequence[Part]) -> Aggregation:
+    if isinstance(spec.window, Sliding) and any(aggregate.fn in ORDERED for aggregate in spec.measures):
+        return Gathering(spec.measures, schema, passing)
     contents = contents_of(spec, schema)
     if contents is None or spec.evictor is None:
         return Aggregation(spec.measures, schema, passing, contents)

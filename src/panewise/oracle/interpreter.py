@@ -283,8 +283,6 @@ class Interpreter:
     def _contents(self, window: Held) -> dict[str, Any]:
         """The aggregates, with the evictor before or after them (semantics 11.1)."""
         evictor, time = self._spec.evictor, self._spec.event_time
-        if self._slides is not None and self._spec.time_columns:
-            window.stored = sorted(window.stored, key=lambda values: values[time])  # stable (semantics 7.4)
         if evictor is not None and not evictor.after:
             window.stored = left(evictor, window.stored, time)
         values = {what.name: aggregate(what, window.stored, self._type_of(what.column)) for what in self._spec.measures}

@@ -32,7 +32,7 @@ class Slides:
         """Takes a row, unless it is late for all windows that would hold it (semantics 7.5).
 
         Returns:
-            Whether it is applied; the windows that it misses; and every window of its key that is not late, with its rows in order.
+            Whether it is applied; the windows that it misses; and every window of its key that is not late, with its rows in arrival order.
         """
         holding = self.holding(row)
         if all(late(bounds) for bounds in holding):
@@ -40,8 +40,7 @@ class Slides:
         rows = self._rows.setdefault(row.key, [])
         rows.append(row)
         windows = [bounds for bounds in made_by(self._window, {other.time for other in rows}) if not late(bounds)]
-        by_time = sorted(rows, key=lambda other: other.time)  # stable: ties stay in arrival order
-        filled = [(bounds, [other for other in by_time if _holds(bounds, other)]) for bounds in windows]
+        filled = [(bounds, [other for other in rows if _holds(bounds, other)]) for bounds in windows]
         return True, [bounds for bounds in holding if late(bounds)], [(bounds, inside) for bounds, inside in filled if inside]
 
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from panewise.errors import SpecError
-from panewise.spec.aggregates import ORDERED
 from panewise.spec.composites import AfterWatermark, finish, walk
 from panewise.spec.sliding import Sliding
 from panewise.spec.triggers import AfterEventTime, Never, OnDelta, OnPunctuation
@@ -38,14 +37,3 @@ def check_sliding(spec: Any) -> None:
     if ends == "any_time" or (ends == "at_end" and spec.lateness_us != 0):
         rule = "a row is in the windows of others, so none of them closes while rows for it may come (semantics 7.8)"
         raise SpecError(f"Sliding, trigger={spec.trigger!r}", rule, "repeat the trigger: Repeatedly(...), AfterWatermark(late=...)")
-    _check_order(spec)
-
-
-def _check_order(spec: Any) -> None:
-    """In discarding mode a second pane would hold rows whose place among the others is not known any more."""
-    once = isinstance(spec.trigger, Never) or (only_at_end(spec.trigger) and spec.lateness_us == 0)
-    placed = [aggregate for aggregate in spec.aggregates if aggregate.fn in ORDERED]
-    if placed and not once and spec.accumulation == "discarding":
-        rule = "what a discarding sliding window holds after its first pane has no order (semantics 7.8)"
-        given = f"Sliding, accumulation='discarding', {placed[0].name} where windows can send several panes"
-        raise SpecError(given, rule, "use 'accumulating' or 'retracting', or a trigger that sends one pane")

@@ -47,10 +47,8 @@ from panewise.spec import (
     Tumbling,
     WindowOperator,
 )
-from panewise.spec.aggregates import ORDERED
 from panewise.spec.composites import finish, fires_once, walk
 from panewise.spec.sliding import ANCHORS
-from panewise.spec.sliding_checks import only_at_end
 from panewise.testing.edges import CHANGES, focus
 from panewise.testing.samples import ALL_TEXT, HOLDS, JOINED, MEASURES, NULLS, SHIFTS, STEPS, TRUES, types_of
 from panewise.testing.scripts import events
@@ -180,7 +178,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
 
     Args:
         kind: kind of the window, such as "session". Default: all.
-        fixed: fields that are given.
+        fixed: fields that are given. A trigger that sliding windows cannot have is put into one that they can.
     """
     window, trigger = fixed.get("window") or draw(windows(kind)), fixed.get("trigger") or draw(triggers())
     lateness = [0, UNLIMITED] if isinstance(window, Global) else [0, 1, 5, 12, UNLIMITED]
@@ -207,7 +205,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
     if draw(st.sampled_from([False] * 7 + [True])):
         fields |= _by_processing_time(fields) | fixed
     if isinstance(window, Sliding):
-        fields |= _slid(fields) | ({"trigger": trigger} if "trigger" in fixed else {})
+        fields |= _slid(fields)
     fields.setdefault("only_updated", fields["accumulation"] == "accumulating" and not fields["delta"] and draw(st.booleans()))
     if "drop_by" not in fields:
         fields["drop_by"] = "window" if fields["allowed_lateness"] == UNLIMITED else draw(st.sampled_from(["window", "window", "row"]))
@@ -234,10 +232,7 @@ def _slid(fields: dict[str, Any]) -> dict[str, Any]:
     if finish(trigger) == "any_time" or (finish(trigger) == "at_end" and fields["allowed_lateness"] != 0):
         trigger = Repeatedly(trigger)
     on_time = fields["on_time"] if isinstance(trigger, AfterWatermark) else "if_pending"
-    placed = any(aggregate.fn in ORDERED for aggregate in fields["aggregates"])
-    once = isinstance(trigger, Never) or (only_at_end(trigger) and fields["allowed_lateness"] == 0)
-    mode = "accumulating" if placed and not once and fields["accumulation"] == "discarding" else fields["accumulation"]
-    return {"trigger": trigger, "on_time": on_time, "accumulation": mode, "evictor": None, "delta": False}
+    return {"trigger": trigger, "on_time": on_time, "evictor": None, "delta": False}
 
 
 _WATERMARKS: Final = (Inputs(["a", "b"]), Inputs(["a", "b"], idle_after=4), StreamTime(), StreamTime(2), StreamTime(7))
