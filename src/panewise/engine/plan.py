@@ -20,7 +20,7 @@ from panewise.engine.validity import MARKS, REASON
 from panewise.errors import SpecError
 from panewise.spec import Cumulating, Custom, Hopping, Never, Position, Sliding, StreamTime, WindowOperator, gap_columns, merging
 from panewise.spec.aggregates import ORDERED
-from panewise.spec.composites import finish
+from panewise.spec.operator import data_loss_reason
 from panewise.spec.sliding_checks import only_at_end
 
 ROW = "__row"  # a column of this name is the caller's number of a row, and comes back with it
@@ -57,7 +57,7 @@ class Plan:
         self.slicing = slicing_of(spec.window)
         self._of_sliding(spec, key_types)
         self.slices_meet = isinstance(spec.window, (Hopping, Cumulating, Custom))  # a window may hold several slices
-        self.can_close = finish(spec.trigger) != "never"
+        self.can_close = data_loss_reason(spec) is not None  # else a window that closes expires as it does
 
     def _of_sliding(self, spec: WindowOperator, key_types: dict[str, pl.DataType]) -> None:
         """What belongs to sliding windows only."""
