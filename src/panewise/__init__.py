@@ -34,6 +34,7 @@ from panewise.spec import (
     OrFinally,
     Position,
     Repeatedly,
+    Rows,
     Session,
     Sliding,
     Stage,
@@ -43,6 +44,7 @@ from panewise.spec import (
     UserAggregate,
     WindowOperator,
     policies,
+    rows,
 )
 
 __version__ = "0.1.0"
@@ -79,6 +81,7 @@ __all__ = [
     "PanewiseError",
     "Position",
     "Repeatedly",
+    "Rows",
     "Session",
     "Sliding",
     "SpecError",
@@ -89,4 +92,5 @@ __all__ = [
     "UserAggregate",
     "WindowOperator",
     "policies",
+    "rows",
 ]

@@ -22,7 +22,8 @@ from panewise.spec.aggregates import ORDERLESS
 class Judged:
     """A batch split in two.
 
-    `valid` rows have ``__time``, ``__place`` and, for fixed windows, ``__slice``; `invalid` ones have ``__reason``.
+    `valid` rows have ``__time``, ``__place`` and, for fixed windows, ``__slice``; `invalid` ones, which are in arrival order,
+    ``__place`` and ``__reason``.
     """
 
     valid: pl.DataFrame
@@ -42,7 +43,7 @@ def judge(plan: Plan, rows: pl.DataFrame, processing_time: int, *, windows: bool
     judged = validity.split(plan.spec, arrival.placed(rows), processing_time)
     valid, windowless = split_windowless(plan, judged.valid) if windows else (judged.valid, judged.invalid.clear())
     invalid = judged.invalid if windowless.is_empty() else pl.concat([judged.invalid, windowless], how="diagonal")
-    return Judged(valid.drop(marks) if marks else valid, arrival.in_order(plan.spec, invalid)[[*plan.invalid_schema]])
+    return Judged(valid.drop(marks) if marks else valid, arrival.in_order(plan.spec, invalid)[[*plan.invalid_schema, arrival.PLACE]])
 
 
 def can_combine(plan: Plan) -> bool:
@@ -57,12 +58,13 @@ def can_combine(plan: Plan) -> bool:
         and plan.spec.drop_by == "window"
         and plan.spec.time == "event"
         and not plan.by_key
+        and not plan.counted
     )
 
 
 def ties_matter(plan: Plan) -> bool:
     """Whether rows of the same event time must keep their place, if nobody asks for the late rows."""
-    if plan.ordered or plan.spec.evaluate == "record" or bool(plan.spec.order) or plan.spec.position is not None:
+    if plan.counted or plan.ordered or plan.spec.evaluate == "record" or bool(plan.spec.order) or plan.spec.position is not None:
         return True
     return merging(plan.spec.window) and bool(columns_of(plan.spec.window))  # the first may be late, and the second take it in
 

@@ -72,7 +72,7 @@ def next_due(plan: Plan, windows: Held, clocks: Clocks, slices: Held | None = No
     None, too, where no watermark from outside is looked at: then rows do it, or the clock.
     """
     spec = plan.spec
-    if clocks.by_key or spec.time == "processing":
+    if clocks.by_key or clocks.counted or spec.time == "processing":
         return None
     mark = windows.next_mark(clocks.watermark)
     if isinstance(spec.window, Global):

@@ -6,7 +6,7 @@ import polars as pl
 
 from panewise.engine import customs, keymarks, lateness, table
 from panewise.engine.assign import END, SLICE
-from panewise.engine.clocks import Clocks
+from panewise.engine.clocks import KEY_MARK, Clocks
 from panewise.engine.held import Held
 from panewise.engine.lateness import SliceTable
 from panewise.engine.moment import Moment
@@ -52,7 +52,9 @@ def of_rows(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, columns:
         lost = found.filter(~pl.col(lateness.PARTIAL))
         rows = rows.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
     pieces, once = _pieces(plan, rows, slices)
-    if plan.by_key:
+    if plan.by_key and plan.counted:  # no row finds its window complete, and what its key reaches is told afterwards
+        pieces = pieces.with_columns(pl.lit(None, dtype=pl.Int64).alias(KEY_MARK))
+    elif plan.by_key:
         pieces = keymarks.marked(pieces, rows, plan.keys).filter(~clocks.expired(plan.spec, pl.col(END)))
     intake = _into_windows(plan, held, pieces, once, closed, clocks)
     return Intake(*intake, late=late, applied=rows.height, late_count=late.height - partially, partially_late=partially)

@@ -48,10 +48,7 @@ class SliceTable:
     @classmethod
     def of(cls, slicing: Slicing, slices: pl.Series, spec: WindowOperator, clocks: Clocks) -> "SliceTable":
         """The windows of the slices."""
-        found = [(at, start, end) for at in slices.unique().sort().to_list() for start, end in slicing.windows(at)]
-        columns = zip(*found, strict=True) if found else ((), (), ())
-        frame = pl.DataFrame([pl.Series(name, told, dtype=pl.Int64) for name, told in zip((SLICE, START, END), columns, strict=True)])
-        return cls.judged(frame, spec, clocks)
+        return cls.judged(slicing.table(slices), spec, clocks)
 
     @classmethod
     def judged(cls, frame: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> "SliceTable":
@@ -97,12 +94,13 @@ def missed(
 
     With drop_by="row" the rows behind are judged one by one, see :func:`behind`.
     """
-    if not clocks.by_key and not table.any_expired and closed.is_empty():
+    marked = clocks.by_key and not clocks.counted  # of windows of rows none has expired that a row finds
+    if not marked and not table.any_expired and closed.is_empty():
         return None
     by = [*keys, SLICE]
-    told = [*by, KEY_MARK] if clocks.by_key else by
+    told = [*by, KEY_MARK] if marked else by
     pairs = rows.select(told).unique(maintain_order=True).join(table.frame, on=SLICE, maintain_order="left_right")
-    if clocks.by_key:
+    if marked:
         pairs = pairs.with_columns(clocks.expired(spec, pl.col(END)).alias(_EXPIRED))
     shut = closed.select(*keys, START, END, pl.lit(True).alias(_SHUT))
     pairs = pairs.join(shut, on=[*keys, START, END], how="left", nulls_equal=True, maintain_order="left")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from panewise.engine import arrival, firing, intake, keymarks, panes
+from panewise.engine import arrival, firing, intake, keymarks, numbers, panes, validity
 from panewise.engine.assign import START
 from panewise.engine.clocks import Clocks
 from panewise.engine.combining import judge, ties_matter
@@ -25,7 +25,7 @@ from panewise.engine.session_intake import of_sessions
 from panewise.engine.sessions import ORDER
 from panewise.engine.sliding_intake import completed, completed_of_keys, of_sliding, unmade
 from panewise.engine.table import CLOSED, PENDING
-from panewise.engine.validity import TIME
+from panewise.engine.validity import REASON, TIME
 from panewise.spec import Custom, Global, Specification, WindowOperator, merging
 
 _RANK = "__rank"
@@ -85,12 +85,25 @@ class Operator:
     def add(self, rows: pl.DataFrame) -> Output:
         """Takes a batch of rows. After the end of input they are all late, with the reason `finished`."""
         judged = judge(self.plan, rows, self.state.clocks.processing_time)
-        output = self.add_valid(judged.valid)
-        refused = judged.invalid.height
-        return replace(output, invalid=judged.invalid, counts=output.counts + Counts(rows_in=refused, invalid=refused))
+        output, refused = self._added(judged.valid), judged.invalid.height
+        invalid = self._in_order(pl.concat([judged.invalid, output.invalid])) if output.invalid.height else judged.invalid
+        counts = output.counts + Counts(rows_in=refused, invalid=refused)
+        return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
 
     def add_valid(self, valid: pl.DataFrame) -> Output:
         """Takes rows that :func:`panewise.engine.combining.judge` let through."""
+        output = self._added(valid)
+        return replace(output, invalid=self._in_order(output.invalid).select(*self.plan.invalid_schema))
+
+    def _in_order(self, invalid: pl.DataFrame) -> pl.DataFrame:
+        """Invalid rows with their place, in arrival order."""
+        if invalid.is_empty():
+            return invalid
+        timed = validity.with_time(self.plan.spec, invalid, self.state.clocks.processing_time)
+        return arrival.in_order(self.plan.spec, timed)
+
+    def _added(self, valid: pl.DataFrame) -> Output:
+        """The same; what is invalid has its place."""
         placed = arrival.placed(valid)
         ordered = arrival.in_order(self.plan.spec, placed) if self._order_matters(valid) else placed
         fresh = self.state.marks.without_replays(self.plan.spec, ordered)
@@ -150,12 +163,17 @@ class Operator:
         return replace(output, panes=output.panes.drop(ORDER))
 
     def _batch(self, rows: pl.DataFrame) -> Output:
-        if rows.is_empty():
-            return replace(self._nothing, late=pl.DataFrame(schema=self._late_columns))
-        if self.plan.by_key:
+        if self.plan.by_key and rows.height:
             return self._batch_by_key(rows)
-        taken = self._taken(rows)
-        return replace(self._settle(taken, rows.height), late=taken.late)
+        no_gaps = self._in_gaps(rows.clear())
+        if rows.is_empty():
+            return replace(self._nothing, late=pl.DataFrame(schema=self._late_columns), invalid=no_gaps)
+        taken = self._taken_of_all(rows) if self.plan.counted else self._taken(rows)
+        return replace(self._settle(taken, rows.height), late=taken.late, invalid=no_gaps)
+
+    def _in_gaps(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows as invalid ones, with their place."""
+        return rows.select(*self.plan.schema, pl.lit("gap", dtype=pl.String).alias(REASON), arrival.PLACE)
 
     def _taken(self, rows: pl.DataFrame) -> Intake:
         if self.state.slices is not None:
@@ -166,10 +184,14 @@ class Operator:
     def _batch_by_key(self, rows: pl.DataFrame) -> Output:
         """Rows are judged by the watermarks that their keys have; these move; then comes the one evaluation (semantics 12.8)."""
         plan = self.plan
-        mine = self.state.windows.of_keys(rows, plan.keys)
-        before = keymarks.told(mine, plan.keys)
-        taken = self._taken(keymarks.marked(rows, before, plan.keys))
-        moved = keymarks.moved(plan, rows, before)
+        mine = self.state.windows.of_keys(rows.select(plan.keys).unique(maintain_order=True), plan.keys)
+        before, gaps, moved = keymarks.told(mine, plan.keys), rows.clear(), pl.DataFrame()
+        if plan.counted:
+            numbered = numbers.of_keys(plan, rows, before)
+            taken, gaps, moved = self._taken(numbered.rows), numbered.gaps, numbered.moved
+        else:
+            taken = self._taken(keymarks.marked(rows, before, plan.keys))
+            moved = keymarks.moved(plan, rows, before)
         others = keymarks.others(plan, mine, moved, taken.touched, taken.replaced)
         touched, slices = pl.concat([taken.touched, others]), taken.slices
         if slices is not None:
@@ -178,14 +200,29 @@ class Operator:
         touched = keymarks.refreshed(plan, touched, moved)
         output = self._settle(replace(taken, touched=touched, slices=slices, replaced=pl.concat([taken.replaced, others])), rows.height)
         self._store(keymarks.written(plan, moved), plan.no_windows())
-        return replace(output, late=taken.late)
+        return replace(output, late=taken.late, invalid=self._in_gaps(gaps), counts=output.counts + Counts(invalid=gaps.height))
+
+    def _taken_of_all(self, rows: pl.DataFrame) -> Intake:
+        """Rows are counted over all keys: those of other keys end sessions, which are evaluated together with those that got rows (9.6)."""
+        plan, clocks = self.plan, self.state.clocks
+        received = clocks.watermark or 0
+        taken = self._taken(numbers.of_all(rows, received))
+        moved = replace(clocks, watermark=received + rows.height)
+        due = firing.due(plan, clocks, moved)
+        others = self.state.windows.concerned(due.test, due.may)
+        for known in (taken.touched, taken.replaced):
+            others = others.join(known, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
+        self.state = replace(self.state, windows=self.state.windows.expired(moved.horizon(plan.spec)), clocks=moved)
+        return replace(taken, touched=pl.concat([taken.touched, others]), replaced=pl.concat([taken.replaced, others]))
 
     def _each(self, rows: pl.DataFrame) -> Output:
         """As if each row came alone (semantics 18.1): keys do not meet, so the n-th rows of all keys are taken together.
 
         The panes have the place of the row after which they were sent.
         """
-        ranked = rows.with_columns(pl.int_range(pl.len()).over(self.plan.keys).alias(_RANK))
+        by = [] if self.plan.counted and not self.plan.by_key else self.plan.keys  # rows that are counted together meet
+        rank = pl.int_range(pl.len())
+        ranked = rows.with_columns((rank.over(by) if by else rank).alias(_RANK))
         turns = ranked.sort(_RANK, maintain_order=True).partition_by(_RANK, maintain_order=True, include_key=False)
         if not turns:
             output = self._batch(rows)
@@ -196,8 +233,8 @@ class Operator:
         return replace(Output.joined(outputs), panes=panes_in_order)
 
     def _with_place(self, sent: pl.DataFrame, turn: pl.DataFrame) -> pl.DataFrame:
-        """The panes with the place of the one row of their key."""
-        keys = list(self.plan.spec.keys)
+        """The panes with the place of the one row of their key, or of the one row."""
+        keys = list(self.plan.spec.keys) if turn.height > 1 else []
         places = turn.select(*keys, ORDER)
         return sent.join(places, on=keys, nulls_equal=True, maintain_order="left") if keys else sent.join(places, how="cross")
 

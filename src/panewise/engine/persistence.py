@@ -238,7 +238,7 @@ def _read_header(plan: Plan, header: dict[str, Any]) -> tuple[Clocks, Marks]:
         return Clocks.of(plan.spec), Marks()
     known = header.get("inputs", {"told": {}, "since": None})
     inputs = Inputs(tuple((name, Told(*told)) for name, told in known["told"].items()), known["since"])
-    clocks = Clocks(header["processing_time"], header["watermark"], header["finished"], inputs, plan.by_key)
+    clocks = Clocks(header["processing_time"], header["watermark"], header["finished"], inputs, plan.by_key, plan.counted)
     if not header["marks"] or plan.spec.position is None:
         return clocks, Marks()
     columns = plan.spec.position.columns

@@ -7,7 +7,7 @@ import polars as pl
 from panewise.engine import lateness, panes, table
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, START, slicing_of
-from panewise.engine.clocks import KEY_MARK
+from panewise.engine.clocks import KEY_MARK, Clocks
 from panewise.engine.contents import contents_of
 from panewise.engine.evicting import Evicting
 from panewise.engine.gathering import Gathering
@@ -18,7 +18,7 @@ from panewise.engine.trigger_simple import SimpleTrigger, is_simple
 from panewise.engine.trigger_tree import TriggerTree
 from panewise.engine.validity import MARKS, REASON
 from panewise.errors import SpecError
-from panewise.spec import Cumulating, Custom, Hopping, Never, Position, Sliding, StreamTime, WindowOperator, gap_columns, merging
+from panewise.spec import Cumulating, Custom, Hopping, Never, Position, Sliding, WindowOperator, counted, gap_columns, merging
 from panewise.spec.aggregates import ORDERED
 from panewise.spec.operator import data_loss_reason
 from panewise.spec.sliding_checks import only_at_end
@@ -45,7 +45,8 @@ class Plan:
         key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         self.retracting = spec.accumulation == "retracting"
         self.compares = self.retracting or spec.only_updated  # with the live pane, which is kept for that
-        self.by_key = isinstance(spec.watermark, StreamTime)  # each key has a watermark of its own
+        self.by_key = Clocks.of(spec).by_key  # each key has a watermark of its own
+        self.counted = counted(spec.window)  # watermarks and times are numbers of rows
         own = {**self.trigger.columns, **({KEY_MARK: pl.Int64()} if self.by_key else {})}
         self.table_schema = table.table_schema(key_types, self.aggregation, own, live=self.compares)
         self.taking_schema = {**self.table_schema, **{part.name: part.dtype for part in self.trigger.passing}}

@@ -14,7 +14,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.assign import END, START
 from panewise.engine.frames import Places
-from panewise.spec import Sliding
+from panewise.spec import Rows, Sliding, closed_at_end
 
 _AT, _PIECE, _SPAN = "__at", "__is_piece", "__which"
 
@@ -40,8 +40,9 @@ class Slide:
 
     @property
     def size(self) -> int:
-        """Distance of a window's last instant from its first, in microseconds."""
-        return self.window.size.us
+        """Distance of a window's last instant, or row, from its first."""
+        size = self.window.size
+        return size.n - 1 if isinstance(size, Rows) else size.us
 
     @property
     def reach(self) -> int:
@@ -57,6 +58,10 @@ class Slide:
     def own(self, time: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
         """Start and end of that window, if it fits."""
         return (time, time + self.size + 1) if self.window.anchor == "start" else (time - self.size, time + 1)
+
+    def shown(self, start: pl.Expr, end: pl.Expr) -> pl.Expr:
+        """A window as it is told: of one that is closed at its end its last instant (semantics 7.2)."""
+        return pl.struct(start.alias("start"), (end - 1 if closed_at_end(self.window) else end).alias("end"))
 
     def right(self, time: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
         """Start and end of the window that begins right after a row, if it fits; see :meth:`without_right`."""

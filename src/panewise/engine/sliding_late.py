@@ -53,8 +53,7 @@ def judged(plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, c
 
 def _lost(plan: Plan, rows: pl.DataFrame, cause: str, clocks: Clocks, columns: _Schema) -> pl.DataFrame:
     """The late output of rows that are late for all windows: they miss their own."""
-    start, end = plan.slide.own(pl.col(TIME))
-    own = pl.concat_list(pl.struct(start.alias("start"), (end - 1).alias("end")))
+    own = pl.concat_list(plan.slide.shown(*plan.slide.own(pl.col(TIME))))
     made = {REASON: reason_of(clocks, pl.lit(cause)), WINDOWS: own, PARTIAL: pl.lit(False)}
     return rows.select(typed(columns, made, clocks))
 
@@ -116,7 +115,7 @@ def _late_for_some(
     which = np.repeat(np.arange(rows.height), high - low)
     places = np.arange(len(which)) + np.repeat(low - (np.cumsum(high - low) - (high - low)), high - low)
     pairs = picked(windows, places).select(START, END, _TURN).hstack([picked(rows.select(ORDER), which).to_series()])
-    shown = pl.struct(pl.col(START).alias("start"), (pl.col(END) - 1).alias("end"))
+    shown = slide.shown(pl.col(START), pl.col(END))
     missed = pairs.filter(pl.col(_TURN) <= pl.col(ORDER)).group_by(ORDER, maintain_order=True).agg(shown.alias(WINDOWS))
     late = rows.join(missed, on=ORDER, maintain_order="left")
     return late.select(typed(columns, {REASON: reason_of(clocks, pl.lit("expired")), PARTIAL: pl.lit(True)}, clocks))

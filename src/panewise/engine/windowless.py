@@ -13,6 +13,8 @@ from panewise.spec import Custom, Session
 
 def split_windowless(plan: Plan, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows that have a window (with their ``__slice``, or with the windows of their own), and the others with the reason."""
+    if plan.counted:  # rows have no number yet
+        return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
     if isinstance(plan.spec.window, Custom):
         return customs.split(plan.spec.window, rows)
     if plan.sliding:

@@ -1,6 +1,7 @@
 """The interpreter: events in, panes and late and invalid rows out (semantics 13, 18, 20, 21)."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT
@@ -11,11 +12,12 @@ from panewise.oracle.clocks import Clocks
 from panewise.oracle.columns import check_type, same_value
 from panewise.oracle.evict import left
 from panewise.oracle.held import Held, pane_order
+from panewise.oracle.numbers import Numbers
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.sliding import Slides
 from panewise.oracle.trigger import Clock, Decision, decide, expired, moment
 from panewise.oracle.trigger_tree import Node
-from panewise.spec import Sliding, WindowOperator, merging
+from panewise.spec import Sliding, WindowOperator, counted, merging
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 Output = dict[str, Any]
@@ -52,7 +54,8 @@ class Interpreter:
         self._held: dict[tuple[Any, ...], Held] = {}
         self._marks: dict[tuple[Any, Any], int] = {}
         self._slides = Slides(spec.window) if isinstance(spec.window, Sliding) else None
-        self._seen: dict[tuple[Any, ...], int] = {}  # of each key the latest event time in the present batch
+        self._numbers = Numbers(spec.window) if counted(spec.window) else None
+        self._seen: dict[tuple[Any, ...], int] = {}  # of each key the latest event time, or number, in the present batch
 
     # Events
 
@@ -124,10 +127,17 @@ class Interpreter:
         fed = [window for window in after if window.fresh]
         for window in fed:
             window.settle(moment(self._clocks.of(window.key), window.end))
-        moved = self._clocks.saw(self._seen)
+        moved = self._moved()
         concerned = [window for window in after if window.key in moved or any(window is other for other in fed)]
         output["panes"] += self._withdrawn(replaced)
         output["panes"] += self._evaluated(concerned)
+
+    def _moved(self) -> set[tuple[Any, ...]]:
+        """Moves the watermarks that rows move; gives the keys whose windows are concerned (semantics 12.8, 8.1, 9.6)."""
+        if self._numbers is not None and merging(self._spec.window) and self._seen:
+            self._clock.raise_watermark(max(self._seen.values()) + 1)
+            return {window.key for window in self._held.values()}
+        return self._clocks.saw(self._seen)
 
     def _row(self, number: int, given: dict[str, Any], output: Output) -> str:
         """Judges one row, applies it where it may be, and names the count that it belongs to."""
@@ -138,7 +148,12 @@ class Interpreter:
         row = read(self._spec, self._types, given, self._clock.processing_time)
         if self._is_replay(row):
             return "replays"
+        if self._numbers is not None:
+            row = replace(row, time=self._numbers.next(row.key))
         self._seen[row.key] = max(row.time, self._seen.get(row.key, row.time))
+        if self._numbers is not None and not self._windows_of(row):  # only now its number is known
+            output["invalid"].append({"row": dict(given), "reason": "gap"})
+            return "invalid"
         applied, missed = self._apply(number, row)
         if not missed:
             return "applied"
@@ -238,7 +253,9 @@ class Interpreter:
             "row": dict(row.given),
             "reason": "expired" if "expired" in reasons else reasons.pop(),
             "windows": [list(told(self._spec.window, bounds)) for bounds in missed],
-            "late_by": None if watermark is None else min(max(0, watermark - row.time), MAX_INSTANT),  # a duration has 64 bits
+            "late_by": None
+            if watermark is None or self._numbers is not None
+            else min(max(0, watermark - row.time), MAX_INSTANT),  # a duration has 64 bits
             "partial": partial,
         }
 
@@ -282,7 +299,7 @@ class Interpreter:
 
     def _contents(self, window: Held) -> dict[str, Any]:
         """The aggregates, with the evictor before or after them (semantics 11.1)."""
-        evictor, time = self._spec.evictor, self._spec.event_time
+        evictor, time = self._spec.evictor, self._spec.event_time or ""
         if evictor is not None and not evictor.after:
             window.stored = left(evictor, window.stored, time)
         values = {what.name: aggregate(what, window.stored, self._type_of(what.column)) for what in self._spec.measures}

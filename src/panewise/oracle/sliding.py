@@ -5,6 +5,7 @@ Bounds are half-open here, too: the window [s, e] closed at both ends is [s, e +
 
 from collections.abc import Callable, Iterable
 
+from panewise.chrono import Duration
 from panewise.oracle.assign import Bounds, exists, finite, own_sliding
 from panewise.oracle.rows import Row
 from panewise.spec import Sliding
@@ -47,7 +48,7 @@ class Slides:
 def made_by(window: Sliding, times: Iterable[int]) -> set[Bounds]:
     """The windows that rows at these times make, whether or not they hold any."""
     made: set[Bounds] = {own_sliding(window, t) for t in times}
-    if window.anchor == "both":
+    if window.anchor == "both" and isinstance(window.size, Duration):
         made |= {(t + 1, t + 1 + window.size.us + 1) for t in times}
     return {bounds for bounds in made if exists(bounds)}
 

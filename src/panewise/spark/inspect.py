@@ -24,7 +24,7 @@ from panewise.engine.plan import ONE_KEY
 from panewise.engine.runs import Indexed, Shape
 from panewise.engine.table import DEAD
 from panewise.errors import SetupError, SpecWarning, StateError
-from panewise.spec import Custom, Global, Specification, StreamTime, UserAggregate, WindowOperator, first_of, merging
+from panewise.spec import Custom, Global, Specification, UserAggregate, WindowOperator, counted, first_of, merging
 from panewise.spec.codec import from_dict
 from panewise.state import Manifest, Run
 from panewise.state.blob import decode
@@ -157,14 +157,14 @@ def shard_state(shard: int, stored: Mapping[str, bytes]) -> ShardState:
         windows = _windows(spec, runs_of(manifest.runs, 0), clocks.horizon(spec), stored)
     except StateError as error:
         raise StateError(f"shard {shard}: {error.given}", error.rule, error.remedy) from error
-    bounded = not isinstance(spec.window, Global) and not windows.is_empty()
+    bounded = not isinstance(spec.window, Global) and not counted(spec.window) and not windows.is_empty()
     return ShardState(
         shard,
         windows=windows.height,
         keys=windows.select(_keys(spec)).n_unique() if windows.height else 0,
         runs=len(sizes),
         bytes=sum(sizes),
-        watermark=clocks.watermark,
+        watermark=None if counted(spec.window) else clocks.watermark,
         processing_time=clocks.processing_time,
         finished=clocks.finished,
         oldest_end=windows[END].min() if bounded else None,  # type: ignore[arg-type]
@@ -200,7 +200,7 @@ def _windows(spec: WindowOperator, runs: Sequence[Run], horizon: int | None, sto
         return pl.DataFrame()
     identity = [*_keys(spec), START, END]
     types = _decoded(stored, runs[-1]).schema
-    by_key = isinstance(spec.watermark, StreamTime)
+    by_key = Clocks.of(spec).by_key
     shape = Shape({name: types[name] for name in identity}, identity, _keys(spec) if merging(spec.window) or by_key else identity)
     library = _Identities(stored)
     held = Held(shape, library, Held.nothing(shape, library).newest, tuple(runs), horizon).all()

@@ -15,6 +15,7 @@ from panewise.spec.composites import (
 )
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
+from panewise.spec.measures import Rows, length, rows
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
 from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark
 from panewise.spec.sliding import Sliding
@@ -30,6 +31,8 @@ from panewise.spec.windows import (
     Window,
     closed_at_end,
     columns_of,
+    counted,
+    counted_by_key,
     gap_columns,
     merging,
     merging_at_touch,
@@ -66,6 +69,7 @@ __all__ = [
     "OrFinally",
     "Position",
     "Repeatedly",
+    "Rows",
     "Session",
     "Sliding",
     "Specification",
@@ -80,10 +84,14 @@ __all__ = [
     "WindowOperator",
     "closed_at_end",
     "columns_of",
+    "counted",
+    "counted_by_key",
     "evictor_columns",
     "first_of",
     "gap_columns",
+    "length",
     "merging",
     "merging_at_touch",
     "policies",
+    "rows",
 ]

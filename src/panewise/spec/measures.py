@@ -1,13 +1,14 @@
-"""What windows are measured in, if not in time. Values only."""
+"""What windows are measured in: time, or rows. Values only."""
 
 from dataclasses import dataclass
 
+from panewise.chrono import Duration
 from panewise.errors import SpecError
 
 _LONGEST = 2**62  # rows: so that no window's bound leaves 64 bits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Rows:
     """A number of rows.
 
@@ -46,3 +47,12 @@ def rows(n: int) -> Rows:
     Source: semantics 8.
     """
     return Rows(n)
+
+
+def length(measure: Duration | Rows) -> int:
+    """How many microseconds, or rows.
+
+    >>> length(Duration.of("1 second")), length(rows(3))
+    (1000000, 3)
+    """
+    return measure.n if isinstance(measure, Rows) else measure.us

@@ -1,5 +1,6 @@
 """Sliding windows in plain words."""
 
+from panewise.spec.measures import Rows
 from panewise.spec.sliding import Sliding
 
 
@@ -9,6 +10,8 @@ def membership(window: Sliding) -> str:
     >>> membership(Sliding("1 minute")).split("; ")[0]
     'a row at t makes the window from 1 minute before t to t, if it is not there yet'
     """
+    if isinstance(window.size, Rows):
+        return f"each row makes a window of the last {window.size} up to it"
     before, after = f"from {window.size} before t to t", f"from t to {window.size} after t"
     behind = f"from right after t to {window.size} after that if any row is in it"
     made = {

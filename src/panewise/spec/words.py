@@ -3,17 +3,30 @@
 from datetime import UTC, datetime, timedelta
 
 from panewise.chrono import Duration
+from panewise.spec import counted_words, sliding_words
 from panewise.spec.chain import Chain, Specification, Stage
 from panewise.spec.composites import AfterWatermark, finish
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
+from panewise.spec.measures import Rows, length
 from panewise.spec.operator import WindowOperator, data_loss_reason
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
 from panewise.spec.sliding import Sliding
-from panewise.spec.sliding_words import membership
 from panewise.spec.trigger_words import when
 from panewise.spec.triggers import Always, Never
-from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window, closed_at_end, gap_columns, merging
+from panewise.spec.windows import (
+    Calendar,
+    Cumulating,
+    Global,
+    Hopping,
+    Session,
+    Tumbling,
+    Window,
+    closed_at_end,
+    counted,
+    gap_columns,
+    merging,
+)
 
 
 def describe(spec: Specification) -> str:
@@ -57,6 +70,10 @@ def _windows(spec: WindowOperator) -> str:
 
 
 def _membership(window: Window) -> str:
+    told = sliding_words.membership(window) if isinstance(window, Sliding) else counted_words.membership(window)
+    if told is not None:
+        return told
+    assert not isinstance(window, Sliding), "told"
     match window:
         case Tumbling():
             return f"each row is in one window of {window.size}; {_starts(window.origin, window.size)}"
@@ -73,8 +90,6 @@ def _membership(window: Window) -> str:
                 f"{window.gap} after its last row" if isinstance(window.gap, Duration) else f"when the {window.gap} of all its rows is over"
             )
             return f"a window ends {ends}; windows that overlap are merged, those that only touch {touching}"
-        case Sliding():
-            return membership(window)
         case Custom():
             given = f"each row is in the {'window' if window.merge else 'windows'} that {window.name} gives it"
             touching = "are merged, too" if window.merge == "touching" else "are kept apart"
@@ -85,6 +100,8 @@ def _membership(window: Window) -> str:
 
 def _progress(spec: WindowOperator) -> str:
     """Where the watermark comes from, if not from outside."""
+    if counted(spec.window):
+        return counted_words.progress(spec)
     if spec.time == "processing":
         return "Watermark: processing time."
     match spec.watermark:
@@ -106,7 +123,7 @@ def _calendar(window: Calendar) -> str:
     return f"{size} in the time of {window.zone}; windows start when {first} starts there{counted}"
 
 
-def _starts(origin: int, every: Duration) -> str:
+def _starts(origin: int, every: Duration | Rows) -> str:
     return f"windows start at {_instant(origin)} and every {every} from there"
 
 
@@ -205,8 +222,10 @@ def _late(spec: WindowOperator) -> str:
     lines = [f"Late rows: {_lateness(spec)}."]
     if data_loss_reason(spec) is not None:
         lines.append("  A row is late, too, for a window that its trigger has closed.")
-    overlapping = isinstance(spec.window, Cumulating) or (isinstance(spec.window, Hopping) and spec.window.hop < spec.window.size)
-    overlapping |= isinstance(spec.window, Sliding) or isinstance(spec.window, Custom) and not merging(spec.window)
+    overlapping = isinstance(spec.window, (Cumulating, Sliding)) or (
+        isinstance(spec.window, Hopping) and length(spec.window.hop) < length(spec.window.size)
+    )
+    overlapping |= isinstance(spec.window, Custom) and not merging(spec.window)
     several = overlapping and spec.drop_by == "window"
     lines.append(
         f"  It goes to the late output{'; a row that is late for some of its windows is applied to the others' if several else ''}."
@@ -218,7 +237,7 @@ def _lateness(spec: WindowOperator) -> str:
     if spec.drop_by == "row":
         behind = "" if spec.lateness_us == 0 else f" by more than {spec.allowed_lateness}"
         return f"a row is late if its time is behind the watermark{behind} when its batch begins"
-    never = spec.time == "processing" and not isinstance(spec.window, Custom)
+    never = counted(spec.window) or (spec.time == "processing" and not isinstance(spec.window, Custom))
     if isinstance(spec.window, Global) or spec.lateness_us is None or never:
         return "no row is late before the end of input" if data_loss_reason(spec) is None else "no row is late by its time"
     if closed_at_end(spec.window):
@@ -232,6 +251,8 @@ def _lateness(spec: WindowOperator) -> str:
 def _invalid(spec: WindowOperator) -> str:
     time = "processing time" if spec.time == "processing" else spec.event_time
     reasons = [] if spec.time == "processing" else [f"{time} is null, out of range, or in a window out of range"]
+    if counted(spec.window):
+        time, reasons = "its number", [f"{name} is null or out of range" for name in spec.time_columns]
     if isinstance(spec.window, Global) and spec.time == "event":
         reasons = [f"{time} is null or out of range"]
     reasons += [f"{key} is {'NaN' if spec.null_keys else 'null or NaN'}" for key in spec.keys]
