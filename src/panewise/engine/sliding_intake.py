@@ -18,6 +18,7 @@ from panewise.engine.held import Held
 from panewise.engine.intake import Intake, joined, triggered
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
+from panewise.engine.sliding import CODE, coded, in_order, positions
 from panewise.engine.sliding_late import judged
 from panewise.engine.table import CLOSED, PENDING
 from panewise.engine.validity import TIME
@@ -66,7 +67,7 @@ def _between(plan: Plan, slices: Held, first: int | None, last: int | None) -> p
 
 def _sliced(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
     """The rows as slices."""
-    lifted = plan.aggregation.lift(rows, [*plan.keys, TIME]).rename({TIME: START})
+    lifted = plan.aggregation.lift(rows, [*plan.keys, TIME], in_order=plan.gathers).rename({TIME: START})
     return lifted.with_columns(plan.slide.needed_until(pl.col(START)).alias(END)).select(list(plan.slices.schema))
 
 
@@ -91,9 +92,8 @@ class _Spans:
     high: Places
 
     @classmethod
-    def of(cls, plan: Plan, windows: pl.DataFrame, pieces: pl.DataFrame) -> "_Spans":
-        ordered = plan.slide.in_order(pieces)
-        return cls(windows, ordered, *plan.slide.positions(ordered, windows))
+    def of(cls, windows: pl.DataFrame, ordered: pl.DataFrame) -> "_Spans":
+        return cls(windows, ordered, *positions(ordered, windows))
 
     def where(self, mask: pl.Series) -> "_Spans":
         places = np.flatnonzero(mask.to_numpy())
@@ -121,17 +121,17 @@ def _touched(
     """The windows that get something, or are made, as they are then; and what was held of them."""
     near = near.select(list(plan.slices.schema))
     pieces = pl.concat([near.with_columns(pl.lit(False).alias(_NEW)), news.with_columns(pl.lit(True).alias(_NEW))])
-    pieces = keymarks.marked(pieces, rows, plan.keys) if plan.by_key else pieces
+    pieces = in_order(*coded(plan.keys, keymarks.marked(pieces, rows, plan.keys) if plan.by_key else pieces))
     mark = [KEY_MARK] if plan.by_key else []
-    made = plan.slide.made(pieces.select(*plan.keys, START, *mark, _NEW)).group_by([*plan.identity, *mark], maintain_order=True)
-    windows = made.agg(pl.col(_NEW).any())
+    made = plan.slide.made(pieces.select(*plan.keys, START, CODE, *mark, _NEW))
+    windows = made.sort(_NEW, descending=True).unique([CODE, START], keep="first", maintain_order=True)
     concerned = ~clocks.expired(plan.spec, pl.col(END))
     if plan.lazy:
         concerned = concerned & clocks.complete(plan.spec, pl.col(END))
     windows = windows.filter(concerned)
-    got = _Spans.of(plan, windows, news)
+    got = _Spans.of(windows, pieces.filter(_NEW))
     got = got.where(got.filled | windows[_NEW])
-    whole = _Spans.of(plan, got.windows, pieces)
+    whole = _Spans.of(got.windows, pieces)
     got, whole = got.where(whole.filled), whole.where(whole.filled)
     known = held.look_up(whole.windows[plan.identity])
     there = np.zeros(whole.windows.height, dtype=np.bool_)
@@ -185,11 +185,11 @@ def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, cl
     """The windows that end after one mark and at or before another; a null is infinite."""
     mark = [KEY_MARK] if plan.by_key else []
     after, until = (pl.col(END) > low).fill_null(True), (pl.col(END) <= high).fill_null(True)
-    windows = plan.slide.made(pieces).filter(after & until).select([*plan.identity, *mark]).unique(plan.identity, maintain_order=True)
+    pieces = in_order(*coded(plan.keys, pieces))
+    windows = _once(plan, plan.slide.made(pieces).filter(after & until).select([*plan.identity, CODE, *mark]))
     if windows.is_empty():
         return plan.no_windows()
-    held = pieces.join(windows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
-    found = _Spans.of(plan, windows, held)
+    found = _Spans.of(windows, pieces)
     contents = found.where(found.filled).contents(plan)
     opened = table.newborn(contents, plan.taking_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
     return triggered(plan, opened, clocks)
@@ -198,7 +198,13 @@ def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, cl
 def unmade(plan: Plan, slices: Held, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
     """The windows that are there, though they are not made yet, with how many rows they hold."""
     pieces = keymarks.marked(slices.all(), marks, plan.keys) if plan.by_key else slices.all()
-    windows = plan.slide.made(pieces).filter(~clocks.complete(plan.spec, pl.col(END))).select(plan.identity).unique(maintain_order=True)
-    found = _Spans.of(plan, windows, pieces)
+    pieces = in_order(*coded(plan.keys, pieces))
+    made = plan.slide.made(pieces).filter(~clocks.complete(plan.spec, pl.col(END)))
+    found = _Spans.of(_once(plan, made.select([*plan.identity, CODE])), pieces)
     found = found.where(found.filled)
-    return found.windows.with_columns(found.rows, pl.lit(False).alias(CLOSED))
+    return found.windows.select(*plan.identity, found.rows, pl.lit(False).alias(CLOSED))
+
+
+def _once(plan: Plan, windows: pl.DataFrame) -> pl.DataFrame:
+    """Each window once: only where one that ends and one that begins with a row are the same is it there twice."""
+    return windows.unique([CODE, START], maintain_order=True) if plan.slide.window.anchor == "both" else windows

@@ -17,7 +17,7 @@ from panewise.engine.frames import picked
 from panewise.engine.lateness import PARTIAL, WINDOWS, reason_of, typed
 from panewise.engine.plan import Plan
 from panewise.engine.sessions import ORDER
-from panewise.engine.sliding import earlier, later
+from panewise.engine.sliding import coded, earlier, in_order, later, positions
 from panewise.engine.validity import REASON, TIME
 
 _TURN = "__turn"  # when in a batch a row arrives; what was there before has -1
@@ -109,9 +109,10 @@ def _late_for_some(
     there = near.select(*plan.keys, START, *mark, pl.lit(-1, dtype=pl.Int64).alias(_TURN))
     made = slide.made(pl.concat([there, mine.select(*plan.keys, pl.col(TIME).alias(START), *mark, turn)]))
     gone = made.filter(clocks.expired(plan.spec, pl.col(END)))
-    windows = slide.in_order(gone.group_by([*plan.keys, START, END], maintain_order=True).agg(pl.col(_TURN).min()))
-    time = pl.col(TIME)
-    low, high = slide.positions(windows, rows.select(*plan.keys, earlier(time, slide.size).alias(START), (time + 1).alias(END)))
+    asked = rows.select(*plan.keys, earlier(pl.col(TIME), slide.size).alias(START), (pl.col(TIME) + 1).alias(END))
+    windows, asked = coded(plan.keys, gone.group_by([*plan.keys, START, END], maintain_order=True).agg(pl.col(_TURN).min()), asked)
+    windows = in_order(windows)
+    low, high = positions(windows, asked)
     which = np.repeat(np.arange(rows.height), high - low)
     places = np.arange(len(which)) + np.repeat(low - (np.cumsum(high - low) - (high - low)), high - low)
     pairs = picked(windows, places).select(START, END, _TURN).hstack([picked(rows.select(ORDER), which).to_series()])
