@@ -18,10 +18,11 @@ from panewise.engine.held import Held
 from panewise.engine.intake import Intake, joined, triggered
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
-from panewise.engine.sliding import CODE, coded, in_order, positions
+from panewise.engine.sliding import CODE, Slide, coded, in_order, positions
 from panewise.engine.sliding_late import judged
 from panewise.engine.table import CLOSED, PENDING
 from panewise.engine.validity import TIME
+from panewise.spec import WindowOperator
 
 _NEW, _LOW = "__is_new", "__low"
 
@@ -197,12 +198,16 @@ def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, cl
 
 def unmade(plan: Plan, slices: Held, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
     """The windows that are there, though they are not made yet, with how many rows they hold."""
-    pieces = keymarks.marked(slices.all(), marks, plan.keys) if plan.by_key else slices.all()
-    pieces = in_order(*coded(plan.keys, pieces))
-    made = plan.slide.made(pieces).filter(~clocks.complete(plan.spec, pl.col(END)))
-    found = _Spans.of(_once(plan, made.select([*plan.identity, CODE])), pieces)
-    found = found.where(found.filled)
+    pieces = in_order(*coded(plan.keys, keymarks.marked(slices.all(), marks, plan.keys) if plan.by_key else slices.all()))
+    found = _Spans.of(waiting(plan.spec, plan.slide, pieces, clocks), pieces)
     return found.windows.select(*plan.identity, found.rows, pl.lit(False).alias(CLOSED))
+
+
+def waiting(spec: WindowOperator, slide: Slide, pieces: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+    """Those windows, of slices in order: the ones that are not complete and not empty."""
+    made = slide.made(pieces).filter(~clocks.complete(spec, pl.col(END))).select(*slide.keys, START, END, CODE)
+    found = _Spans.of(made.unique([CODE, START], maintain_order=True), pieces)
+    return found.where(found.filled).windows
 
 
 def _once(plan: Plan, windows: pl.DataFrame) -> pl.DataFrame:
