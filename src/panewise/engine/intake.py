@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from panewise.engine import customs, keymarks, lateness, table
+from panewise.engine import customs, keymarks, lateness, numbers, table
 from panewise.engine.assign import END, SLICE
 from panewise.engine.clocks import KEY_MARK, Clocks
 from panewise.engine.held import Held
@@ -112,7 +112,8 @@ def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable) -> tuple[pl.Data
     """
     if plan.ordered and plan.slices_meet:
         return plan.aggregation.lift(slices.expanded(rows), plan.identity), True
-    return slices.expanded(plan.aggregation.lift(rows, [*plan.keys, SLICE])), slices.disjoint
+    lifted = numbers.lifted(plan, rows) if plan.counted else plan.aggregation.lift(rows, [*plan.keys, SLICE])
+    return slices.expanded(lifted), slices.disjoint
 
 
 def _into_windows(
