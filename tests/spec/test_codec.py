@@ -257,7 +257,7 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
             "tumble",
             (
                 "window.kind='tumble' | the kinds here are ['calendar', 'cumulating', 'custom', 'global', 'hopping', 'session', "
-                "'tumbling'] "
+                "'sliding', 'tumbling'] "
                 "| give {'kind': ...} with one of these"
             ),
         ),
@@ -266,7 +266,7 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
             "tumbling",
             (
                 "window='tumbling' | the kinds here are ['calendar', 'cumulating', 'custom', 'global', 'hopping', 'session', "
-                "'tumbling'] "
+                "'sliding', 'tumbling'] "
                 "| give {'kind': ...} with one of these"
             ),
         ),

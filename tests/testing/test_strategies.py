@@ -110,18 +110,22 @@ CLASSES_OF_KINDS = {
     "cumulating": {"invalid window out of range", "partially_late"},
     "calendar": {"invalid window out of range"},
     "session": {"invalid window out of range", "merge", "invalid gap gap is null", "invalid gap gap is not above zero"},
+    "sliding": {"invalid window out of range", "partially_late"},
     "custom": {"invalid window out of range", "invalid gap", "invalid holds gave a bad window", "invalid shifts gave a bad window"}
     | {"invalid shifts gave several windows", "partially_late", "merge"},
     "global": set[str](),
     "rows": {"complete", "several complete", "incomplete at the end", "before row 0"},
     "hopping_rows": {"complete", "several complete", "incomplete at the end", "before row 0", "invalid gap", "partially_late"},
     "session_of_rows": {"complete", "several complete", "incomplete at the end", "merge"},
+    "sliding_rows": {"complete", "several complete", "before row 0"},
 }
 NOT_OF_GLOBAL = {name for name in COMMON_CLASSES if name.startswith(("row at", "row before", "watermark at"))} | {
     "late expired",
     "timing LATE",
 }
+NOT_OF_SLIDING = {name for name in COMMON_CLASSES if "evictor" in name} | {"delta", "late closed"}  # refused (semantics 7.8)
 NOT_OF_COUNTED = NOT_OF_GLOBAL | {"watermark", "late behind"}
+NOT_OF_SLIDING_ROWS = NOT_OF_COUNTED | NOT_OF_SLIDING | {"timing EARLY", "op -", "time firing", "row at start", "row at end"}
 ROUNDS, SAMPLES, FLOOR = 8, 200, 2
 
 
@@ -130,7 +134,8 @@ def test_every_edge_class_is_generated(kind: str) -> None:
     """At least FLOOR scripts reach each class, within ROUNDS fixed samples: examples of one sample are much alike."""
     counts: Counter[str] = Counter()
     wanted = COMMON_CLASSES | CLASSES_OF_KINDS[kind]
-    wanted -= NOT_OF_GLOBAL if kind == "global" else NOT_OF_COUNTED if kind in COUNTED_KINDS else set()
+    left_out = {"global": NOT_OF_GLOBAL, "sliding": NOT_OF_SLIDING, "sliding_rows": NOT_OF_SLIDING_ROWS}
+    wanted -= left_out.get(kind, NOT_OF_COUNTED if kind in COUNTED_KINDS else set())
     for number in range(ROUNDS):
 
         @seed(number)

@@ -15,7 +15,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine import calendars
 from panewise.engine.validity import TIME
-from panewise.spec import Calendar, Cumulating, Custom, Global, Hopping, Session, Tumbling, Window, counted, length
+from panewise.spec import Calendar, Cumulating, Custom, Global, Hopping, Session, Sliding, Tumbling, Window, counted, length
 
 SLICE, START, END = "__slice", "__start", "__end"
 _SAFE = 2**61  # up to here int64 arithmetic on times cannot wrap
@@ -114,4 +114,4 @@ def _counted_windows(window: Window, slices: pl.Series) -> pl.DataFrame:
 
 def slicing_of(window: Window) -> Slicing | None:
     """The slicing of fixed windows; None where the rows make the windows."""
-    return None if isinstance(window, (Session, Custom)) else Slicing(window)
+    return None if isinstance(window, (Session, Sliding, Custom)) else Slicing(window)

@@ -22,7 +22,8 @@ class Intake:
     """The effect of a batch.
 
     `touched` are the windows that got rows, as they are now; `replaced` windows held that they stand for, which may have
-    had other bounds; `merged_away` the replaced windows whose bounds are no more (semantics 9.2).
+    had other bounds; `merged_away` the replaced windows whose bounds are no more (semantics 9.2). `slices` are those of sliding
+    windows, as they are now.
     """
 
     touched: pl.DataFrame
@@ -32,6 +33,7 @@ class Intake:
     applied: int
     late_count: int
     partially_late: int = 0
+    slices: Held | None = None
 
 
 def of_rows(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:

@@ -24,15 +24,17 @@ def late_schema(payload: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
 
 def of_sessions(late: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> pl.DataFrame:
     """The late output of session windows: each row missed one, or the closed ones that it met."""
-    made = {REASON: _reason(clocks, pl.col(CAUSE)), WINDOWS: pl.col(MISSED), PARTIAL: pl.lit(False)}
-    return late.select(_typed(columns, made, clocks))
+    made = {REASON: reason_of(clocks, pl.col(CAUSE)), WINDOWS: pl.col(MISSED), PARTIAL: pl.lit(False)}
+    return late.select(typed(columns, made, clocks))
 
 
-def _reason(clocks: Clocks, cause: pl.Expr) -> pl.Expr:
+def reason_of(clocks: Clocks, cause: pl.Expr) -> pl.Expr:
+    """The reason that is told: of rows after the end of input always the same."""
     return pl.lit("finished") if clocks.finished else cause
 
 
-def _typed(columns: dict[str, pl.DataType], made: dict[str, pl.Expr], clocks: Clocks) -> list[pl.Expr]:
+def typed(columns: dict[str, pl.DataType], made: dict[str, pl.Expr], clocks: Clocks) -> list[pl.Expr]:
+    """The columns of the late output: those that are made, how late a row is, and what it has."""
     made = {**made, LATE_BY: clocks.late_by(pl.col(TIME))}
     return [made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in columns.items()]
 
@@ -103,7 +105,7 @@ def missed(
     shut = closed.select(*keys, START, END, pl.lit(True).alias(_SHUT))
     pairs = pairs.join(shut, on=[*keys, START, END], how="left", nulls_equal=True, maintain_order="left")
     lost = pl.col(_EXPIRED) | pl.col(_SHUT).fill_null(False)
-    reason = _reason(clocks, pl.when(pl.col(_EXPIRED).any()).then(pl.lit("expired")).otherwise(pl.lit("closed")))
+    reason = reason_of(clocks, pl.when(pl.col(_EXPIRED).any()).then(pl.lit("expired")).otherwise(pl.lit("closed")))
     pairs = pairs.sort(START, END, maintain_order=True).with_columns(_shown(spec).alias(WINDOWS))
     found = pairs.group_by(by, maintain_order=True).agg(pl.col(WINDOWS).filter(lost), reason.alias(REASON), (~lost).any().alias(PARTIAL))
     found = found.filter(pl.col(WINDOWS).list.len() > 0)
@@ -115,7 +117,7 @@ def late_rows(
 ) -> tuple[pl.DataFrame, int]:
     """The late output of the rows, and how many of them are late for some windows only."""
     late = rows.join(found, on=[*keys, SLICE], nulls_equal=True, maintain_order="left")
-    return late.select(_typed(columns, {}, clocks)), int(late[PARTIAL].sum())
+    return late.select(typed(columns, {}, clocks)), int(late[PARTIAL].sum())
 
 
 def _shown(spec: WindowOperator) -> pl.Expr:
@@ -130,4 +132,4 @@ def behind(rows: pl.DataFrame, table: SliceTable, spec: WindowOperator, clocks: 
     windows = table.frame.sort(START, END).select(SLICE, _shown(spec).alias(WINDOWS))
     of_slice = windows.group_by(SLICE, maintain_order=True).agg(WINDOWS)
     late = rows.join(of_slice, on=SLICE, how="left", maintain_order="left")
-    return late.select(_typed(columns, {REASON: _reason(clocks, pl.lit("behind")), PARTIAL: pl.lit(False)}, clocks))
+    return late.select(typed(columns, {REASON: reason_of(clocks, pl.lit("behind")), PARTIAL: pl.lit(False)}, clocks))

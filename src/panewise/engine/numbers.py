@@ -24,7 +24,8 @@ _AT, _CAME = "__at", "__came"
 class Numbered:
     """Rows of a batch, key by key, with their number in ``__time``, their ``__slice`` and ``__run``.
 
-    `gaps` are rows that stand between windows, `moved` the watermarks that the rows have moved.
+    `gaps` are rows that stand between windows, `moved` the watermarks that the rows have moved. Those of sliding windows have
+    their key's watermark, but no slice.
     """
 
     rows: pl.DataFrame
@@ -48,10 +49,13 @@ def of_keys(plan: Plan, rows: pl.DataFrame, keys: pl.DataFrame, before: pl.DataF
     first = np.cumsum(counts) - counts
     number = pl.Series(TIME, np.arange(rows.height) + np.repeat(received - first, counts))
     numbered = picked(rows.drop(TIME), known[_AT].explode().to_numpy()).hstack([number])
+    moved = known.select(*plan.keys, (pl.col(KEY_MARK) + pl.col(_CAME)).alias(KEY_MARK))
+    if plan.sliding:
+        marked = numbered.hstack([pl.Series(KEY_MARK, np.repeat(received, counts))])
+        return Numbered(marked, marked.clear(), moved)
     assert plan.slicing is not None
     slices = plan.slicing.slices(numbered)
     sliced = numbered.hstack([slices, _runs(slices, first)])
-    moved = known.select(*plan.keys, (pl.col(KEY_MARK) + pl.col(_CAME)).alias(KEY_MARK))
     window = plan.spec.window
     if not isinstance(window, Hopping) or not window.gaps:
         return Numbered(sliced, sliced.clear(), moved)

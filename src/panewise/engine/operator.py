@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from panewise.engine import arrival, firing, intake, keymarks, numbers, panes, validity
-from panewise.engine.assign import END, START
+from panewise.engine.assign import START
 from panewise.engine.clocks import Clocks
 from panewise.engine.combining import judge, ties_matter
+from panewise.engine.gathering import TURN
 from panewise.engine.held import Held
 from panewise.engine.intake import Intake
 from panewise.engine.lateness import late_schema
@@ -22,6 +23,7 @@ from panewise.engine.plan import Plan
 from panewise.engine.runs import MemoryLibrary
 from panewise.engine.session_intake import of_sessions
 from panewise.engine.sessions import ORDER
+from panewise.engine.sliding_intake import completed, completed_of_keys, of_sliding, unmade
 from panewise.engine.table import CLOSED, PENDING
 from panewise.engine.validity import REASON, TIME
 from panewise.spec import Custom, Global, Specification, WindowOperator, merging
@@ -32,12 +34,17 @@ NEWEST_ROWS = 1 << 16  # changed windows that an operator in memory keeps in one
 
 @dataclass(frozen=True)
 class State:
-    """Everything that an operator remembers between steps; `following` are the tables of the stages of a chain."""
+    """Everything that an operator remembers between steps; `slices` is the table of sliding windows, `following` those of stages.
+
+    `received` counts the rows so far, where their place among all of them matters later.
+    """
 
     windows: Held
     clocks: Clocks = field(default_factory=Clocks)
     marks: arrival.Marks = field(default_factory=arrival.Marks)
     following: tuple[Held, ...] = ()
+    slices: Held | None = None
+    received: int = 0
 
 
 class Operator:
@@ -54,7 +61,8 @@ class Operator:
     def __init__(self, spec: WindowOperator, schema: Mapping[str, pl.DataType], state: State | None = None) -> None:
         self.plan = Plan(spec, schema)
         self.spec: Specification = spec
-        self.state = state or State(Held.nothing(self.plan.shape, MemoryLibrary()), Clocks.of(spec))
+        slices = Held.nothing(self.plan.slices, MemoryLibrary()) if self.plan.sliding else None
+        self.state = state or State(Held.nothing(self.plan.shape, MemoryLibrary()), Clocks.of(spec), slices=slices)
         self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
         self.changed = False  # whether the windows held have changed since the operator was made
 
@@ -101,7 +109,10 @@ class Operator:
         fresh = self.state.marks.without_replays(self.plan.spec, ordered)
         self.raise_marks(self.state.marks.after(self.plan.spec, ordered))
         numbered, replays = fresh.with_row_index(ORDER), ordered.height - fresh.height
+        if self.plan.gathers:
+            numbered = numbered.with_columns((pl.col(ORDER).cast(pl.Int64) + self.state.received).alias(TURN))
         output = self._evaluated(numbered)
+        self.state = replace(self.state, received=self.state.received + fresh.height)
         late = output.late.sort(ORDER).select(*self.plan.late_schema)
         return replace(output, late=late, counts=output.counts + Counts(rows_in=replays, replays=replays))
 
@@ -129,12 +140,15 @@ class Operator:
     def held(self) -> pl.DataFrame:
         """The windows held: keys, window_start, window_end, pending, closed."""
         spec = self.plan.spec
-        bounds = [pl.col(START).alias("window_start"), pl.col(END).alias("window_end")]
+        bounds = [pl.col(START).alias("window_start"), panes.shown_end(spec).alias("window_end")]
         if isinstance(spec.window, Global):
             bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end")]
         keys = [panes.shown_key(name, self.plan.schema[name]).alias(name) for name in spec.keys]
         windows = self.state.windows.all()
         windows = keymarks.without(windows) if self.plan.by_key else windows
+        if self.state.slices is not None and self.plan.lazy:
+            waiting = unmade(self.plan, self.state.slices, self.state.clocks, self._told_marks())
+            windows = pl.concat([windows.select(waiting.columns), waiting])
         shown = windows.select(*keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed"))
         return shown.sort(["window_end", "window_start", *spec.keys], nulls_last=False)
 
@@ -162,6 +176,8 @@ class Operator:
         return rows.select(*self.plan.schema, pl.lit("gap", dtype=pl.String).alias(REASON), arrival.PLACE)
 
     def _taken(self, rows: pl.DataFrame) -> Intake:
+        if self.state.slices is not None:
+            return of_sliding(self.plan, self.state.windows, self.state.slices, rows, self.state.clocks, self._late_columns)
         take = of_sessions if merging(self.plan.spec.window) else intake.of_rows
         return take(self.plan, self.state.windows, rows, self.state.clocks, self._late_columns)
 
@@ -178,8 +194,12 @@ class Operator:
             taken = self._taken(keymarks.marked(rows, before, plan.keys))
             moved = keymarks.moved(plan, rows, before)
         others = keymarks.others(plan, mine, moved, taken.touched, taken.replaced)
-        touched = keymarks.refreshed(plan, pl.concat([taken.touched, others]), moved)
-        output = self._settle(replace(taken, touched=touched, replaced=pl.concat([taken.replaced, others])), rows.height)
+        touched, slices = pl.concat([taken.touched, others]), taken.slices
+        if slices is not None:
+            completed, slices = completed_of_keys(plan, slices, before, moved, self.state.clocks)
+            touched = pl.concat([touched, completed])
+        touched = keymarks.refreshed(plan, touched, moved)
+        output = self._settle(replace(taken, touched=touched, slices=slices, replaced=pl.concat([taken.replaced, others])), rows.height)
         self._store(keymarks.written(plan, moved), plan.no_windows())
         return replace(output, late=taken.late, invalid=self._in_gaps(gaps), counts=output.counts + Counts(invalid=gaps.height))
 
@@ -224,6 +244,7 @@ class Operator:
         plan, now = self.plan, self.state.clocks.processing_time
         result = firing.evaluate(plan, taken.touched, self.state.clocks)
         self._store(result.kept, pl.concat([taken.replaced, result.gone]))
+        self._keep(taken.slices)
         sent = panes.sent(plan.pane_schema, plan.spec, result.sent, now)
         if plan.retracting and not taken.merged_away.is_empty():
             sent = pl.concat([panes.withdrawn(plan.pane_schema, plan.spec, taken.merged_away, now), sent])
@@ -234,12 +255,26 @@ class Operator:
         """Moves the clocks, and evaluates the windows that this concerns."""
         plan, due = self.plan, firing.due(self.plan, self.state.clocks, clocks)
         concerned = self.state.windows.concerned(due.test, due.may)
-        self.state = replace(self.state, windows=self.state.windows.expired(clocks.horizon(plan.spec)), clocks=clocks)
+        if self.state.slices is not None:
+            concerned = pl.concat([concerned, completed(plan, self.state.slices, self.state.clocks, clocks, self._told_marks())])
+        horizon = clocks.horizon(plan.spec)
+        self._keep(None if self.state.slices is None else self.state.slices.expired(horizon))
+        self.state = replace(self.state, windows=self.state.windows.expired(horizon), clocks=clocks)
         if concerned.is_empty():
             return self._nothing
         result = firing.evaluate(plan, concerned, clocks)
         self._store(result.kept, result.gone)
         return replace(self._nothing, panes=panes.sent(plan.pane_schema, plan.spec, result.sent, clocks.processing_time))
+
+    def _told_marks(self) -> pl.DataFrame:
+        """The watermarks of keys, where each has its own."""
+        return keymarks.told(self.state.windows.all(), self.plan.keys) if self.plan.by_key else self.plan.no_windows()
+
+    def _keep(self, slices: Held | None) -> None:
+        """Stores the slices of sliding windows."""
+        if slices is not None:
+            self.changed = self.changed or slices.newest is not (self.state.slices or slices).newest
+            self.state = replace(self.state, slices=slices.sealed() if slices.newest.height > NEWEST_ROWS else slices)
 
     def _store(self, put: pl.DataFrame, gone: pl.DataFrame) -> None:
         windows = self.state.windows.changed(put, gone)

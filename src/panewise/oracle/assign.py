@@ -6,7 +6,21 @@ from typing import Any, TypeAlias, assert_never
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.oracle.calendars import calendar_window
 from panewise.oracle.custom import given_windows
-from panewise.spec import Calendar, Cumulating, Custom, Global, Hopping, Rows, Session, Tumbling, Window, length, merging_at_touch
+from panewise.spec import (
+    Calendar,
+    Cumulating,
+    Custom,
+    Global,
+    Hopping,
+    Rows,
+    Session,
+    Sliding,
+    Tumbling,
+    Window,
+    closed_at_end,
+    length,
+    merging_at_touch,
+)
 
 Bounds: TypeAlias = tuple[int | None, int | None]  # both None: the global window
 
@@ -34,6 +48,8 @@ def windows_of(window: Window, t: int, values: Mapping[str, Any]) -> list[Bounds
             return [] if found is None else [found]
         case Session():
             return [(t, t + reach(window, values))]
+        case Sliding():
+            return [own_sliding(window, t)]
         case Custom():
             return sorted({(start, end) for start, end in given_windows(window, t, values)})
         case Global():
@@ -56,6 +72,19 @@ def hopping(window: Hopping, t: int) -> list[Bounds]:
         found.append((start, start + size))
         start -= hop
     return found[::-1]
+
+
+def own_sliding(window: Sliding, t: int) -> Bounds:
+    """The window that a row makes for itself, as a half-open one (semantics 7, 7.2); of rows that of the last n (8.8)."""
+    size = window.size.n - 1 if isinstance(window.size, Rows) else window.size.us
+    start = t if window.anchor == "start" else t - size
+    return (start, start + size + 1)
+
+
+def told(window: Window, bounds: Bounds) -> Bounds:
+    """The bounds as they are told: of a window that is closed at both ends the end is its last instant (semantics 7.2)."""
+    start, end = bounds
+    return (start, end - 1) if end is not None and closed_at_end(window) else (start, end)
 
 
 def reach(window: Session, values: Mapping[str, Any]) -> int:

@@ -105,7 +105,8 @@ class Processor(StatefulProcessor):
         """
         if self._settings.clocks == "control":
             return None
-        due = next_due(stored.operator.plan.spec, stored.operator.state.windows, stored.operator.state.clocks)
+        state = stored.operator.state
+        due = next_due(stored.operator.plan, state.windows, state.clocks, state.slices)
         wanted = None if due is None else max(1, -(-due // 1000))
         if wanted is None or (waiting is not None and waiting <= wanted):
             return waiting

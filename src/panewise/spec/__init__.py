@@ -18,6 +18,7 @@ from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvic
 from panewise.spec.measures import Rows, length, rows
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
 from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark
+from panewise.spec.sliding import Sliding
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import (
@@ -28,6 +29,7 @@ from panewise.spec.windows import (
     Session,
     Tumbling,
     Window,
+    closed_at_end,
     columns_of,
     counted,
     counted_by_key,
@@ -69,6 +71,7 @@ __all__ = [
     "Repeatedly",
     "Rows",
     "Session",
+    "Sliding",
     "Specification",
     "Stage",
     "StreamTime",
@@ -79,6 +82,7 @@ __all__ = [
     "Watermark",
     "Window",
     "WindowOperator",
+    "closed_at_end",
     "columns_of",
     "counted",
     "counted_by_key",

@@ -22,6 +22,7 @@ from panewise.spec.measure_codec import plain_measure, read_gap, read_measure
 from panewise.spec.measures import Rows
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator, default_event_time
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
+from panewise.spec.sliding import Sliding
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling
@@ -29,7 +30,7 @@ from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session
 FORMAT_VERSION: Final = 1
 _VERSION_FIELD = "panewise"
 _THEN = "then"  # the field of what follows in a chain
-_WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Calendar, Session, Custom, Global)}
+_WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom, Global)}
 _LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation, OnDelta, Always, Never)
 _COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
 _TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITES)}
@@ -356,7 +357,7 @@ _PARTS: dict[str, _Reader] = {
     "columns": _names,
     "names": _listed("a list of inputs' names"),
     "merge": _merge,
-    **dict.fromkeys(("name", "touching", "unit", "zone", "week_start"), _text),
+    **dict.fromkeys(("name", "touching", "anchor", "unit", "zone", "week_start"), _text),
 }
 _AGGREGATE: dict[str, _Reader] = {
     "fn": _text,

@@ -14,6 +14,7 @@ from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
 from panewise.spec.progress import Watermark
+from panewise.spec.sliding_checks import check_sliding
 from panewise.spec.times import check_time
 from panewise.spec.triggers import AfterCount
 from panewise.spec.windows import Global, Window, columns_of, counted
@@ -69,7 +70,7 @@ class WindowOperator:
     """Which windows rows go to, when panes of them are sent, and what these hold.
 
     Args:
-        window: Tumbling, Hopping, Cumulating, Calendar, Session, Custom or Global.
+        window: Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom or Global.
         aggregates: what a pane holds, one or more.
         keys: columns by whose values windows are kept apart; none for one stream of windows.
         event_time: column of the event time. Default: "event_time", or, with windows of rows, none.
@@ -166,6 +167,7 @@ class WindowOperator:
         _check_meaning(self)
         check_counted(self)
         check_time(self)
+        check_sliding(self)
         warn_of_data_loss(self, strict=strict)
         warn_of_idle_trigger(self, strict=strict)
 

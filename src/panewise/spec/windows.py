@@ -1,6 +1,6 @@
 """Windows over time or over numbers of rows: which rows belong together.
 
-All windows are half-open, [start, end). Values only: frozen, comparable, printable; no behaviour.
+All windows but those of Sliding are half-open, [start, end). Values only: frozen, comparable, printable; no behaviour.
 """
 
 import re
@@ -11,6 +11,7 @@ from panewise.chrono import Duration, DurationLike, InstantLike, instant_us, tim
 from panewise.errors import SpecError
 from panewise.spec.custom import Custom
 from panewise.spec.measures import Rows, length
+from panewise.spec.sliding import Sliding
 
 _FURTHEST = 2**60  # numbers of rows: so that no window's bound leaves 64 bits
 
@@ -245,7 +246,7 @@ class Global:
     kind: ClassVar[str] = "global"
 
 
-Window: TypeAlias = Tumbling | Hopping | Cumulating | Calendar | Session | Custom | Global
+Window: TypeAlias = Tumbling | Hopping | Cumulating | Calendar | Session | Sliding | Custom | Global
 
 
 def columns_of(window: Window) -> tuple[str, ...]:
@@ -275,6 +276,15 @@ def merging(window: Window) -> bool:
     return isinstance(window, Session) or (isinstance(window, Custom) and window.merge is not False)
 
 
+def closed_at_end(window: Window) -> bool:
+    """Whether the end that is told of a window is its last instant, and not the first one after it (semantics 7.2).
+
+    >>> closed_at_end(Sliding(10)), closed_at_end(Tumbling(10))
+    (True, False)
+    """
+    return isinstance(window, Sliding) and not isinstance(window.size, Rows)
+
+
 def merging_at_touch(window: Window) -> bool:
     """Whether they are merged, too, where one ends as the other starts.
 
@@ -291,7 +301,7 @@ def counted_by_key(window: object) -> bool:
     >>> counted_by_key(Tumbling(rows(3))), counted_by_key(Session(rows(3))), counted_by_key(Tumbling(3))
     (True, False, False)
     """
-    return isinstance(window, Tumbling | Hopping) and isinstance(window.size, Rows)
+    return isinstance(window, Tumbling | Hopping | Sliding) and isinstance(window.size, Rows)
 
 
 def counted(window: object) -> bool:

@@ -17,6 +17,7 @@ from panewise.spec import (
     Hopping,
     Inputs,
     Session,
+    Sliding,
     Tumbling,
     Window,
     WindowOperator,
@@ -60,7 +61,7 @@ def bounds(spec: WindowOperator) -> list[int]:
             found = [(origin + n * size.us, origin + n * size.us + length) for n in _TURNS for length in steps]
         case Calendar():
             found = _of_calendar(spec.window)
-        case Session() | Custom() | Global():
+        case Session() | Sliding() | Custom() | Global():
             found = [(n * 3, n * 3) for n in _TURNS]
     return _simplest_first((bound for pair in found for bound in pair), focus(spec.window))
 
@@ -83,7 +84,7 @@ def times(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
 
     For sessions also where one seen before would touch or overlap, for calendars where clocks change.
     """
-    reach = _gaps(spec.window) if isinstance(spec.window, (Session, Custom)) else []
+    reach = _gaps(spec.window) if isinstance(spec.window, (Session, Sliding, Custom)) else []
     near = [bound + off for bound in bounds(spec) for off in _NEAR]
     meeting = [t + sign * gap + off for t in seen for gap in reach for sign in (1, -1) for off in _NEAR]
     change = focus(spec.window)
@@ -91,8 +92,10 @@ def times(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     return [*_simplest_first([*near, *meeting], change), *changes]
 
 
-def _gaps(window: Session | Custom) -> Iterable[int]:
-    """How long rows hold a session open."""
+def _gaps(window: Session | Sliding | Custom) -> Iterable[int]:
+    """How far apart rows may be and still meet: how long they hold a session open."""
+    if isinstance(window, Sliding):
+        return (length(window.size), length(window.size) + 1)
     if isinstance(window, Custom):
         return GAPS[1:3]  # about where the windows of those that strategies draw end
     return GAPS if isinstance(window.gap, str) else (length(window.gap),)
@@ -112,6 +115,9 @@ def expiries(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
 
 def _ends(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     """An end of a window of each row seen, as far as there are bounds beyond it."""
+    if isinstance(spec.window, Sliding):
+        size = length(spec.window.size)
+        return [t + after for t in seen for after in (1, 2, size + 1, size + 2)]
     if isinstance(spec.window, (Session, Custom)):
         return [t + gap for t in seen for gap in _gaps(spec.window)]
     beyond = ([bound for bound in bounds(spec) if bound > t] for t in seen)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from panewise import functions as F
 from panewise.errors import SpecWarning
 from panewise.spec import (
+    DEFAULT_TRIGGER,
     UNLIMITED,
     AfterAll,
     AfterAny,
@@ -41,6 +42,7 @@ from panewise.spec import (
     Position,
     Repeatedly,
     Session,
+    Sliding,
     StreamTime,
     TimeEvictor,
     Tumbling,
@@ -48,7 +50,8 @@ from panewise.spec import (
     counted,
     rows,
 )
-from panewise.spec.composites import fires_once, walk
+from panewise.spec.composites import finish, fires_once, walk
+from panewise.spec.sliding import ANCHORS
 from panewise.testing.edges import CHANGES, focus
 from panewise.testing.samples import ALL_TEXT, HOLDS, JOINED, MEASURES, NULLS, SHIFTS, STEPS, TRUES, types_of
 from panewise.testing.scripts import events
@@ -68,8 +71,8 @@ __all__ = [
     "windows",
 ]
 
-KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "session", "custom", "global")
-COUNTED_KINDS: Final = ("rows", "hopping_rows", "session_of_rows")
+KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "session", "sliding", "custom", "global")
+COUNTED_KINDS: Final = ("rows", "hopping_rows", "session_of_rows", "sliding_rows")
 ALL_KINDS: Final = (*KINDS, *COUNTED_KINDS)
 _lengths = st.integers(1, 8)
 _own = [replace(window, merge=merge) for window in (STEPS, STEPS, HOLDS) for merge in (False, True, "touching")]
@@ -93,11 +96,13 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
         "cumulating": st.tuples(st.integers(1, 4), st.integers(1, 4), origins).map(lambda it: Cumulating(it[0] * it[1], it[0], it[2])),
         "calendar": st.one_of(_calendars, _weeks),
         "session": st.builds(Session, st.sampled_from([*range(1, 7), "gap", "gap", "gap", "gap"]), st.sampled_from(["separate", "merge"])),
+        "sliding": st.builds(Sliding, st.sampled_from([*range(9), 3, 3]), st.sampled_from(ANCHORS)),
         "custom": _customs,
         "global": st.just(Global()),
         "rows": st.builds(Tumbling, _counts, st.sampled_from([0, 0, 1, -5])),
         "hopping_rows": _hopping_rows,
         "session_of_rows": st.builds(Session, _counts),
+        "sliding_rows": st.builds(Sliding, _counts),
     }
     return st.one_of(*made.values()) if kind is None else made[kind]
 
@@ -199,7 +204,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
 
     Args:
         kind: kind of the window, such as "session". Default: all.
-        fixed: fields that are given.
+        fixed: fields that are given. A trigger that sliding windows cannot have is put into one that they can.
     """
     window, trigger = fixed.get("window") or draw(windows(kind)), fixed.get("trigger") or draw(triggers())
     lateness = [0, UNLIMITED] if isinstance(window, Global) else [0, 1, 5, 12, UNLIMITED]
@@ -227,6 +232,8 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
         fields |= draw(_by_rows(fields))
     elif draw(st.sampled_from([False] * 7 + [True])):
         fields |= _by_processing_time(fields) | fixed
+    if isinstance(window, Sliding):
+        fields |= _slid(fields)
     fields.setdefault("only_updated", fields["accumulation"] == "accumulating" and not fields["delta"] and draw(st.booleans()))
     if "drop_by" not in fields:
         never = fields["allowed_lateness"] == UNLIMITED or counted(window)
@@ -244,6 +251,21 @@ def _by_processing_time(fields: dict[str, Any]) -> dict[str, Any]:
     without = {"event_time": "event_time", "watermark": None, "max_future_skew": None, "drop_by": "window"}
     without["evictor"] = None if isinstance(evictor, TimeEvictor) else evictor
     return {"time": "processing", "timestamp": stamped, "allowed_lateness": lateness, **without}
+
+
+def _slid(fields: dict[str, Any]) -> dict[str, Any]:
+    """What the fields are with sliding windows, where some are refused (semantics 7.8)."""
+    trigger = fields["trigger"]
+    if any(isinstance(node, OnPunctuation | OnDelta | AfterEventTime) for node in walk(trigger)):
+        trigger = AfterWatermark(Repeatedly(AfterAll(AfterCount(2), AfterProcessingTime(2))), Always())
+    if finish(trigger) == "any_time" or (finish(trigger) == "at_end" and fields["allowed_lateness"] != 0):
+        trigger = Repeatedly(trigger)
+    on_time = fields["on_time"] if isinstance(trigger, AfterWatermark) else "if_pending"
+    changes = {"trigger": trigger, "on_time": on_time, "evictor": None, "delta": False}
+    if counted(fields["window"]):  # each window sends one pane (semantics 8.8)
+        single = {"trigger": DEFAULT_TRIGGER, "accumulation": "discarding", "on_time": "if_pending", "closing": "if_pending"}
+        changes |= {**single, "only_updated": False}
+    return changes
 
 
 @st.composite
