@@ -36,7 +36,7 @@ UNNAMED = "windows of rows have no event time unless one is named | give event_t
 START = (
     "windows of rows start at the number of a row, a whole number of 1152921504606846976 at most | give such as origin=0, or leave it out"
 )
-DURATIONS = "is a duration here; rows measure the windows of Tumbling, Hopping and Session | give a"
+DURATIONS = "is a duration here; rows measure the windows of Tumbling, Hopping, Sliding and Session | give a"
 THREE = "Tumbling(size=rows(3), origin=0)"
 
 

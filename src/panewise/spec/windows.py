@@ -19,7 +19,7 @@ _FURTHEST = 2**60  # numbers of rows: so that no window's bound leaves 64 bits
 def positive(value: DurationLike, name: str) -> Duration:
     """The duration, checked to be above zero."""
     if isinstance(value, Rows):
-        rule = f"{name} is a duration here; rows measure the windows of Tumbling, Hopping and Session"
+        rule = f"{name} is a duration here; rows measure the windows of Tumbling, Hopping, Sliding and Session"
         raise SpecError(f"{name}={value!r}", rule, f"give a {name} such as '1 minute'")
     duration = Duration.of(value, name)
     if duration.us <= 0:
