@@ -6,7 +6,7 @@ import polars as pl
 from pyspark.sql import DataFrame
 
 from bench.data import Events
-from bench.shapes import Counted, Sessions, Shape, Windows
+from bench.shapes import Counted, Sessions, Shape, Slides, Windows
 
 
 def identity(events: DataFrame) -> DataFrame:
@@ -26,6 +26,8 @@ def polars_panes(events: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
     """All windows of the events, complete or not; of windows of rows the complete ones."""
     if isinstance(shape, Counted):
         return _counted(events, shape)
+    if isinstance(shape, Slides):
+        return _slides(events, shape)
     return _sessions(events, shape) if isinstance(shape, Sessions) else _windows(events, shape)
 
 
@@ -53,6 +55,15 @@ def _counted(events: pl.LazyFrame, shape: Counted) -> pl.LazyFrame:
     numbered = events.with_columns((number // shape.rows * shape.rows).alias("start"))
     full = numbered.group_by("k", "start").agg(*_TOTALS).filter(pl.col("n") == shape.rows)
     return full.with_columns((pl.col("start") + shape.rows).alias("end")).select(_COLUMNS)
+
+
+def _slides(events: pl.LazyFrame, shape: Slides) -> pl.LazyFrame:
+    """One for each row; those of the same time are the same."""
+    keyed = events.with_columns(pl.col("k") % shape.keys).sort("k", "ts")
+    panes = keyed.rolling("ts", period=f"{shape.size_us}us", closed="both", group_by="k").agg(*_TOTALS).unique(["k", "ts"])
+    return panes.with_columns((pl.col("ts") - pl.duration(microseconds=shape.size_us)).alias("start"), pl.col("ts").alias("end")).select(
+        _COLUMNS
+    )
 
 
 def _sessions(events: pl.LazyFrame, shape: Sessions) -> pl.LazyFrame:

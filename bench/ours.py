@@ -1,9 +1,10 @@
 """The same through panewise."""
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
 
 import panewise as pw
-from bench.shapes import WATERMARK_DELAY, Counted, Sessions, Shape, Windows
+from bench.shapes import WATERMARK_DELAY, Counted, Sessions, Shape, Slides, Windows
 from panewise import functions as F
 from panewise.spark import windowed
 
@@ -19,6 +20,8 @@ def query(events: DataFrame, shape: Shape) -> DataFrame:
     if isinstance(shape, Counted):
         counted = windowed(events).groupBy("k").window(pw.Tumbling(pw.rows(shape.rows)))
         return counted.trigger(pw.AfterWatermark()).agg(*_MEASURES[shape.measure]).panes
+    if isinstance(shape, Slides):
+        events = events.withColumn("k", sf.col("k") % shape.keys)
     keyed = windowed(events.withWatermark("ts", WATERMARK_DELAY), event_time="ts").groupBy("k").window(_window(shape))
     if shape.final:
         timed = keyed.trigger(pw.AfterWatermark())
@@ -27,7 +30,9 @@ def query(events: DataFrame, shape: Shape) -> DataFrame:
     return timed.agg(*_MEASURES[shape.measure]).panes
 
 
-def _window(shape: Windows | Sessions) -> pw.Tumbling | pw.Hopping | pw.Session:
+def _window(shape: Windows | Sessions | Slides) -> pw.Tumbling | pw.Hopping | pw.Session | pw.Sliding:
+    if isinstance(shape, Slides):
+        return pw.Sliding(shape.size_us)
     if isinstance(shape, Sessions):
         return pw.Session(shape.gap_us)
     if shape.hop_us == shape.size_us:

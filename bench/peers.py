@@ -8,27 +8,28 @@ from pyspark.sql import SparkSession
 from bench import empty, limits, native, per_key, session
 from bench.data import Events
 from bench.measure import stream_seconds
-from bench.shapes import Counted, Shape, output_mode
+from bench.shapes import Counted, Shape, Slides, output_mode
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
     """A way to compute a shape: seconds per micro-batch of one run.
 
-    A slow peer runs once over the first few batches, without a warm-up run of its own. Spark's own operator does not count rows.
+    A slow peer runs once over the first few batches, without a warm-up run of its own. Spark's own operator has neither windows of rows
+    nor sliding ones for each row.
     """
 
     run: Callable[[SparkSession, Events, Shape], list[float]]
     slow: bool = False
-    counts_rows: bool = True
+    all_shapes: bool = True
 
     def can(self, shape: Shape) -> bool:
         """Whether it can compute the shape."""
-        return self.counts_rows or not isinstance(shape, Counted)
+        return self.all_shapes or not isinstance(shape, Counted | Slides)
 
 
 def _native(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
-    assert not isinstance(shape, Counted)
+    assert not isinstance(shape, Counted | Slides)
     with session.settings(spark, native.SETTINGS.get(shape.name, {})):
         return stream_seconds(native.query(session.read(spark, events), shape), output_mode(shape))
 
@@ -50,7 +51,7 @@ def _per_key(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
 
 
 PEERS = {
-    "native": Peer(_native, counts_rows=False),
+    "native": Peer(_native, all_shapes=False),
     "identity": Peer(_identity),
     "empty": Peer(_empty),
     "polars": Peer(_polars),

@@ -5,6 +5,7 @@ The events hold no late rows, so none are looked for.
 """
 
 import statistics
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, StatefulProcessorHandle, TimerValues
 
-from bench.shapes import WATERMARK_DELAY, Counted, Sessions, Shape, Windows, output_mode
+from bench.shapes import WATERMARK_DELAY, Counted, Sessions, Shape, Slides, Windows, output_mode
 
 _WINDOW = "k BIGINT, start BIGINT, end BIGINT"
 _MEASURES = {"totals": "n BIGINT, s BIGINT, m BIGINT", "median": "median DOUBLE", "list": "list ARRAY<BIGINT>"}
@@ -25,6 +26,8 @@ Totals = tuple[int, int, int]  # n, s, m
 
 def query(events: DataFrame, shape: Shape) -> DataFrame:
     """The panes of a shape; run it in the shape's output mode."""
+    if isinstance(shape, Slides):
+        events = events.withColumn("k", sf.col("k") % shape.keys)
     keyed = events.withWatermark("ts", WATERMARK_DELAY).groupBy("k")
     output = f"{_WINDOW}, {_MEASURES[shape.measure]}"
     panes = keyed.transformWithStateInPandas(_processor(shape), output, output_mode(shape), "EventTime")
@@ -36,6 +39,8 @@ def query(events: DataFrame, shape: Shape) -> DataFrame:
 def _processor(shape: Shape) -> StatefulProcessor:
     if isinstance(shape, Counted):
         return CountedProcessor(shape)
+    if isinstance(shape, Slides):
+        return SlidingProcessor(shape)
     if isinstance(shape, Sessions):
         return SessionProcessor(shape)
     return WindowProcessor(shape) if shape.measure == "totals" else FullProcessor(shape)
@@ -179,6 +184,61 @@ class SessionProcessor(StatefulProcessor):
             self.sessions.removeKey(window)
         if ended:
             yield _panes(key, ended)
+
+
+class SlidingProcessor(StatefulProcessor):
+    """A window for each different time. State is one value for each key: the rows that later windows hold, in order of their time.
+
+    Rows are swept once for all windows that are complete, with every batch and by a timer for the first that is not.
+    """
+
+    def __init__(self, shape: Slides) -> None:
+        self.shape = shape
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Opens the state."""
+        self.handle = handle
+        self.held = handle.getValueState("held", "times ARRAY<BIGINT>, v ARRAY<BIGINT>, sent BIGINT")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+        """Adds the rows."""
+        return self._sweep(key, list(_events(rows)), timerValues)
+
+    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+        """Some windows are complete."""
+        return self._sweep(key, [], timerValues)
+
+    def _sweep(self, key: Any, more: list[tuple[int, int]], timers: TimerValues) -> Iterator[pd.DataFrame]:
+        times, values, sent = self.held.get() or ([], [], -1)
+        rows = sorted([*zip(times, values, strict=True), *more])
+        watermark = timers.getCurrentWatermarkInMs() * 1000
+        full = {window: totals for window, totals in _slid(rows, self.shape.size_us).items() if sent < window[1] < watermark}
+        kept = [(t, v) for t, v in rows if t >= watermark - self.shape.size_us]
+        self.held.update(([t for t, _ in kept], [v for _, v in kept], max([sent, *(end for _, end in full)])))
+        waiting = next((t for t, _ in kept if t >= watermark), None)
+        if waiting is not None:
+            self.handle.registerTimer(waiting // 1000 + 1)
+        if full:
+            yield _panes(key, full)
+
+
+def _slid(rows: list[tuple[int, int]], size: int) -> dict[Window, Totals]:
+    """The window that ends with each row; the last row of a time has all of them. `largest` falls, so its first is the maximum."""
+    windows: dict[Window, Totals] = {}
+    largest: deque[tuple[int, int]] = deque()
+    first = total = 0
+    for at, (t, v) in enumerate(rows):
+        while largest and largest[-1][1] <= v:
+            largest.pop()
+        largest.append((t, v))
+        total += v
+        while rows[first][0] < t - size:
+            total -= rows[first][1]
+            first += 1
+        while largest[0][0] < t - size:
+            largest.popleft()
+        windows[t - size, t] = (at - first + 1, total, largest[0][1])
+    return windows
 
 
 def _events(frames: Iterator[pd.DataFrame]) -> Iterator[tuple[int, int]]:

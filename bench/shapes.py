@@ -46,7 +46,21 @@ class Counted:
     measure: Measure = "totals"
 
 
-Shape = Windows | Sessions | Counted
+@dataclass(frozen=True, slots=True)
+class Slides:
+    """A window for each different time of a key, of the rows up to it, ends included; sent when complete. Spark itself has no such windows.
+
+    Keys are taken modulo `keys`, so that a window of a minute holds about a thousand rows.
+    """
+
+    name: str
+    size_us: int
+    keys: int
+    final: Literal[True] = True
+    measure: Measure = "totals"
+
+
+Shape = Windows | Sessions | Counted | Slides
 
 _SHAPES: tuple[Shape, ...] = (
     Windows("tumbling", _MINUTE_US, _MINUTE_US),
@@ -56,6 +70,7 @@ _SHAPES: tuple[Shape, ...] = (
     Windows("median", _MINUTE_US, _MINUTE_US, final=True, measure="median"),
     Windows("collect_list", _MINUTE_US, _MINUTE_US, final=True, measure="list"),
     Counted("rows", 100),
+    Slides("sliding", _MINUTE_US, 1_000),
 )
 SHAPES = {shape.name: shape for shape in _SHAPES}
 

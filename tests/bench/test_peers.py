@@ -11,7 +11,7 @@ from bench import empty, native, ours, per_key, session
 from bench.data import Events, write
 from bench.limits import polars_panes
 from bench.peers import PEERS
-from bench.shapes import SHAPES, Counted, Sessions, Shape, output_mode
+from bench.shapes import SHAPES, Counted, Sessions, Shape, Slides, output_mode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,13 +50,16 @@ def expected(events: Events, shape: Shape) -> pl.DataFrame:
         return polars_panes(frame.lazy(), shape).collect()
     panes = polars_panes(frame.lazy(), shape).collect()
     last = frame["ts"].dt.truncate("1ms").max() - pl.duration(seconds=10)
-    return panes.filter(pl.col("end") <= last) if shape.final else panes
+    complete = pl.col("end") < last if isinstance(shape, Slides) else pl.col("end") <= last
+    return panes.filter(complete) if shape.final else panes
 
 
 def by_hand(events: Events, shape: Shape) -> dict[tuple[Any, ...], tuple[Any, ...]]:
     """Row by row, to check the Polars queries."""
     if isinstance(shape, Counted):
         return counted_by_hand(events, shape)
+    if isinstance(shape, Slides):
+        return slid_by_hand(events, shape)
     rows = pl.read_parquet(events.directory).with_columns(pl.col("ts").dt.epoch("us")).sort("k", "ts").rows()
     totals: dict[tuple[Any, ...], tuple[int, int, int]] = {}
     values: dict[tuple[Any, ...], list[int]] = {}
@@ -87,6 +90,15 @@ def counted_by_hand(events: Events, shape: Counted) -> dict[tuple[Any, ...], tup
         for start in range(0, len(values) - shape.rows + 1, shape.rows):
             mine = values[start : start + shape.rows]
             totals[k, start, start + shape.rows] = (len(mine), sum(mine), max(mine))
+    return totals
+
+
+def slid_by_hand(events: Events, shape: Slides) -> dict[tuple[Any, ...], tuple[Any, ...]]:
+    rows = pl.read_parquet(events.directory).select(pl.col("k") % shape.keys, pl.col("ts").dt.epoch("us"), "v").rows()
+    totals: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    for key, end in {(k, t) for k, t, _ in rows}:
+        mine = [v for k, t, v in rows if k == key and end - shape.size_us <= t <= end]
+        totals[key, end - shape.size_us, end] = (len(mine), sum(mine), max(mine))
     return totals
 
 

@@ -64,7 +64,7 @@ class Windowed:
         return self._with(keys=columns)
 
     def window(self, window: Window) -> "Windowed":
-        """Which rows belong together: Tumbling, Hopping, Cumulating, Calendar, Session, Custom or Global."""
+        """Which rows belong together: Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom or Global."""
         return self._with(window=window)
 
     def trigger(self, trigger: Trigger) -> "Windowed":
