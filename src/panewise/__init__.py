@@ -25,6 +25,9 @@ from panewise.spec import (
     DeltaEvictor,
     Every,
     FixedLag,
+    Frame,
+    FrameColumn,
+    FrameOperator,
     Global,
     Hopping,
     Inputs,
@@ -43,6 +46,7 @@ from panewise.spec import (
     WindowOperator,
     policies,
 )
+from panewise.spec.overs import Window
 
 __version__ = "0.1.0"
 
@@ -67,6 +71,9 @@ __all__ = [
     "Duration",
     "Every",
     "FixedLag",
+    "Frame",
+    "FrameColumn",
+    "FrameOperator",
     "Global",
     "Hopping",
     "IdleTriggerWarning",
@@ -85,6 +92,7 @@ __all__ = [
     "TimeEvictor",
     "Tumbling",
     "UserAggregate",
+    "Window",
     "WindowOperator",
     "policies",
 ]

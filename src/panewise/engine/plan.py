@@ -16,7 +16,7 @@ from panewise.engine.trigger_simple import SimpleTrigger, is_simple
 from panewise.engine.trigger_tree import TriggerTree
 from panewise.engine.validity import MARKS, REASON
 from panewise.errors import SpecError
-from panewise.spec import Cumulating, Custom, Hopping, Position, StreamTime, WindowOperator, gap_columns, merging
+from panewise.spec import Cumulating, Custom, Entry, Hopping, Position, StreamTime, WindowOperator, gap_columns, merging
 from panewise.spec.composites import finish
 
 ROW = "__row"  # a column of this name is the caller's number of a row, and comes back with it
@@ -31,7 +31,7 @@ class Plan:
     """
 
     def __init__(self, spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> None:
-        _check_columns(spec, schema)
+        check_columns(spec, schema)
         self.spec = spec
         self.schema = dict(schema)
         self.trigger = SimpleTrigger(spec.trigger) if is_simple(spec.trigger) else TriggerTree(spec.trigger, self.schema)
@@ -66,7 +66,8 @@ def _aggregation(spec: WindowOperator, schema: dict[str, pl.DataType], passing: 
     return Evicting(spec.measures, schema, passing, contents)
 
 
-def _check_columns(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> None:
+def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
+    """Refuses columns that are not there, or that have a type for which there is no use."""
     for name in spec.columns_read:
         if name not in schema:
             remedy = f"use one of the columns {sorted(schema)}"

@@ -2,7 +2,7 @@
 
 from panewise.spec import policies
 from panewise.spec.aggregates import Aggregate
-from panewise.spec.chain import Chain, Specification, Stage, first_of
+from panewise.spec.chain import Chain, Entry, Specification, Stage, first_of
 from panewise.spec.composites import (
     DEFAULT_TRIGGER,
     AfterAll,
@@ -15,7 +15,9 @@ from panewise.spec.composites import (
 )
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
+from panewise.spec.frames import Frame, FrameColumn, FrameOperator, RowFunction
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
+from panewise.spec.overs import Over, WindowSpec, frame_operator
 from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
@@ -52,9 +54,13 @@ __all__ = [
     "Cumulating",
     "Custom",
     "DeltaEvictor",
+    "Entry",
     "Every",
     "Evictor",
     "FixedLag",
+    "Frame",
+    "FrameColumn",
+    "FrameOperator",
     "Global",
     "Hopping",
     "Inputs",
@@ -62,8 +68,10 @@ __all__ = [
     "OnDelta",
     "OnPunctuation",
     "OrFinally",
+    "Over",
     "Position",
     "Repeatedly",
+    "RowFunction",
     "Session",
     "Specification",
     "Stage",
@@ -75,9 +83,11 @@ __all__ = [
     "Watermark",
     "Window",
     "WindowOperator",
+    "WindowSpec",
     "columns_of",
     "evictor_columns",
     "first_of",
+    "frame_operator",
     "gap_columns",
     "merging",
     "merging_at_touch",

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates import LISTS, Aggregate
+from panewise.spec.frames import FrameOperator
 from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
 from panewise.spec.operator import PANE_COLUMNS, WindowOperator
@@ -117,11 +118,12 @@ class Chain:
         return stage.aggregates if made is None else (*stage.aggregates, made("timestamp").alias("timestamp"))
 
 
-Specification: TypeAlias = WindowOperator | Chain
+Entry: TypeAlias = WindowOperator | FrameOperator  # what rows enter
+Specification: TypeAlias = Entry | Chain
 
 
-def first_of(spec: Specification) -> WindowOperator:
-    """The window operator that rows enter."""
+def first_of(spec: Specification) -> Entry:
+    """The operator that rows enter."""
     return spec.first if isinstance(spec, Chain) else spec
 
 
