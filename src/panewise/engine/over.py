@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
@@ -83,13 +84,10 @@ class OverOperator:
 
     def horizons(self, clocks: Clocks) -> tuple[int | None, ...]:
         """For each table the time at or before which rows have gone, at these clocks (semantics 29.2, 29.9)."""
-        plan = self.plan
-        if clocks.finished:
-            return (MAX_INSTANT, MAX_INSTANT, MAX_INSTANT)
-        if clocks.watermark is None or plan.spec.event_time is None:
-            return (None, None, None)
-        passed = max(MIN_INSTANT, clocks.watermark - plan.us_ahead - 1)
-        return (passed, max(MIN_INSTANT, passed - plan.us_behind), None)
+        passed = passed_until(self.plan.spec, clocks)
+        if passed is None or clocks.finished:
+            return (passed, passed, passed)
+        return (passed, max(MIN_INSTANT, passed - self.plan.us_behind), None)
 
     def next_due(self) -> int | None:
         """A watermark at or before the one that passes the next row; None if there is none."""
@@ -185,13 +183,22 @@ class OverOperator:
         plan, rows = self.plan, layout.step.rows
         if not plan.ahead:  # exactly the rows that pass, in their order
             place = layout.source[layout.targets] - (layout.stack.height - rows.height - layout.later)
-            back = place.copy()
-            back[place] = range(len(place))
+            back = np.empty(len(place), dtype=np.int64)
+            back[place] = np.arange(len(place))
             return rows.select(*plan.payload).hstack(picked(new, back))
         sent = picked(layout.stack, layout.source[layout.targets]).select(*plan.payload, *([AT] if plan.sorts else []))
         both = sent.hstack(new).hstack([layout.keys[key].gather(layout.code[layout.targets]).alias(f"__by:{key}") for key in plan.keys])
         by = [*([AT, *plan.spec.order] if plan.sorts else []), *(f"__by:{key}" for key in plan.keys)]
         return both.sort(by, nulls_last=False, maintain_order=True).select(*plan.pane_schema)
+
+
+def passed_until(spec: FrameOperator, clocks: Clocks) -> int | None:
+    """The time until which rows have passed (semantics 29.2); None before there is one."""
+    if clocks.finished:
+        return MAX_INSTANT
+    if clocks.watermark is None or spec.event_time is None:
+        return None
+    return max(MIN_INSTANT, clocks.watermark - spec.us_ahead - 1)
 
 
 def _as_placed(rows: pl.DataFrame) -> pl.DataFrame:

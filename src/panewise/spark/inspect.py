@@ -19,12 +19,13 @@ from panewise.engine import keymarks
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
+from panewise.engine.over import passed_until
 from panewise.engine.persistence import runs_of
 from panewise.engine.plan import ONE_KEY
 from panewise.engine.runs import Indexed, Shape
 from panewise.engine.table import DEAD
 from panewise.errors import SetupError, SpecWarning, StateError
-from panewise.spec import Custom, Global, Specification, StreamTime, UserAggregate, WindowOperator, first_of, merging
+from panewise.spec import Custom, Entry, FrameOperator, Global, Specification, StreamTime, UserAggregate, WindowOperator, first_of, merging
 from panewise.spec.codec import from_dict
 from panewise.state import Manifest, Run
 from panewise.state.blob import decode
@@ -46,7 +47,7 @@ _RESTORE = "restore the checkpoint from a copy, or start from a new one"
 class ShardState:
     """What one shard holds. Instants are microseconds (semantics 1).
 
-    `windows` are those held (of a chain, by its first operator), and `keys` how many different keys they have; `bytes` is the stored
+    `windows` are those held (of a chain, by its first operator; of frames, the rows that wait for the watermark), and `keys` how many different keys they have; `bytes` is the stored
     length of the `runs`.
     Clocks are those of the shard's last commit: a shard commits what changed, not that time has passed.
     """
@@ -154,7 +155,11 @@ def shard_state(shard: int, stored: Mapping[str, bytes]) -> ShardState:
         manifest = _manifest(stored)
         spec, clocks = first_of(_spec(manifest)), _clocks(manifest)
         sizes = [len(_named(stored, run.name)) for run in manifest.runs]
-        windows = _windows(spec, runs_of(manifest.runs, 0), clocks.horizon(spec), stored)
+        runs = runs_of(manifest.runs, 0)
+        if isinstance(spec, FrameOperator):
+            windows = _waiting(spec, runs, passed_until(spec, clocks), stored)
+        else:
+            windows = _windows(spec, runs, clocks.horizon(spec), stored)
     except StateError as error:
         raise StateError(f"shard {shard}: {error.given}", error.rule, error.remedy) from error
     bounded = not isinstance(spec.window, Global) and not windows.is_empty()
@@ -207,7 +212,14 @@ def _windows(spec: WindowOperator, runs: Sequence[Run], horizon: int | None, sto
     return keymarks.without(held) if by_key else held
 
 
-def _keys(spec: WindowOperator) -> list[str]:
+def _waiting(spec: FrameOperator, runs: Sequence[Run], horizon: int | None, stored: Mapping[str, bytes]) -> pl.DataFrame:
+    """Keys and times of the rows that wait for the watermark, which are in runs that are in order of time."""
+    found = [_decoded(stored, run).select(*_keys(spec), END) for run in runs]
+    rows = pl.concat(found) if found else pl.DataFrame()
+    return rows if horizon is None or not found else rows.filter(pl.col(END) > horizon)
+
+
+def _keys(spec: Entry) -> list[str]:
     return list(spec.keys) or [ONE_KEY]
 
 
@@ -243,9 +255,10 @@ def _clocks(manifest: Manifest) -> Clocks:
 def _spec(manifest: Manifest) -> Specification:
     """The specification of a state; of user-defined aggregates and windows only the names are known."""
     stages = (manifest.spec, *manifest.spec.get("then", ()))
-    users = {aggregate.get("user") for stage in stages for aggregate in stage.get("aggregates", ())} - {None}
+    told = [what for stage in stages for what in (*stage.get("aggregates", ()), *stage.get("columns", ()))]
+    users = {what.get("user") for what in told} - {None}
     known = {name: UserAggregate(name, init=str, accumulate=max, merge=max, finish=str) for name in users}
-    name = manifest.spec["window"].get("name")
+    name = manifest.spec.get("window", {}).get("name")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)  # it was told when the query was built
         return from_dict(manifest.spec, known, {name: Custom(len, name=name)} if name else None)

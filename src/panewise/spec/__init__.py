@@ -2,7 +2,7 @@
 
 from panewise.spec import policies
 from panewise.spec.aggregates import Aggregate
-from panewise.spec.chain import Chain, Entry, Specification, Stage, first_of
+from panewise.spec.chain import Chain, Entry, Specification, Stage, first_of, takes_whole_rows
 from panewise.spec.composites import (
     DEFAULT_TRIGGER,
     AfterAll,
@@ -92,4 +92,5 @@ __all__ = [
     "merging",
     "merging_at_touch",
     "policies",
+    "takes_whole_rows",
 ]

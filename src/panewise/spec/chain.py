@@ -122,6 +122,17 @@ Entry: TypeAlias = WindowOperator | FrameOperator  # what rows enter
 Specification: TypeAlias = Entry | Chain
 
 
+def takes_whole_rows(spec: Specification) -> bool:
+    """Whether what comes out holds all columns of the input, also those that nothing reads.
+
+    >>> from panewise import Global, functions as F
+    >>> takes_whole_rows(WindowOperator(window=Global(), aggregates=[F.count()], delta=True))
+    True
+    """
+    first = first_of(spec)
+    return isinstance(first, FrameOperator) or first.delta is True
+
+
 def first_of(spec: Specification) -> Entry:
     """The operator that rows enter."""
     return spec.first if isinstance(spec, Chain) else spec
