@@ -1,4 +1,4 @@
-"""Aggregate functions, named as in pyspark.sql.functions; each takes the name of a column. And those that are for `over` alone: lag and others.
+"""Aggregate functions, named as in pyspark.sql.functions; each takes the name of a column. And those for `over` alone: lag and others.
 
 >>> from panewise import functions as F
 >>> F.sum("delay").alias("total").name

@@ -74,7 +74,7 @@ def test_batches_may_be_cut_anywhere(data: st.DataObject) -> None:
 
 
 def sent(spec: FrameOperator, script: Events) -> dict[str, Any]:
-    """Everything that was sent; where rows wait for others, key by key, as how those of several keys come together follows the cuts (29.8)."""
+    """Everything that was sent; where rows wait for others, key by key: how several come together follows the cuts (29.8)."""
     everything = together(play(spec, script))
     panes = sorted(everything["panes"], key=lambda row: repr([row[key] for key in spec.keys])) if spec.rows_ahead else everything["panes"]
     return {**everything, "panes": panes}

@@ -33,7 +33,8 @@ class Judged:
 def judge(plan: Plan | FramePlan, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> Judged:
     """Splits off the rows that no window can take. Needs no state, so it is done where rows are read.
 
-    Rows of frames have no windows. Without `windows` the rows are not asked for their windows yet: where these hang on processing time, it must be the operator's.
+    Rows of frames have no windows. Without `windows` rows are not asked for them yet: where they hang on processing time, it must be the
+    operator's.
     """
     marks = [mark for mark in validity.MARKS if mark in rows.columns and mark not in plan.schema]
     extra = [column for column in (arrival.PLACE,) if column in rows.columns]

@@ -1,4 +1,4 @@
-"""The operator of frames: rows in, the same rows out with new columns; in steps, as :class:`panewise.engine.operator.Operator` takes them."""
+"""The operator of frames: rows in, the same rows out with new columns; in steps, as :class:`~panewise.engine.operator.Operator`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -165,7 +165,8 @@ class OverOperator:
         keys = rows.select(plan.keys).unique(maintain_order=True)
         known = (kept.all() if finished and plan.ahead else kept.of_keys(keys, plan.keys)) if plan.keeps else kept.newest.drop("__dead")
         if finished and plan.ahead:
-            keys = pl.concat([keys, known.select(plan.keys).cast(dict(keys.schema))]).unique(maintain_order=True)
+            known_keys = known.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())
+            keys = pl.concat([keys, known_keys]).unique(maintain_order=True)
         remembered = running.find(keys) if plan.runs else running.newest.drop("__dead")
         layout = Layout(plan, Step(rows, after, known, remembered, finished))
         made = values(layout)

@@ -5,7 +5,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.frames import picked
-from panewise.engine.over_layout import Layout, Numbers
+from panewise.engine.over_layout import Flags, Layout, Numbers, spread
 from panewise.engine.over_plan import COUNT, DENSE, NUMBER, PEERS, RANK, SLOT, TIME
 from panewise.engine.over_values import firsts
 
@@ -37,7 +37,7 @@ def kept(layout: Layout, horizon: int | None) -> tuple[pl.DataFrame, pl.DataFram
     position = _candidates(layout)
     code = layout.code[position]
     unsent = layout.sent_until[code]
-    pinned = position >= unsent - plan.behind
+    pinned: Flags = position >= unsent - plan.behind
     ends: Numbers = np.full(len(position), MAX_INSTANT)
     stays = pinned
     if plan.us_behind:
@@ -46,9 +46,10 @@ def kept(layout: Layout, horizon: int | None) -> tuple[pl.DataFrame, pl.DataFram
         ends = np.where(pinned, MAX_INSTANT, times)
         stays = pinned | (True if horizon is None else times > horizon)
     fresh = position >= layout.first_new[code]
-    changed = fresh if not plan.us_behind else fresh | (ends != layout.kept_ends[layout.source[position]])
+    before = layout.kept_ends[layout.source[position]]
+    changed = fresh if not plan.us_behind else fresh | (ends != before)
     put = _told(layout, position[stays & changed], ends[stays & changed])
-    gone = position[~stays & ~fresh] if plan.us_behind else position[:0]
+    gone = position[~stays & ~fresh & (before == MAX_INSTANT)] if plan.us_behind else position[:0]
     return put, _told(layout, gone, np.full(len(gone), MAX_INSTANT))
 
 
@@ -56,16 +57,15 @@ def _candidates(layout: Layout) -> Numbers:
     """Positions that may be kept or have been: without frames of time only the last rows of each key."""
     plan = layout.plan
     first = layout.start if plan.us_behind else np.maximum(layout.first_new, layout.passed - plan.behind - plan.ahead)
-    counts = layout.passed - first
-    ends = np.cumsum(counts)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - counts), counts)
+    return spread(first, layout.passed - first)
 
 
-def _seen_back(layout: Layout, code: Numbers, times: Numbers) -> Numbers:
+def _seen_back(layout: Layout, code: Numbers, times: Numbers) -> Flags:
     """Whether a row that waits looks back to a row: one within reach of the first of its key that does."""
     waits = (layout.sent_until < layout.passed)[code]
     first = layout.times[np.minimum(layout.sent_until, len(layout.times) - 1)][code]
-    return waits & (times >= first - np.minimum(layout.plan.us_behind, first + MAX_INSTANT))
+    seen: Flags = waits & (times >= first - np.minimum(layout.plan.us_behind, first + MAX_INSTANT))
+    return seen
 
 
 def _told(layout: Layout, position: Numbers, ends: Numbers) -> pl.DataFrame:

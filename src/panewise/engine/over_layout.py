@@ -5,6 +5,7 @@ All keys stand one after the other, so that a frame is a span of positions, and 
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,8 @@ import polars as pl
 from panewise.engine.frames import Places, picked, stacked
 from panewise.engine.over_plan import AT, COUNT, NUMBER, PEERS, RANK, TIME, FramePlan
 
-Numbers = npt.NDArray[np.int64]
+Numbers: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
 _CODE, _PLACE = "__code", "__row_place"
 _ANY = "__any"  # a column that is there whatever functions read: frames without columns have no rows
 
@@ -62,11 +64,11 @@ class Layout:
         """Which row of the stack stands at each position."""
         kept, new = int(sizes[0].sum()), len(order)
         source = np.empty(len(self.code), dtype=np.int64)
-        source[_spread(self.first_new, sizes[1])] = kept + order
+        source[spread(self.first_new, sizes[1])] = kept + order
         if kept:
-            source[_spread(self.start, sizes[0])] = np.arange(kept)
+            source[spread(self.start, sizes[0])] = np.arange(kept)
         if len(source) > kept + new:
-            source[_spread(self.passed, sizes[2])] = np.arange(kept + new, len(source))
+            source[spread(self.passed, sizes[2])] = np.arange(kept + new, len(source))
         return source
 
     @cached_property
@@ -105,7 +107,8 @@ class Layout:
     @cached_property
     def times(self) -> Numbers:
         """The time of each position's row."""
-        return self.column(AT).to_numpy()
+        times: Numbers = self.column(AT).to_numpy()
+        return times
 
     def column(self, name: str) -> pl.Series:
         """A column by position."""
@@ -119,34 +122,38 @@ class Layout:
     @cached_property
     def first_unsent(self) -> Numbers:
         """The first position of each key that was not sent before."""
-        return self.first_new - np.minimum(self.plan.ahead, self.kept_count)
+        first: Numbers = self.first_new - np.minimum(self.plan.ahead, self.kept_count)
+        return first
 
     @cached_property
     def sent_until(self) -> Numbers:
         """Where those that can be sent now end."""
         if self.step.finished:
             return self.passed
-        return np.maximum(self.passed - self.plan.ahead, self.first_unsent)
+        until: Numbers = np.maximum(self.passed - self.plan.ahead, self.first_unsent)
+        return until
 
     @cached_property
     def targets(self) -> Numbers:
         """The positions of the rows that are sent now."""
-        return _spread(self.first_unsent, self.sent_until - self.first_unsent)
+        return spread(self.first_unsent, self.sent_until - self.first_unsent)
 
     @cached_property
     def peers_begin(self) -> Numbers:
         """The first position of the rows that are equal in the order, for each position."""
         firsts = np.flatnonzero(self._begins)
-        return firsts[np.cumsum(self._begins) - 1]
+        begin: Numbers = firsts[np.cumsum(self._begins) - 1]
+        return begin
 
     @cached_property
     def peers_end(self) -> Numbers:
         """Where they end."""
         firsts = np.append(np.flatnonzero(self._begins), len(self.code))
-        return firsts[np.cumsum(self._begins)]
+        end: Numbers = firsts[np.cumsum(self._begins)]
+        return end
 
     @cached_property
-    def _begins(self) -> npt.NDArray[np.bool_]:
+    def _begins(self) -> Flags:
         """Whether a position's row differs in the order, or in its key, from the one before it."""
         begins = np.zeros(len(self.code), dtype=np.bool_)
         begins[self.start[self.total > 0]] = True
@@ -185,7 +192,7 @@ def _grouped(plan: FramePlan, step: Step) -> tuple[pl.DataFrame, Places, Numbers
     keys = groups.drop(_PLACE)
     if step.finished and step.kept.height:  # rows of other keys may wait for the end
         others = step.kept.select(plan.keys).unique(maintain_order=True).join(keys, on=plan.keys, how="anti", nulls_equal=True)
-        keys = pl.concat([keys, others.cast(dict(keys.schema))])
+        keys = pl.concat([keys, others.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())])
         counts = np.append(counts, np.zeros(others.height, dtype=np.int64))
     return keys, order, counts
 
@@ -212,7 +219,8 @@ def _stack(plan: FramePlan, kept: pl.DataFrame, rows: pl.DataFrame, after: pl.Da
     return pl.concat([kept.drop(TIME), *came], how="diagonal")
 
 
-def _spread(starts: Numbers, counts: Numbers) -> Numbers:
+def spread(starts: Numbers, counts: Numbers) -> Numbers:
     """The positions from each start on, so many."""
     ends = np.cumsum(counts)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - counts), counts)
+    places: Numbers = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - counts), counts)
+    return places

@@ -9,7 +9,7 @@ from panewise.engine import spans
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.frames import picked, stacked
 from panewise.engine.over_bounds import bounds
-from panewise.engine.over_layout import Layout, Numbers
+from panewise.engine.over_layout import Flags, Layout, Numbers
 from panewise.engine.over_plan import Job
 from panewise.spec import FrameColumn, RowFunction
 
@@ -72,7 +72,7 @@ def _of_unbounded(layout: Layout, job: Job) -> tuple[list[pl.Series], list[pl.Se
     return results, _remembered(layout, job, pieces, begins, place(_fold_position(layout), np.arange(len(layout.start))))
 
 
-def _pieces(layout: Layout, job: Job, slots: Numbers, own: Numbers) -> pl.DataFrame:
+def _pieces(layout: Layout, job: Job, slots: Flags, own: Flags) -> pl.DataFrame:
     """Single rows, and before those of a key what is remembered of it."""
     names = [part.name for part in job.aggregation.parts]
     rows = job.aggregation.singles(layout.values)
@@ -93,12 +93,14 @@ def _pieces(layout: Layout, job: Job, slots: Numbers, own: Numbers) -> pl.DataFr
 
 def _folded(layout: Layout, count: Numbers) -> Numbers:
     """How many rows of each key all frames of the rows to come hold, when so many have passed."""
-    return np.maximum(0, np.maximum(0, count - layout.plan.ahead) + layout.plan.folds_to)
+    folded: Numbers = np.maximum(0, np.maximum(0, count - layout.plan.ahead) + layout.plan.folds_to)
+    return folded
 
 
 def _fold_position(layout: Layout) -> Numbers:
     """The position at which the rows that are remembered from now on end."""
-    return layout.passed - (layout.count - _folded(layout, layout.count))
+    position: Numbers = layout.passed - (layout.count - _folded(layout, layout.count))
+    return position
 
 
 def _remembered(layout: Layout, job: Job, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> list[pl.Series]:
@@ -133,7 +135,7 @@ def _of_function(layout: Layout, column: FrameColumn) -> pl.Series:
     return found.alias(what.name)
 
 
-def _gathered(layout: Layout, what: RowFunction, place: Numbers, inside: Numbers) -> pl.Series:
+def _gathered(layout: Layout, what: RowFunction, place: Numbers, inside: Flags) -> pl.Series:
     """The function's column at positions; null where there is none."""
     values = layout.values[what.columns[0]]
     index = pl.Series(np.where(inside, place, 0).astype(np.uint32))

@@ -38,9 +38,7 @@ def check_stream(df: DataFrame, *, own_watermark: bool) -> None:
     """
     if not own_watermark and not watermarked(df):
         rule = "panes are complete, and rows late, by the query's watermark"
-        raise SetupError(
-            "a stream without a watermark", rule, "call df.withWatermark(event_time, '10 seconds') before windowed(...) or over(...)"
-        )
+        raise SetupError("a stream without a watermark", rule, "call df.withWatermark(event_time, '10 seconds') before the operator")
     provider = setting(df, PROVIDER, "")
     if "RocksDB" not in provider:
         rule = "transformWithState keeps its state in RocksDB"

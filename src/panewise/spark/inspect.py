@@ -47,7 +47,8 @@ _RESTORE = "restore the checkpoint from a copy, or start from a new one"
 class ShardState:
     """What one shard holds. Instants are microseconds (semantics 1).
 
-    `windows` are those held (of a chain, by its first operator; of frames, the rows that wait for the watermark), and `keys` how many different keys they have; `bytes` is the stored
+    `windows` are those held (of a chain, by its first operator; of frames, the rows that wait for the watermark), and `keys` how many
+    different keys they have; `bytes` is the stored
     length of the `runs`.
     Clocks are those of the shard's last commit: a shard commits what changed, not that time has passed.
     """

@@ -98,11 +98,12 @@ def _frame(value: Any, where: str) -> Frame:
 
 
 def _watermark(value: Any, where: str) -> FixedLag | Inputs:
-    parts = {"fixed_lag": {"lag": duration}, "inputs": {"names": listed("a list of inputs' names"), "idle_after": or_null(duration)}}
+    inputs: dict[str, Reader] = {"names": listed("a list of inputs' names"), "idle_after": or_null(duration)}
+    parts: dict[str, dict[str, Reader]] = {"fixed_lag": {"lag": duration}, "inputs": inputs}
     kind = value.get("kind") if isinstance(value, Mapping) else None
     if not isinstance(kind, str) or kind not in parts:
         raise SpecError(f"{where}={value!r}", f"the kinds here are {sorted(parts)}", "give {'kind': ...} with one of these")
-    mine: dict[str, Reader] = parts[kind]
+    mine = parts[kind]
     told = members(value, where, {"kind", *mine}, required=tuple(mine)[:1])
     given = {name: read(told[name], f"{where}.{name}") for name, read in mine.items() if name in told}
     return FixedLag(**given) if kind == "fixed_lag" else Inputs(**given)

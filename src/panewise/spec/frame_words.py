@@ -115,7 +115,8 @@ def _sent(spec: FrameOperator) -> str:
     ahead = f", and {_of_key(spec, _counted(spec.rows_ahead))} after it" if spec.rows_ahead else ""
     end = "; at the end of input all are" if spec.rows_ahead or spec.us_ahead else ""
     if spec.event_time is None:
-        return f"Sent: a row is sent {f'once {_of_key(spec, _counted(spec.rows_ahead))} after it came' if spec.rows_ahead else 'at once'}{end}."
+        when = f"once {_of_key(spec, _counted(spec.rows_ahead))} after it came" if spec.rows_ahead else "at once"
+        return f"Sent: a row is sent {when}{end}."
     past = f" by {Duration(spec.us_ahead)}" if spec.us_ahead else ""
     return f"Sent: a row is sent when the watermark has passed its time{past}{ahead}{end}."
 

@@ -87,9 +87,10 @@ class Over:
     window: WindowSpec
 
     def __post_init__(self) -> None:
-        if not isinstance(self.window, WindowSpec):
+        window: Any = self.window
+        if not isinstance(window, WindowSpec):
             rule = "a function is over a window of panewise"
-            raise SpecError(f"over({self.window!r})", rule, "give one such as Window.partitionBy('k').orderBy('ts')")
+            raise SpecError(f"over({window!r})", rule, "give one such as Window.partitionBy('k').orderBy('ts')")
 
     def alias(self, name: str) -> "Over":
         """The same under another name."""
@@ -113,10 +114,11 @@ def frame_operator(overs: Mapping[str, Over], event_time: str | None = None, **f
     >>> spec.keys, spec.event_time, spec.columns[1].frame
     (('k',), 'ts', Frame(kind='rows', start=-2, end=0))
     """
-    for name, over in overs.items():
-        if not isinstance(over, Over):
+    given: Mapping[str, Any] = overs
+    for name, made in given.items():
+        if not isinstance(made, Over):
             rule = "a new column is a function over a window; other columns are made before or after the operator"
-            raise SpecError(f"{name}={over!r}", rule, "give one such as F.sum('v').over(window)")
+            raise SpecError(f"{name}={made!r}", rule, "give one such as F.sum('v').over(window)")
     windows = [over.window for over in overs.values()] or [WindowSpec()]
     if len({(window.keys, window.order) for window in windows}) > 1:
         rule = "the windows of one operator have the same keys and order, and may differ in their frames"

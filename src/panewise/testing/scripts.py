@@ -41,6 +41,7 @@ class Writer:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def event(self, op: str) -> dict[str, Any]:
+        """An event of that kind, or of one that the specification allows."""
         if self.spec.time == "processing":
             op = "clock" if op == "watermark" else op
             self.seen = self.readings
