@@ -35,6 +35,9 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     if asked.batches <= WARM_UP_BATCHES:
         rule = f"the first {WARM_UP_BATCHES} batches of a run are warm-up"
         parser.error(f"--batches {asked.batches} | {rule} | give {WARM_UP_BATCHES + 1} or more")
+    if asked.shape and asked.peer and not PEERS[asked.peer].knows(SHAPES[asked.shape]):
+        rule = "Spark's own operator knows no frames of rows on streams"
+        parser.error(f"--shape {asked.shape} --peer {asked.peer} | {rule} | give another peer")
     return asked
 
 
@@ -59,7 +62,7 @@ def main() -> None:
     spark = session.start()
     results = []
     for shape in [asked.shape] if asked.shape else SHAPES:
-        for peer in [asked.peer] if asked.peer else PEERS:
+        for peer in [asked.peer] if asked.peer else [name for name, one in PEERS.items() if one.knows(SHAPES[shape])]:
             result = compare(spark, query, SHAPES[shape], peer, asked.batch_rows, asked.batches)
             report.append(result)
             results.append(result)

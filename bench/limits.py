@@ -5,8 +5,9 @@ import time
 import polars as pl
 from pyspark.sql import DataFrame
 
+from bench import over
 from bench.data import Events
-from bench.shapes import Sessions, Shape, Windows
+from bench.shapes import Rows, Sessions, Shape, Windows
 
 
 def identity(events: DataFrame) -> DataFrame:
@@ -23,7 +24,9 @@ def polars_seconds(events: Events, shape: Shape) -> list[float]:
 
 
 def polars_panes(events: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
-    """All windows of the events, complete or not."""
+    """All windows of the events, complete or not; or all rows."""
+    if isinstance(shape, Rows):
+        return over.polars(events, shape)
     return _sessions(events, shape) if isinstance(shape, Sessions) else _windows(events, shape)
 
 

@@ -3,7 +3,8 @@
 from pyspark.sql import DataFrame
 
 import panewise as pw
-from bench.shapes import WATERMARK_DELAY, Sessions, Shape
+from bench import over
+from bench.shapes import WATERMARK_DELAY, Rows, Sessions, Shape, Windows
 from panewise import functions as F
 from panewise.spark import windowed
 
@@ -16,6 +17,8 @@ _MEASURES = {
 
 def query(events: DataFrame, shape: Shape) -> DataFrame:
     """The panes of a shape, in append mode whatever the shape."""
+    if isinstance(shape, Rows):
+        return over.ours(events, shape)
     keyed = windowed(events.withWatermark("ts", WATERMARK_DELAY), event_time="ts").groupBy("k").window(_window(shape))
     if shape.final:
         timed = keyed.trigger(pw.AfterWatermark())
@@ -24,7 +27,7 @@ def query(events: DataFrame, shape: Shape) -> DataFrame:
     return timed.agg(*_MEASURES[shape.measure]).panes
 
 
-def _window(shape: Shape) -> pw.Tumbling | pw.Hopping | pw.Session:
+def _window(shape: Windows | Sessions) -> pw.Tumbling | pw.Hopping | pw.Session:
     if isinstance(shape, Sessions):
         return pw.Session(shape.gap_us)
     if shape.hop_us == shape.size_us:

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from bench import empty, limits, native, per_key, session
 from bench.data import Events
 from bench.measure import stream_seconds
-from bench.shapes import Shape, output_mode
+from bench.shapes import Rows, Shape, output_mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,15 @@ class Peer:
 
     run: Callable[[SparkSession, Events, Shape], list[float]]
     slow: bool = False
+    frames: bool = True  # whether it knows frames of rows
+
+    def knows(self, shape: Shape) -> bool:
+        """Whether it can compute the shape."""
+        return self.frames or not isinstance(shape, Rows)
 
 
 def _native(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
+    assert not isinstance(shape, Rows), "Spark refuses frames of rows on streams"
     with session.settings(spark, native.SETTINGS.get(shape.name, {})):
         return stream_seconds(native.query(session.read(spark, events), shape), output_mode(shape))
 
@@ -44,7 +50,7 @@ def _per_key(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
 
 
 PEERS = {
-    "native": Peer(_native),
+    "native": Peer(_native, frames=False),
     "identity": Peer(_identity),
     "empty": Peer(_empty),
     "polars": Peer(_polars),

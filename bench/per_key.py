@@ -13,7 +13,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, StatefulProcessorHandle, TimerValues
 
-from bench.shapes import WATERMARK_DELAY, Sessions, Shape, Windows, output_mode
+from bench import over
+from bench.shapes import WATERMARK_DELAY, Rows, Sessions, Shape, Windows, output_mode
 
 _WINDOW = "k BIGINT, start BIGINT, end BIGINT"
 _MEASURES = {"totals": "n BIGINT, s BIGINT, m BIGINT", "median": "median DOUBLE", "list": "list ARRAY<BIGINT>"}
@@ -25,13 +26,15 @@ Totals = tuple[int, int, int]  # n, s, m
 
 def query(events: DataFrame, shape: Shape) -> DataFrame:
     """The panes of a shape; run it in the shape's output mode."""
+    if isinstance(shape, Rows):
+        return over.per_key(events, shape)
     keyed = events.withWatermark("ts", WATERMARK_DELAY).groupBy("k")
     output = f"{_WINDOW}, {_MEASURES[shape.measure]}"
     panes = keyed.transformWithStateInPandas(_processor(shape), output, output_mode(shape), "EventTime")
     return panes.withColumns({bound: sf.timestamp_micros(bound) for bound in ("start", "end")})
 
 
-def _processor(shape: Shape) -> StatefulProcessor:
+def _processor(shape: Windows | Sessions) -> StatefulProcessor:
     if isinstance(shape, Sessions):
         return SessionProcessor(shape)
     return WindowProcessor(shape) if shape.measure == "totals" else FullProcessor(shape)

@@ -1,7 +1,7 @@
 """The shapes: what each benchmark computes, whoever computes it.
 
-They count rows, sum v and take the largest v per key and window, or, the full ones, need all values: their median, or
-the list of them. Every runner gives the columns k, start, end and those of the measures, or, ours, the same under its own names.
+Windows count rows, sum v and take the largest v per key and window, or, the full ones, need all values: their median, or
+the list of them. Every runner of windows gives the columns k, start, end and those of the measures, or, ours, the same under its own names.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,17 @@ class Sessions:
     measure: Measure = "totals"
 
 
-Shape = Windows | Sessions
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Every row with the sum of v over itself and so many rows of its key before it: as they arrive, or in the order of event time."""
+
+    name: str
+    preceding: int
+    by_time: bool = False
+    final: Literal[True] = True
+
+
+Shape = Windows | Sessions | Rows
 
 _SHAPES: tuple[Shape, ...] = (
     Windows("tumbling", _MINUTE_US, _MINUTE_US),
@@ -44,6 +54,8 @@ _SHAPES: tuple[Shape, ...] = (
     Sessions("session", 2_000_000),
     Windows("median", _MINUTE_US, _MINUTE_US, final=True, measure="median"),
     Windows("collect_list", _MINUTE_US, _MINUTE_US, final=True, measure="list"),
+    Rows("over", preceding=2),
+    Rows("over_time", preceding=2, by_time=True),
 )
 SHAPES = {shape.name: shape for shape in _SHAPES}
 

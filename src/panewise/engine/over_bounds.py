@@ -34,7 +34,7 @@ def _places(layout: Layout, offset: int, side: str) -> Numbers:
     """The first position in each target's sequence whose time is at or after (left), or after (right), the target's by the offset."""
     at, times = layout.targets, layout.times
     low, high = (int(times.min()), int(times.max())) if len(times) else (0, 0)
-    wanted = _shifted(times[at], offset)
+    wanted = shifted(times[at], offset)
     span = high - low + 2
     if span * (len(layout.start) + 1) < MAX_INSTANT:
         ranks, wanted = times - low, np.clip(wanted, low - 1, high + 1) - low
@@ -48,7 +48,7 @@ def _places(layout: Layout, offset: int, side: str) -> Numbers:
     return np.searchsorted(keys + ranks, keys[at] + wanted, side="left" if side == "left" else "right")
 
 
-def _shifted(times: Numbers, offset: int) -> Numbers:
+def shifted(times: Numbers, offset: int) -> Numbers:
     """Times moved, held inside 64 bits."""
     if offset < 0:
         return np.where(times < MIN_INSTANT - offset, MIN_INSTANT, times + offset)

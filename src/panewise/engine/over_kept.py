@@ -5,6 +5,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.frames import picked
+from panewise.engine.over_bounds import shifted
 from panewise.engine.over_layout import Flags, Layout, Numbers, spread
 from panewise.engine.over_plan import COUNT, DENSE, NUMBER, PEERS, RANK, SLOT, TIME
 from panewise.engine.over_values import firsts
@@ -64,7 +65,7 @@ def _seen_back(layout: Layout, code: Numbers, times: Numbers) -> Flags:
     """Whether a row that waits looks back to a row: one within reach of the first of its key that does."""
     waits = (layout.sent_until < layout.passed)[code]
     first = layout.times[np.minimum(layout.sent_until, len(layout.times) - 1)][code]
-    seen: Flags = waits & (times >= first - np.minimum(layout.plan.us_behind, first + MAX_INSTANT))
+    seen: Flags = waits & (times >= shifted(first, -layout.plan.us_behind))
     return seen
 
 

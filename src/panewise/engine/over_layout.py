@@ -51,8 +51,8 @@ class Layout:
         self.kept_count, self.new_count, self.later = sizes[0], counts, later.height
         total = sizes[0] + sizes[1] + sizes[2]
         self.start: Numbers = np.cumsum(total) - total
-        self.first_new = self.start + sizes[0]
-        self.passed = self.first_new + counts
+        self.first_new: Numbers = self.start + sizes[0]
+        self.passed: Numbers = self.first_new + counts
         self.code: Numbers = np.repeat(np.arange(len(groups)), total)
         self.stack = _stack(plan, known, step.rows, later)
         self.kept_ends = np.append(
