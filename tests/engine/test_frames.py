@@ -70,6 +70,21 @@ def stepped(spec: FrameOperator, batches: int, store: MemoryRunStore, count: int
         yield first, second
 
 
+def test_ranges_longer_than_steps() -> None:
+    """What is kept in blocks, and what is read one by one, make up the frames (engine/over_ranges.py): of every function, in order."""
+    made = [F.sum("v"), F.min("v"), F.stddev("v"), F.collect_list("v"), F.first("v"), F.last("v"), F.median("v"), F.max_by("t", "v")]
+    frames = {"long": Frame("range", -350, 0), "short": Frame("range", -30, 0), "around": Frame("range", -120, 25)}
+    columns = [FrameColumn(what.alias(f"{name} {what.name}"), frame) for name, frame in frames.items() for what in made]
+    spec = by_time(*columns, FrameColumn(F.lag("v")))
+    found = pl.concat([output.panes for pair in stepped(spec, 9, MemoryRunStore(), count=60, keys=3) for output in pair])
+    together = operator(spec)
+    together.add(pl.concat([random_rows(n, 60, 3, n * 100) for n in range(9)]))
+    wanted = together.finish().panes
+    assert found.height == 9 * 60
+    for name in found.columns:
+        assert same(found[name].to_list(), wanted[name].to_list()), name
+
+
 def test_rows_wait_in_runs() -> None:
     """Over many steps, with runs that are merged, as if all rows had come together; and each row is sent in the order of its time."""
     spec = by_time(TOTAL, FrameColumn(F.max("v").alias("m"), Frame("range", -30, 0)), FrameColumn(F.row_number().alias("n")))
@@ -107,10 +122,12 @@ def test_what_is_kept() -> None:
             one.add(rows((n * 5, 1, n), (n * 5, 2, n)))
             one.advance(watermark=n * 5 + 1)
     assert rowwise.state.following[0].all().height == 2 * 2
-    assert sorted(timed.state.following[0].all()["__at_time"].unique()) == [140, 145]  # 136 - 10 and later would do: W is 146
     assert rowwise.state.windows.all().is_empty()
+    passed, blocks = timed.state.following[2:]
+    assert sorted(passed.all()["__end"].unique()) == [140, 145]  # W is 146: those after 135
+    assert sorted(blocks.all()["__end"].unique()) == [140, 145]
     timed.advance(watermark=1000)
-    assert timed.state.following[0].all().is_empty()
+    assert all(table.all().is_empty() for table in timed.state.following)
 
 
 def test_rows_that_wait_look_back() -> None:

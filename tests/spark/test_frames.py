@@ -35,7 +35,8 @@ def put_some(feed: Feed, files: int = 4) -> None:
     chosen = random.Random(5)
     for n in range(files):
         times = chosen.sample(range(n * 40, n * 40 + 45), 25)
-        feed.put(*((t + key / 10, "abc"[key], chosen.choice([None, *range(9)])) for key in range(3) for t in times if t % (key + 2)))
+        rows = [(t + key / 10 + n / 100, "abc"[key]) for key in range(3) for t in times if t % (key + 2)]
+        feed.put(*((*row, chosen.choice([None, *range(9)])) for row in rows))
 
 
 def windows(kind: Any, ordered: Any, spark: bool) -> dict[str, Any]:
@@ -128,7 +129,7 @@ def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
     w = Window.partitionBy("k").orderBy("ts")
     columns = {"total": F.sum("v").over(w.rowsBetween(-2, 0)), "near": F.max("v").over(w.rangeBetween("-20 seconds", 0))}
     columns |= {"next": F.lead("v").over(w), "number": F.row_number().over(w), "mean": F.avg("v").over(w)}
-    for n in range(4):
+    for n in range(3):
         rows = [(n * 20 + d, "abc"[(n + d) % 3], d % 4) for d in (0, 7, 15, -50)] + [(None, "a", n), (n * 20, None, n)]
         feed.put(*rows)
         other.put(*rows)

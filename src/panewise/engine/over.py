@@ -18,9 +18,11 @@ from panewise.engine.outputs import Counts, Output
 from panewise.engine.over_layout import Layout, Step
 from panewise.engine.over_plan import AT, NUMBER, TIME, FramePlan
 from panewise.engine.over_queue import Queue
+from panewise.engine.over_ranges import Span, blocks_of, sequences
 from panewise.engine.over_values import values
 from panewise.engine.panes import shown_key
 from panewise.engine.runs import MemoryLibrary
+from panewise.engine.table import DEAD
 from panewise.engine.validity import REASON
 from panewise.engine.validity import TIME as OF
 from panewise.spec import FrameOperator
@@ -42,6 +44,8 @@ class OverOperator:
         self.spec = spec
         waiting = Queue.nothing(self.plan.waiting, MemoryLibrary())
         tables = [Held.nothing(shape, MemoryLibrary()) for shape in (self.plan.kept, self.plan.running)]
+        if self.plan.ranges:
+            tables += [Queue.nothing(self.plan.passed, MemoryLibrary()), Held.nothing(self.plan.blocks, MemoryLibrary())]
         self.state = State(waiting, following=tuple(tables))
         self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
         self.changed = False  # whether what is held has changed since the operator was made
@@ -84,10 +88,11 @@ class OverOperator:
 
     def horizons(self, clocks: Clocks) -> tuple[int | None, ...]:
         """For each table the time at or before which rows have gone, at these clocks (semantics 29.2, 29.9)."""
-        passed = passed_until(self.plan.spec, clocks)
+        passed, more = passed_until(self.plan.spec, clocks), len(self.state.following) - 2
         if passed is None or clocks.finished:
-            return (passed, passed, passed)
-        return (passed, max(MIN_INSTANT, passed - self.plan.us_behind), None)
+            return (passed,) * (3 + more)
+        kept, reach = (max(MIN_INSTANT, passed - us) for us in (self.plan.us_behind, self.plan.reach))
+        return (passed, kept, None, *(reach,) * more)
 
     def next_due(self) -> int | None:
         """A watermark at or before the one that passes the next row; None if there is none."""
@@ -132,7 +137,7 @@ class OverOperator:
         if rows.is_empty():
             return self._nothing.panes
         if self.plan.spec.event_time is None:
-            return self._passed(rows, rows.clear())
+            return self._passed(rows, rows.clear(), Span(None, MAX_INSTANT))
         assert isinstance(self.state.windows, Queue)
         waiting = self.state.windows.put(rows)
         waiting = waiting.sealed() if waiting.newest.height > NEWEST_ROWS else waiting
@@ -142,42 +147,63 @@ class OverOperator:
     def _tick(self, clocks: Clocks) -> Output:
         """Moves the clocks, and sends what this lets go."""
         before, now = self.horizons(self.state.clocks), self.horizons(clocks)
-        waiting, kept, running = self.state.windows, *self.state.following
+        waiting, finishes = self.state.windows, clocks.finished and not self.state.clocks.finished
         assert isinstance(waiting, Queue)
-        moved = now[0] is not None and now[0] != before[0]
-        due = waiting.between(before[0], now[0]) if moved and now[0] is not None else waiting.newest.clear().drop("__dead")
-        after = due.clear()
-        if due.height and self.plan.us_ahead and not clocks.finished and now[0] is not None:
-            after = waiting.between(now[0], now[0] + self.plan.us_ahead)
-        finishes = clocks.finished and not self.state.clocks.finished
-        # What rows that pass now look back to has not gone before they have passed.
-        tables = (kept.expired(before[1]), running)
-        self.state = replace(self.state, windows=waiting.expired(now[0]), clocks=clocks, following=tables)
-        panes = self._passed(due, after) if due.height or (finishes and self.plan.ahead) else self._nothing.panes
-        kept, running = self.state.following
-        self.state = replace(self.state, following=(kept.expired(now[1]), running))
+        due = after = waiting.between(MAX_INSTANT, MAX_INSTANT)
+        if now[0] is not None and now[0] != before[0]:
+            due = waiting.between(before[0], now[0])
+            if due.height and self.plan.us_ahead and not clocks.finished:
+                after = waiting.between(now[0], now[0] + self.plan.us_ahead)
+        # What rows that pass now look back to goes when they have passed.
+        self._expire(before)
+        self.state = replace(self.state, windows=waiting.expired(now[0]), clocks=clocks)
+        panes = self._nothing.panes
+        if due.height or (finishes and self.plan.ahead):
+            panes = self._passed(due, after, Span(before[0], MAX_INSTANT if now[0] is None else now[0]))
+        self._expire(now)
         return replace(self._nothing, panes=panes)
 
-    def _passed(self, rows: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+    def _expire(self, horizons: tuple[int | None, ...]) -> None:
+        """What lies at or before the horizons of the tables has gone."""
+        tables = zip(self.state.following, horizons[1:], strict=True)
+        self.state = replace(self.state, following=tuple(table.expired(horizon) for table, horizon in tables))
+
+    def _passed(self, rows: pl.DataFrame, after: pl.DataFrame, span: Span) -> pl.DataFrame:
         """Rows pass, in their order; what can be sent now is."""
         plan, finished = self.plan, self.state.clocks.finished
-        kept, running = self.state.following
+        kept, running, *ranges = self.state.following
         keys = rows.select(plan.keys).unique(maintain_order=True)
-        known = (kept.all() if finished and plan.ahead else kept.of_keys(keys, plan.keys)) if plan.keeps else kept.newest.drop("__dead")
+        known = (kept.all() if finished and plan.ahead else kept.of_keys(keys, plan.keys)) if plan.keeps else kept.newest.drop(DEAD)
         if finished and plan.ahead:
-            known_keys = known.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())
-            keys = pl.concat([keys, known_keys]).unique(maintain_order=True)
-        remembered = running.find(keys) if plan.runs else running.newest.drop("__dead")
-        layout = Layout(plan, Step(rows, after, known, remembered, finished))
-        made = values(layout)
-        panes = self._in_order(layout, made.new)
+            waits = known.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())
+            keys = pl.concat([keys, waits]).unique(maintain_order=True)
+        step = Step(rows, after, known, running.find(keys) if plan.runs else running.newest.drop(DEAD), finished)
+        layout = Layout(plan, step)
+        made = values(layout, self._sequences(step, span, keys))
         if plan.keeps:
             kept = kept.changed(*over_kept.kept(layout, self.horizons(self.state.clocks)[1]))
         if plan.runs:
-            running = running.changed(over_kept.running(layout, made.running), running.newest.clear().drop("__dead"))
-        tables = tuple(table.sealed() if table.newest.height > NEWEST_ROWS else table for table in (kept, running))
+            running = running.changed(over_kept.running(layout, made.running), running.newest.clear().drop(DEAD))
+        if plan.ranges and not finished:
+            ranges = self._remembered(rows, span)
+        tables = tuple(table.sealed() if table.newest.height > NEWEST_ROWS else table for table in (kept, running, *ranges))
         self.state, self.changed = replace(self.state, following=tables), True
-        return panes
+        return self._in_order(layout, made.new)
+
+    def _sequences(self, step: Step, span: Span, keys: pl.DataFrame) -> list[Layout]:
+        """Those of ranges."""
+        if not self.plan.ranges:
+            return []
+        passed, blocks = self.state.following[2:]
+        assert isinstance(passed, Queue)
+        known = blocks.of_keys(keys, self.plan.keys)
+        return [sequences(self.plan, job, step, span, passed, known) for job in self.plan.ranges]
+
+    def _remembered(self, rows: pl.DataFrame, span: Span) -> list[Held]:
+        """The tables of ranges with the rows that have passed."""
+        passed, blocks = self.state.following[2:]
+        assert isinstance(passed, Queue)
+        return [passed.put(rows), blocks.changed(blocks_of(self.plan, rows, span), blocks.newest.clear().drop(DEAD))]
 
     def _in_order(self, layout: Layout, new: pl.DataFrame) -> pl.DataFrame:
         """The rows that are sent, with their new columns, in the order of semantics 29.8."""

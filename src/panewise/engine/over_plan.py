@@ -19,6 +19,7 @@ TIME = END  # of a row in a table: its time, with which it goes; of a kept row t
 AT = "__at_time"  # of a kept row: its time
 SLOT, NUMBER = "__slot", "__number"  # of a kept row: what tells it from the others of its key, and its place among all of them, from 0
 RANK, DENSE = "__rank", "__dense"  # of a row: how many rows, resp. different times, of its key come before its time
+FROM = "__from"  # of a block: the time after which its rows come; they end at its time
 COUNT, PEERS = "__count", "__peers"  # of a key: how many rows have passed, and how many different times
 
 Schema = dict[str, pl.DataType]
@@ -29,6 +30,7 @@ class Job:
     """Aggregates over one frame, compiled. `prefix` tells the columns of their running partials from those of others."""
 
     frame: Frame
+    aggregates: tuple[Aggregate, ...]
     aggregation: Aggregation
     prefix: str
 
@@ -41,7 +43,9 @@ class FramePlan:
     """The compiled operator.
 
     It has three tables: `waiting`, rows that have not passed (in the order of time); `kept`, rows that have passed and that rows to come
-    look at, or that wait for others; and `running`, for each key what frames without a start hold, and how many rows there were.
+    look at, or that wait for others; and `running`, for each key what frames without a start hold, and how many rows there were. With
+    `ranges`, aggregates of times that look back, worked out as :mod:`panewise.engine.over_ranges` does, it has two more: `passed`, the rows
+    that these look back to (in the order of time), and `blocks`.
 
     Raises:
         SpecError: if a column is missing, is there twice, or has a type that the specification cannot use.
@@ -56,19 +60,22 @@ class FramePlan:
         self.payload = {name: dtype for name, dtype in self.schema.items() if not name.startswith("__")}
         self.invalid_schema, self.late_schema = {**self.schema, REASON: pl.String()}, late_schema(self.schema)
         jobs = _jobs(spec, self.schema)
-        self.bounded = [job for job in jobs if job.frame.start is not None]
+        self.ranges = _ranges(spec, jobs)
+        self.bounded = [job for job in jobs if job.frame.start is not None and job not in self.ranges]
         self.unbounded = [job for job in jobs if job.frame.start is None]
         self.functions = [column for column in spec.columns if isinstance(column.what, RowFunction)]
         self.defaults = {column.name: _default(column.what, self.schema) for column in self.functions}
         self.pane_schema = self.payload | {column.name: self._type(column.what) for column in spec.columns}
         self.ahead, self.us_ahead = spec.rows_ahead, spec.us_ahead
-        self.behind, self.us_behind = _rows_behind(spec), _us_behind(spec)
+        self.reach = _us_behind(spec)
+        self.behind, self.us_behind = _rows_behind(spec), 0 if self.ranges else self.reach
         self.ranks = any(column.what.fn in ("rank", "dense_rank") for column in self.functions)
         # The last row that all rows to come of a frame without a start hold, counted from the first row to come.
         ends = [column.frame.end for column in spec.columns if column.frame is not None and column.frame.start is None]
         self.folds_to = min(0, min(ends, default=0) + 1)
         self.read = {name: self.schema[name] for name in self._columns_of_values()}
         self.waiting, self.kept, self.running = self._tables()
+        self.passed, self.blocks = self._tables_of_ranges()
 
     @property
     def table_schema(self) -> Schema:
@@ -101,7 +108,7 @@ class FramePlan:
         return pl.Int64() if what.column is None else self.schema[what.column]
 
     def _all_jobs(self) -> list[Job]:
-        return [*self.bounded, *self.unbounded]
+        return [*self.bounded, *self.ranges, *self.unbounded]
 
     def _columns_of_values(self) -> list[str]:
         """The columns that functions read, and those of the order, as far as rows with them are kept."""
@@ -121,6 +128,13 @@ class FramePlan:
             Shape(kept, [*self.keys, SLOT], self.keys),
             Shape(running, self.keys, self.keys),
         )
+
+    def _tables_of_ranges(self) -> tuple[Shape, Shape]:
+        keys = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
+        parts = {job.stored(name): dtype for job in self.ranges for name, dtype in job.aggregation.schema.items()}
+        read = {name: self.schema[name] for job in self.ranges for what in job.aggregates for name in what.columns}
+        blocks: Schema = {**keys, FROM: pl.Int64(), TIME: pl.Int64(), **parts}
+        return Shape({**keys, **read, TIME: pl.Int64()}, [TIME], []), Shape(blocks, [*self.keys, TIME], self.keys)
 
     def _running(self) -> Schema:
         """What keys remember besides rows."""
@@ -145,7 +159,19 @@ def _jobs(spec: FrameOperator, schema: Schema) -> list[Job]:
         if isinstance(column.what, Aggregate):
             assert column.frame is not None
             frames.setdefault(column.frame, []).append(column.what)
-    return [Job(frame, Aggregation(tuple(made), schema), f"__{n}") for n, (frame, made) in enumerate(frames.items())]
+    numbered = enumerate(frames.items())
+    return [Job(frame, tuple(made), Aggregation(tuple(made), schema), f"__{n}") for n, (frame, made) in numbered]
+
+
+def _ranges(spec: FrameOperator, jobs: list[Job]) -> list[Job]:
+    """The jobs of ranges that look back, if all columns that do can be had of partials, and no row waits for rows after it."""
+    back = [
+        column for column in spec.columns if column.frame is not None and column.frame.kind == "range" and (column.frame.start or 0) < 0
+    ]
+    partial = all(isinstance(column.what, Aggregate) and column.frame is not None and column.frame.end >= 0 for column in back)
+    if spec.rows_ahead or not partial:
+        return []
+    return [job for job in jobs if job.frame.kind == "range" and (job.frame.start or 0) < 0]
 
 
 def _rows_behind(spec: FrameOperator) -> int:

@@ -1,11 +1,12 @@
 """What the new columns hold: aggregates over spans, values of other rows, and numbers (semantics 29.4 to 29.7)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from panewise.engine import spans
+from panewise.engine import over_ranges, spans
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.frames import picked, stacked
 from panewise.engine.over_bounds import bounds
@@ -22,13 +23,15 @@ class Values:
     running: list[pl.Series]
 
 
-def values(layout: Layout) -> Values:
-    """The new columns, in the order of the specification."""
+def values(layout: Layout, ranges: Sequence[Layout] = ()) -> Values:
+    """The new columns, in the order of the specification. `ranges` are the sequences of the plan's jobs of ranges, in their order."""
     plan = layout.plan
     made, running = list[pl.Series](), list[pl.Series]()
     for job in plan.bounded:
         low, high = bounds(layout, job.frame)
         made += _results(job.aggregation, job.aggregation.singles(layout.values), low, high)
+    for job, sequence in zip(plan.ranges, ranges, strict=True):
+        made += _results(job.aggregation, over_ranges.pieces(sequence, job), *bounds(sequence, job.frame))
     for job in plan.unbounded:
         results, remembered = _of_unbounded(layout, job)
         made += results
