@@ -15,7 +15,8 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec import frame_codec
 from panewise.spec.aggregate_codec import Users, plain_aggregate
-from panewise.spec.aggregate_codec import aggregates as _aggregates
+from panewise.spec.aggregate_codec import aggregates_from as _aggregates
+from panewise.spec.aggregate_codec import position_from as _position
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.chain import Chain, Specification, Stage
 from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly
@@ -25,14 +26,13 @@ from panewise.spec.frames import FrameOperator
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
 from panewise.spec.readers import Reader as _Reader
-from panewise.spec.readers import duration as _duration
 from panewise.spec.readers import flag as _flag
 from panewise.spec.readers import listed as _listed
-from panewise.spec.readers import members as _members
+from panewise.spec.readers import members_of as _members
 from panewise.spec.readers import names as _names
 from panewise.spec.readers import number as _number
+from panewise.spec.readers import once_each as _once_each
 from panewise.spec.readers import or_null as _or_null
-from panewise.spec.readers import position as _position
 from panewise.spec.readers import text as _text
 from panewise.spec.readers import typed as _typed
 from panewise.spec.readers import whole as _whole
@@ -179,14 +179,6 @@ def _parts_of(kind: type) -> list[str]:
     return [field.name for field in fields(kind) if field.name != "function"]
 
 
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
-            raise SpecError(f"{name!r} twice", "a field is given once", "leave one of them out")
-    return dict(pairs)
-
-
 def _read_fields(document: Any, users: Users, windows: UserWindows) -> dict[str, Any]:
     """The constructor's arguments."""
     members = _without_version(_members(document, "", {_VERSION_FIELD, *_FIELDS, _THEN}, required=("window", "aggregates")))
@@ -216,6 +208,10 @@ def _with_function(window: Custom, windows: UserWindows) -> Custom:
         known = f"the user-defined windows given are {sorted(windows)}"
         raise SpecError(f"window.name={window.name!r}", known, f"give user_windows={{{window.name!r}: ...}}")
     return replace(window, function=windows[window.name].function)
+
+
+def _duration(value: Any, where: str) -> Duration:
+    return Duration(_typed(int, "a whole number of microseconds")(value, where))
 
 
 def _gap(value: Any, where: str) -> Any:

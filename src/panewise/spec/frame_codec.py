@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec.aggregate_codec import Users, aggregate, plain_aggregate
+from panewise.spec.aggregate_codec import Users, aggregate_from, plain_aggregate, position_from
 from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
 from panewise.spec.frames import ROW_FUNCTIONS, Frame, FrameColumn, FrameOperator, RowFunction
 from panewise.spec.operator import Position
 from panewise.spec.progress import FixedLag, Inputs
-from panewise.spec.readers import Reader, duration, flag, listed, members, names, or_null, position, text, wrong
+from panewise.spec.readers import Reader, flag, listed, members_of, names, or_null, text, typed, wrong
 
 COLUMNS: Final = "columns"  # the field that tells a frame operator from a window operator
 NAMES: Final = tuple(field.name for field in fields(FrameOperator))
@@ -33,7 +33,7 @@ def from_dict(document: Mapping[str, Any], users: Users) -> FrameOperator:
     Raises:
         SpecError: as :func:`panewise.spec.codec.from_dict` does.
     """
-    told = members(document, "", set(NAMES), required=(COLUMNS,))
+    told = members_of(document, "", set(NAMES), required=(COLUMNS,))
     given = {name: _FIELDS[name](value, name) for name, value in told.items() if name != COLUMNS}
     return FrameOperator(columns=_columns(told[COLUMNS], users), **given)
 
@@ -81,11 +81,11 @@ def _column(value: Any, where: str, users: Users) -> FrameColumn:
         return FrameColumn(_row_function(function, where), frame)
     if "fn" in function and function["fn"] not in FUNCTIONS:
         raise SpecError(f"{where}.fn={function['fn']!r}", f"the functions are {sorted((*FUNCTIONS, *ROW_FUNCTIONS))}", "give one of these")
-    return FrameColumn(aggregate(function, where, users), frame)
+    return FrameColumn(aggregate_from(function, where, users), frame)
 
 
 def _row_function(value: Mapping[str, Any], where: str) -> RowFunction:
-    told = members(value, where, {"fn", "column", "name", "n", "default"}, required=("fn",))
+    told = members_of(value, where, {"fn", "column", "name", "n", "default"}, required=("fn",))
     fn, column, default = told["fn"], told.get("column"), told.get("default")
     n = told.get("n", 1 if fn in ("lag", "lead") else None)
     name = f"{fn}()" if column is None else default_name(fn, column, n, default)
@@ -93,18 +93,22 @@ def _row_function(value: Mapping[str, Any], where: str) -> RowFunction:
 
 
 def _frame(value: Any, where: str) -> Frame:
-    told = members(value, where, {"kind", "start", "end"}, required=("kind",))
+    told = members_of(value, where, {"kind", "start", "end"}, required=("kind",))
     return Frame(told["kind"], told.get("start"), told.get("end", 0))
 
 
+def _duration(value: Any, where: str) -> Duration:
+    return Duration(typed(int, "a whole number of microseconds")(value, where))
+
+
 def _watermark(value: Any, where: str) -> FixedLag | Inputs:
-    inputs: dict[str, Reader] = {"names": listed("a list of inputs' names"), "idle_after": or_null(duration)}
-    parts: dict[str, dict[str, Reader]] = {"fixed_lag": {"lag": duration}, "inputs": inputs}
+    inputs: dict[str, Reader] = {"names": listed("a list of inputs' names"), "idle_after": or_null(_duration)}
+    parts: dict[str, dict[str, Reader]] = {"fixed_lag": {"lag": _duration}, "inputs": inputs}
     kind = value.get("kind") if isinstance(value, Mapping) else None
     if not isinstance(kind, str) or kind not in parts:
         raise SpecError(f"{where}={value!r}", f"the kinds here are {sorted(parts)}", "give {'kind': ...} with one of these")
     mine = parts[kind]
-    told = members(value, where, {"kind", *mine}, required=tuple(mine)[:1])
+    told = members_of(value, where, {"kind", *mine}, required=tuple(mine)[:1])
     given = {name: read(told[name], f"{where}.{name}") for name, read in mine.items() if name in told}
     return FixedLag(**given) if kind == "fixed_lag" else Inputs(**given)
 
@@ -112,8 +116,8 @@ def _watermark(value: Any, where: str) -> FixedLag | Inputs:
 _FIELDS: dict[str, Reader] = {
     **dict.fromkeys(("keys", "order"), names),
     "event_time": or_null(text),
-    "position": or_null(position),
+    "position": or_null(position_from),
     "null_keys": flag,
-    "max_future_skew": or_null(duration),
+    "max_future_skew": or_null(_duration),
     "watermark": or_null(_watermark),
 }

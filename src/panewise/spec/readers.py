@@ -1,16 +1,14 @@
-"""Readers of plain values, as codecs use them: each checks what it is given, and says where it stands if it is wrong."""
+"""Readers of plain values: each takes a value and where it stands, and gives it checked."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
-from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec.operator import Position
 
-Reader = Callable[[Any, str], Any]
+Reader: TypeAlias = Callable[[Any, str], Any]
 
 
-def members(value: Any, where: str, known: set[str], required: tuple[str, ...] = ()) -> Mapping[str, Any]:
+def members_of(value: Any, where: str, known: set[str], required: tuple[str, ...] = ()) -> Mapping[str, Any]:
     """The dict, checked to have no unknown field and all required ones."""
     if not isinstance(value, Mapping):
         raise wrong(where or "specification", value, "an object with named fields")
@@ -25,12 +23,12 @@ def members(value: Any, where: str, known: set[str], required: tuple[str, ...] =
 
 
 def wrong(where: str, value: Any, what: str) -> SpecError:
-    """The error of a value that is not what it has to be."""
+    """The error of a value that is not what stands there."""
     return SpecError(f"{where}={value!r}", f"{where} is {what}", f"give {what}")
 
 
 def typed(kinds: type | tuple[type, ...], what: str) -> Reader:
-    """Reads a value of a type; only where bool is asked for true is one."""
+    """Reads values of these types."""
 
     def read(value: Any, where: str) -> Any:
         if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
@@ -46,13 +44,13 @@ whole = typed(int, "a whole number")
 number = typed((int, float), "a number")
 
 
-def duration(value: Any, where: str) -> Duration:
-    """Reads microseconds."""
-    return Duration(typed(int, "a whole number of microseconds")(value, where))
+def or_null(read: Reader) -> Reader:
+    """Reads null, or what the reader reads."""
+    return lambda value, where: None if value is None else read(value, where)
 
 
 def listed(what: str) -> Reader:
-    """Reads a list of texts."""
+    """Reads lists of strings."""
 
     def read(value: Any, where: str) -> tuple[str, ...]:
         if not isinstance(value, (list, tuple)):
@@ -65,13 +63,10 @@ def listed(what: str) -> Reader:
 names = listed("a list of column names")
 
 
-def or_null(read: Reader) -> Reader:
-    """Reads null, too."""
-    return lambda value, where: None if value is None else read(value, where)
-
-
-def position(value: Any, where: str) -> Position:
-    """Reads a source position."""
-    readers = {"partition": text, "offset": text, "source": or_null(text)}
-    given = members(value, where, set(readers))
-    return Position(**{name: readers[name](value, f"{where}.{name}") for name, value in given.items()})
+def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of JSON pairs, none of which is there twice."""
+    given = [name for name, _ in pairs]
+    for name in given:
+        if given.count(name) > 1:
+            raise SpecError(f"{name!r} twice", "a field is given once", "leave one of them out")
+    return dict(pairs)
