@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from panewise.engine import over_ranges, spans
+from panewise.engine import over_ranges
 from panewise.engine.aggregation import Aggregation
-from panewise.engine.frames import picked, stacked
 from panewise.engine.over_bounds import bounds
 from panewise.engine.over_layout import Flags, Layout, Numbers
-from panewise.engine.over_plan import Job
+from panewise.engine.over_running import Running, over
 from panewise.spec import FrameColumn, RowFunction
+
+_FAR = 1 << 62  # more rows than there can be; sums with it stay inside 64 bits
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def values(layout: Layout, ranges: Sequence[Layout] = ()) -> Values:
     for job, sequence in zip(plan.ranges, ranges, strict=True):
         made += _results(job.aggregation, over_ranges.pieces(sequence, job), *bounds(sequence, job.frame))
     for job in plan.unbounded:
-        results, remembered = _of_unbounded(layout, job)
+        results, remembered = Running(layout).results(job)
         made += results
         running += remembered
     made += [_of_function(layout, column) for column in plan.functions]
@@ -42,77 +43,7 @@ def values(layout: Layout, ranges: Sequence[Layout] = ()) -> Values:
 
 
 def _results(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> list[pl.Series]:
-    """The aggregates of spans, of which some may be empty."""
-    some = high > low
-    if some.all():
-        found = spans.over(aggregation, pieces, pl.Series(low), pl.Series(high))
-    else:
-        nothing = pl.DataFrame([pl.Series(part.name, [part.empty], dtype=part.dtype) for part in aggregation.parts])
-        held = spans.over(aggregation, pieces, pl.Series(low[some]), pl.Series(high[some]))
-        found = picked(stacked([held, nothing]), np.where(some, np.cumsum(some) - 1, held.height))
-    return found.select(aggregation.results).get_columns()
-
-
-def _of_unbounded(layout: Layout, job: Job) -> tuple[list[pl.Series], list[pl.Series]]:
-    """The results of frames without a start, and what they hold up to the rows to come.
-
-    What is remembered of a key stands as one more piece before its rows; of these, those that it holds already are left out.
-    """
-    aggregation = job.aggregation
-    slots = _folded(layout, layout.count_before) > 0
-    own = layout.number >= np.repeat(_folded(layout, layout.count_before), layout.total)
-    before = np.append(0, np.cumsum(own))  # how many pieces of rows lie before each position
-    begins = before[layout.start] + np.cumsum(slots) - slots
-
-    def place(position: Numbers, code: Numbers) -> Numbers:
-        return before[position] + (np.cumsum(slots))[code]
-
-    pieces = _pieces(layout, job, slots, own)
-    low, high = bounds(layout, job.frame)
-    codes = layout.code[layout.targets]
-    high = place(np.maximum(high, low), codes)
-    results = _results(aggregation, pieces, begins[codes], high)
-    return results, _remembered(layout, job, pieces, begins, place(_fold_position(layout), np.arange(len(layout.start))))
-
-
-def _pieces(layout: Layout, job: Job, slots: Flags, own: Flags) -> pl.DataFrame:
-    """Single rows, and before those of a key what is remembered of it."""
-    names = [part.name for part in job.aggregation.parts]
-    rows = job.aggregation.singles(layout.values)
-    if not slots.any():
-        return rows if own.all() else rows.filter(pl.Series(own))
-    known = layout.running.select(pl.col(job.stored(name)).alias(name) for name in names)
-    together = stacked([rows, known])
-    # Each piece is sorted to where its key begins: what is remembered before position `start`, rows at their own.
-    keys = np.flatnonzero(slots)
-    positions = np.flatnonzero(own)
-    slots_until = np.cumsum(slots)
-    order = np.empty(len(keys) + len(positions), dtype=np.int64)
-    before = np.append(0, np.cumsum(own))
-    order[before[positions] + slots_until[layout.code[positions]]] = positions
-    order[before[layout.start[keys]] + slots_until[keys] - 1] = rows.height + keys
-    return picked(together, order)
-
-
-def _folded(layout: Layout, count: Numbers) -> Numbers:
-    """How many rows of each key all frames of the rows to come hold, when so many have passed."""
-    folded: Numbers = np.maximum(0, np.maximum(0, count - layout.plan.ahead) + layout.plan.folds_to)
-    return folded
-
-
-def _fold_position(layout: Layout) -> Numbers:
-    """The position at which the rows that are remembered from now on end."""
-    position: Numbers = layout.passed - (layout.count - _folded(layout, layout.count))
-    return position
-
-
-def _remembered(layout: Layout, job: Job, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> list[pl.Series]:
-    """The partials of each key up to there; of those that have none yet, those of no rows."""
-    aggregation, some = job.aggregation, high > low
-    nothing = pl.DataFrame([pl.Series(part.name, [part.empty], dtype=part.dtype) for part in aggregation.parts])
-    held = spans.over(aggregation, pieces, pl.Series(low[some]), pl.Series(high[some]))
-    found = picked(stacked([held, nothing]), np.where(some, np.cumsum(some) - 1, held.height))
-    return [series.alias(job.stored(series.name)) for series in found.get_columns()]
+    return over(aggregation, pieces, low, high).select(aggregation.results).get_columns()
 
 
 def _of_function(layout: Layout, column: FrameColumn) -> pl.Series:
@@ -156,7 +87,7 @@ def _nth(layout: Layout, column: FrameColumn, what: RowFunction) -> pl.Series:
         return _gathered(layout, what, place, (place < high)).alias(what.name)
     code = layout.code[layout.targets]
     first = layout.count_before - layout.kept_count  # the number of each sequence's first row
-    place = layout.start[code] + (what.n - 1 - first[code])
+    place = layout.start[code] + (min(what.n, _FAR) - 1 - first[code])
     reached = place < np.maximum(low, high)  # the frame has n rows
     inside = reached & (place >= layout.start[code])
     found = _gathered(layout, what, np.where(inside, place, 0), inside)
@@ -173,7 +104,7 @@ def firsts(layout: Layout) -> list[pl.Series]:
     made = []
     for name, what in layout.plan.firsts():
         assert what.n is not None
-        place = layout.first_new + (what.n - 1 - layout.count_before)
+        place = layout.first_new + (min(what.n, _FAR) - 1 - layout.count_before)
         inside = (layout.count_before < what.n) & (layout.count >= what.n)
         found = _gathered(layout, what, np.where(inside, place, 0), inside)
         made.append(found.zip_with(pl.Series(inside), layout.running[name]).alias(name))
