@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame
 
 import panewise as pw
 from bench import over
-from bench.shapes import WATERMARK_DELAY, Rows, Sessions, Shape, Windows
+from bench.shapes import WATERMARK_DELAY, Counted, Framed, Sessions, Shape, Windows
 from panewise import functions as F
 from panewise.spark import windowed
 
@@ -17,8 +17,11 @@ _MEASURES = {
 
 def query(events: DataFrame, shape: Shape) -> DataFrame:
     """The panes of a shape, in append mode whatever the shape."""
-    if isinstance(shape, Rows):
+    if isinstance(shape, Framed):
         return over.ours(events, shape)
+    if isinstance(shape, Counted):
+        counted = windowed(events).groupBy("k").window(pw.Tumbling(pw.rows(shape.rows)))
+        return counted.trigger(pw.AfterWatermark()).agg(*_MEASURES[shape.measure]).panes
     keyed = windowed(events.withWatermark("ts", WATERMARK_DELAY), event_time="ts").groupBy("k").window(_window(shape))
     if shape.final:
         timed = keyed.trigger(pw.AfterWatermark())

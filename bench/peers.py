@@ -8,27 +8,27 @@ from pyspark.sql import SparkSession
 from bench import empty, limits, native, per_key, session
 from bench.data import Events
 from bench.measure import stream_seconds
-from bench.shapes import Rows, Shape, output_mode
+from bench.shapes import Counted, Framed, Shape, output_mode
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
     """A way to compute a shape: seconds per micro-batch of one run.
 
-    A slow peer runs once over the first few batches, without a warm-up run of its own.
+    A slow peer runs once over the first few batches, without a warm-up run of its own. Spark's own operator does not count rows.
     """
 
     run: Callable[[SparkSession, Events, Shape], list[float]]
     slow: bool = False
-    frames: bool = True  # whether it knows frames of rows
+    counts_rows: bool = True
 
-    def knows(self, shape: Shape) -> bool:
+    def can(self, shape: Shape) -> bool:
         """Whether it can compute the shape."""
-        return self.frames or not isinstance(shape, Rows)
+        return self.counts_rows or not isinstance(shape, Counted | Framed)
 
 
 def _native(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
-    assert not isinstance(shape, Rows), "Spark refuses frames of rows on streams"
+    assert not isinstance(shape, Counted | Framed)
     with session.settings(spark, native.SETTINGS.get(shape.name, {})):
         return stream_seconds(native.query(session.read(spark, events), shape), output_mode(shape))
 
@@ -50,7 +50,7 @@ def _per_key(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
 
 
 PEERS = {
-    "native": Peer(_native, frames=False),
+    "native": Peer(_native, counts_rows=False),
     "identity": Peer(_identity),
     "empty": Peer(_empty),
     "polars": Peer(_polars),

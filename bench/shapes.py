@@ -1,7 +1,8 @@
 """The shapes: what each benchmark computes, whoever computes it.
 
-Windows count rows, sum v and take the largest v per key and window, or, the full ones, need all values: their median, or
-the list of them. Every runner of windows gives the columns k, start, end and those of the measures, or, ours, the same under its own names.
+They count rows, sum v and take the largest v per key and window, or, the full ones, need all values: their median, or
+the list of them. Every runner gives the columns k, start, end and those of the measures, or, ours, the same under its own names.
+Of windows of rows, start and end are numbers of rows.
 """
 
 from dataclasses import dataclass
@@ -36,7 +37,17 @@ class Sessions:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class Counted:
+    """Windows of so many rows of a key, in the order in which they come; sent when complete. Spark itself has no such windows."""
+
+    name: str
+    rows: int
+    final: Literal[True] = True
+    measure: Measure = "totals"
+
+
+@dataclass(frozen=True, slots=True)
+class Framed:
     """Every row with the sum of v over itself and so many rows of its key before it: as they arrive, or in the order of event time."""
 
     name: str
@@ -45,7 +56,7 @@ class Rows:
     final: Literal[True] = True
 
 
-Shape = Windows | Sessions | Rows
+Shape = Windows | Sessions | Counted | Framed
 
 _SHAPES: tuple[Shape, ...] = (
     Windows("tumbling", _MINUTE_US, _MINUTE_US),
@@ -54,8 +65,9 @@ _SHAPES: tuple[Shape, ...] = (
     Sessions("session", 2_000_000),
     Windows("median", _MINUTE_US, _MINUTE_US, final=True, measure="median"),
     Windows("collect_list", _MINUTE_US, _MINUTE_US, final=True, measure="list"),
-    Rows("over", preceding=2),
-    Rows("over_time", preceding=2, by_time=True),
+    Counted("rows", 100),
+    Framed("over", preceding=2),
+    Framed("over_time", preceding=2, by_time=True),
 )
 SHAPES = {shape.name: shape for shape in _SHAPES}
 

@@ -37,7 +37,9 @@ from panewise.spec import (
     OrFinally,
     Position,
     Repeatedly,
+    Rows,
     Session,
+    Sliding,
     Stage,
     StreamTime,
     TimeEvictor,
@@ -45,6 +47,7 @@ from panewise.spec import (
     UserAggregate,
     WindowOperator,
     policies,
+    rows,
 )
 from panewise.spec.overs import Window
 
@@ -85,7 +88,9 @@ __all__ = [
     "PanewiseError",
     "Position",
     "Repeatedly",
+    "Rows",
     "Session",
+    "Sliding",
     "SpecError",
     "Stage",
     "StreamTime",
@@ -95,4 +100,5 @@ __all__ = [
     "Window",
     "WindowOperator",
     "policies",
+    "rows",
 ]

@@ -23,7 +23,8 @@ from panewise.spec.aggregates import ORDERLESS
 class Judged:
     """A batch split in two.
 
-    `valid` rows have ``__time``, ``__place`` and, for fixed windows, ``__slice``; `invalid` ones have ``__reason``.
+    `valid` rows have ``__time``, ``__place`` and, for fixed windows, ``__slice``; `invalid` ones, which are in arrival order,
+    ``__place`` and ``__reason``.
     """
 
     valid: pl.DataFrame
@@ -46,7 +47,7 @@ def judge(plan: Plan | FramePlan, rows: pl.DataFrame, processing_time: int, *, w
         split_windowless(plan, judged.valid) if windows and isinstance(plan, Plan) else (judged.valid, judged.invalid.clear())
     )
     invalid = judged.invalid if windowless.is_empty() else pl.concat([judged.invalid, windowless], how="diagonal")
-    return Judged(valid.drop(marks) if marks else valid, arrival.in_order(plan.spec, invalid)[[*plan.invalid_schema]])
+    return Judged(valid.drop(marks) if marks else valid, arrival.in_order(plan.spec, invalid)[[*plan.invalid_schema, arrival.PLACE]])
 
 
 def can_combine(plan: Plan | FramePlan) -> bool:
@@ -63,18 +64,15 @@ def can_combine(plan: Plan | FramePlan) -> bool:
         and plan.spec.drop_by == "window"
         and plan.spec.time == "event"
         and not plan.by_key
+        and not plan.counted
     )
 
 
 def ties_matter(plan: Plan | FramePlan) -> bool:
     """Whether rows of the same event time must keep their place, if nobody asks for the late rows."""
-    if (
-        isinstance(plan, FramePlan)
-        or plan.ordered
-        or plan.spec.evaluate == "record"
-        or bool(plan.spec.order)
-        or plan.spec.position is not None
-    ):
+    if isinstance(plan, FramePlan) or plan.counted or plan.ordered or plan.spec.evaluate == "record":
+        return True
+    if bool(plan.spec.order) or plan.spec.position is not None:
         return True
     return merging(plan.spec.window) and bool(columns_of(plan.spec.window))  # the first may be late, and the second take it in
 

@@ -56,7 +56,8 @@ class FramePlan:
         _check_new(spec, schema)
         self.spec, self.schema = spec, dict(schema)
         self.keys = list(spec.keys) or [ONE_KEY]
-        self.by_key = False  # all keys share the watermark
+        # What plans of windows are asked: all keys share the watermark, and nothing is counted or gathered.
+        self.by_key = self.counted = self.gathers = False
         self.payload = {name: dtype for name, dtype in self.schema.items() if not name.startswith("__")}
         self.invalid_schema, self.late_schema = {**self.schema, REASON: pl.String()}, late_schema(self.schema)
         jobs = _jobs(spec, self.schema)

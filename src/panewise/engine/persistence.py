@@ -134,12 +134,12 @@ class Stored:
         operator = operator_of(spec, schema)
         _check_types(operator, manifest.header)
         clocks, marks = _read_header(operator.plan, manifest.header)
-        libraries = (library, *(library.beside(table + 1) for table in range(len(operator.state.following))))
+        libraries = (library, *(library.beside(table + 1) for table in range(len(_tables(operator.state)) - 1)))
         tables = [
             replace(table, library=mine, runs=runs_of(manifest.runs, mine.table), horizon=horizon)
             for table, mine, horizon in zip(_tables(operator.state), libraries, operator.horizons(clocks), strict=True)
         ]
-        operator.state = State(tables[0], clocks, marks, tuple(tables[1:]))
+        operator.state = _state(operator, tables, clocks, marks, manifest.header.get("received", 0))
         return cls(operator, manifest, libraries)
 
     @property
@@ -155,11 +155,12 @@ class Stored:
 
     def commit(self, timer: int | None = None) -> None:
         """Writes what the operator has changed since it was loaded. `timer` is the runtime's own note."""
-        windows, *following = [table.sealed() for table in _tables(self.operator.state)]
-        self.operator.state = replace(self.operator.state, windows=windows, following=tuple(following))
-        for table, library in zip((windows, *following), self.libraries, strict=True):
+        state = self.operator.state
+        tables = [table.sealed() for table in _tables(state)]
+        self.operator.state = _state(self.operator, tables, state.clocks, state.marks, state.received)
+        for table, library in zip(tables, self.libraries, strict=True):
             library.commit(runs_of(self.manifest.runs, library.table), table.runs)
-        runs = (*windows.runs, *(run for table in following for run in table.runs))
+        runs = tuple(run for table in tables for run in table.runs)
         self.manifest = self.manifest.following(runs, {**_header(self.operator), "timer": timer})
         self.libraries[0].store.put_manifest(self.manifest.encode())
 
@@ -170,7 +171,14 @@ def runs_of(runs: Sequence[Run], table: int) -> tuple[Run, ...]:
 
 
 def _tables(state: State) -> list[Held]:
-    return [state.windows, *state.following]
+    """The windows, then the tables of a chain's stages, then the slices of sliding windows."""
+    return [state.windows, *state.following, *([] if state.slices is None else [state.slices])]
+
+
+def _state(operator: AnyOperator, tables: list[Held], clocks: Clocks, marks: Marks, received: int) -> State:
+    """The state of an operator that has these tables, in the same order."""
+    count = 1 + len(operator.state.following)
+    return State(tables[0], clocks, marks, tuple(tables[1:count]), tables[count] if count < len(tables) else None, received)
 
 
 def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
@@ -208,7 +216,7 @@ def _check_types(operator: AnyOperator, header: Mapping[str, Any]) -> None:
 def _types(operator: AnyOperator) -> dict[str, str]:
     """The types of the windows' columns; those of a following table have its number before their names."""
     own = {name: str(dtype) for name, dtype in operator.plan.table_schema.items()}
-    following = enumerate(operator.state.following, start=1)
+    following = enumerate(_tables(operator.state)[1:], start=1)
     return own | {f"{number}:{name}": str(dtype) for number, table in following for name, dtype in table.shape.schema.items()}
 
 
@@ -217,6 +225,8 @@ def _header(operator: AnyOperator) -> dict[str, Any]:
     told: dict[str, Any] = {"processing_time": clocks.processing_time, "watermark": clocks.watermark, "finished": clocks.finished}
     if isinstance(spec.watermark, InputsSpec):
         told["inputs"] = {"since": clocks.inputs.since, "told": {name: [one.watermark, one.heard] for name, one in clocks.inputs.told_last}}
+    if operator.plan.gathers:
+        told["received"] = state.received
     return {**told, "marks": _marks(state), "types": _types(operator)}
 
 
@@ -229,7 +239,7 @@ def _read_header(plan: Plan | FramePlan, header: dict[str, Any]) -> tuple[Clocks
         return Clocks.of(plan.spec), Marks()
     known = header.get("inputs", {"told": {}, "since": None})
     inputs = Inputs(tuple((name, Told(*told)) for name, told in known["told"].items()), known["since"])
-    clocks = Clocks(header["processing_time"], header["watermark"], header["finished"], inputs, plan.by_key)
+    clocks = Clocks(header["processing_time"], header["watermark"], header["finished"], inputs, plan.by_key, plan.counted)
     if not header["marks"] or plan.spec.position is None:
         return clocks, Marks()
     columns = plan.spec.position.columns
@@ -250,16 +260,16 @@ def restore(spec: Specification, schema: Mapping[str, pl.DataType], data: bytes)
     Raises:
         StateError: if the state was made with another specification or other types, or is corrupt.
     """
-    told, *runs = _parts(data)
-    manifest = Manifest.decode(told.decode(errors="replace"))
+    head, *runs = _parts(data)
+    manifest = Manifest.decode(head.decode(errors="replace"))
     check_same(manifest, spec, 1)
     operator = operator_of(spec, schema)
     _check_types(operator, manifest.header)
     clocks, marks = _read_header(operator.plan, manifest.header)
     read = [decode(run).with_columns(pl.lit(False).alias(DEAD)) for run in runs]
-    tables = zip(_tables(operator.state), read, operator.horizons(clocks), strict=True)
-    windows, *following = [replace(table, library=MemoryLibrary(), newest=rows, horizon=horizon) for table, rows, horizon in tables]
-    operator.state = State(windows, clocks, marks, tuple(following))
+    told = zip(_tables(operator.state), read, operator.horizons(clocks), strict=True)
+    tables = [replace(table, library=MemoryLibrary(), newest=rows, horizon=horizon) for table, rows, horizon in told]
+    operator.state = _state(operator, tables, clocks, marks, manifest.header.get("received", 0))
     return operator
 
 

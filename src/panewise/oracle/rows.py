@@ -8,14 +8,14 @@ from panewise.chrono import MIN_INSTANT
 from panewise.oracle.assign import exists, windows_of
 from panewise.oracle.columns import as_type, fits, is_integer, is_long, is_nan, sort_key
 from panewise.oracle.custom import given_windows, no_windows_reason
-from panewise.spec import Custom, Entry, FrameOperator, Hopping, gap_columns
+from panewise.spec import Custom, Entry, FrameOperator, Hopping, counted, gap_columns
 
 Types = dict[str, str]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A valid row."""
+    """A valid row. Where windows are measured in rows, its time is its number, and is told when it is received."""
 
     given: dict[str, Any]
     time: int
@@ -33,7 +33,9 @@ def read(spec: Entry, types: Types, given: dict[str, Any], processing_time: int)
 
 
 def _time_of(spec: Entry, given: dict[str, Any], processing_time: int) -> Any:
-    return processing_time if spec.event_time is None or spec.time == "processing" else given[spec.event_time]
+    if counted(spec.window):
+        return None
+    return processing_time if spec.time == "processing" else given[spec.time_columns[0]]
 
 
 def _all_values(types: Types, given: dict[str, Any]) -> dict[str, Any]:
@@ -90,9 +92,9 @@ def invalid_reason(spec: Entry, types: Types, row: dict[str, Any], processing_ti
 
 
 def _event_time(spec: Entry, row: dict[str, Any]) -> str | None:
-    if spec.event_time is None or spec.time == "processing":
+    if not spec.time_columns:
         return None
-    t = row.get(spec.event_time)
+    t = row.get(spec.time_columns[0])
     if t is None:
         return "event time is null"
     if not is_integer(t):
@@ -126,7 +128,7 @@ def _wrong_type(spec: Entry, types: Types, row: dict[str, Any]) -> str | None:
 
 def _too_far_ahead(spec: Entry, row: dict[str, Any], processing_time: int) -> str | None:
     skew = spec.max_future_skew
-    ahead = skew is not None and spec.event_time is not None and row[spec.event_time] > processing_time + skew.us
+    ahead = skew is not None and row[spec.time_columns[0]] > processing_time + skew.us
     return "event time is too far ahead" if ahead else None
 
 
@@ -142,7 +144,7 @@ def _bad_gap(spec: Entry, row: dict[str, Any]) -> str | None:
 
 
 def _no_window(spec: Entry, types: Types, row: dict[str, Any], processing_time: int) -> str | None:
-    if isinstance(spec, FrameOperator):
+    if isinstance(spec, FrameOperator) or counted(spec.window):  # it has none, resp. no number yet
         return None
     taken = read(spec, types, row, processing_time)
     t, values = taken.time, taken.values

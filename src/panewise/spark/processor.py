@@ -84,7 +84,7 @@ class Processor(StatefulProcessor):
         if stored.changed or told_once or waiting != stored.manifest.header.get("timer"):
             stored.commit(timer=self._timer(stored, waiting))
         clocks = stored.operator.state.clocks
-        told = tables(output, shard, clocks.processing_time, clocks.watermark)
+        told = tables(output, shard, clocks.processing_time, clocks.told)
         if settings.direct is not None:
             return (frame for kind, table in told if kind == settings.direct.kind for frame in settings.direct.frames(table))
         held = [("held", _held(stored.operator.held(), shard))] if settings.held else []

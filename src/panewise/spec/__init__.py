@@ -16,9 +16,11 @@ from panewise.spec.composites import (
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
 from panewise.spec.frames import Frame, FrameColumn, FrameOperator, RowFunction
+from panewise.spec.measures import Rows, length, rows
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
 from panewise.spec.overs import Over, WindowSpec, frame_operator
 from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark
+from panewise.spec.sliding import Sliding
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import (
@@ -29,7 +31,10 @@ from panewise.spec.windows import (
     Session,
     Tumbling,
     Window,
+    closed_at_end,
     columns_of,
+    counted,
+    counted_by_key,
     gap_columns,
     merging,
     merging_at_touch,
@@ -72,7 +77,9 @@ __all__ = [
     "Position",
     "Repeatedly",
     "RowFunction",
+    "Rows",
     "Session",
+    "Sliding",
     "Specification",
     "Stage",
     "StreamTime",
@@ -84,13 +91,18 @@ __all__ = [
     "Window",
     "WindowOperator",
     "WindowSpec",
+    "closed_at_end",
     "columns_of",
+    "counted",
+    "counted_by_key",
     "evictor_columns",
     "first_of",
     "frame_operator",
     "gap_columns",
+    "length",
     "merging",
     "merging_at_touch",
     "policies",
+    "rows",
     "takes_whole_rows",
 ]

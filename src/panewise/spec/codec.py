@@ -23,7 +23,9 @@ from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWaterma
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.frames import FrameOperator
-from panewise.spec.operator import UNLIMITED, Position, WindowOperator
+from panewise.spec.measure_codec import plain_measure, read_gap, read_measure
+from panewise.spec.measures import Rows
+from panewise.spec.operator import UNLIMITED, Position, WindowOperator, default_event_time
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
 from panewise.spec.readers import Reader as _Reader
 from panewise.spec.readers import flag as _flag
@@ -37,14 +39,15 @@ from panewise.spec.readers import text as _text
 from panewise.spec.readers import typed as _typed
 from panewise.spec.readers import whole as _whole
 from panewise.spec.readers import wrong as _wrong
+from panewise.spec.sliding import Sliding
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
-from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, names_a_column
+from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling
 
 FORMAT_VERSION: Final = 1
 _VERSION_FIELD = "panewise"
 _THEN = "then"  # the field of what follows in a chain
-_WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Calendar, Session, Custom, Global)}
+_WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom, Global)}
 _LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation, OnDelta, Always, Never)
 _COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
 _TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITES)}
@@ -133,6 +136,7 @@ def complete(document: Mapping[str, Any]) -> dict[str, Any]:
         return frame_codec.to_dict(frame_codec.from_dict(_without_version(document), _AnyUser()))
     given = _read_fields(document, _AnyUser(), _AnyWindow())
     stages = _stages(given.pop(_THEN, ()), _AnyUser())
+    given["event_time"] = given.get("event_time") or default_event_time(given["window"])
     told = {name: _plain(given.get(name, default)) for name, default in _defaults(WindowOperator).items() if name in _FIELDS}
     return {**told, _THEN: _plain_stages(stages)} if stages else told
 
@@ -159,8 +163,8 @@ class _AnyWindow(dict[str, Custom]):
 
 def _plain(value: Any) -> Any:
     """A field's value as lists, dicts, texts and numbers."""
-    if isinstance(value, Duration):
-        return value.us
+    if isinstance(value, (Duration, Rows)):
+        return plain_measure(value)
     if isinstance(value, UserAggregate):
         return value.name
     if isinstance(value, (tuple, list)):
@@ -212,10 +216,6 @@ def _with_function(window: Custom, windows: UserWindows) -> Custom:
 
 def _duration(value: Any, where: str) -> Duration:
     return Duration(_typed(int, "a whole number of microseconds")(value, where))
-
-
-def _gap(value: Any, where: str) -> Any:
-    return value if names_a_column(value) else Duration(_typed(int, "a whole number of microseconds, or a column's name")(value, where))
 
 
 def _merge(value: Any, where: str) -> Any:
@@ -282,7 +282,8 @@ def _stages(value: Any, users: Users) -> tuple[Stage, ...]:
 
 
 _PARTS: dict[str, _Reader] = {
-    **dict.fromkeys(("size", "hop", "step", "period", "delay", "duration", "lag"), _duration),
+    **dict.fromkeys(("size", "hop"), read_measure),
+    **dict.fromkeys(("step", "period", "delay", "duration", "lag"), _duration),
     **dict.fromkeys(("align", "idle_after"), _or_null(_duration)),
     **dict.fromkeys(("origin", "n"), _whole),
     **dict.fromkeys(("early", "late"), _or_null(_trigger)),
@@ -290,12 +291,12 @@ _PARTS: dict[str, _Reader] = {
     "triggers": _triggers,
     "column": _text,
     **dict.fromkeys(("amount", "threshold"), _number),
-    "gap": _gap,
+    "gap": read_gap,
     **dict.fromkeys(("gaps", "after"), _flag),
     "columns": _names,
     "names": _listed("a list of inputs' names"),
     "merge": _merge,
-    **dict.fromkeys(("name", "touching", "unit", "zone", "week_start"), _text),
+    **dict.fromkeys(("name", "touching", "anchor", "unit", "zone", "week_start"), _text),
 }
 _FIELDS: dict[str, _Reader] = {
     "window": _kind(_WINDOWS),
@@ -312,5 +313,6 @@ _FIELDS: dict[str, _Reader] = {
     "timestamp": _or_null(_text),
     "max_future_skew": _or_null(_duration),
     "watermark": _or_null(_kind(_WATERMARKS)),
-    **dict.fromkeys(("event_time", "time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), _text),
+    "event_time": _or_null(_text),
+    **dict.fromkeys(("time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), _text),
 }

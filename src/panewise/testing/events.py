@@ -6,8 +6,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from panewise.errors import InputError, SpecWarning
-from panewise.spec import Chain, Entry, FrameOperator, Inputs, Position, Specification, StreamTime, WindowOperator, first_of, gap_columns
+from panewise.spec import (
+    Chain,
+    Entry,
+    FrameOperator,
+    Inputs,
+    Position,
+    Specification,
+    StreamTime,
+    WindowOperator,
+    counted,
+    first_of,
+    gap_columns,
+)
 from panewise.spec.codec import from_dict
+from panewise.spec.counted import with_event_time
 from panewise.testing.columns import Row, infer, is_long
 
 _FIELDS = {"add": {"rows"}, "watermark": {"to"}, "clock": {"to"}, "restart": set[str](), "finish": set[str]()}
@@ -71,6 +84,8 @@ def script(
         first = _with_position(first, [row["position"] for rows in given for row in rows if _has_position(row)])
         read = tuple(replace(event, rows=tuple(_spread(row, first.position) for row in event.rows)) for event in read)
     rows = [row for event in read for row in event.rows]
+    if isinstance(first, WindowOperator):
+        first = with_event_time(first, {name for row in rows for name in row})
     _check_columns(first, rows)
     whole = [
         *first.time_columns,
@@ -104,6 +119,9 @@ def _check_end(events: tuple[Event, ...]) -> None:
 
 
 def _check_watermarks(spec: Entry, events: tuple[Event, ...]) -> None:
+    if counted(spec.window) and any(event.op == "watermark" for event in events):
+        rule = "windows of rows are complete by the rows that have come (semantics 8.6)"
+        raise InputError("a watermark from outside", rule, "add rows")
     if spec.time == "processing" and any(event.op == "watermark" for event in events):
         rule = "with time='processing' the watermark is processing time (semantics 6.8)"
         raise InputError("a watermark from outside", rule, "give {'op': 'clock', 'to': ...}")
