@@ -5,8 +5,9 @@ import time
 import polars as pl
 from pyspark.sql import DataFrame
 
+from bench import over
 from bench.data import Events
-from bench.shapes import Counted, Sessions, Shape, Slides, Windows
+from bench.shapes import Counted, Framed, Sessions, Shape, Slides, Windows
 
 
 def identity(events: DataFrame) -> DataFrame:
@@ -23,7 +24,9 @@ def polars_seconds(events: Events, shape: Shape) -> list[float]:
 
 
 def polars_panes(events: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
-    """All windows of the events, complete or not; of windows of rows the complete ones."""
+    """All windows of the events, complete or not; of windows of rows the complete ones; of frames all rows."""
+    if isinstance(shape, Framed):
+        return over.polars(events, shape)
     if isinstance(shape, Counted):
         return _counted(events, shape)
     if isinstance(shape, Slides):

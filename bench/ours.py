@@ -4,7 +4,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 import panewise as pw
-from bench.shapes import WATERMARK_DELAY, Counted, Sessions, Shape, Slides, Windows
+from bench import over
+from bench.shapes import WATERMARK_DELAY, Counted, Framed, Sessions, Shape, Slides, Windows
 from panewise import functions as F
 from panewise.spark import windowed
 
@@ -17,6 +18,8 @@ _MEASURES = {
 
 def query(events: DataFrame, shape: Shape) -> DataFrame:
     """The panes of a shape, in append mode whatever the shape."""
+    if isinstance(shape, Framed):
+        return over.ours(events, shape)
     if isinstance(shape, Counted):
         counted = windowed(events).groupBy("k").window(pw.Tumbling(pw.rows(shape.rows)))
         return counted.trigger(pw.AfterWatermark()).agg(*_MEASURES[shape.measure]).panes

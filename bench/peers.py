@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from bench import empty, limits, native, per_key, session
 from bench.data import Events
 from bench.measure import stream_seconds
-from bench.shapes import Counted, Shape, Slides, output_mode
+from bench.shapes import Counted, Framed, Shape, Slides, output_mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class Peer:
 
     def can(self, shape: Shape) -> bool:
         """Whether it can compute the shape."""
-        return self.all_shapes or not isinstance(shape, Counted | Slides)
+        return self.all_shapes or not isinstance(shape, Counted | Slides | Framed)
 
 
 def _native(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
-    assert not isinstance(shape, Counted | Slides)
+    assert not isinstance(shape, Counted | Slides | Framed)
     with session.settings(spark, native.SETTINGS.get(shape.name, {})):
         return stream_seconds(native.query(session.read(spark, events), shape), output_mode(shape))
 

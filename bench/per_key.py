@@ -14,7 +14,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, StatefulProcessorHandle, TimerValues
 
-from bench.shapes import WATERMARK_DELAY, Counted, Sessions, Shape, Slides, Windows, output_mode
+from bench import over
+from bench.shapes import WATERMARK_DELAY, Counted, Framed, Sessions, Shape, Slides, Windows, output_mode
 
 _WINDOW = "k BIGINT, start BIGINT, end BIGINT"
 _MEASURES = {"totals": "n BIGINT, s BIGINT, m BIGINT", "median": "median DOUBLE", "list": "list ARRAY<BIGINT>"}
@@ -26,6 +27,8 @@ Totals = tuple[int, int, int]  # n, s, m
 
 def query(events: DataFrame, shape: Shape) -> DataFrame:
     """The panes of a shape; run it in the shape's output mode."""
+    if isinstance(shape, Framed):
+        return over.per_key(events, shape)
     if isinstance(shape, Slides):
         events = events.withColumn("k", sf.col("k") % shape.keys)
     keyed = events.withWatermark("ts", WATERMARK_DELAY).groupBy("k")
@@ -36,7 +39,7 @@ def query(events: DataFrame, shape: Shape) -> DataFrame:
     return panes.withColumns({bound: sf.timestamp_micros(bound) for bound in ("start", "end")})
 
 
-def _processor(shape: Shape) -> StatefulProcessor:
+def _processor(shape: Windows | Sessions | Counted | Slides) -> StatefulProcessor:
     if isinstance(shape, Counted):
         return CountedProcessor(shape)
     if isinstance(shape, Slides):

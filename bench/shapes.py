@@ -60,7 +60,17 @@ class Slides:
     measure: Measure = "totals"
 
 
-Shape = Windows | Sessions | Counted | Slides
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """Every row with the sum of v over itself and so many rows of its key before it: as they arrive, or in the order of event time."""
+
+    name: str
+    preceding: int
+    by_time: bool = False
+    final: Literal[True] = True
+
+
+Shape = Windows | Sessions | Counted | Slides | Framed
 
 _SHAPES: tuple[Shape, ...] = (
     Windows("tumbling", _MINUTE_US, _MINUTE_US),
@@ -71,6 +81,8 @@ _SHAPES: tuple[Shape, ...] = (
     Windows("collect_list", _MINUTE_US, _MINUTE_US, final=True, measure="list"),
     Counted("rows", 100),
     Slides("sliding", _MINUTE_US, 1_000),
+    Framed("over", preceding=2),
+    Framed("over_time", preceding=2, by_time=True),
 )
 SHAPES = {shape.name: shape for shape in _SHAPES}
 

@@ -25,6 +25,9 @@ from panewise.spec import (
     DeltaEvictor,
     Every,
     FixedLag,
+    Frame,
+    FrameColumn,
+    FrameOperator,
     Global,
     Hopping,
     Inputs,
@@ -46,6 +49,7 @@ from panewise.spec import (
     policies,
     rows,
 )
+from panewise.spec.overs import Window
 
 __version__ = "0.1.0"
 
@@ -70,6 +74,9 @@ __all__ = [
     "Duration",
     "Every",
     "FixedLag",
+    "Frame",
+    "FrameColumn",
+    "FrameOperator",
     "Global",
     "Hopping",
     "IdleTriggerWarning",
@@ -90,6 +97,7 @@ __all__ = [
     "TimeEvictor",
     "Tumbling",
     "UserAggregate",
+    "Window",
     "WindowOperator",
     "policies",
     "rows",

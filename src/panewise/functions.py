@@ -1,4 +1,4 @@
-"""Aggregate functions, named as in pyspark.sql.functions; each takes the name of a column.
+"""Aggregate functions, named as in pyspark.sql.functions; each takes the name of a column. And those for `over` alone: lag and others.
 
 >>> from panewise import functions as F
 >>> F.sum("delay").alias("total").name
@@ -37,6 +37,7 @@ from panewise.spec.functions import (
     variance,
 )
 from panewise.spec.rankings import max_by, min_by, sort_list, top_n, top_n_by
+from panewise.spec.rowfunctions import dense_rank, first_value, lag, last_value, lead, nth_value, rank, row_number
 
 __all__ = [
     "any_value",
@@ -50,9 +51,14 @@ __all__ = [
     "count",
     "count_distinct",
     "count_if",
+    "dense_rank",
     "every",
     "first",
+    "first_value",
+    "lag",
     "last",
+    "last_value",
+    "lead",
     "max",
     "max_by",
     "mean",
@@ -60,7 +66,10 @@ __all__ = [
     "min",
     "min_by",
     "mode",
+    "nth_value",
     "percentile",
+    "rank",
+    "row_number",
     "some",
     "sort_list",
     "std",

@@ -11,14 +11,16 @@ from bench import empty, native, ours, per_key, session
 from bench.data import Events, write
 from bench.limits import polars_panes
 from bench.peers import PEERS
-from bench.shapes import SHAPES, Counted, Sessions, Shape, Slides, output_mode
+from bench.shapes import SHAPES, Counted, Framed, Sessions, Slides, Windows, output_mode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+WINDOWS = {name: shape for name, shape in SHAPES.items() if not isinstance(shape, Framed)}
+ROWS = {name: shape for name, shape in SHAPES.items() if isinstance(shape, Framed)}
 RUNNERS: tuple[Any, ...] = (ours, native, per_key)
-RUNS = [(runner, shape) for shape in SHAPES.values() for runner in RUNNERS if runner is not native or PEERS["native"].can(shape)]
+RUNS = [(runner, shape) for shape in WINDOWS.values() for runner in RUNNERS if runner is not native or PEERS["native"].can(shape)]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ def answers(panes: "DataFrame", mode: str, scratch: Path) -> pl.DataFrame:
     return pl.concat(parts).sort("batch").group_by("k", "start", "end").last().drop("batch")
 
 
-def expected(events: Events, shape: Shape) -> pl.DataFrame:
+def expected(events: Events, shape: Windows | Sessions | Counted | Slides) -> pl.DataFrame:
     """All windows; of a shape whose windows are sent when complete, those that are by the watermark's last value."""
     frame = pl.read_parquet(events.directory)
     if isinstance(shape, Counted):
@@ -54,7 +56,7 @@ def expected(events: Events, shape: Shape) -> pl.DataFrame:
     return panes.filter(complete) if shape.final else panes
 
 
-def by_hand(events: Events, shape: Shape) -> dict[tuple[Any, ...], tuple[Any, ...]]:
+def by_hand(events: Events, shape: Windows | Sessions | Counted | Slides) -> dict[tuple[Any, ...], tuple[Any, ...]]:
     """Row by row, to check the Polars queries."""
     if isinstance(shape, Counted):
         return counted_by_hand(events, shape)
@@ -107,8 +109,8 @@ def plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(tuple(sorted(value)) if isinstance(value, list) else value for value in row)
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_polars_computes_the_shape(events: Events, shape: Shape) -> None:
+@pytest.mark.parametrize("shape", WINDOWS.values(), ids=WINDOWS)
+def test_polars_computes_the_shape(events: Events, shape: Windows | Sessions | Counted | Slides) -> None:
     panes = polars_panes(pl.scan_parquet(events.directory), shape).collect()
     micros = panes if isinstance(shape, Counted) else panes.with_columns(pl.col("start", "end").dt.epoch("us"))
     assert {row[:3]: plain(row[3:]) for row in micros.rows()} == by_hand(events, shape)
@@ -116,7 +118,9 @@ def test_polars_computes_the_shape(events: Events, shape: Shape) -> None:
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.parametrize(("runner", "shape"), RUNS, ids=[f"{runner.__name__.split('.')[-1]} {shape.name}" for runner, shape in RUNS])
-def test_answers_agree_with_polars(beside: "SparkSession", events: Events, runner: Any, shape: Shape, tmp_path: Path) -> None:
+def test_answers_agree_with_polars(
+    beside: "SparkSession", events: Events, runner: Any, shape: Windows | Sessions | Counted, tmp_path: Path
+) -> None:
     panes = runner.query(session.read(beside, events), shape).withColumnsRenamed({"window_start": "start", "window_end": "end"})
     found = answers(panes, "append" if runner is ours else output_mode(shape), tmp_path)
     wanted = expected(events, shape)
@@ -131,3 +135,43 @@ def test_the_empty_stages_read_every_row(beside: "SparkSession", events: Events,
     writer = writer.foreachBatch(lambda batch, _: seen.extend(row["rows"] for row in batch.collect()))
     writer.trigger(availableNow=True).start().awaitTermination()
     assert max(seen) == events.rows
+
+
+def rows_by_hand(events: Events, *, in_batches: bool) -> list[tuple[Any, ...]]:
+    """Every row with its sum; those of a key one after the other, batch by batch or in the order of time over all."""
+    files = [pl.read_parquet(path).sort("ts", maintain_order=True) for path in sorted(events.directory.glob("*.parquet"))]
+    rows = (pl.concat(files) if in_batches else pl.concat(files).sort("ts", maintain_order=True)).select("ts", "k", "v").rows()
+    seen: dict[int, list[int]] = {}
+    told = []
+    for ts, k, v in rows:
+        seen.setdefault(k, []).append(v)
+        told.append((ts, k, v, sum(seen[k][-3:])))
+    return sorted(told)
+
+
+def test_polars_computes_the_rows(events: Events) -> None:
+    found = polars_panes(pl.scan_parquet(events.directory), ROWS["over_time"]).collect()
+    assert sorted(found.select("ts", "k", "v", "s").rows()) == rows_by_hand(events, in_batches=False)
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+@pytest.mark.parametrize("runner", [ours, per_key], ids=["ours", "per_key"])
+def test_rows_agree(beside: "SparkSession", events: Events, runner: Any, tmp_path: Path) -> None:
+    assert sorted(sent(runner.query(session.read(beside, events), ROWS["over"]), tmp_path)) == rows_by_hand(events, in_batches=True)
+
+
+def test_rows_in_the_order_of_time_agree(beside: "SparkSession", events: Events, tmp_path: Path) -> None:
+    """Those that the watermark has passed."""
+    found = sorted(sent(ours.query(session.read(beside, events), ROWS["over_time"]), tmp_path))
+    wanted = rows_by_hand(events, in_batches=False)
+    assert len(found) > 1000
+    assert found == wanted[: len(found)]
+
+
+def sent(rows: "DataFrame", scratch: Path) -> list[tuple[Any, ...]]:
+    """All rows of a query."""
+    told: list[tuple[Any, ...]] = []
+    writer = rows.writeStream.option("checkpointLocation", str(scratch))
+    writer = writer.foreachBatch(lambda batch, _: told.extend(pl.DataFrame(batch.toArrow()).select("ts", "k", "v", "s").rows()))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    return told

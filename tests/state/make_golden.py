@@ -42,7 +42,7 @@ class Step:
 class Case:
     """A state: the specification and the steps that it comes from."""
 
-    spec: pw.WindowOperator | pw.Chain
+    spec: pw.WindowOperator | pw.Chain | pw.FrameOperator
     steps: tuple[Step, ...]
 
 
@@ -165,6 +165,40 @@ CASES = {
             watermark=pw.Inputs(["one", "other"], idle_after="1 minute"),
         ),
         (Step(1, None, ((1, "a", 1),)), Step(2, None, ((12, "a", 2),))),
+    ),
+    # All five tables of frames: a row of a waits; a's second row has taken the slot of its first.
+    "frames": Case(
+        pw.FrameOperator(
+            keys=["k"],
+            event_time="ts",
+            columns=[
+                pw.FrameColumn(F.lag("v").alias("before")),
+                pw.FrameColumn(F.sum("v").alias("total"), pw.Frame("rows", None, 0)),
+                pw.FrameColumn(F.max("v").alias("most"), pw.Frame("range", -20 * SECOND, 0)),
+                pw.FrameColumn(F.nth_value("v", 2).alias("second"), pw.Frame("rows", None, 0)),
+            ],
+        ),
+        (
+            Step(1, None, ((3, "a", 4), (1, "a", 1), (2, "b", 2))),
+            Step(2, 5, ((12, "a", 8), (9, "b", 16))),
+            Step(3, 10, ((11, "c", 32),)),
+        ),
+    ),
+    # Rows that wait for a row after them are kept whole, with their ranks; and those that their ranges look back to.
+    "frames_ahead": Case(
+        pw.FrameOperator(
+            keys=["k"],
+            event_time="ts",
+            columns=[
+                pw.FrameColumn(F.lead("v").alias("next")),
+                pw.FrameColumn(F.rank().alias("rank")),
+                pw.FrameColumn(F.count().alias("near"), pw.Frame("range", -2 * SECOND, 0)),
+            ],
+        ),
+        (
+            Step(1, None, ((1, "a", 1), (3, "a", 2), (3, "a", 4), (2, "b", 8))),
+            Step(2, 5, ((12, "a", 16),)),
+        ),
     ),
 }
 

@@ -60,6 +60,26 @@ def test_marks_of_source_positions() -> None:
     assert (counts.replays, counts.applied) == (1, 1)
 
 
+def test_frames() -> None:
+    stored = load("frames")
+    assert windows(stored) == [("c", 11, 11, 1), ("a", 12, 12, 1)]  # a row is a window of one microsecond
+    stored.operator.add(rows(((30, "b", 64), (12, "a", 128))))
+    told = stored.operator.finish().panes.select("k", "v", "before", "total", "most", "second")
+    assert told.rows() == [
+        ("c", 32, None, 32, 32, None),
+        ("a", 8, 4, 13, 128, 4),  # both rows of that time are in its range
+        ("a", 128, 8, 141, 128, 4),
+        ("b", 64, 16, 82, 64, 16),
+    ]
+
+
+def test_frames_that_look_ahead() -> None:
+    stored = load("frames_ahead")
+    assert windows(stored) == [("b", 2, 2, 1), ("a", 3, 3, 1), ("a", 12, 12, 1)]
+    told = stored.operator.finish().panes.select("k", "v", "next", "rank", "near")
+    assert told.rows() == [("b", 8, None, 1, 1), ("a", 4, 16, 2, 3), ("a", 16, None, 4, 1)]
+
+
 def test_sessions() -> None:
     stored = load("session")
     assert windows(stored) == [("b", 5, 15, 1), ("a", 0, 18, 2), ("a", 30, 40, 1), ("a", 40, 50, 1)]

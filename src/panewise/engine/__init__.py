@@ -1,7 +1,8 @@
 """The columnar engine: the operator over Polars frames. It knows no runtime and reads no clock."""
 
-from panewise.engine.chain import ChainOperator, operator_for
+from panewise.engine.chain import AnyOperator, ChainOperator, operator_for
 from panewise.engine.operator import Operator
 from panewise.engine.outputs import Counts, Output
+from panewise.engine.over import OverOperator
 
-__all__ = ["ChainOperator", "Counts", "Operator", "Output", "operator_for"]
+__all__ = ["AnyOperator", "ChainOperator", "Counts", "Operator", "Output", "OverOperator", "operator_for"]

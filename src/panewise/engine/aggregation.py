@@ -15,6 +15,7 @@ from panewise.spec import Aggregate
 from panewise.spec.aggregates import ORDERED
 
 LIMIT = 2**63
+_AT = "__at"
 
 
 class Aggregation:
@@ -62,6 +63,15 @@ class Aggregation:
                 _refuse_overflow(rows, by, part.sums, part.sums)
         return self._typed(grouped(rows, by, [part.lift.alias(part.name) for part in self._told], in_order=in_order))
 
+    def singles(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The partials of each row alone, in the rows' order, and nothing else."""
+        quick = rows.select(part.single.cast(part.dtype).alias(part.name) for part in self.parts if part.single is not None)
+        rest = [part.lift.alias(part.name) for part in self.parts if part.single is None]
+        if rest:
+            numbered = rows.with_row_index(_AT).group_by(_AT, maintain_order=True).agg(rest)
+            quick = quick.hstack(self._typed(numbered.drop(_AT), [part for part in self.parts if part.single is None]))
+        return quick.select(part.name for part in self.parts)
+
     def merging(self) -> list[pl.Expr]:
         """The aggregations that merge partials of one group, in arrival order."""
         return [part.merge.alias(part.name) for part in self._told]
@@ -81,8 +91,8 @@ class Aggregation:
         empty = [(part, fired if part.passing else where) for part in self.parts]
         return [pl.when(at).then(pl.lit(p.empty, dtype=p.dtype)).otherwise(pl.col(p.name)).alias(p.name) for p, at in empty]
 
-    def _typed(self, partials: pl.DataFrame) -> pl.DataFrame:
-        wrong = [part for part in self._told if partials.schema[part.name] != part.dtype]
+    def _typed(self, partials: pl.DataFrame, parts: Sequence[Part] | None = None) -> pl.DataFrame:
+        wrong = [part for part in (self._told if parts is None else parts) if partials.schema[part.name] != part.dtype]
         return partials.with_columns(pl.col(part.name).cast(part.dtype) for part in wrong) if wrong else partials
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from panewise.engine.validity import TIME
-from panewise.spec import WindowOperator
+from panewise.spec import Entry
 
 MARK = "__mark"
 PLACE = "__place"
@@ -16,7 +16,7 @@ def placed(rows: pl.DataFrame) -> pl.DataFrame:
     return rows if PLACE in rows.columns else rows.with_row_index(PLACE)
 
 
-def in_order(spec: WindowOperator, rows: pl.DataFrame) -> pl.DataFrame:
+def in_order(spec: Entry, rows: pl.DataFrame) -> pl.DataFrame:
     """The rows in arrival order. Without any column that tells it, they mostly stand so."""
     columns = spec.position.columns if spec.position else spec.order or ((TIME,) if spec.time_columns else ())
     if len(columns) < 2 and rows[PLACE].is_sorted():  # a stable sort by one column costs a third of one by two
@@ -30,7 +30,7 @@ class Marks:
 
     table: pl.DataFrame | None = None
 
-    def without_replays(self, spec: WindowOperator, rows: pl.DataFrame) -> pl.DataFrame:
+    def without_replays(self, spec: Entry, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows (in arrival order) that are not replays."""
         if spec.position is None or rows.is_empty():
             return rows
@@ -42,7 +42,7 @@ class Marks:
         above = pl.col(MARK).is_null() | (pl.col(spec.position.offset) > pl.col(MARK))
         return marked.filter(above).drop(MARK)
 
-    def after(self, spec: WindowOperator, rows: pl.DataFrame) -> "Marks":
+    def after(self, spec: Entry, rows: pl.DataFrame) -> "Marks":
         """The marks once the rows are received."""
         if spec.position is None or rows.is_empty():
             return self

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 import polars as pl
 
@@ -9,10 +10,11 @@ from panewise.engine import stages
 from panewise.engine.clocks import Clocks
 from panewise.engine.operator import NEWEST_ROWS, Operator
 from panewise.engine.outputs import Output
+from panewise.engine.over import OverOperator
 from panewise.engine.runs import MemoryLibrary
 from panewise.engine.sessions import ORDER
 from panewise.engine.stage_plan import StagePlan
-from panewise.spec import Chain, Specification
+from panewise.spec import Chain, FrameOperator, Specification
 
 _TABLES = 2  # of a stage
 
@@ -80,6 +82,11 @@ class ChainOperator(Operator):
         return panes
 
 
-def operator_for(spec: Specification, schema: Mapping[str, pl.DataType]) -> Operator:
-    """The operator of a specification of either kind."""
+AnyOperator: TypeAlias = Operator | OverOperator
+
+
+def operator_for(spec: Specification, schema: Mapping[str, pl.DataType]) -> AnyOperator:
+    """The operator of a specification of any kind."""
+    if isinstance(spec, FrameOperator):
+        return OverOperator(spec, schema)
     return ChainOperator(spec, schema) if isinstance(spec, Chain) else Operator(spec, schema)

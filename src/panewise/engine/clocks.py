@@ -7,7 +7,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.inputs import Inputs
 from panewise.engine.sessions import Sessions
-from panewise.spec import Custom, FixedLag, Global, Session, StreamTime, WindowOperator, counted, counted_by_key
+from panewise.spec import Custom, Entry, FixedLag, Global, Session, StreamTime, WindowOperator, counted, counted_by_key
 from panewise.spec import Inputs as InputsSpec
 
 KEY_MARK = "__watermark"  # where each key has its own watermark: that of the row's key; null: minus infinity
@@ -29,7 +29,7 @@ class Clocks:
     counted: bool = False
 
     @classmethod
-    def of(cls, spec: WindowOperator) -> "Clocks":
+    def of(cls, spec: Entry) -> "Clocks":
         """Before anything was read."""
         return cls(by_key=isinstance(spec.watermark, StreamTime) or counted_by_key(spec.window), counted=counted(spec.window))
 
@@ -45,7 +45,7 @@ class Clocks:
             return pl.col(KEY_MARK)
         return None if self.watermark is None else pl.lit(self.watermark, dtype=pl.Int64)
 
-    def moved(self, spec: WindowOperator, processing_time: int | None, watermark: int | None, source: str | None = None) -> "Clocks":
+    def moved(self, spec: Entry, processing_time: int | None, watermark: int | None, source: str | None = None) -> "Clocks":
         """Both clocks are monotone: a reading below the present one changes nothing. `source` is the input that tells the watermark."""
         now = self.processing_time if processing_time is None else max(self.processing_time, processing_time)
         inputs = self.inputs

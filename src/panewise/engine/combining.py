@@ -12,6 +12,7 @@ import polars as pl
 from panewise.engine import arrival, validity
 from panewise.engine.assign import SLICE
 from panewise.engine.frames import grouped
+from panewise.engine.over_plan import FramePlan
 from panewise.engine.plan import ONE_KEY, Plan
 from panewise.engine.windowless import split_windowless
 from panewise.spec import columns_of, merging
@@ -30,10 +31,11 @@ class Judged:
     invalid: pl.DataFrame
 
 
-def judge(plan: Plan, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> Judged:
+def judge(plan: Plan | FramePlan, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> Judged:
     """Splits off the rows that no window can take. Needs no state, so it is done where rows are read.
 
-    Without `windows` the rows are not asked for their windows yet: where these hang on processing time, it must be the operator's.
+    Rows of frames have no windows. Without `windows` rows are not asked for them yet: where they hang on processing time, it must be the
+    operator's.
     """
     marks = [mark for mark in validity.MARKS if mark in rows.columns and mark not in plan.schema]
     extra = [column for column in (arrival.PLACE,) if column in rows.columns]
@@ -41,13 +43,17 @@ def judge(plan: Plan, rows: pl.DataFrame, processing_time: int, *, windows: bool
     if not plan.spec.keys:
         rows = rows.with_columns(pl.lit(0, dtype=pl.Int8).alias(ONE_KEY))
     judged = validity.split(plan.spec, arrival.placed(rows), processing_time)
-    valid, windowless = split_windowless(plan, judged.valid) if windows else (judged.valid, judged.invalid.clear())
+    valid, windowless = (
+        split_windowless(plan, judged.valid) if windows and isinstance(plan, Plan) else (judged.valid, judged.invalid.clear())
+    )
     invalid = judged.invalid if windowless.is_empty() else pl.concat([judged.invalid, windowless], how="diagonal")
     return Judged(valid.drop(marks) if marks else valid, arrival.in_order(plan.spec, invalid)[[*plan.invalid_schema, arrival.PLACE]])
 
 
-def can_combine(plan: Plan) -> bool:
+def can_combine(plan: Plan | FramePlan) -> bool:
     """Whether rows may be combined before they meet state, if nobody asks for the late rows."""
+    if isinstance(plan, FramePlan):
+        return False
     orderless = all(a.fn in ORDERLESS for a in plan.spec.measures)
     return (
         orderless
@@ -62,9 +68,11 @@ def can_combine(plan: Plan) -> bool:
     )
 
 
-def ties_matter(plan: Plan) -> bool:
+def ties_matter(plan: Plan | FramePlan) -> bool:
     """Whether rows of the same event time must keep their place, if nobody asks for the late rows."""
-    if plan.counted or plan.ordered or plan.spec.evaluate == "record" or bool(plan.spec.order) or plan.spec.position is not None:
+    if isinstance(plan, FramePlan) or plan.counted or plan.ordered or plan.spec.evaluate == "record":
+        return True
+    if bool(plan.spec.order) or plan.spec.position is not None:
         return True
     return merging(plan.spec.window) and bool(columns_of(plan.spec.window))  # the first may be late, and the second take it in
 

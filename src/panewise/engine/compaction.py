@@ -37,18 +37,18 @@ def next_merge(runs: Sequence[Run]) -> Merge | None:
     parts = sorted({run.part for run in runs if run.part is not None})
     if len(whole) >= FAN_IN and sum(run.rows for run in whole) > PART_ROWS:
         return Merge(tuple(whole), cut=True, bottom=not parts)
-    group = _similar(whole)
+    group = similar(whole)
     if len(group) >= FAN_IN:
         return Merge(group, cut=False, bottom=not parts and len(group) == len(whole))
-    wanted = [mine for mine in ([run for run in runs if run.part == part] for part in parts) if len(_similar(mine)) >= FAN_IN]
+    wanted = [mine for mine in ([run for run in runs if run.part == part] for part in parts) if len(similar(mine)) >= FAN_IN]
     if not wanted:
         return None
     most = max(wanted, key=len)
-    group = _similar(most)
+    group = similar(most)
     return Merge(group, cut=False, bottom=len(group) == len(most))
 
 
-def _similar(runs: Sequence[Run]) -> tuple[Run, ...]:
+def similar(runs: Sequence[Run]) -> tuple[Run, ...]:
     """The youngest runs, back to the first that is much longer than all after it."""
     longest, group = 0, 0
     for run in reversed(runs):

@@ -137,6 +137,15 @@ class Operator:
         output = self._settle(taken, int(partials[ROWS].sum()))
         return replace(output, late=pl.DataFrame(schema=self.plan.late_schema))
 
+    def horizons(self, clocks: Clocks) -> tuple[int | None, ...]:
+        """For each table the window end at or before which windows have gone, at these clocks."""
+        tables = 1 + len(self.state.following) + (self.state.slices is not None)
+        return (clocks.horizon(self.plan.spec),) * tables
+
+    def next_due(self) -> int | None:
+        """As :func:`panewise.engine.firing.next_due`."""
+        return firing.next_due(self.plan, self.state.windows, self.state.clocks, self.state.slices)
+
     def held(self) -> pl.DataFrame:
         """The windows held: keys, window_start, window_end, pending, closed."""
         spec = self.plan.spec

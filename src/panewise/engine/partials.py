@@ -6,6 +6,7 @@ An aggregate is compiled into *parts*. A part is one column of the window table,
 - ``lift``  rows of one group -> partial, in a ``group_by().agg`` over rows in arrival order;
 - ``merge`` partials of one group -> partial, in a ``group_by().agg`` over partials in arrival order;
 - ``empty`` the partial of no rows;
+- ``single`` where it is simple, also the partial of each row alone, as an expression over rows;
 - ``pair``  where it is simple, also the merge of two partials, an earlier and a later one, of one row each;
 - ``joint`` the same where both hold a row or more and other parts may be asked, for all but those that grow with what they hold.
 
@@ -41,24 +42,25 @@ class Part:
     sums: str | None = None  # the input column whose integer sum must stay inside 64 bits
     pair: Pair | None = None  # the same as `merge`, of an earlier and a later partial
     joint: Joint | None = None  # the same of two that hold rows, if `pair` does not tell it
+    single: pl.Expr | None = None  # the same as `lift`, of each row alone
     passing: bool = False  # emptied at every firing, whatever the mode: it holds what is new since the last one
 
 
 def rows_part() -> Part:
     """Number of rows held."""
-    return Part(ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.col(ROWS).sum(), 0, pair=add)
+    return Part(ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.col(ROWS).sum(), 0, pair=add, single=pl.repeat(1, pl.len(), dtype=pl.Int64))
 
 
 def count_part(column: str) -> Part:
     """Number of values that are not null."""
-    name = f"__n:{column}"
-    return Part(name, pl.Int64(), pl.col(column).count().cast(pl.Int64), pl.col(name).sum(), 0, pair=add)
+    name, single = f"__n:{column}", pl.col(column).is_not_null().cast(pl.Int64)
+    return Part(name, pl.Int64(), pl.col(column).count().cast(pl.Int64), pl.col(name).sum(), 0, pair=add, single=single)
 
 
 def true_part(column: str) -> Part:
     """Number of rows in which a Boolean column is true."""
-    name = f"__true:{column}"
-    return Part(name, pl.Int64(), pl.col(column).sum().cast(pl.Int64), pl.col(name).sum(), 0, pair=add)
+    name, single = f"__true:{column}", pl.col(column).fill_null(False).cast(pl.Int64)
+    return Part(name, pl.Int64(), pl.col(column).sum().cast(pl.Int64), pl.col(name).sum(), 0, pair=add, single=single)
 
 
 def sum_part(column: str, dtype: pl.DataType) -> Part:
@@ -69,14 +71,15 @@ def sum_part(column: str, dtype: pl.DataType) -> Part:
     lift, merge = _null_if_none(value, value.sum()), _null_if_none(pl.col(name), pl.col(name).sum())
     both = _either(add)
     if isinstance(wide, pl.Decimal):  # a sum of two decimals has a type of its own
-        return Part(name, wide, lift, merge, None, sums=column, joint=_of_own(name, lambda one, other: both(one, other).cast(wide)))
-    return Part(name, wide, lift, merge, None, sums=column, pair=both)
+        joint = _of_own(name, lambda one, other: both(one, other).cast(wide))
+        return Part(name, wide, lift, merge, None, sums=column, joint=joint, single=value)
+    return Part(name, wide, lift, merge, None, sums=column, pair=both, single=value)
 
 
 def float_sum_part(column: str) -> Part:
     """The sum as double, for the mean of whole numbers, which cannot overflow."""
-    name = f"__fsum:{column}"
-    return Part(name, pl.Float64(), pl.col(column).cast(pl.Float64).sum(), pl.col(name).sum(), 0.0, pair=add)
+    name, value = f"__fsum:{column}", pl.col(column).cast(pl.Float64)
+    return Part(name, pl.Float64(), value.sum(), pl.col(name).sum(), 0.0, pair=add, single=value.fill_null(0.0))
 
 
 def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
@@ -84,7 +87,8 @@ def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
     name = f"__{fn}:{column}"
     pair = (pl.min_horizontal if fn == "min" else pl.max_horizontal) if dtype.is_integer() or dtype.is_temporal() else None
     joint = _of_own(name, lambda one, other: pl.when(ahead(fn, one, other)).then(one).otherwise(other))
-    return Part(name, dtype, extreme(fn, pl.col(column), dtype), extreme(fn, pl.col(name), dtype), None, pair=pair, joint=joint)
+    value = pl.col(column)
+    return Part(name, dtype, extreme(fn, value, dtype), extreme(fn, pl.col(name), dtype), None, pair=pair, joint=joint, single=value)
 
 
 def ahead(fn: str, one: pl.Expr, other: pl.Expr) -> pl.Expr:
@@ -106,9 +110,9 @@ def edge_part(fn: str, column: str, dtype: pl.DataType, *, ignorenulls: bool) ->
     rows, partials = (rows.drop_nulls(), partials.drop_nulls()) if ignorenulls else (rows, partials.filter(pl.col(ROWS) > 0))
     if fn == "first":
         joint = _of_own(name, lambda one, other: pl.coalesce(one, other) if ignorenulls else one)
-        return Part(name, dtype, rows.first(), partials.first(), None, joint=joint)
+        return Part(name, dtype, rows.first(), partials.first(), None, joint=joint, single=pl.col(column))
     joint = _of_own(name, lambda one, other: pl.coalesce(other, one) if ignorenulls else other)
-    return Part(name, dtype, rows.last(), partials.last(), None, joint=joint)
+    return Part(name, dtype, rows.last(), partials.last(), None, joint=joint, single=pl.col(column))
 
 
 def moment_parts(column: str) -> tuple[Part, Part]:
@@ -125,14 +129,16 @@ def moment_parts(column: str) -> tuple[Part, Part]:
             pl.when(total > 0).then(joint).otherwise(0.0),
             0.0,
             joint=lambda one, other: _moments(one, other, column)[0],
+            single=value.fill_null(0.0),
         ),
         Part(
             f"__m2:{column}",
             pl.Float64(),
-            (value.var(ddof=0) * value.count()).fill_null(0.0),
+            ((value - value.mean()) ** 2).sum(),  # var(ddof=0) of a NaN alone is 0 in Polars 2.1, where the keys are known to be sorted
             pl.when(total > 0).then(m2.sum() + (n * (mean - joint) ** 2).sum()).otherwise(0.0),
             0.0,
             joint=lambda one, other: _moments(one, other, column)[1],
+            single=(value - value).fill_null(0.0),  # of an infinite one NaN, as its variance is
         ),
     )
 

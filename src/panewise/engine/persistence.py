@@ -14,10 +14,12 @@ import polars as pl
 
 from panewise.engine.arrival import MARK, Marks
 from panewise.engine.cache import Cache
+from panewise.engine.chain import AnyOperator
 from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
 from panewise.engine.inputs import Inputs, Told
-from panewise.engine.operator import Operator, State
+from panewise.engine.operator import State
+from panewise.engine.over_plan import FramePlan
 from panewise.engine.plan import Plan
 from panewise.engine.prepared import operator_of
 from panewise.engine.runs import Indexed, MemoryLibrary, Shape
@@ -114,7 +116,7 @@ class StoredLibrary:
 class Stored:
     """An operator whose state is in a run store."""
 
-    operator: Operator
+    operator: AnyOperator
     manifest: Manifest
     libraries: tuple[StoredLibrary, ...]
 
@@ -133,10 +135,9 @@ class Stored:
         _check_types(operator, manifest.header)
         clocks, marks = _read_header(operator.plan, manifest.header)
         libraries = (library, *(library.beside(table + 1) for table in range(len(_tables(operator.state)) - 1)))
-        horizon = clocks.horizon(operator.plan.spec)
         tables = [
             replace(table, library=mine, runs=runs_of(manifest.runs, mine.table), horizon=horizon)
-            for table, mine in zip(_tables(operator.state), libraries, strict=True)
+            for table, mine, horizon in zip(_tables(operator.state), libraries, operator.horizons(clocks), strict=True)
         ]
         operator.state = _state(operator, tables, clocks, marks, manifest.header.get("received", 0))
         return cls(operator, manifest, libraries)
@@ -174,7 +175,7 @@ def _tables(state: State) -> list[Held]:
     return [state.windows, *state.following, *([] if state.slices is None else [state.slices])]
 
 
-def _state(operator: Operator, tables: list[Held], clocks: Clocks, marks: Marks, received: int) -> State:
+def _state(operator: AnyOperator, tables: list[Held], clocks: Clocks, marks: Marks, received: int) -> State:
     """The state of an operator that has these tables, in the same order."""
     count = 1 + len(operator.state.following)
     return State(tables[0], clocks, marks, tuple(tables[1:count]), tables[count] if count < len(tables) else None, received)
@@ -200,7 +201,7 @@ def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
         raise StateError(f"shards={shards}", rule, f"give shards={manifest.shards}, or start from a new checkpoint")
 
 
-def _check_types(operator: Operator, header: Mapping[str, Any]) -> None:
+def _check_types(operator: AnyOperator, header: Mapping[str, Any]) -> None:
     """Refuses a state that was made of columns of other types."""
     stored, mine = header.get("types"), _types(operator)
     if stored is not None and stored != mine:
@@ -212,14 +213,14 @@ def _check_types(operator: Operator, header: Mapping[str, Any]) -> None:
         )
 
 
-def _types(operator: Operator) -> dict[str, str]:
+def _types(operator: AnyOperator) -> dict[str, str]:
     """The types of the windows' columns; those of a following table have its number before their names."""
     own = {name: str(dtype) for name, dtype in operator.plan.table_schema.items()}
     following = enumerate(_tables(operator.state)[1:], start=1)
     return own | {f"{number}:{name}": str(dtype) for number, table in following for name, dtype in table.shape.schema.items()}
 
 
-def _header(operator: Operator) -> dict[str, Any]:
+def _header(operator: AnyOperator) -> dict[str, Any]:
     state, clocks, spec = operator.state, operator.state.clocks, operator.plan.spec
     told: dict[str, Any] = {"processing_time": clocks.processing_time, "watermark": clocks.watermark, "finished": clocks.finished}
     if isinstance(spec.watermark, InputsSpec):
@@ -233,7 +234,7 @@ def _marks(state: State) -> list[list[Any]]:
     return [] if state.marks.table is None else [list(row) for row in state.marks.table.rows()]
 
 
-def _read_header(plan: Plan, header: dict[str, Any]) -> tuple[Clocks, Marks]:
+def _read_header(plan: Plan | FramePlan, header: dict[str, Any]) -> tuple[Clocks, Marks]:
     if not header:
         return Clocks.of(plan.spec), Marks()
     known = header.get("inputs", {"told": {}, "since": None})
@@ -246,28 +247,28 @@ def _read_header(plan: Plan, header: dict[str, Any]) -> tuple[Clocks, Marks]:
     return clocks, Marks(pl.DataFrame(header["marks"], schema=schema, orient="row"))
 
 
-def save(operator: Operator) -> bytes:
+def save(operator: AnyOperator) -> bytes:
     """The whole state of an operator as one value: the manifest, and a run for each table; before each its length (u32)."""
     manifest = Manifest(to_dict(operator.spec), header=_header(operator)).encode().encode()
     parts = [manifest, *(encode(table.all()) for table in _tables(operator.state))]
     return b"".join(struct.pack("<I", len(part)) + part for part in parts)
 
 
-def restore(spec: Specification, schema: Mapping[str, pl.DataType], data: bytes) -> Operator:
+def restore(spec: Specification, schema: Mapping[str, pl.DataType], data: bytes) -> AnyOperator:
     """An operator from what :func:`save` gave.
 
     Raises:
         StateError: if the state was made with another specification or other types, or is corrupt.
     """
-    told, *runs = _parts(data)
-    manifest = Manifest.decode(told.decode(errors="replace"))
+    head, *runs = _parts(data)
+    manifest = Manifest.decode(head.decode(errors="replace"))
     check_same(manifest, spec, 1)
     operator = operator_of(spec, schema)
     _check_types(operator, manifest.header)
     clocks, marks = _read_header(operator.plan, manifest.header)
-    horizon, shapes = clocks.horizon(operator.plan.spec), [table.shape for table in _tables(operator.state)]
     read = [decode(run).with_columns(pl.lit(False).alias(DEAD)) for run in runs]
-    tables = [Held(shape, MemoryLibrary(), rows, horizon=horizon) for shape, rows in zip(shapes, read, strict=True)]
+    told = zip(_tables(operator.state), read, operator.horizons(clocks), strict=True)
+    tables = [replace(table, library=MemoryLibrary(), newest=rows, horizon=horizon) for table, rows, horizon in told]
     operator.state = _state(operator, tables, clocks, marks, manifest.header.get("received", 0))
     return operator
 

@@ -18,7 +18,7 @@ from panewise.engine.trigger_simple import SimpleTrigger, is_simple
 from panewise.engine.trigger_tree import TriggerTree
 from panewise.engine.validity import MARKS, REASON
 from panewise.errors import SpecError
-from panewise.spec import Cumulating, Custom, Hopping, Never, Position, Sliding, WindowOperator, counted, gap_columns, merging
+from panewise.spec import Cumulating, Custom, Entry, Hopping, Never, Position, Sliding, WindowOperator, counted, gap_columns, merging
 from panewise.spec.aggregates import ORDERED
 from panewise.spec.operator import data_loss_reason
 from panewise.spec.sliding_checks import only_at_end
@@ -35,7 +35,7 @@ class Plan:
     """
 
     def __init__(self, spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> None:
-        _check_columns(spec, schema)
+        check_columns(spec, schema)
         self.spec = spec
         self.schema = dict(schema)
         self.trigger = SimpleTrigger(spec.trigger) if is_simple(spec.trigger) else TriggerTree(spec.trigger, self.schema)
@@ -91,7 +91,8 @@ def _aggregation(spec: WindowOperator, schema: dict[str, pl.DataType], passing: 
     return Evicting(spec.measures, schema, passing, contents)
 
 
-def _check_columns(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> None:
+def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
+    """Refuses columns that are not there, or that have a type for which there is no use."""
     for name in spec.columns_read:
         if name not in schema:
             remedy = f"use one of the columns {sorted(schema)}"

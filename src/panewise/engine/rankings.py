@@ -30,7 +30,8 @@ def extreme_row_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.Dat
         return pl.when(ahead(fn, one(ranks.name), other(ranks.name))).then(one(name)).otherwise(other(name))
 
     lift, merge = first(aggregate.column, aggregate.by), first(name, ranks.name)
-    return [ranks, Part(name, schema[aggregate.column], lift, merge, None, joint=joint)]
+    single = pl.when(pl.col(aggregate.by).is_not_null()).then(pl.col(aggregate.column))
+    return [ranks, Part(name, schema[aggregate.column], lift, merge, None, joint=joint, single=single)]
 
 
 def top_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from panewise.chrono import MIN_INSTANT, saturating_add
-from panewise.spec import WindowOperator
+from panewise.spec import Entry
 
 TIME, REASON = "__time", "__reason"
 BAD_TIME, OUT_OF_RANGE, BAD_TYPE = "__bad_time", "__out_of_range", "__bad_type"
@@ -20,7 +20,7 @@ class Sorted:
     invalid: pl.DataFrame
 
 
-def split(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> Sorted:
+def split(spec: Entry, rows: pl.DataFrame, processing_time: int) -> Sorted:
     """Splits off the rows that no window can take, with the reason in ``__reason``."""
     rows = with_time(spec, rows, processing_time)
     reasons = _reasons(spec, rows, processing_time)
@@ -32,7 +32,7 @@ def split(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> Sor
     return Sorted(judged.filter(pl.col(REASON).is_null()).drop(REASON), _with_type_names(invalid))
 
 
-def with_time(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
+def with_time(spec: Entry, rows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
     """The rows with their event time as int64 in ``__time``; it may be that of their arrival (semantics 6.7, 8.5)."""
     if not spec.time_columns:
         return rows.with_columns(pl.lit(processing_time, dtype=pl.Int64).alias(TIME))
@@ -41,7 +41,7 @@ def with_time(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) ->
     return rows.with_columns((time if rows.schema[name] == pl.Int64 else time.dt.epoch("us")).alias(TIME))
 
 
-def _reasons(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> list[tuple[pl.Expr, str]]:
+def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tuple[pl.Expr, str]]:
     """Tests and reasons, in the order of semantics 15; without those that a look at the columns shows to find nothing."""
     marks, time, tests = set(rows.columns), rows[TIME], list[tuple[pl.Expr, str]]()
     bad_time = pl.col(BAD_TIME) if BAD_TIME in marks else pl.lit(False)

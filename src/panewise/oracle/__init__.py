@@ -4,6 +4,7 @@ It shares no rule with the engine: both are written from the text, and tests com
 """
 
 from panewise.oracle.chain import ChainInterpreter, interpreter
+from panewise.oracle.frames import FrameInterpreter
 from panewise.oracle.interpreter import Interpreter
 
-__all__ = ["ChainInterpreter", "Interpreter", "interpreter"]
+__all__ = ["ChainInterpreter", "FrameInterpreter", "Interpreter", "interpreter"]

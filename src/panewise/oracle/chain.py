@@ -7,17 +7,20 @@ from typing import Any
 
 from panewise.oracle.aggregate import aggregate
 from panewise.oracle.columns import decimal_scale, is_nan, same_value, sort_key
+from panewise.oracle.frames import FrameInterpreter
 from panewise.oracle.interpreter import Interpreter, Output
 from panewise.oracle.rows import arrival_order
 from panewise.oracle.trigger import Clock, expired
-from panewise.spec import Aggregate, Chain, Specification, Stage, WindowOperator, closed_at_end
+from panewise.spec import Aggregate, Chain, FrameOperator, Specification, Stage, WindowOperator, closed_at_end
 
 Pane = dict[str, Any]
 Identity = tuple[Any, ...]
 
 
-def interpreter(spec: Specification, types: dict[str, str] | None = None) -> "Interpreter | ChainInterpreter":
-    """What plays a specification of either kind."""
+def interpreter(spec: Specification, types: dict[str, str] | None = None) -> "Interpreter | ChainInterpreter | FrameInterpreter":
+    """What plays a specification of any kind."""
+    if isinstance(spec, FrameOperator):
+        return FrameInterpreter(spec, types)
     return ChainInterpreter(spec, types) if isinstance(spec, Chain) else Interpreter(spec, types)
 
 

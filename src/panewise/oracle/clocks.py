@@ -7,7 +7,7 @@ from panewise.chrono import saturating_add
 from panewise.errors import InputError
 from panewise.oracle.inputs import InputClocks
 from panewise.oracle.trigger import Clock
-from panewise.spec import FixedLag, Inputs, StreamTime, WindowOperator, counted, counted_by_key
+from panewise.spec import Entry, FixedLag, Inputs, StreamTime, counted, counted_by_key
 
 Key = tuple[Any, ...]
 
@@ -15,14 +15,14 @@ Key = tuple[Any, ...]
 class Clocks:
     """The clocks of one operator.
 
-    >>> from panewise import Tumbling, functions as F
+    >>> from panewise import Tumbling, WindowOperator, functions as F
     >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=FixedLag(3))
     >>> clocks = Clocks(spec)
     >>> clocks.read(20), clocks.of(()).watermark
     (None, 17)
     """
 
-    def __init__(self, spec: WindowOperator) -> None:
+    def __init__(self, spec: Entry) -> None:
         self._spec = spec
         self.common = Clock()
         self._inputs = InputClocks(spec.watermark) if isinstance(spec.watermark, Inputs) else None

@@ -8,7 +8,7 @@ from panewise.chrono import MIN_INSTANT
 from panewise.oracle.assign import exists, windows_of
 from panewise.oracle.columns import as_type, fits, is_integer, is_long, is_nan, sort_key
 from panewise.oracle.custom import given_windows, no_windows_reason
-from panewise.spec import Custom, Hopping, WindowOperator, counted, gap_columns
+from panewise.spec import Custom, Entry, FrameOperator, Hopping, counted, gap_columns
 
 Types = dict[str, str]
 
@@ -23,16 +23,16 @@ class Row:
     values: dict[str, Any]
 
 
-def read(spec: WindowOperator, types: Types, given: dict[str, Any], processing_time: int) -> Row:
+def read(spec: Entry, types: Types, given: dict[str, Any], processing_time: int) -> Row:
     """The row of a valid input."""
     values = {name: as_type(given.get(name), types.get(name)) for name in spec.columns_read}
-    if spec.delta is True:
+    if isinstance(spec, FrameOperator) or spec.delta is True:
         values = _all_values(types, given) | values
     key = tuple(_without_negative_zero(values[name]) for name in spec.keys)
     return Row(given, _time_of(spec, given, processing_time), key, values)
 
 
-def _time_of(spec: WindowOperator, given: dict[str, Any], processing_time: int) -> Any:
+def _time_of(spec: Entry, given: dict[str, Any], processing_time: int) -> Any:
     if counted(spec.window):
         return None
     return processing_time if spec.time == "processing" else given[spec.time_columns[0]]
@@ -49,7 +49,7 @@ def _without_negative_zero(value: Any) -> Any:
     return 0.0 if isinstance(value, float) and value == 0 else value
 
 
-def arrival_order(spec: WindowOperator, types: Types, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def arrival_order(spec: Entry, types: Types, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows of a batch in arrival order (semantics 3). Values that cannot be read count as null."""
     names = spec.position.columns if spec.position else spec.order or spec.time_columns
 
@@ -59,7 +59,7 @@ def arrival_order(spec: WindowOperator, types: Types, rows: list[dict[str, Any]]
     return sorted(rows, key=key)  # stable: ties keep their place
 
 
-def _fits(spec: WindowOperator, types: Types, name: str, row: dict[str, Any]) -> bool:
+def _fits(spec: Entry, types: Types, name: str, row: dict[str, Any]) -> bool:
     value = row.get(name)
     if value is None:
         return True
@@ -73,7 +73,7 @@ def _fits(spec: WindowOperator, types: Types, name: str, row: dict[str, Any]) ->
     return fits(value, types.get(name))
 
 
-def invalid_reason(spec: WindowOperator, types: Types, row: dict[str, Any], processing_time: int) -> str | None:
+def invalid_reason(spec: Entry, types: Types, row: dict[str, Any], processing_time: int) -> str | None:
     """Why no window can take the row; None if one can. The reasons are tested in the order of semantics 15."""
     tests: tuple[Callable[[], str | None], ...] = (
         lambda: _event_time(spec, row),
@@ -91,7 +91,7 @@ def invalid_reason(spec: WindowOperator, types: Types, row: dict[str, Any], proc
     return None
 
 
-def _event_time(spec: WindowOperator, row: dict[str, Any]) -> str | None:
+def _event_time(spec: Entry, row: dict[str, Any]) -> str | None:
     if not spec.time_columns:
         return None
     t = row.get(spec.time_columns[0])
@@ -102,7 +102,7 @@ def _event_time(spec: WindowOperator, row: dict[str, Any]) -> str | None:
     return "event time out of range" if t == MIN_INSTANT or not is_long(t) else None
 
 
-def _keys(spec: WindowOperator, row: dict[str, Any]) -> str | None:
+def _keys(spec: Entry, row: dict[str, Any]) -> str | None:
     for name in spec.keys:
         if row.get(name) is None and not spec.null_keys:
             return f"key {name} is null"
@@ -112,27 +112,27 @@ def _keys(spec: WindowOperator, row: dict[str, Any]) -> str | None:
     return None
 
 
-def _position(spec: WindowOperator, row: dict[str, Any]) -> str | None:
+def _position(spec: Entry, row: dict[str, Any]) -> str | None:
     if spec.position is None:
         return None
     needed = (spec.position.partition, spec.position.offset)
     return "position is null" if any(row.get(name) is None for name in needed) else None
 
 
-def _wrong_type(spec: WindowOperator, types: Types, row: dict[str, Any]) -> str | None:
+def _wrong_type(spec: Entry, types: Types, row: dict[str, Any]) -> str | None:
     for name in spec.columns_read:
         if not _fits(spec, types, name, row):
             return f"{name} has the wrong type"
     return None
 
 
-def _too_far_ahead(spec: WindowOperator, row: dict[str, Any], processing_time: int) -> str | None:
+def _too_far_ahead(spec: Entry, row: dict[str, Any], processing_time: int) -> str | None:
     skew = spec.max_future_skew
     ahead = skew is not None and row[spec.time_columns[0]] > processing_time + skew.us
     return "event time is too far ahead" if ahead else None
 
 
-def _bad_gap(spec: WindowOperator, row: dict[str, Any]) -> str | None:
+def _bad_gap(spec: Entry, row: dict[str, Any]) -> str | None:
     """Of sessions with a gap for each row (semantics 9.3)."""
     for name in gap_columns(spec.window):
         gap = row.get(name)
@@ -143,8 +143,8 @@ def _bad_gap(spec: WindowOperator, row: dict[str, Any]) -> str | None:
     return None
 
 
-def _no_window(spec: WindowOperator, types: Types, row: dict[str, Any], processing_time: int) -> str | None:
-    if counted(spec.window):  # it has no number yet
+def _no_window(spec: Entry, types: Types, row: dict[str, Any], processing_time: int) -> str | None:
+    if isinstance(spec, FrameOperator) or counted(spec.window):  # it has none, resp. no number yet
         return None
     taken = read(spec, types, row, processing_time)
     t, values = taken.time, taken.values

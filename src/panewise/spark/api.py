@@ -15,7 +15,7 @@ from panewise.spark.plumbing import Plumbing, unpacked
 from panewise.spark.progress import check_batch, check_inputs, makes_own, with_watermark
 from panewise.spark.types import polars_schema
 from panewise.spark.writer import Sink, WindowQuery, start
-from panewise.spec import Aggregate, Evictor, Position, Specification, Trigger, Watermark, Window, WindowOperator, first_of
+from panewise.spec import Aggregate, Evictor, FrameOperator, Position, Specification, Trigger, Watermark, Window, WindowOperator, first_of
 from panewise.spec.counted import with_event_time
 from panewise.spec.windows import positive
 from panewise.spec.words import describe
@@ -210,11 +210,10 @@ class Result:
         Raises:
             SpecError: if the stage breaks a rule.
         """
-        plumbing = self.plumbing
+        plumbing, spec = self.plumbing, self.plumbing.spec
+        assert not isinstance(spec, FrameOperator), "FrameResult refuses"
         shards = None if plumbing.default_shards else len(plumbing.shards)
-        return replace(
-            self, plumbing=Plumbing.of(plumbing.df, plumbing.spec.then(keys=keys, aggregates=aggregates), shards, plumbing.clock)
-        )
+        return replace(self, plumbing=Plumbing.of(plumbing.df, spec.then(keys=keys, aggregates=aggregates), shards, plumbing.clock))
 
     @cached_property
     def panes(self) -> DataFrame:

@@ -6,7 +6,7 @@ from pyspark.sql.types import StructField, TimestampType
 
 from panewise.errors import SetupError, SpecError
 from panewise.spark.session import PROVIDER
-from panewise.spec import Specification, first_of
+from panewise.spec import FrameOperator, Specification, first_of
 
 
 def check_columns(df: DataFrame, spec: Specification) -> None:
@@ -18,6 +18,10 @@ def check_columns(df: DataFrame, spec: Specification) -> None:
     for name in spec.columns_read:
         if name not in df.columns:
             raise SpecError(f"column {name!r}", "the operator's columns are in its input", f"use one of the columns {df.columns}")
+    for name in (column.name for column in spec.columns) if isinstance(spec, FrameOperator) else ():
+        if name in df.columns:
+            rule = "new columns have names of their own, which the input does not have"
+            raise SpecError(f"{name!r} twice", rule, "give the new column another name, or drop the old one before the operator")
     for name in first_of(spec).time_columns:
         given = df.schema[name].dataType
         if not isinstance(given, TimestampType):
@@ -34,7 +38,7 @@ def check_stream(df: DataFrame, *, own_watermark: bool) -> None:
     """
     if not own_watermark and not watermarked(df):
         rule = "panes are complete, and rows late, by the query's watermark"
-        raise SetupError("a stream without a watermark", rule, "call df.withWatermark(event_time, '10 seconds') before windowed(...)")
+        raise SetupError("a stream without a watermark", rule, "call df.withWatermark(event_time, '10 seconds') before the operator")
     provider = setting(df, PROVIDER, "")
     if "RocksDB" not in provider:
         rule = "transformWithState keeps its state in RocksDB"

@@ -19,6 +19,7 @@ from panewise.engine import keymarks
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import KEY_MARK, Clocks
 from panewise.engine.held import Held
+from panewise.engine.over import passed_until
 from panewise.engine.persistence import runs_of
 from panewise.engine.plan import ONE_KEY
 from panewise.engine.runs import Indexed, Shape
@@ -26,7 +27,20 @@ from panewise.engine.sliding import Slide, coded, in_order
 from panewise.engine.sliding_intake import waiting
 from panewise.engine.table import DEAD
 from panewise.errors import SetupError, SpecWarning, StateError
-from panewise.spec import Chain, Custom, Global, Sliding, Specification, UserAggregate, WindowOperator, counted, first_of, merging
+from panewise.spec import (
+    Chain,
+    Custom,
+    Entry,
+    FrameOperator,
+    Global,
+    Sliding,
+    Specification,
+    UserAggregate,
+    WindowOperator,
+    counted,
+    first_of,
+    merging,
+)
 from panewise.spec.codec import from_dict
 from panewise.spec.sliding_checks import only_at_end
 from panewise.state import Manifest, Run
@@ -49,7 +63,8 @@ _RESTORE = "restore the checkpoint from a copy, or start from a new one"
 class ShardState:
     """What one shard holds. Instants are microseconds (semantics 1).
 
-    `windows` are those held (of a chain, by its first operator), and `keys` how many different keys they have; `bytes` is the stored
+    `windows` are those held (of a chain, by its first operator; of frames, the rows that wait for the watermark), and `keys` how many
+    different keys they have; `bytes` is the stored
     length of the `runs`.
     Clocks are those of the shard's last commit: a shard commits what changed, not that time has passed.
     """
@@ -158,7 +173,11 @@ def shard_state(shard: int, stored: Mapping[str, bytes]) -> ShardState:
         whole, clocks = _spec(manifest), _clocks(manifest)
         spec, following = first_of(whole), 2 * len(whole.stages) if isinstance(whole, Chain) else 0
         sizes = [len(_named(stored, run.name)) for run in manifest.runs]
-        windows = _windows(spec, runs_of(manifest.runs, 0), runs_of(manifest.runs, following + 1), clocks, stored)
+        runs = runs_of(manifest.runs, 0)
+        if isinstance(spec, FrameOperator):
+            windows = _passing(spec, runs, passed_until(spec, clocks), stored)
+        else:
+            windows = _windows(spec, runs, runs_of(manifest.runs, following + 1), clocks, stored)
     except StateError as error:
         raise StateError(f"shard {shard}: {error.given}", error.rule, error.remedy) from error
     bounded = not isinstance(spec.window, Global) and not counted(spec.window) and not windows.is_empty()
@@ -228,7 +247,14 @@ def _rows_of(spec: WindowOperator, runs: Sequence[Run], clocks: Clocks, stored: 
     return Held(shape, library, Held.nothing(shape, library).newest, tuple(runs), clocks.horizon(spec)).all()
 
 
-def _keys(spec: WindowOperator) -> list[str]:
+def _passing(spec: FrameOperator, runs: Sequence[Run], horizon: int | None, stored: Mapping[str, bytes]) -> pl.DataFrame:
+    """Keys and times of the rows that wait for the watermark, which are in runs that are in order of time."""
+    found = [_decoded(stored, run).select(*_keys(spec), END) for run in runs]
+    rows = pl.concat(found) if found else pl.DataFrame()
+    return rows if horizon is None or not found else rows.filter(pl.col(END) > horizon)
+
+
+def _keys(spec: Entry) -> list[str]:
     return list(spec.keys) or [ONE_KEY]
 
 
@@ -264,9 +290,10 @@ def _clocks(manifest: Manifest) -> Clocks:
 def _spec(manifest: Manifest) -> Specification:
     """The specification of a state; of user-defined aggregates and windows only the names are known."""
     stages = (manifest.spec, *manifest.spec.get("then", ()))
-    users = {aggregate.get("user") for stage in stages for aggregate in stage.get("aggregates", ())} - {None}
+    told = [what for stage in stages for what in (*stage.get("aggregates", ()), *stage.get("columns", ()))]
+    users = {what.get("user") for what in told} - {None}
     known = {name: UserAggregate(name, init=str, accumulate=max, merge=max, finish=str) for name in users}
-    name = manifest.spec["window"].get("name")
+    name = manifest.spec.get("window", {}).get("name")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)  # it was told when the query was built
         return from_dict(manifest.spec, known, {name: Custom(len, name=name)} if name else None)

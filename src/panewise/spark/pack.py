@@ -9,12 +9,13 @@ from pyspark import TaskContext
 
 from panewise.engine.arrival import PLACE, Marks
 from panewise.engine.combining import can_combine, combine, combine_again, judge, ties_matter
+from panewise.engine.over_plan import FramePlan
 from panewise.engine.plan import Plan
 from panewise.engine.prepared import plan_of
 from panewise.engine.validity import TIME
 from panewise.spark.envelope import batch, encode
 from panewise.spark.sharding import SHARD, with_shards
-from panewise.spec import WindowOperator
+from panewise.spec import Entry
 
 NOW = "__now"  # the micro-batch's timestamp, as a column, where validity needs it
 _CHUNK_ROWS = 1 << 20  # rows judged and combined at once: enough to combine well, little enough to hold
@@ -27,17 +28,17 @@ class Pack:
     `by` are the keys that shards are made by, where those are not all.
     """
 
-    spec: WindowOperator
+    spec: Entry
     schema: dict[str, pl.DataType]
     shards: list[int]
     late_wanted: bool
     by: tuple[str, ...] = ()
 
-    def combines(self, plan: Plan) -> bool:
+    def combines(self, plan: Plan | FramePlan) -> bool:
         """Whether rows are combined here."""
         return not self.late_wanted and can_combine(plan)
 
-    def spare(self, plan: Plan) -> list[str]:
+    def spare(self, plan: Plan | FramePlan) -> list[str]:
         """Columns of valid rows that need not travel: the event time is told twice, and a place may matter to nobody."""
         return [TIME] if self.late_wanted or ties_matter(plan) else [TIME, PLACE]
 
@@ -68,7 +69,7 @@ class _Packer:
     """What one partition has gathered so far."""
 
     pack: Pack
-    plan: Plan
+    plan: Plan | FramePlan
     partition: int
     rows: int = 0
     partials: list[pl.DataFrame] = field(default_factory=list)
@@ -85,7 +86,7 @@ class _Packer:
             shard = self.pack.shards[self.partition % len(self.pack.shards)]
             yield batch([(shard, "invalid", encode(judged.invalid.drop(PLACE)))])
         self.marks = self.marks.after(self.plan.spec, judged.valid)
-        if self.pack.combines(self.plan):
+        if isinstance(self.plan, Plan) and self.pack.combines(self.plan):
             self.partials.append(combine(self.plan, judged.valid))
         else:
             yield self._sharded("rows", judged.valid.drop(self.pack.spare(self.plan)))
@@ -94,7 +95,7 @@ class _Packer:
         """What waits for the end of the partition; and a tick to every shard, so that each sees the clocks of every batch."""
         if not self.rows:
             return
-        if self.partials:
+        if self.partials and isinstance(self.plan, Plan):
             together = self.partials[0] if len(self.partials) == 1 else combine_again(self.plan, pl.concat(self.partials))
             yield self._sharded("partials", together)
         note = ("tick", b"") if self.marks.table is None else ("marks", encode(self.marks.table))
@@ -110,7 +111,7 @@ class _Packer:
         return batch([(int(shard), kind, encode(part)) for (shard,), part in cut.items()])
 
 
-def _typed(chunk: pa.Table, plan: Plan) -> pl.DataFrame:
+def _typed(chunk: pa.Table, plan: Plan | FramePlan) -> pl.DataFrame:
     """The chunk with the plan's types: Spark writes timestamps in the session's time zone."""
     frame = pl.DataFrame(chunk)
     casts = [pl.col(name).cast(dtype) for name, dtype in plan.schema.items() if frame.schema[name] != dtype]

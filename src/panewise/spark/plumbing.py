@@ -26,7 +26,7 @@ from panewise.spark.sharding import even_shards
 from panewise.spark.ticks import clock_stream
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, target_schema
-from panewise.spec import Chain, Specification, counted, first_of, merging
+from panewise.spec import Chain, Specification, counted, first_of, merging, takes_whole_rows
 
 KINDS = ("panes", "late", "invalid", "counts")
 
@@ -68,7 +68,7 @@ class Plumbing:
 
     def _read(self, *, all_columns: bool) -> DataFrame:
         """The input; without need for whole rows only the columns that the operator reads. One at least: rows without any would be lost."""
-        whole = all_columns or first_of(self.spec).delta is True
+        whole = all_columns or takes_whole_rows(self.spec)
         return self.df if whole else self.df.select(*(self.spec.columns_read or self.df.columns[:1]))
 
     def packed(self, *, late_wanted: bool, all_columns: bool) -> DataFrame:

@@ -13,7 +13,6 @@ import polars as pl
 from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, StatefulProcessorHandle, TimerValues
 
 from panewise.engine.cache import Cache
-from panewise.engine.firing import next_due
 from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.spark.envelope import encode
 from panewise.spark.runstore import SparkRunStore
@@ -105,8 +104,7 @@ class Processor(StatefulProcessor):
         """
         if self._settings.clocks == "control":
             return None
-        state = stored.operator.state
-        due = next_due(stored.operator.plan, state.windows, state.clocks, state.slices)
+        due = stored.operator.next_due()
         wanted = None if due is None else max(1, -(-due // 1000))
         if wanted is None or (waiting is not None and waiting <= wanted):
             return waiting

@@ -6,24 +6,24 @@ from pyspark.sql import functions as F
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spark.checks import watermarked
-from panewise.spec import FixedLag, Inputs, StreamTime, WindowOperator, counted
+from panewise.spec import Entry, FixedLag, Inputs, StreamTime, counted
 
 _CONSTANT = "__clockless"
 
 
-def makes_own(spec: WindowOperator) -> bool:
+def makes_own(spec: Entry) -> bool:
     """Whether the operator makes its watermark itself, and can do without the query's."""
     return spec.time == "processing" or isinstance(spec.watermark, FixedLag | StreamTime) or counted(spec.window)
 
 
-def with_watermark(df: DataFrame, spec: WindowOperator) -> DataFrame:
+def with_watermark(df: DataFrame, spec: Entry) -> DataFrame:
     """The stream with a watermark where the operator makes its own: Spark asks for one all the same. That of a constant never moves."""
     if not makes_own(spec) or watermarked(df):
         return df
     return df.withColumn(_CONSTANT, F.timestamp_seconds(F.lit(0))).withWatermark(_CONSTANT, "0 seconds").drop(_CONSTANT)
 
 
-def check_inputs(spec: WindowOperator) -> None:
+def check_inputs(spec: Entry) -> None:
     """Refuses several inputs, which are one DataFrame here.
 
     Raises:
@@ -38,7 +38,7 @@ def check_inputs(spec: WindowOperator) -> None:
         )
 
 
-def check_batch(spec: WindowOperator, clock: Duration | None) -> None:
+def check_batch(spec: Entry, clock: Duration | None) -> None:
     """Refuses what has no meaning where all rows come at once.
 
     Raises:

@@ -8,6 +8,7 @@ import polars as pl
 
 from panewise.engine import Counts, Output
 from panewise.engine.arrival import MARK, PLACE, Marks
+from panewise.engine.chain import AnyOperator
 from panewise.engine.combining import combine_again
 from panewise.engine.operator import Operator
 from panewise.engine.validity import with_time
@@ -36,7 +37,7 @@ class Mail:
         return mail
 
 
-def step(operator: Operator, mail: Mail, processing_time: int | None, watermark: int | None) -> Iterator[Output]:
+def step(operator: AnyOperator, mail: Mail, processing_time: int | None, watermark: int | None) -> Iterator[Output]:
     """One micro-batch (semantics 18): the clocks move together, then the rows arrive, then input may end."""
     yield operator.advance(processing_time, watermark)
     if mail.invalid:
@@ -44,7 +45,7 @@ def step(operator: Operator, mail: Mail, processing_time: int | None, watermark:
         yield _only_invalid(operator, refused)
     if mail.rows:
         yield _taken(operator, pl.concat(_by_place(mail.rows)))
-    if mail.partials:
+    if mail.partials and isinstance(operator, Operator):
         one = mail.partials[0] if len(mail.partials) == 1 else combine_again(operator.plan, pl.concat(mail.partials))
         yield operator.add_combined(one)
     if mail.marks:
@@ -59,19 +60,20 @@ def _by_place(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
     return sorted(placed, key=lambda frame: int(frame[PLACE][0])) if len(placed) == len(frames) else frames
 
 
-def _taken(operator: Operator, rows: pl.DataFrame) -> Output:
+def _taken(operator: AnyOperator, rows: pl.DataFrame) -> Output:
     """The rows that were judged where they were read; those whose time is that of their arrival are asked for their windows only here."""
     spec, now = operator.plan.spec, operator.state.clocks.processing_time
-    return operator.add(rows) if spec.time == "processing" else operator.add_valid(with_time(spec, rows, now))
+    judged_here = spec.time == "processing" and isinstance(operator, Operator)
+    return operator.add(rows) if judged_here else operator.add_valid(with_time(spec, rows, now))
 
 
-def _only_invalid(operator: Operator, refused: pl.DataFrame) -> Output:
+def _only_invalid(operator: AnyOperator, refused: pl.DataFrame) -> Output:
     plan, count = operator.plan, refused.height
     nothing = Output.nothing(operator.pane_schema, plan.late_schema, plan.invalid_schema)
     return replace(nothing, invalid=refused, counts=Counts(rows_in=count, invalid=count))
 
 
-def _joined(operator: Operator, marks: list[pl.DataFrame]) -> Marks:
+def _joined(operator: AnyOperator, marks: list[pl.DataFrame]) -> Marks:
     """The marks of all shards' rows, so that a replay is one wherever the row that raised the mark went."""
     own = operator.state.marks.table
     known = pl.concat([*([] if own is None else [own]), *marks])

@@ -12,7 +12,7 @@ from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
 from panewise.engine.validity import REASON
 from panewise.spark.envelope import decode
 from panewise.spark.types import arrow_of, spark_schema
-from panewise.spec import Chain, Specification, counted, first_of
+from panewise.spec import Chain, FrameOperator, Specification, counted, first_of
 
 _INSTANT = pl.Datetime("us", "UTC")
 
@@ -69,10 +69,13 @@ def target_schema(kind: str, spec: Specification, panes: dict[str, pl.DataType],
     row = StructField("row", StructType([StructField(f.name, f.dataType, True) for f in inputs.fields]))
     if kind == "panes":
         types = {f.name: f.dataType for f in spark_schema(panes).fields}
+        first = first_of(spec)
+        if isinstance(first, FrameOperator):
+            return StructType([StructField(name, inputs[name].dataType if name in inputs.names else made) for name, made in types.items()])
         keys = spec.shared_keys if isinstance(spec, Chain) else spec.keys
         types |= {name: inputs[name].dataType for name in keys}
         bounds = () if in_rows else ("window_start", "window_end")
-        instants = (*bounds, "processing_time", *(["timestamp"] if first_of(spec).timestamp == "end" else []))
+        instants = (*bounds, "processing_time", *(["timestamp"] if first.timestamp == "end" else []))
         types |= dict.fromkeys(instants, TimestampType())
         return StructType([StructField(name, dtype) for name, dtype in types.items()])
     if kind == "invalid":

@@ -2,7 +2,7 @@
 
 from panewise.spec import policies
 from panewise.spec.aggregates import Aggregate
-from panewise.spec.chain import Chain, Specification, Stage, first_of
+from panewise.spec.chain import Chain, Entry, Specification, Stage, first_of, takes_whole_rows
 from panewise.spec.composites import (
     DEFAULT_TRIGGER,
     AfterAll,
@@ -15,8 +15,10 @@ from panewise.spec.composites import (
 )
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
+from panewise.spec.frames import Frame, FrameColumn, FrameOperator, RowFunction
 from panewise.spec.measures import Rows, length, rows
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
+from panewise.spec.overs import Over, WindowSpec, frame_operator
 from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark
 from panewise.spec.sliding import Sliding
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
@@ -57,9 +59,13 @@ __all__ = [
     "Cumulating",
     "Custom",
     "DeltaEvictor",
+    "Entry",
     "Every",
     "Evictor",
     "FixedLag",
+    "Frame",
+    "FrameColumn",
+    "FrameOperator",
     "Global",
     "Hopping",
     "Inputs",
@@ -67,8 +73,10 @@ __all__ = [
     "OnDelta",
     "OnPunctuation",
     "OrFinally",
+    "Over",
     "Position",
     "Repeatedly",
+    "RowFunction",
     "Rows",
     "Session",
     "Sliding",
@@ -82,16 +90,19 @@ __all__ = [
     "Watermark",
     "Window",
     "WindowOperator",
+    "WindowSpec",
     "closed_at_end",
     "columns_of",
     "counted",
     "counted_by_key",
     "evictor_columns",
     "first_of",
+    "frame_operator",
     "gap_columns",
     "length",
     "merging",
     "merging_at_touch",
     "policies",
     "rows",
+    "takes_whole_rows",
 ]

@@ -5,10 +5,13 @@ The functions that make them are in :mod:`panewise.spec.functions`.
 
 import re
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from panewise.errors import SpecError
 from panewise.spec.useraggregate import UserAggregate
+
+if TYPE_CHECKING:
+    from panewise.spec.overs import Over, WindowSpec
 
 # Small state, and the order of rows does not matter.
 ORDERLESS = frozenset(
@@ -63,6 +66,12 @@ class Aggregate:
         if not isinstance(name, str) or not name:
             raise SpecError(f"name={name!r}", "an alias is a column name", "give a non-empty string")
         return replace(self, name=name)
+
+    def over(self, window: "WindowSpec") -> "Over":
+        """The aggregate over a window, as in pyspark: `F.sum("v").over(Window.partitionBy("k").orderBy("ts").rowsBetween(-2, 0))`."""
+        from panewise.spec.overs import Over  # noqa: PLC0415 - windows are made of aggregates
+
+        return Over(self, window)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates import LISTS, Aggregate
+from panewise.spec.frames import FrameOperator
 from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
 from panewise.spec.operator import PANE_COLUMNS, WindowOperator
@@ -120,11 +121,23 @@ class Chain:
         return stage.aggregates if made is None else (*stage.aggregates, made("timestamp").alias("timestamp"))
 
 
-Specification: TypeAlias = WindowOperator | Chain
+Entry: TypeAlias = WindowOperator | FrameOperator  # what rows enter
+Specification: TypeAlias = Entry | Chain
 
 
-def first_of(spec: Specification) -> WindowOperator:
-    """The window operator that rows enter."""
+def takes_whole_rows(spec: Specification) -> bool:
+    """Whether what comes out holds all columns of the input, also those that nothing reads.
+
+    >>> from panewise import Global, functions as F
+    >>> takes_whole_rows(WindowOperator(window=Global(), aggregates=[F.count()], delta=True))
+    True
+    """
+    first = first_of(spec)
+    return isinstance(first, FrameOperator) or first.delta is True
+
+
+def first_of(spec: Specification) -> Entry:
+    """The operator that rows enter."""
     return spec.first if isinstance(spec, Chain) else spec
 
 

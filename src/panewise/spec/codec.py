@@ -13,15 +13,32 @@ from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
+from panewise.spec import frame_codec
+from panewise.spec.aggregate_codec import Users, plain_aggregate
+from panewise.spec.aggregate_codec import aggregates_from as _aggregates
+from panewise.spec.aggregate_codec import position_from as _position
+from panewise.spec.aggregates import Aggregate
 from panewise.spec.chain import Chain, Specification, Stage
 from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
+from panewise.spec.frames import FrameOperator
 from panewise.spec.measure_codec import plain_measure, read_gap, read_measure
 from panewise.spec.measures import Rows
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator, default_event_time
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
+from panewise.spec.readers import Reader as _Reader
+from panewise.spec.readers import flag as _flag
+from panewise.spec.readers import listed as _listed
+from panewise.spec.readers import members_of as _members
+from panewise.spec.readers import names as _names
+from panewise.spec.readers import number as _number
+from panewise.spec.readers import once_each as _once_each
+from panewise.spec.readers import or_null as _or_null
+from panewise.spec.readers import text as _text
+from panewise.spec.readers import typed as _typed
+from panewise.spec.readers import whole as _whole
+from panewise.spec.readers import wrong as _wrong
 from panewise.spec.sliding import Sliding
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
@@ -37,9 +54,7 @@ _TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITE
 _EVICTORS: dict[str, type] = {kind.kind: kind for kind in (CountEvictor, TimeEvictor, DeltaEvictor)}
 _WATERMARKS: dict[str, type] = {kind.kind: kind for kind in (FixedLag, StreamTime, Inputs)}
 
-Users = Mapping[str, UserAggregate]
 UserWindows = Mapping[str, Custom]
-_Reader = Callable[[Any, str], Any]
 
 
 def to_dict(spec: Specification) -> dict[str, Any]:
@@ -50,6 +65,8 @@ def to_dict(spec: Specification) -> dict[str, Any]:
     >>> document["window"], document["aggregates"]
     ({'kind': 'tumbling', 'size': 10, 'origin': 0}, [{'fn': 'sum', 'column': 'v', 'name': 'total'}])
     """
+    if isinstance(spec, FrameOperator):
+        return frame_codec.to_dict(spec)
     if isinstance(spec, Chain):
         return {**to_dict(spec.first), _THEN: _plain_stages(spec.stages)}
     return {field.name: _plain(getattr(spec, field.name)) for field in fields(WindowOperator)}
@@ -66,6 +83,8 @@ def from_dict(document: Mapping[str, Any], user_aggregates: Users | None = None,
     (Tumbling(size=Duration('10 microseconds'), origin=0), 'count(*)')
     """
     users = user_aggregates or {}
+    if _is_of_frames(document):
+        return frame_codec.from_dict(_without_version(document), users)
     values = _read_fields(document, users, user_windows or {})
     stages = _stages(values.pop(_THEN, ()), users)
     first = WindowOperator(**values)
@@ -108,11 +127,13 @@ def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     ['keys']
     """
     before, after = complete(old), complete(new)
-    return [name for name in (*_FIELDS, _THEN) if before.get(name) != after.get(name)]
+    return [name for name in dict.fromkeys((*_FIELDS, _THEN, *frame_codec.NAMES)) if before.get(name) != after.get(name)]
 
 
 def complete(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The dict with defaults filled in; nothing is built, so that nothing warns."""
+    """The dict with defaults filled in; of windows nothing is built, so that nothing warns."""
+    if _is_of_frames(document):
+        return frame_codec.to_dict(frame_codec.from_dict(_without_version(document), _AnyUser()))
     given = _read_fields(document, _AnyUser(), _AnyWindow())
     stages = _stages(given.pop(_THEN, ()), _AnyUser())
     given["event_time"] = given.get("event_time") or default_event_time(given["window"])
@@ -149,7 +170,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
     if isinstance(value, Aggregate):
-        return _plain_aggregate(value)
+        return plain_aggregate(value)
     if isinstance(value, Position):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     if type(value) in (*_WINDOWS.values(), *_TRIGGERS.values(), *_EVICTORS.values(), *_WATERMARKS.values()):
@@ -162,28 +183,9 @@ def _parts_of(kind: type) -> list[str]:
     return [field.name for field in fields(kind) if field.name != "function"]
 
 
-def _plain_aggregate(aggregate: Aggregate) -> dict[str, Any]:
-    """Its function, column and name, and the options that differ from what they are in other functions."""
-    options = [field for field in fields(aggregate) if field.name not in ("fn", "column", "name")]
-    given = {field.name: _plain(getattr(aggregate, field.name)) for field in options if getattr(aggregate, field.name) != field.default}
-    return {"fn": aggregate.fn, "column": aggregate.column, "name": aggregate.name} | given
-
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
-            raise SpecError(f"{name!r} twice", "a field is given once", "leave one of them out")
-    return dict(pairs)
-
-
 def _read_fields(document: Any, users: Users, windows: UserWindows) -> dict[str, Any]:
     """The constructor's arguments."""
-    members = dict(_members(document, "", {_VERSION_FIELD, *_FIELDS, _THEN}, required=("window", "aggregates")))
-    version = members.pop(_VERSION_FIELD, FORMAT_VERSION)
-    if version != FORMAT_VERSION or isinstance(version, bool):
-        rule = f"this release reads version {FORMAT_VERSION} of the format"
-        raise SpecError(f"{_VERSION_FIELD}={version!r}", rule, "read it with the release that wrote it")
+    members = _without_version(_members(document, "", {_VERSION_FIELD, *_FIELDS, _THEN}, required=("window", "aggregates")))
     values = {name: _FIELDS[name](value, name) for name, value in members.items() if name in _FIELDS and name != "aggregates"}
     if isinstance(values["window"], Custom):
         values["window"] = _with_function(values["window"], windows)
@@ -191,44 +193,25 @@ def _read_fields(document: Any, users: Users, windows: UserWindows) -> dict[str,
     return {**values, "aggregates": _aggregates(members["aggregates"], users), **then}
 
 
+def _is_of_frames(document: Any) -> bool:
+    return isinstance(document, Mapping) and frame_codec.COLUMNS in document
+
+
+def _without_version(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The dict without the version of its format, which must be ours."""
+    members = dict(document)
+    version = members.pop(_VERSION_FIELD, FORMAT_VERSION)
+    if version != FORMAT_VERSION or isinstance(version, bool):
+        rule = f"this release reads version {FORMAT_VERSION} of the format"
+        raise SpecError(f"{_VERSION_FIELD}={version!r}", rule, "read it with the release that wrote it")
+    return members
+
+
 def _with_function(window: Custom, windows: UserWindows) -> Custom:
     if window.name not in windows:
         known = f"the user-defined windows given are {sorted(windows)}"
         raise SpecError(f"window.name={window.name!r}", known, f"give user_windows={{{window.name!r}: ...}}")
     return replace(window, function=windows[window.name].function)
-
-
-def _members(value: Any, where: str, known: set[str], required: tuple[str, ...] = ()) -> Mapping[str, Any]:
-    """The dict, checked to have no unknown field and all required ones."""
-    if not isinstance(value, Mapping):
-        raise _wrong(where or "specification", value, "an object with named fields")
-    prefix = f"{where}." if where else ""
-    for name in value:
-        if name not in known:
-            raise SpecError(f"{prefix}{name}={value[name]!r}", f"the fields here are {sorted(known)}", f"leave {name!r} out")
-    for name in required:
-        if name not in value:
-            raise SpecError(f"{prefix}{name} is missing", f"{name} has no default", f"give {prefix}{name}")
-    return value
-
-
-def _wrong(where: str, value: Any, what: str) -> SpecError:
-    return SpecError(f"{where}={value!r}", f"{where} is {what}", f"give {what}")
-
-
-def _typed(kinds: type | tuple[type, ...], what: str) -> _Reader:
-    def read(value: Any, where: str) -> Any:
-        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
-            raise _wrong(where, value, what)
-        return value
-
-    return read
-
-
-_text = _typed(str, "a string")
-_flag = _typed(bool, "true or false")
-_whole = _typed(int, "a whole number")
-_number = _typed((int, float), "a number")
 
 
 def _duration(value: Any, where: str) -> Duration:
@@ -243,26 +226,10 @@ def _lateness(value: Any, where: str) -> Any:
     return value if value == UNLIMITED else Duration(_typed(int, f"a whole number of microseconds, or {UNLIMITED!r}")(value, where))
 
 
-def _listed(what: str) -> _Reader:
-    def read(value: Any, where: str) -> tuple[str, ...]:
-        if not isinstance(value, (list, tuple)):
-            raise _wrong(where, value, what)
-        return tuple(_text(name, f"{where}[{n}]") for n, name in enumerate(value))
-
-    return read
-
-
-_names = _listed("a list of column names")
-
-
 def _delta(value: Any, where: str) -> bool | tuple[str, ...]:
     if not isinstance(value, (bool, list, tuple)):
         raise _wrong(where, value, "true, false or a list of column names")
     return value if isinstance(value, bool) else _names(value, where)
-
-
-def _or_null(read: _Reader) -> _Reader:
-    return lambda value, where: None if value is None else read(value, where)
 
 
 def _kind(kinds: dict[str, type]) -> _Reader:
@@ -298,12 +265,6 @@ def _defaults(made: Callable[..., Any]) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in inspect.signature(made).parameters.items()}
 
 
-def _position(value: Any, where: str) -> Position:
-    readers = {"partition": _text, "offset": _text, "source": _or_null(_text)}
-    members = _members(value, where, set(readers))
-    return Position(**{name: readers[name](given, f"{where}.{name}") for name, given in members.items()})
-
-
 def _plain_stages(stages: tuple[Stage, ...]) -> list[dict[str, Any]]:
     return [{"keys": list(stage.keys), "aggregates": _plain(stage.aggregates)} for stage in stages]
 
@@ -318,28 +279,6 @@ def _stages(value: Any, users: Users) -> tuple[Stage, ...]:
         keys = _names(members.get("keys", ()), f"{_THEN}[{n}].keys")
         made.append(Stage(keys=keys, aggregates=_aggregates(members["aggregates"], users, f"{_THEN}[{n}].aggregates")))
     return tuple(made)
-
-
-def _aggregates(value: Any, users: Users, where: str = "aggregates") -> tuple[Aggregate, ...]:
-    if not isinstance(value, (list, tuple)):
-        raise _wrong(where, value, "a list of aggregates")
-    return tuple(_aggregate(item, f"{where}[{n}]", users) for n, item in enumerate(value))
-
-
-def _aggregate(value: Any, where: str, users: Users) -> Aggregate:
-    members = _members(value, where, set(_AGGREGATE), required=("fn",))
-    given = {name: _AGGREGATE[name](item, f"{where}.{name}") for name, item in members.items()}
-    fn, column, user = given["fn"], given.get("column"), given.pop("user", None)
-    if fn not in FUNCTIONS:
-        raise SpecError(f"{where}.fn={fn!r}", f"the functions are {sorted(FUNCTIONS)}", "give one of these")
-    if user is not None and user not in users:
-        known = f"the user-defined aggregates given are {sorted(users)}"
-        raise SpecError(f"{where}.user={user!r}", known, f"give user_aggregates={{{user!r}: ...}}")
-    for name, default in _AGGREGATE_DEFAULTS.get(fn, {}).items():
-        given.setdefault(name, default)
-    arguments = [given.get(name) for name in ("by", "n", "percentage")]
-    made = {"name": default_name(user or fn, column, *arguments), "column": None, **given}
-    return Aggregate(**made, user=None if user is None else users[user])
 
 
 _PARTS: dict[str, _Reader] = {
@@ -358,23 +297,6 @@ _PARTS: dict[str, _Reader] = {
     "names": _listed("a list of inputs' names"),
     "merge": _merge,
     **dict.fromkeys(("name", "touching", "anchor", "unit", "zone", "week_start"), _text),
-}
-_AGGREGATE: dict[str, _Reader] = {
-    "fn": _text,
-    "column": _or_null(_text),
-    "name": _text,
-    "ignorenulls": _flag,
-    **dict.fromkeys(("percentage", "rsd"), _or_null(_number)),
-    **dict.fromkeys(("user", "by"), _or_null(_text)),
-    "n": _or_null(_whole),
-    "ascending": _or_null(_flag),
-    "distinct": _flag,
-}
-_AGGREGATE_DEFAULTS: dict[str, dict[str, Any]] = {  # as of the functions that make them
-    "approx_count_distinct": {"rsd": 0.05},
-    "sort_list": {"ascending": True},
-    "top_n": {"ascending": False},
-    "top_n_by": {"ascending": False},
 }
 _FIELDS: dict[str, _Reader] = {
     "window": _kind(_WINDOWS),

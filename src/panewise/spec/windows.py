@@ -249,7 +249,7 @@ class Global:
 Window: TypeAlias = Tumbling | Hopping | Cumulating | Calendar | Session | Sliding | Custom | Global
 
 
-def columns_of(window: Window) -> tuple[str, ...]:
+def columns_of(window: Window | None) -> tuple[str, ...]:
     """The columns, besides the event time, that say which windows a row belongs to.
 
     >>> columns_of(Session("timeout"))
@@ -258,7 +258,7 @@ def columns_of(window: Window) -> tuple[str, ...]:
     return window.columns if isinstance(window, Custom) else gap_columns(window)
 
 
-def gap_columns(window: Window) -> tuple[str, ...]:
+def gap_columns(window: Window | None) -> tuple[str, ...]:
     """The column of the gaps of a session, if each row has its own.
 
     >>> gap_columns(Session("timeout")), gap_columns(Session("5 minutes"))
@@ -267,7 +267,7 @@ def gap_columns(window: Window) -> tuple[str, ...]:
     return (window.gap,) if isinstance(window, Session) and isinstance(window.gap, str) else ()
 
 
-def merging(window: Window) -> bool:
+def merging(window: Window | None) -> bool:
     """Whether windows of a key are merged where they overlap.
 
     >>> merging(Session(10)), merging(Tumbling(10))

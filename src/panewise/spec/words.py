@@ -8,6 +8,8 @@ from panewise.spec.chain import Chain, Specification, Stage
 from panewise.spec.composites import AfterWatermark, finish
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
+from panewise.spec.frame_words import describe_frames
+from panewise.spec.frames import FrameOperator
 from panewise.spec.measures import Rows, length
 from panewise.spec.operator import WindowOperator, data_loss_reason
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
@@ -46,6 +48,8 @@ def describe(spec: Specification) -> str:
     Order: rows of a batch are taken in the order of event_time, then as they stand; triggers are asked once for each batch.
     State: a window goes when the watermark reaches its end; at the end of input all go.
     """
+    if isinstance(spec, FrameOperator):
+        return describe_frames(spec)
     if isinstance(spec, Chain):
         return "\n".join([describe(spec.first), *(_stage(spec, stage) for stage in spec.stages), _sharing(spec)])
     parts = (_windows, _progress, _panes, _content, _late, _invalid, _order, _state)

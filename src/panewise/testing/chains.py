@@ -32,7 +32,7 @@ def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixe
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpecWarning)
             first = draw(specs(kind, **{**fixed, "window": first.window, "accumulation": "retracting"}).filter(can_go_on))
-    spec: Specification = first
+    spec: WindowOperator | Chain = first
     for _ in range(draw(st.integers(1, longest))):
         spec = spec.then(**draw(_stage(spec)))
     assert isinstance(spec, Chain)
@@ -64,9 +64,9 @@ def _types(keys: tuple[str, ...], made: tuple[Aggregate, ...], types: Mapping[st
 
 
 @st.composite
-def _stage(draw: st.DrawFn, spec: Specification) -> dict[str, Any]:
+def _stage(draw: st.DrawFn, spec: WindowOperator | Chain) -> dict[str, Any]:
     """The arguments of `then`."""
-    types, first = columns_of_panes(spec), first_of(spec)
+    types, first = columns_of_panes(spec), spec.first if isinstance(spec, Chain) else spec
     last: Any = spec.stages[-1] if isinstance(spec, Chain) else first
     found = [a.name for a in last.aggregates if types[a.name] != "list"]
     groups = [*last.keys, *(found if first.accumulation != "accumulating" else [])]

@@ -6,7 +6,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from panewise.errors import InputError, SpecWarning
-from panewise.spec import Chain, Inputs, Position, Specification, StreamTime, WindowOperator, counted, first_of, gap_columns
+from panewise.spec import (
+    Chain,
+    Entry,
+    FrameOperator,
+    Inputs,
+    Position,
+    Specification,
+    StreamTime,
+    WindowOperator,
+    counted,
+    first_of,
+    gap_columns,
+)
 from panewise.spec.codec import from_dict
 from panewise.spec.counted import with_event_time
 from panewise.testing.columns import Row, infer, is_long
@@ -45,7 +57,7 @@ class Script:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def first(self) -> WindowOperator:
+    def first(self) -> Entry:
         """The operator that rows enter."""
         return first_of(self.spec)
 
@@ -62,25 +74,26 @@ def script(
         InputError: for an op, a field or a row that is not known here.
         SpecError: if the dict form of the specification breaks a rule.
     """
-    whole_spec = spec if isinstance(spec, (WindowOperator, Chain)) else from_dict(spec)
-    spec = first_of(whole_spec)
+    whole_spec = spec if isinstance(spec, (WindowOperator, Chain, FrameOperator)) else from_dict(spec)
+    first = first_of(whole_spec)
     read = tuple(_event(event, f"events[{n}]") for n, event in enumerate(events))
     _check_end(read)
-    _check_watermarks(spec, read)
+    _check_watermarks(first, read)
     given = tuple(event.rows for event in read)
     if any(_has_position(row) for rows in given for row in rows):
-        spec = _with_position(spec, [row["position"] for rows in given for row in rows if _has_position(row)])
-        read = tuple(replace(event, rows=tuple(_spread(row, spec.position) for row in event.rows)) for event in read)
+        first = _with_position(first, [row["position"] for rows in given for row in rows if _has_position(row)])
+        read = tuple(replace(event, rows=tuple(_spread(row, first.position) for row in event.rows)) for event in read)
     rows = [row for event in read for row in event.rows]
-    spec = with_event_time(spec, {name for row in rows for name in row})
-    _check_columns(spec, rows)
+    if isinstance(first, WindowOperator):
+        first = with_event_time(first, {name for row in rows for name in row})
+    _check_columns(first, rows)
     whole = [
-        *spec.time_columns,
-        *gap_columns(spec.window),
-        *([spec.position.offset] if spec.position else []),
+        *first.time_columns,
+        *gap_columns(first.window),
+        *([first.position.offset] if first.position else []),
     ]
-    told = replace(whole_spec, first=spec) if isinstance(whole_spec, Chain) else spec
-    return Script(told, infer(rows, types or {}, spec.columns_read, whole), read, given, **options)
+    told = replace(whole_spec, first=first) if isinstance(whole_spec, Chain) and isinstance(first, WindowOperator) else first
+    return Script(told, infer(rows, types or {}, first.columns_read, whole), read, given, **options)
 
 
 def _event(event: Any, where: str) -> Event:
@@ -105,7 +118,7 @@ def _check_end(events: tuple[Event, ...]) -> None:
         raise InputError("an add after finish", rule, "add the rows before finish")
 
 
-def _check_watermarks(spec: WindowOperator, events: tuple[Event, ...]) -> None:
+def _check_watermarks(spec: Entry, events: tuple[Event, ...]) -> None:
     if counted(spec.window) and any(event.op == "watermark" for event in events):
         rule = "windows of rows are complete by the rows that have come (semantics 8.6)"
         raise InputError("a watermark from outside", rule, "add rows")
@@ -137,7 +150,7 @@ def _has_position(row: Row) -> bool:
     return isinstance(row.get("position"), (list, tuple))
 
 
-def _with_position(spec: WindowOperator, positions: list[Sequence[Any]]) -> WindowOperator:
+def _with_position(spec: Entry, positions: list[Sequence[Any]]) -> Entry:
     """The specification, with columns for the positions if it names none."""
     lengths = {len(position) for position in positions}
     allowed = {2, 3} if spec.position is None or spec.position.source is not None else {2}
@@ -165,7 +178,7 @@ def _spread(row: Row, position: Position | None) -> Row:
     return {**spread, **dict(zip(position.columns, values, strict=True))}
 
 
-def _check_columns(spec: WindowOperator, rows: list[Row]) -> None:
+def _check_columns(spec: Entry, rows: list[Row]) -> None:
     """A column that no row has is a slip of the pen, not a column of nulls."""
     known = {name for row in rows for name in row}
     missing = [name for name in spec.columns_read if name not in known]

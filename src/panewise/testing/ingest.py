@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from panewise.spec import WindowOperator
+from panewise.spec import Entry
 from panewise.testing.columns import MISFIT, ColumnType, Row, is_long
 
 ROW: Final = "__row"  # the row's number in its batch
@@ -32,14 +32,14 @@ def _dtype(column: ColumnType) -> pl.DataType:
     return {"bigint": pl.Int64(), "double": pl.Float64(), "string": pl.String(), "boolean": pl.Boolean()}[column.name]
 
 
-def frame(spec: WindowOperator, types: Mapping[str, str], rows: Sequence[Row]) -> pl.DataFrame:
+def frame(spec: Entry, types: Mapping[str, str], rows: Sequence[Row]) -> pl.DataFrame:
     """The rows as a frame: the columns of `types`, then the flags."""
     columns = {name: ColumnType.of(text) for name, text in types.items()}
     records = [_record(spec, columns, row) | {ROW: number} for number, row in enumerate(rows)]
     return pl.DataFrame(records, schema=schema(types) | FLAGS, orient="row")
 
 
-def _record(spec: WindowOperator, columns: Mapping[str, ColumnType], row: Row) -> dict[str, Any]:
+def _record(spec: Entry, columns: Mapping[str, ColumnType], row: Row) -> dict[str, Any]:
     cells = {name: column.fit(row.get(name)) for name, column in columns.items()}
     time = next((row.get(name) for name in spec.time_columns), None)
     whole = isinstance(time, int) and not isinstance(time, bool)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from panewise.spec import Custom, UserAggregate, WindowOperator
+from panewise.spec import Custom, Entry, UserAggregate
 
 _TIMES_AND_PLACES = {
     "event_time": "bigint",
@@ -73,10 +73,10 @@ STEPS = Custom.each(lambda row: [(row["event_time"] // 3 * 3, row["event_time"] 
 USER_WINDOWS: Final = {window.name: window for window in (HOLDS, SHIFTS, STEPS)}
 
 
-def types_of(spec: WindowOperator) -> dict[str, str]:
+def types_of(spec: Entry) -> dict[str, str]:
     """Types of the columns that a specification reads; of those that strategies do not make, bigint.
 
-    >>> from panewise import functions as F, Global
+    >>> from panewise import functions as F, Global, WindowOperator
     >>> types_of(WindowOperator(window=Global(), aggregates=[F.sum("v")]))
     {'event_time': 'bigint', 'v': 'double'}
     """

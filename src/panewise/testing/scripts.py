@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from panewise.spec import Inputs, StreamTime, WindowOperator, counted
+from panewise.spec import Entry, Inputs, StreamTime, WindowOperator, counted
 from panewise.testing.edges import EXTREMES, GAPS, clocks, expiries, times, watermarks
 from panewise.testing.samples import KEY_VALUES, MISFITS, OF_WINDOWS, VALUES, types_of
 
@@ -18,7 +18,7 @@ def events(draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_ro
 
     For every 5 batches there are about 3 moves of the watermark, and `clock_moves` of the clock.
     """
-    writer = _Writer(draw, spec, types_of(spec), max_rows)
+    writer = Writer(draw, spec, types_of(spec), max_rows)
     ops = ["add"] * 5 + ["watermark"] * 3 + ["clock"] * clock_moves + ["restart"]
     chosen = draw(st.lists(st.sampled_from(ops), min_size=1, max_size=max_events))
     script = [writer.event(op) for op in chosen]
@@ -27,17 +27,17 @@ def events(draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_ro
     return script + (after_finish if draw(st.booleans()) else [])
 
 
-def _moved_by_rows(spec: WindowOperator) -> bool:
+def _moved_by_rows(spec: Entry) -> bool:
     """Whether no watermark comes from outside, as rows move it."""
     return isinstance(spec.watermark, StreamTime) or counted(spec.window)
 
 
 @dataclass
-class _Writer:
-    """Draws events one after the other; remembers what later ones can tie with."""
+class Writer:
+    """Draws events one after the other; remembers what later ones can tie with. Of frame operators it is told where to look."""
 
     draw: st.DrawFn
-    spec: WindowOperator
+    spec: Entry
     types: dict[str, str]
     max_rows: int
     seen: list[int] = field(default_factory=list)
@@ -46,6 +46,7 @@ class _Writer:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def event(self, op: str) -> dict[str, Any]:
+        """An event of that kind, or of one that the specification allows."""
         if self.spec.time == "processing":
             op = "clock" if op == "watermark" else op
             self.seen = self.readings
@@ -54,14 +55,28 @@ class _Writer:
         if op == "add":
             return {"op": op, "rows": [self._row() for _ in range(self.draw(st.sampled_from([*range(self.max_rows + 1), 3])))]}
         if op == "watermark":
-            places = watermarks if self._one_of([False, True]) else expiries
             source = {"input": self._one_of(self.spec.watermark.names)} if isinstance(self.spec.watermark, Inputs) else {}
-            return {"op": op, "to": self._one_of(places(self.spec, self.seen[-4:])), **source}
+            return {"op": op, "to": self._one_of(self.watermarks()), **source}
         if op == "clock":
-            to = self._one_of(clocks(self.spec, self.readings[-1], self.readings[-3:], self.seen[-4:]))
+            to = self._one_of(self.clocks())
             self.readings.append(max(to, self.readings[-1]))
             return {"op": op, "to": to}
         return {"op": op}
+
+    def watermarks(self) -> Sequence[int]:
+        """Watermarks worth a move."""
+        assert isinstance(self.spec, WindowOperator)
+        return (watermarks if self._one_of([False, True]) else expiries)(self.spec, self.seen[-4:])
+
+    def clocks(self) -> Sequence[int]:
+        """Clock readings worth a move."""
+        assert isinstance(self.spec, WindowOperator)
+        return clocks(self.spec, self.readings[-1], self.readings[-3:], self.seen[-4:])
+
+    def times(self) -> Sequence[int]:
+        """Event times worth a row."""
+        assert isinstance(self.spec, WindowOperator)
+        return times(self.spec, self.seen[-4:])
 
     def _one_of(self, values: Sequence[Any]) -> Any:
         return self.draw(st.sampled_from(values))
@@ -89,7 +104,7 @@ class _Writer:
         return self._one_of([*values, *nulls])
 
     def _time(self) -> int:
-        places = times(self.spec, self.seen[-4:])
+        places = self.times()
         time: int = self._one_of(places if self._one_of([False, False, True]) else places[:6])  # mostly where rows meet
         self.seen.append(time)
         return time

@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeAlias
 
 import polars as pl
 
-from panewise.engine import Operator, operator_for
+from panewise.engine import AnyOperator, operator_for
 from panewise.engine.cache import Cache
 from panewise.engine.persistence import Stored, StoredLibrary, restore, save
 from panewise.errors import InputError
@@ -48,14 +48,14 @@ def play(script: Script) -> list[dict[str, Any]]:
     return outputs
 
 
-_Turn: TypeAlias = Callable[[Event], tuple[Operator, _Output | None]]
+_Turn: TypeAlias = Callable[[Event], tuple[AnyOperator, _Output | None]]
 
 
 def _kept(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
     """One operator for all events; a restart makes it anew of what it saved."""
     operator = operator_for(script.spec, columns)
 
-    def turn(event: Event) -> tuple[Operator, _Output | None]:
+    def turn(event: Event) -> tuple[AnyOperator, _Output | None]:
         nonlocal operator
         if event.op == "restart":
             operator = restore(script.spec, columns, save(operator))
@@ -69,7 +69,7 @@ def _stored(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
     """An operator for each event, of what a store holds; a restart forgets what the process knows of the store."""
     store, cache = MemoryRunStore(), Cache()
 
-    def turn(event: Event) -> tuple[Operator, _Output | None]:
+    def turn(event: Event) -> tuple[AnyOperator, _Output | None]:
         nonlocal cache
         cache = Cache() if event.op == "restart" else cache
         stored = Stored.load(script.spec, columns, StoredLibrary(store, cache))
@@ -81,7 +81,7 @@ def _stored(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
     return turn
 
 
-def _step(operator: Operator, script: Script, event: Event) -> _Output:
+def _step(operator: AnyOperator, script: Script, event: Event) -> _Output:
     match event.op:
         case "add":
             return operator.add(frame(script.first, script.types, event.rows))

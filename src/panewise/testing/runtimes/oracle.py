@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from panewise.errors import InputError, SpecWarning
-from panewise.oracle import ChainInterpreter, Interpreter, interpreter
+from panewise.oracle import ChainInterpreter, FrameInterpreter, Interpreter, interpreter
 from panewise.oracle.interpreter import COUNTS
-from panewise.spec import Chain, Custom, Specification, WindowOperator
+from panewise.spec import Chain, Custom, FrameOperator, Specification
 from panewise.spec.custom import EachRow
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import ROW, schema
@@ -19,9 +19,7 @@ def play(script: Script) -> list[dict[str, Any]]:
     """The oracle's output after each event. It keeps no state outside of itself, so that a restart changes nothing."""
     if script.options:
         raise InputError(f"options={sorted(script.options)}", "the oracle has no options", "leave them out")
-    first = _by_row(script)
-    spec: Specification = replace(script.spec, first=first) if isinstance(script.spec, Chain) else first
-    oracle = interpreter(spec, dict(script.types))
+    oracle = interpreter(_by_row(script), dict(script.types))
     outputs = []
     for event, given in zip(script.events, script.given, strict=True):
         output = _step(oracle, event)
@@ -31,15 +29,16 @@ def play(script: Script) -> list[dict[str, Any]]:
     return outputs
 
 
-def _by_row(script: Script) -> WindowOperator:
-    """The operator, with a window function that is asked row by row, as the oracle does."""
-    window = script.first.window
-    if not isinstance(window, Custom) or isinstance(window.function, EachRow):
-        return script.first
+def _by_row(script: Script) -> Specification:
+    """The specification, with a window function that is asked row by row, as the oracle does."""
+    first, window = script.first, script.first.window
+    if isinstance(first, FrameOperator) or not isinstance(window, Custom) or isinstance(window.function, EachRow):
+        return script.spec
     types = {"event_time": pl.Int64(), **schema({name: script.types[name] for name in window.columns})}
     with warnings.catch_warnings():  # it was told when the specification was built
         warnings.simplefilter("ignore", SpecWarning)
-        return replace(script.first, window=replace(window, function=EachRow(_OfFrames(window, types))))
+        changed = replace(first, window=replace(window, function=EachRow(_OfFrames(window, types))))
+        return replace(script.spec, first=changed) if isinstance(script.spec, Chain) else changed
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class _OfFrames:
         return [tuple(pair.values()) if isinstance(pair, dict) else pair for pair in one] if isinstance(one, list) else one
 
 
-def _step(oracle: Interpreter | ChainInterpreter, event: Event) -> dict[str, Any]:
+def _step(oracle: Interpreter | ChainInterpreter | FrameInterpreter, event: Event) -> dict[str, Any]:
     match event:
         case Event("add"):
             return oracle.add([{**row, ROW: number} for number, row in enumerate(event.rows)])

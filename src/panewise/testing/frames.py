@@ -1,0 +1,109 @@
+"""Hypothesis strategies of frame operators, and events for them (semantics 29)."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from panewise import functions as F
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.spec import FixedLag, Frame, FrameColumn, FrameOperator, Inputs, Position
+from panewise.testing.samples import MEASURES, types_of
+from panewise.testing.scripts import Writer
+from panewise.testing.strategies import aggregates
+
+__all__ = ["frame_events", "frame_specs", "frames"]
+
+
+def frames(*, timed: bool, ordered: bool) -> st.SearchStrategy[Frame]:
+    """Frames of rows and, where rows have a time, of time; those of a length only where nothing but the time orders rows."""
+    starts, lengths = st.sampled_from([None, None, -1, -2, -2, -3, -7, 0, 1]), st.integers(0, 4)
+    made = [st.tuples(starts, lengths).map(lambda it: _frame("rows", *it))]
+    if timed:
+        made.append(st.just(Frame("range", None, 0)))
+    if timed and not ordered:
+        made += [st.tuples(starts, lengths).map(lambda it: _frame("range", *it))] * 2
+    return st.one_of(made)
+
+
+def _frame(kind: Any, start: int | None, length: int) -> Frame:
+    """A frame of that length from the start on; most end at the row itself."""
+    if start is None:
+        return Frame(kind, None, length - 2 if kind == "rows" else max(0, length - 2))
+    return Frame(kind, start, 0 if length > 2 and start <= 0 else start + length)
+
+
+@st.composite
+def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> FrameOperator:
+    """Operators of every field's every kind of value, but those that are given."""
+    timed = fixed.get("event_time", draw(st.sampled_from(["event_time", "t", None]))) or None
+    ordered = draw(st.sampled_from([(), (), ("order",), ("order", "v")]))
+    position = None if ordered else draw(st.sampled_from([None, None, Position(), Position(source="source")]))
+    ordered, position = fixed.get("order", ordered), fixed.get("position", position)
+    made = draw(st.lists(_columns(timed=timed is not None, ordered=bool(ordered)), min_size=1, max_size=4))
+    fields: dict[str, Any] = {
+        "keys": draw(st.sampled_from([["key"], ["key"], [], ["level"], ["shop", "level"]])),
+        "null_keys": draw(st.booleans()),
+        "max_future_skew": draw(st.sampled_from([None, None, None, 3, 20])) if timed else None,
+        "watermark": draw(st.sampled_from([None] * 6 + [FixedLag(0), FixedLag(3), Inputs(["a", "b"], idle_after=4)])) if timed else None,
+        "event_time": timed,
+        "order": ordered,
+        "position": position,
+        "columns": [FrameColumn(column.what.alias(f"a{n}"), column.frame) for n, column in enumerate(made)],
+    }
+    return FrameOperator(**{**fields, **fixed})
+
+
+@st.composite
+def _columns(draw: st.DrawFn, /, *, timed: bool, ordered: bool) -> FrameColumn:
+    kind = draw(st.sampled_from(["aggregate", "aggregate", "aggregate", "function", "nth"]))
+    frame = frames(timed=timed, ordered=ordered)
+    if kind == "aggregate":
+        return FrameColumn(draw(aggregates())[0], draw(frame))
+    name = draw(st.sampled_from(list(MEASURES)))
+    if kind == "nth":
+        return FrameColumn(F.nth_value(name, draw(st.integers(1, 4))), draw(frame))
+    defaults: dict[str, bool | int | str] = {"v": 7, "n": -1, "s": "none", "flag": True, "price": 1}
+    default = draw(st.sampled_from([None, defaults[name]]))
+    shifts = [fn(name, n, default) for fn in (F.lag, F.lag, F.lead) for n in (0, 1, 1, 2, 3)]
+    return FrameColumn(draw(st.sampled_from([*shifts, *[F.row_number()] * 5, *([F.rank(), F.dense_rank()] * 3 if timed else [])])))
+
+
+@st.composite
+def frame_events(draw: st.DrawFn, /, spec: FrameOperator, max_events: int = 9, max_rows: int = 6) -> list[dict[str, Any]]:
+    """Events for an operator, in the form that :func:`panewise.testing.run` takes; columns are typed as :func:`types_of` says."""
+    writer = _FrameWriter(draw, spec, types_of(spec), max_rows)
+    chosen = draw(st.lists(st.sampled_from(["add"] * 5 + ["watermark"] * 4 + ["clock", "restart"]), min_size=1, max_size=max_events))
+    script = [writer.event(op) for op in chosen]
+    after_finish = [{"op": "finish"}, *([writer.event("watermark")] if draw(st.booleans()) else [])]
+    return script + (after_finish if draw(st.sampled_from([True, True, False])) else [])
+
+
+class _FrameWriter(Writer):
+    """Draws events near the times of rows before, and near the ends of frames."""
+
+    spec: FrameOperator
+
+    def _reaches(self) -> list[int]:
+        ends = {0, 1, self.spec.us_ahead, self.spec.us_ahead + 1}
+        for column in self.spec.columns:
+            if column.frame is not None and column.frame.kind == "range":
+                ends |= {-(column.frame.start or 0), column.frame.end}
+        return sorted(ends)
+
+    def times(self) -> list[int]:
+        """On both sides of 1970, and as far from rows before as frames reach, and one off."""
+        near = [t + sign * reach + off for t in self.seen[-4:] for reach in self._reaches() for sign in (1, -1) for off in (0, 1, -1)]
+        return _inside([*sorted(set(near), key=abs)[:20], *range(-3, 9)])
+
+    def watermarks(self) -> list[int]:
+        """Where rows seen pass, and one off."""
+        return _inside([t + reach + off for t in [*self.seen[-5:], 0] for reach in self._reaches() for off in (0, 1, 2, -1)])
+
+    def clocks(self) -> list[int]:
+        """Further on; with a lag, where it makes rows pass."""
+        lag = self.spec.watermark.lag.us if isinstance(self.spec.watermark, FixedLag) else 0
+        return [at for at in _inside([mark + lag for mark in self.watermarks()]) if at >= self.readings[-1]] + [self.readings[-1] + 5]
+
+
+def _inside(instants: list[int]) -> list[int]:
+    return [t for t in instants if MIN_INSTANT < t <= MAX_INSTANT]

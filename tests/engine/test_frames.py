@@ -1,0 +1,242 @@
+"""Frames in the engine: what is kept and written, rows that wait in runs, sums that overflow, types that do not fit (semantics 29)."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from panewise import Frame, FrameColumn, FrameOperator
+from panewise import functions as F
+from panewise.engine import Output, OverOperator, operator_for
+from panewise.engine.aggregation import Aggregation
+from panewise.engine.cache import Cache
+from panewise.engine.persistence import Stored, StoredLibrary, restore, save
+from panewise.errors import AggregateOverflowError, SpecError, StateError
+from panewise.state import MemoryRunStore
+from panewise.testing.compare import same
+from tests.engine.test_spans import AGGREGATES, ROWS, SCHEMA
+
+COLUMNS: dict[str, pl.DataType] = {"t": pl.Int64(), "k": pl.Int64(), "v": pl.Int64()}
+
+
+class CountingStore(MemoryRunStore):
+    """A run store that knows how many bytes were written to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = 0
+
+    def put_run(self, name: str, data: bytes) -> None:
+        super().put_run(name, data)
+        self.written += len(data)
+
+
+def operator(spec: FrameOperator, schema: dict[str, pl.DataType] | None = None) -> OverOperator:
+    made = operator_for(spec, schema or COLUMNS)
+    assert isinstance(made, OverOperator)
+    return made
+
+
+def rows(*given: tuple[int, int, int | None]) -> pl.DataFrame:
+    return pl.DataFrame(list(given), schema=COLUMNS, orient="row")
+
+
+def by_time(*columns: FrameColumn) -> FrameOperator:
+    return FrameOperator(keys=["k"], event_time="t", columns=columns)
+
+
+def random_rows(seed: int, count: int, keys: int, start: int) -> pl.DataFrame:
+    random = np.random.default_rng(seed)
+    times = start + random.integers(0, 150, count)
+    return pl.DataFrame({"t": times, "k": random.integers(0, keys, count), "v": random.integers(0, 100, count)})
+
+
+TOTAL = FrameColumn(F.sum("v").alias("s"), Frame("rows", -2, 0))
+
+
+def stepped(spec: FrameOperator, batches: int, store: MemoryRunStore, count: int = 500, keys: int = 20) -> Iterator[tuple[Output, Output]]:
+    """Batches of rows out of order, each in a step of its own, with the watermark 50 before the times of the batch; then the end."""
+    cache = Cache()
+    for n in range(batches + 1):
+        stored = Stored.load(spec, COLUMNS, StoredLibrary(store, cache))
+        first = stored.operator.advance(watermark=n * 100 - 50)
+        second = stored.operator.finish() if n == batches else stored.operator.add(random_rows(n, count, keys, n * 100))
+        stored.commit()
+        yield first, second
+
+
+def test_ranges_longer_than_steps() -> None:
+    """What is kept in blocks, and what is read one by one, make up the frames (engine/over_ranges.py): of every function, in order."""
+    made = [F.sum("v"), F.min("v"), F.stddev("v"), F.collect_list("v"), F.first("v"), F.last("v"), F.median("v"), F.max_by("t", "v")]
+    frames = {"long": Frame("range", -350, 0), "short": Frame("range", -30, 0), "around": Frame("range", -120, 25)}
+    columns = [FrameColumn(what.alias(f"{name} {what.name}"), frame) for name, frame in frames.items() for what in made]
+    spec = by_time(*columns, FrameColumn(F.lag("v")))
+    found = pl.concat([output.panes for pair in stepped(spec, 9, MemoryRunStore(), count=60, keys=3) for output in pair])
+    together = operator(spec)
+    together.add(pl.concat([random_rows(n, 60, 3, n * 100) for n in range(9)]))
+    wanted = together.finish().panes
+    assert found.height == 9 * 60
+    for name in found.columns:
+        assert same(found[name].to_list(), wanted[name].to_list()), name
+
+
+def test_rows_wait_in_runs() -> None:
+    """Over many steps, with runs that are merged, as if all rows had come together; and each row is sent in the order of its time."""
+    spec = by_time(TOTAL, FrameColumn(F.max("v").alias("m"), Frame("range", -30, 0)), FrameColumn(F.row_number().alias("n")))
+    sent = pl.concat([output.panes for pair in stepped(spec, 40, MemoryRunStore()) for output in pair])
+    together = operator(spec)
+    together.add(pl.concat([random_rows(n, 500, 20, n * 100) for n in range(40)]))
+    assert sent.equals(together.finish().panes)
+    assert sent["t"].is_sorted()
+
+
+@pytest.mark.parametrize("event_time", ["t", None])
+def test_what_is_written_does_not_hang_on_what_is_held(event_time: str | None) -> None:
+    """A step that meets ten keys writes as much with ten thousand keys held as with ten."""
+    spec = FrameOperator(keys=["k"], event_time=event_time, columns=[TOTAL, FrameColumn(F.avg("v").alias("a"), Frame("rows", None, 0))])
+    written = []
+    for keys in (10, 10_000):
+        store, cache = CountingStore(), Cache()
+        for n in range(12):
+            stored = Stored.load(spec, COLUMNS, StoredLibrary(store, cache))
+            met = keys if n == 0 else 10
+            if n == 11:
+                store.written = 0
+            stored.operator.advance(watermark=n * 10)
+            stored.operator.add(pl.DataFrame({"t": [n * 10] * met, "k": range(met), "v": [n] * met}))
+            stored.commit()
+        written.append(store.written)
+    assert written[1] < 1.2 * written[0]
+
+
+def test_what_is_kept() -> None:
+    """semantics 29.9: the last rows of a key for frames of rows, those of the last time for ranges, and no other."""
+    rowwise, timed = operator(by_time(TOTAL)), operator(by_time(FrameColumn(F.count().alias("n"), Frame("range", -10, 0))))
+    for n in range(30):
+        for one in (rowwise, timed):
+            one.add(rows((n * 5, 1, n), (n * 5, 2, n)))
+            one.advance(watermark=n * 5 + 1)
+    assert rowwise.state.following[0].all().height == 2 * 2
+    assert rowwise.state.windows.all().is_empty()
+    passed, blocks = timed.state.following[2:]
+    assert sorted(passed.all()["__end"].unique()) == [140, 145]  # W is 146: those after 135
+    assert sorted(blocks.all()["__end"].unique()) == [140, 145]
+    timed.advance(watermark=1000)
+    assert all(table.all().is_empty() for table in timed.state.following)
+
+
+def test_rows_that_wait_look_back() -> None:
+    """semantics 29.9: what a row that waits for another looks back to stays, however far the watermark goes, until it is sent."""
+    spec = by_time(FrameColumn(F.sum("v").alias("s"), Frame("range", -10, 0)), FrameColumn(F.lead("v").alias("next")))
+    one = operator(spec)
+    one.add(rows((0, 1, 1), (5, 1, 2), (8, 1, 4)))
+    assert one.advance(watermark=500).panes["s"].to_list() == [1, 3]
+    one = restored(one)
+    one.add(rows((600, 1, 8)))
+    assert one.advance(watermark=700).panes.rows() == [(8, 1, 4, 7, 8)]
+    assert one.state.following[0].all()["t"].to_list() == [600]
+    assert one.finish().panes.rows() == [(600, 1, 8, 8, None)]
+
+
+def restored(one: OverOperator) -> OverOperator:
+    made = restore(one.spec, COLUMNS, save(one))
+    assert isinstance(made, OverOperator)
+    return made
+
+
+def test_long_batches_in_memory() -> None:
+    """An operator in memory puts what it has into runs, too."""
+    spec = FrameOperator(keys=["k"], event_time="t", columns=[TOTAL, FrameColumn(F.lead("v", 2).alias("l"))])
+    batches = [random_rows(n, 40_000, 30_000, n * 100) for n in range(5)]
+    one, other = operator(spec), operator(spec)
+    sent = []
+    for n, batch in enumerate(batches):
+        sent += [one.advance(watermark=n * 100 - 50).panes, one.add(batch).panes]
+    assert one.state.windows.runs
+    assert one.state.following[0].runs
+    other.add(pl.concat(batches))
+    everything = pl.concat([*sent, one.finish().panes])
+    columns = everything.columns
+    assert everything.sort(columns).equals(other.finish().panes.sort(columns))
+
+
+def test_a_sum_that_leaves_64_bits_is_refused() -> None:
+    """semantics 24.3, over rows of several batches."""
+    one = operator(FrameOperator(event_time=None, columns=[FrameColumn(F.sum("v").alias("s"), Frame("rows", None, 0))]))
+    one.add(rows((0, 1, 2**62)))
+    with pytest.raises(AggregateOverflowError, match=r"sum\(v\) = 9223372036854775808 \| .*64 bits"):
+        one.add(rows((0, 1, 2**62)))
+    near = operator(FrameOperator(event_time=None, columns=[TOTAL]))
+    assert near.add(rows((0, 1, 2**62), (0, 1, -(2**62)), (0, 1, 2**62), (0, 1, 1))).panes["s"].to_list() == [2**62, 0, 2**62, 1]
+
+
+def test_rows_come_back_as_they_were() -> None:
+    """Lists, structs, timestamps and bytes that nothing reads; and -0.0 as a key (semantics 29.1)."""
+    schema: dict[str, Any] = {
+        "t": pl.Datetime("us", "UTC"), "k": pl.Float64(), "list": pl.List(pl.Int64()), "struct": pl.Struct({"a": pl.String()}),
+        "b": pl.Binary(),
+    }  # fmt: skip
+    at = datetime(1969, 7, 20, 20, 17, 40, tzinfo=UTC)
+    given = pl.DataFrame([(at, -0.0, [1, None], {"a": "x"}, b"\x00"), (at, 0.0, None, None, None)], schema=schema, orient="row")
+    spec = FrameOperator(
+        keys=["k"], event_time="t", columns=[FrameColumn(F.lag("struct").alias("before")), FrameColumn(F.lead("list").alias("l"))]
+    )
+    one = operator(spec, schema)
+    one.add(given)
+    sent = one.finish().panes
+    assert sent.select(given.columns).equals(given)
+    assert sent["before"].to_list() == [None, {"a": "x"}]
+    assert str(sent["k"][0]) == "-0.0"
+
+
+@settings(max_examples=60, deadline=None)
+@given(given_rows=st.lists(ROWS, min_size=1, max_size=12))
+def test_single_rows_are_lifted_alike(given_rows: list[dict[str, Any]]) -> None:
+    """What is quick for rows alone is what grouping each gives."""
+    aggregation = Aggregation(tuple(one.alias(f"a{n}") for n, one in enumerate((*AGGREGATES, F.count(), F.var_pop("x")))), SCHEMA)
+    frame = pl.DataFrame(given_rows, schema={"piece": pl.Int64(), **SCHEMA})
+    quick = aggregation.singles(frame)
+    slow = aggregation.lift(frame.drop("piece").with_row_index("piece"), ["piece"]).drop("piece")
+    assert quick.schema == slow.schema
+    assert all(same(one, other) for one, other in zip(quick.to_dicts(), slow.to_dicts(), strict=True))
+
+
+REFUSED: list[tuple[FrameOperator, str]] = [
+    (FrameOperator(columns=[TOTAL], keys=["k"]), "column 'event_time' | the operator's columns are in its input"),
+    (by_time(FrameColumn(F.lag("v").alias("t2")), FrameColumn(F.lag("w"))), "column 'w' | the operator's columns are in its input"),
+    (
+        by_time(FrameColumn(F.lag("v", 1, 1.5))),
+        "lag(v, 1, 1.5): default=1.5 | the default has the type of the column, Int64 | ",
+    ),
+    (by_time(FrameColumn(F.lag("v", 1, True))), "lag(v, 1, True): default=True | the default has the type of the column, Int64"),
+    (by_time(FrameColumn(F.lag("v", 1, 2**63))), f"lag(v, 1, {2**63}): default={2**63} | the default has the type of the column, Int64"),
+    (by_time(FrameColumn(F.bool_and("v"), Frame("rows", -1, 0))), "'bool_and(v)' over v: Int64 | bool_and takes a Boolean column"),
+]
+
+
+@pytest.mark.parametrize(("spec", "message"), REFUSED)
+def test_types_that_are_refused(spec: FrameOperator, message: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        operator_for(spec, COLUMNS)
+    assert str(refused.value).startswith(message)
+
+
+def test_a_new_column_is_new() -> None:
+    with pytest.raises(SpecError, match=r"'s' twice \| new columns have names of their own"):
+        operator_for(by_time(TOTAL), {**COLUMNS, "s": pl.Int64()})
+
+
+def test_a_state_of_another_operator_is_refused() -> None:
+    store = MemoryRunStore()
+    for _ in stepped(by_time(TOTAL), 1, store):
+        pass
+    other = by_time(FrameColumn(F.sum("v").alias("s"), Frame("rows", -3, 0)))
+    with pytest.raises(StateError, match=r"a changed specification \(columns: "):
+        Stored.load(other, COLUMNS, StoredLibrary(store, Cache()))
+    with pytest.raises(StateError, match=r"a state with other columns: \['3:|a state with other columns: \[.*'v'\]"):
+        Stored.load(by_time(TOTAL), {**COLUMNS, "v": pl.Int32()}, StoredLibrary(store, Cache()))

@@ -1,0 +1,91 @@
+"""Frames: the engine answers as the oracle does; and what must not matter does not (semantics 29)."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from panewise.spec import FrameOperator
+from panewise.testing import run
+from panewise.testing.compare import same
+from panewise.testing.frames import frame_events, frame_specs
+from panewise.testing.strategies import types_of
+from tests.engine.test_invariances import assert_same, cut, numbered, together
+
+Events = list[dict[str, Any]]
+
+PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]
+SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.filter_too_much]
+DEFAULT = settings(phases=PHASES, max_examples=150, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_IS_FINE)
+FEW = settings(DEFAULT, max_examples=60)
+SOAK = settings(phases=PHASES, max_examples=20_000, deadline=None, suppress_health_check=SLOW_IS_FINE, print_blob=True)
+
+
+def play(spec: FrameOperator, script: Events, **options: Any) -> Events:
+    return run(spec, script, "engine", types=types_of(spec), windows=True, **options)
+
+
+def agree(spec: FrameOperator, script: Events, **options: Any) -> None:
+    wanted = run(spec, script, "oracle", types=types_of(spec), windows=True)
+    for number, (event, right, left) in enumerate(zip(script, wanted, play(spec, script, **options), strict=True)):
+        for part in ("counts", "invalid", "late", "panes", "windows"):
+            told = f"{part} after events[{number}], {event}\nengine {left[part]}\noracle {right[part]}\nspec {spec}"
+            assert same(left[part], right[part]), told
+        counts = left["counts"]
+        assert counts["rows_in"] == counts["applied"] + counts["replays"] + counts["late"] + counts["invalid"]
+        assert counts["rows_in"] == len(event.get("rows", ()))
+
+
+def check(data: st.DataObject, **options: Any) -> None:
+    spec = data.draw(frame_specs(), label="spec")
+    agree(spec, data.draw(frame_events(spec), label="events"), **options)
+
+
+@DEFAULT
+@given(data=st.data())
+def test_engine_is_oracle(data: st.DataObject) -> None:
+    check(data)
+
+
+@FEW
+@given(data=st.data())
+def test_stored_engine_is_oracle(data: st.DataObject) -> None:
+    """Every event reads its state from a store, and writes what it changed."""
+    check(data, stored=True)
+
+
+@pytest.mark.soak
+@SOAK
+@given(data=st.data())
+def test_engine_is_oracle_at_length(data: st.DataObject) -> None:
+    check(data, **data.draw(st.sampled_from([{}, {"stored": True}])))
+
+
+@FEW
+@given(data=st.data())
+def test_batches_may_be_cut_anywhere(data: st.DataObject) -> None:
+    """semantics 3.1: given the same arrival order."""
+    spec = data.draw(frame_specs(order=("order",), position=None))
+    script = numbered(data.draw(frame_events(spec)))
+    whole = sent(spec, script)
+    assert_same(sent(spec, cut(script, [1])), whole)
+    assert_same(sent(spec, cut(script, data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))), whole)
+
+
+def sent(spec: FrameOperator, script: Events) -> dict[str, Any]:
+    """Everything that was sent; where rows wait for others, key by key: how several come together follows the cuts (29.8)."""
+    everything = together(play(spec, script))
+    panes = sorted(everything["panes"], key=lambda row: repr([row[key] for key in spec.keys])) if spec.rows_ahead else everything["panes"]
+    return {**everything, "panes": panes}
+
+
+@FEW
+@given(data=st.data())
+def test_restarts_change_nothing(data: st.DataObject) -> None:
+    """semantics 33: one after every event."""
+    spec = data.draw(frame_specs())
+    script = data.draw(frame_events(spec))
+    interrupted = play(spec, [step for event in script for step in (event, {"op": "restart"})])
+    for one, other in zip(interrupted[::2], play(spec, script), strict=True):
+        assert_same(one, other)

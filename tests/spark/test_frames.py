@@ -1,0 +1,213 @@
+"""Frames as real queries: Spark's own window functions say what is right; restarts, timers, shards, late rows (semantics 29)."""
+
+import random
+from typing import Any
+
+import polars as pl
+import pytest
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Window as SparkWindow
+from pyspark.sql import functions as SF
+
+import panewise as pw
+from panewise import Window
+from panewise import functions as F
+from panewise.errors import SetupError, SpecError, StateError
+from panewise.spark import FrameResult, ParquetSink, over, windowed
+from panewise.spark.inspect import read_state
+from panewise.testing import run as play
+from tests.spark.conftest import Feed
+
+TEN_SECONDS = 10_000_000
+
+
+def ours(feed: Feed, *, batch: bool = False, event_time: str | None = "ts") -> Any:
+    return over(feed.batch() if batch else feed.stream().withWatermark("ts", "10 seconds"), event_time)
+
+
+def run(result: FrameResult, feed: Feed, checkpoint: str = "checkpoint") -> None:
+    sinks = {name: ParquetSink(feed.sink(name)) for name in ("panes", "late", "invalid", "counts")}
+    result.write(**sinks, checkpoint=feed.sink(checkpoint), available_now=True).awaitTermination()
+
+
+def put_some(feed: Feed, files: int = 3) -> None:
+    """Rows in disorder, no two of a key at the same time, none late."""
+    chosen = random.Random(5)
+    for n in range(files):
+        times = chosen.sample(range(n * 40, n * 40 + 45), 25)
+        rows = [(t + key / 10 + n / 100, "abc"[key]) for key in range(3) for t in times if t % (key + 2)]
+        feed.put(*((*row, chosen.choice([None, *range(9)])) for row in rows))
+
+
+def windows(kind: Any, ordered: Any, spark: bool) -> dict[str, Any]:
+    """The same windows in either library; times in seconds, resp. microseconds."""
+    one = 1 if spark else 1_000_000
+    return {
+        "rows": ordered.rowsBetween(-2, kind.currentRow),
+        "before": ordered.rowsBetween(-3, -1),
+        "around": ordered.rowsBetween(-1, 2),
+        "all": ordered.rowsBetween(kind.unboundedPreceding, kind.currentRow),
+        "all but one": ordered.rowsBetween(kind.unboundedPreceding, -1),
+        "to time": ordered,
+        "plain": ordered,
+        "range": _seconds(ordered, spark).rangeBetween(-10 * one, 0),
+        "range around": _seconds(ordered, spark).rangeBetween(-4 * one, 5 * one),
+    }
+
+
+def _seconds(ordered: Any, spark: bool) -> Any:
+    return SparkWindow.partitionBy("k").orderBy(SF.col("ts").cast("double")) if spark else ordered
+
+
+def made(fns: Any, over_: dict[str, Any]) -> dict[str, Any]:
+    """New columns, by the functions that both libraries have."""
+    columns = {
+        f"{fn} {name}": getattr(fns, fn)("v").over(window)
+        for name, window in over_.items()
+        if name != "plain"
+        for fn in ("sum", "count", "max", "last", *(("avg", "min", "first", "stddev") if name in ("rows", "all", "range") else ()))
+    }
+    columns |= {f"list {name}": fns.collect_list("v").over(over_[name]) for name in ("rows", "around", "range")}
+    columns |= {f"nth {name}": fns.nth_value("v", 2).over(over_[name]) for name in ("rows", "before", "all", "to time")}
+    plain = over_["plain"]
+    return columns | {
+        "lag": fns.lag("v").over(plain),
+        "lag 2": fns.lag("v", 2, -1).over(plain),
+        "lead": fns.lead("v", 1, 7).over(plain),
+        "number": fns.row_number().over(plain),
+        "rank": fns.rank().over(plain),
+        "dense": fns.dense_rank().over(plain),
+    }
+
+
+def spark_answers(feed: Feed) -> DataFrame:
+    """Spark's own; its numbers are of 32 bits, and ours are not, as a stream has no end."""
+    columns: dict[str, Column] = made(SF, windows(SparkWindow, SparkWindow.partitionBy("k").orderBy("ts"), spark=True))
+    numbers = {name: columns[name].cast("bigint") for name in ("number", "rank", "dense")}
+    return feed.batch().withColumns(columns | numbers)
+
+
+def native(feed: Feed) -> pl.DataFrame:
+    return pl.DataFrame(spark_answers(feed).toArrow()).sort("k", "ts")
+
+
+def assert_equal(found: pl.DataFrame, wanted: pl.DataFrame) -> None:
+    found = found.select(wanted.columns).sort("k", "ts")
+    assert found.schema == wanted.schema
+    for name in wanted.columns:
+        if wanted.schema[name] == pl.Float64:
+            both = pl.DataFrame({"one": found[name], "other": wanted[name]}).drop_nulls()
+            assert found[name].is_null().equals(wanted[name].is_null()), name
+            assert ((both["one"] - both["other"]).abs() < 1e-9).all(), name
+        else:
+            assert found[name].equals(wanted[name]), name
+
+
+COLUMNS = made(F, windows(Window, Window.partitionBy("k").orderBy("ts"), spark=False))
+
+
+def test_a_stream_answers_as_spark_does_on_a_batch(feed: Feed) -> None:
+    """Every function and kind of frame, over several micro-batches and shards; the end of input sends what waits."""
+    put_some(feed)
+    run(ours(feed).finish("at_end").withColumns(COLUMNS), feed)
+    assert_equal(feed.read("panes"), native(feed))
+    counts = feed.read("counts").sum()
+    assert counts["rows_in"][0] == counts["applied"][0] == feed.batch().count()
+
+
+def test_a_batch_answers_as_spark_does(feed: Feed) -> None:
+    put_some(feed, files=1)
+    result = ours(feed, batch=True).withColumns(COLUMNS)
+    assert result.rows.schema.simpleString() == spark_answers(feed).schema.simpleString()
+    assert_equal(pl.DataFrame(result.rows.toArrow()), native(feed))
+
+
+def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
+    """semantics 33, 29.3: the same files in one run, and in a run for each; late and invalid rows too."""
+    (feed.folder / "other").mkdir()
+    other = Feed(feed.spark, feed.folder / "other")
+    w = Window.partitionBy("k").orderBy("ts")
+    columns = {"total": F.sum("v").over(w.rowsBetween(-2, 0)), "near": F.max("v").over(w.rangeBetween("-20 seconds", 0))}
+    columns |= {"next": F.lead("v").over(w), "number": F.row_number().over(w), "mean": F.avg("v").over(w)}
+    for n in range(3):
+        rows = [(n * 20 + d, "abc"[(n + d) % 3], d % 4) for d in (0, 7, 15, -50)] + [(None, "a", n), (n * 20, None, n)]
+        feed.put(*rows)
+        other.put(*rows)
+        run(ours(other).withColumns(columns), other)
+    for one in (feed, other):
+        one.put((1000, "z", 0))
+        run(ours(one).finish("at_end").withColumns(columns), one)
+    shown = [one.read("panes").select("k", "ts", "v", *columns).sort("k", "ts") for one in (feed, other)]
+    assert shown[0].equals(shown[1])
+    for part in ("late", "invalid"):
+        told = [sorted(map(repr, one.read(part).select("row", "reason").rows())) for one in (feed, other)]
+        assert told[0] == told[1]
+        assert told[0]
+    assert set(feed.read("late")["reason"]) == {"behind"}
+
+
+def test_rows_are_sent_by_timers(feed: Feed) -> None:
+    """In the batch without data that follows, in every shard; what the watermark has not passed stays."""
+    feed.put(*((1 + n / 100, f"key {n % 10}", n) for n in range(40)), (30, "key 0", 1))
+    run(ours(feed).withColumn("before", F.lag("v").over(Window.partitionBy("k").orderBy("ts"))), feed)
+    assert feed.read("panes")["before"].to_list().count(None) == 10
+    assert feed.read("panes").height == 40
+    state = read_state(feed.spark, feed.sink("checkpoint")).operators[0]
+    assert state.total.windows == 1
+    assert isinstance(state.spec, pw.FrameOperator)
+
+
+def test_rows_that_are_taken_as_they_arrive_are_sent_at_once(feed: Feed) -> None:
+    """Without a watermark; those of one micro-batch in the order of the event time."""
+    feed.put((5, "a", 1), (3, "a", 2), (4, "b", 4))
+    feed.put((1, "a", 8), (9, "b", 16))
+    w = Window.partitionBy("k").rowsBetween(-1, Window.currentRow)
+    result = over(feed.stream(), "ts").withColumn("total", F.sum("v").over(w))
+    result.rows.writeStream.format("memory").queryName("frames").trigger(availableNow=True).start().awaitTermination()
+    found = sorted((row.k, row.v, row.total) for row in feed.spark.table("frames").collect())
+    assert found == [("a", 1, 3), ("a", 2, 2), ("a", 8, 9), ("b", 4, 4), ("b", 16, 20)]
+
+
+def test_rows_go_through_a_window_after_it(feed: Feed) -> None:
+    """On a batch DataFrame an operator follows an operator."""
+    feed.put(*((n, "a", n) for n in range(10)))
+    rows = ours(feed, batch=True).withColumn("step", F.lag("v").over(Window.partitionBy("k").orderBy("ts"))).rows
+    panes = windowed(rows, "ts").groupBy("k").window(pw.Tumbling("1 minute")).agg(F.count("step").alias("steps")).panes
+    assert [row.steps for row in panes.collect()] == [9]
+
+
+def test_the_number_of_shards_changes_nothing(spark: SparkSession) -> None:
+    columns = [pw.FrameColumn(F.sum("v").alias("s"), pw.Frame("rows", -2, 0)), pw.FrameColumn(F.lead("v").alias("next"))]
+    spec = pw.FrameOperator(keys=["a"], columns=columns)
+    rows = [{"event_time": t * 7 % 40, "a": t % 7, "v": t} for t in range(40)]
+    script = [{"op": "add", "rows": rows[:20]}, {"op": "watermark", "to": 9}, {"op": "add", "rows": rows[20:]}, {"op": "finish"}]
+    order = lambda row: (row["event_time"], row["a"])  # noqa: E731
+    wanted = play(spec, script)
+    for mine, right in zip(play(spec, script, "spark", shards=3), wanted, strict=True):
+        assert sorted(mine["panes"], key=order) == right["panes"]
+        assert mine["counts"] == right["counts"]
+
+
+def test_what_is_refused(feed: Feed) -> None:
+    feed.put((0, "a", 1))
+    w = Window.partitionBy("k").orderBy("ts")
+    total = F.sum("v").over(w)
+    with pytest.raises(SpecError, match=r"'v' twice \| new columns have names of their own"):
+        ours(feed).withColumn("v", total)
+    with pytest.raises(SpecError, match=r"'k' twice \| new columns have names of their own"):
+        ours(feed).withColumn("k", total)
+    with pytest.raises(SpecError, match=r"total=.* \| a new column is a function over a window"):
+        ours(feed).withColumn("total", F.sum("v"))
+    with pytest.raises(SpecError, match=r"then\(keys=\['k'\]\) after frames \| .* \| call windowed\(result.rows"):
+        ours(feed).withColumn("total", total).then(keys=["k"], aggregates=[F.count()])
+    with pytest.raises(SetupError, match=r"a stream without a watermark"):
+        over(feed.stream()).withColumn("total", total)
+    with pytest.raises(SpecError, match=r"'total' over k: String \| sum takes numbers"):
+        _ = ours(feed).withColumn("total", F.sum("k").over(w)).rows
+    with pytest.raises(SpecError, match=r"lag\(v, 1, x\).*default='x' \| the default has the type of the column"):
+        _ = ours(feed).withColumn("lag(v, 1, x)", F.lag("v", 1, "x").over(w)).rows
+    with pytest.raises(SpecError, match=r"option 'lateness' \| the options are"):
+        ours(feed).options(lateness=1)
+    run(ours(feed).withColumn("total", total), feed)
+    with pytest.raises(StateError, match=r"a changed specification \(columns: "):
+        run(ours(feed).withColumn("total", F.max("v").over(w)), feed)

@@ -1,0 +1,197 @@
+"""Frame operators as values: rules, the builder with pyspark's names, JSON, and words (semantics 29)."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import panewise as pw
+from panewise import Duration, FixedLag, Frame, FrameColumn, FrameOperator, Inputs, Position, StreamTime, UserAggregate, Window
+from panewise import functions as F
+from panewise.errors import SpecError
+from panewise.spec import Over, RowFunction, WindowSpec, frame_operator
+from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
+from panewise.spec.words import describe
+
+LAST = UserAggregate("last_text", init=str, accumulate=lambda s, v: v or s, merge=lambda a, b: b or a, finish=str, result="string")
+TOTAL = FrameColumn(F.sum("v").alias("total"), Frame("rows", -2, 0))
+BY_TIME = Window.partitionBy("k").orderBy("ts")
+
+SPECS = [
+    FrameOperator(columns=[TOTAL]),
+    FrameOperator(columns=[TOTAL, FrameColumn(F.lag("v", 2, -1))], keys=["k", "j"], event_time="ts", order=["seq"], null_keys=True),
+    FrameOperator(columns=[FrameColumn(F.row_number()), FrameColumn(F.nth_value("v", 3), Frame("rows", None, 2))], event_time=None),
+    FrameOperator(columns=[TOTAL], event_time=None, position=Position("p", "o", "s")),
+    FrameOperator(columns=[FrameColumn(F.rank()), FrameColumn(F.dense_rank())], max_future_skew="1 hour", watermark=FixedLag(5)),
+    FrameOperator(columns=[FrameColumn(F.percentile("v", 0.9), Frame("range", None, 0))], watermark=Inputs(["a", "b"], "1 minute")),
+    FrameOperator(columns=[FrameColumn(LAST("s"), Frame("range", -5, 3)), FrameColumn(F.lead("flag", 1, False).alias("next"))]),
+]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_json_both_ways(spec: FrameOperator) -> None:
+    users = {"last_text": LAST}
+    assert from_json(to_json(spec), users) == spec
+    assert from_dict(json.loads(json.dumps(to_dict(spec))), users) == spec
+    assert changed_fields(to_dict(spec), to_dict(spec)) == []
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_operator_has_words(spec: FrameOperator) -> None:
+    told = describe(spec)
+    assert all(column.name in told for column in spec.columns)
+    assert told.splitlines()[-1].startswith("State: ")
+
+
+def test_what_has_changed() -> None:
+    spec, windows = SPECS[0], pw.WindowOperator(window=pw.Tumbling(10), aggregates=[F.count()])
+    assert changed_fields(to_dict(spec), {**to_dict(spec), "keys": ["k"]}) == ["keys"]
+    assert changed_fields(to_dict(spec), {"columns": to_dict(spec)["columns"]}) == []
+    assert {"window", "aggregates", "columns"} <= set(changed_fields(to_dict(windows), to_dict(spec)))
+
+
+def test_defaults_are_those_of_the_functions() -> None:
+    spec = from_dict({"columns": [{"fn": "lag", "column": "v"}, {"fn": "count", "frame": {"kind": "rows"}}, {"fn": "row_number"}]})
+    assert spec == FrameOperator(
+        columns=[FrameColumn(F.lag("v")), FrameColumn(F.count(), Frame("rows", None)), FrameColumn(F.row_number())]
+    )
+
+
+def column(fn: str, **fields: Any) -> dict[str, Any]:
+    return {"columns": [{"fn": fn, "column": "v", **fields}]}
+
+
+ROWS = {"kind": "rows", "start": -1}
+DOCUMENTS: list[tuple[dict[str, Any], str]] = [
+    ({"columns": []}, "columns=() | an operator makes one column or more"),
+    ({"columns": 3}, "columns=3 | columns is a list of columns"),
+    ({"columns": [3]}, "columns[0]=3 | columns[0] is an object with named fields"),
+    ({**column("sum", frame=ROWS), "trigger": None}, "trigger=None | the fields here are"),
+    (column("ntile"), "columns[0].fn='ntile' | the functions are"),
+    (column("sum"), "sum(v) without a frame | it looks at the rows of a frame"),
+    (column("sum", frame={"start": -1}), "columns[0].frame.kind is missing"),
+    (column("sum", frame={"kind": "rows", "begin": 1}), "columns[0].frame.begin=1 | the fields here are"),
+    (column("lag", frame=ROWS), "lag(v, 1) with Frame("),
+    (column("lag", by="w"), "columns[0].by='w' | the fields here are"),
+    (
+        {**column("lag"), "watermark": {"kind": "stream_time"}},
+        "watermark={'kind': 'stream_time'} | the kinds here are ['fixed_lag', 'inputs']",
+    ),
+    ({**column("lag"), "event_time": 3}, "event_time=3 | event_time is a string"),
+    ({**column("lag"), "panewise": 9}, "panewise=9 | this release reads version 1"),
+]
+
+
+@pytest.mark.parametrize(("document", "message"), DOCUMENTS)
+def test_documents_that_are_refused(document: dict[str, Any], message: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        from_dict(document)
+    assert str(refused.value).startswith(message)
+
+
+CASES: list[tuple[Any, str]] = [
+    (lambda: Frame("groups", -1, 0), "kind='groups' | a frame is one of rows or of a range of time"),  # type: ignore[arg-type]
+    (lambda: Frame("rows", -1.5, 0), "start=-1.5 | the bounds of a frame are whole numbers"),  # type: ignore[arg-type]
+    (lambda: Frame("rows", None, None), "end=None | the bounds of a frame are whole numbers"),  # type: ignore[arg-type]
+    (lambda: Frame("rows", 1, 0), "start=1, end=0 | a frame does not end before it starts | exchange the two"),
+    (lambda: Frame("range", None, -5), "range from the first row to 5 microseconds before the row | a range without a start ends at"),
+    (lambda: F.lag("v", -1), "lag(n=-1) | lag takes a number of rows, 0 or more | use lead to look ahead"),
+    (lambda: F.lead("v", -1), "lead(n=-1) | lead takes a number of rows, 0 or more | use lag to look back"),
+    (lambda: F.nth_value("v", 0), "nth_value(n=0) | nth_value takes a number of rows, 1 or more"),
+    (lambda: F.lag("v + 1 "), "column='v + 1 ' | an aggregate reads a column by its name"),
+    (lambda: F.lag("v", 1, [1]), "lag(default=[1]) | lag and lead have a default"),  # type: ignore[arg-type]
+    (lambda: RowFunction("rank", "v", "r"), "rank(column='v') | rank takes no column | leave it out"),
+    (lambda: RowFunction("ntile", "v", "r"), "fn='ntile' | a row function is one of"),
+    (lambda: FrameColumn(F.sum("v")), "sum(v) without a frame | it looks at the rows of a frame"),
+    (lambda: FrameColumn(F.rank(), Frame("rows", -1, 0)), "rank() with Frame(kind='rows', start=-1, end=0) | rank looks at all rows"),
+    (lambda: FrameOperator(columns=[]), "columns=() | an operator makes one column or more"),
+    (lambda: FrameOperator(columns=TOTAL), "columns=FrameColumn("),  # type: ignore[arg-type]
+    (lambda: FrameOperator(columns=[F.sum("v")]), "columns=[Aggregate("),  # type: ignore[list-item]
+    (lambda: FrameOperator(columns=[TOTAL, TOTAL]), "'total' twice | new columns have names of their own"),
+    (lambda: FrameOperator(columns=[FrameColumn(F.sum("v").alias("v"), TOTAL.frame)]), "'v' twice | new columns have names of their own"),
+    (lambda: FrameOperator(columns=[FrameColumn(F.lag("v").alias("__v"))]), "a name that starts with '__' | such names are"),
+    (lambda: FrameOperator(columns=[TOTAL], keys=[""]), "column '' | columns are named by non-empty strings"),
+    (lambda: FrameOperator(columns=[TOTAL], order=["event_time"]), "order=('event_time',), event_time='event_time' | the event time comes"),
+    (lambda: FrameOperator(columns=[TOTAL], order=["a"], position=Position()), "order=('a',) and a position | a position is the arrival"),
+    (lambda: FrameOperator(columns=[TOTAL], watermark=StreamTime()), "watermark=StreamTime("),
+    (lambda: FrameOperator(columns=[TOTAL], event_time=None, max_future_skew=1), "event_time=None, max_future_skew=Duration('1 micro"),
+    (lambda: FrameOperator(columns=[TOTAL], max_future_skew=-1), "max_future_skew=-1 | max_future_skew is not negative"),
+    (lambda: FrameOperator(columns=[TOTAL], event_time=None, watermark=FixedLag(1)), "event_time=None, watermark=FixedLag("),
+    (
+        lambda: FrameOperator(columns=[FrameColumn(F.rank())], event_time=None),
+        "rank(): rank without an event time | rows that are taken as they",
+    ),
+    (
+        lambda: FrameOperator(columns=[FrameColumn(F.count(), Frame("range", -5, 0))], event_time=None),
+        "count(*): a RANGE frame without an event time | rows that are taken as they arrive have no time to be compared by | order by the",
+    ),
+    (
+        lambda: FrameOperator(columns=[FrameColumn(F.count(), Frame("range", -5, 0))], order=["seq"]),
+        "count(*): Frame(kind='range', start=-5, end=0) with order=('seq',) | how far apart rows are is told by their time alone | leave",
+    ),
+    (lambda: Window.partitionBy(3), "column 3 | keys and order are columns, told by their names; the order is ascending"),
+    (lambda: Window.rowsBetween(-1.0, 0), "rowsBetween(start=-1.0) | rows are counted"),  # type: ignore[arg-type]
+    (
+        lambda: Window.rowsBetween(-1, Window.unboundedFollowing),
+        "rows to unboundedFollowing | what comes after all rows that there will be",
+    ),
+    (lambda: Window.rowsBetween(-1, Window.unboundedPreceding), "rows to unboundedPreceding | a frame does not end before it starts"),
+    (lambda: Window.rangeBetween("soon", 0), "start='soon' | a duration is a sum of whole weeks to microseconds"),
+    (lambda: F.sum("v").over("w"), "over('w') | a function is over a window of panewise"),  # type: ignore[arg-type]
+    (lambda: frame_operator({"a": F.sum("v")}), "a=Aggregate("),  # type: ignore[dict-item]
+    (lambda: frame_operator({}), "columns=() | an operator makes one column or more"),
+    (
+        lambda: frame_operator({"a": F.sum("v").over(Window.partitionBy("k"))}),
+        "a over a window without order and frame | without an order the",
+    ),
+    (
+        lambda: frame_operator({"a": F.lag("v").over(BY_TIME), "b": F.lag("v").over(Window.partitionBy("j").orderBy("ts"))}),
+        "windows by [(['k'], ['ts']), (['j'], ['ts'])] | the windows of one operator have the same keys and order",
+    ),
+    (
+        lambda: frame_operator({"a": F.lag("v").over(Window.orderBy("seq"))}, "ts"),
+        "orderBy('seq',), event_time='ts' | rows of a stream are in the order of their event time, or as they arrive | order by 'ts'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), CASES, ids=[message[:40] for _, message in CASES])
+def test_what_is_refused(make: Any, message: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        make()
+    assert str(refused.value).startswith(message), str(refused.value)
+    assert all(str(refused.value).split(" | "))
+    assert len(str(refused.value).split(" | ")) == 3
+
+
+def test_windows_as_pyspark_writes_them() -> None:
+    w = Window.partitionBy(["k", "j"]).orderBy("ts", "seq")
+    assert w == WindowSpec(("k", "j"), ("ts", "seq")) == Window.order_by("ts", "seq").partition_by("k", "j")
+    assert w.rowsBetween(Window.unboundedPreceding, Window.currentRow).frame == Frame("rows", None, 0)
+    assert Window.rows_between(-3, 2).frame == Frame("rows", -3, 2)
+    ranges = [("-5 seconds", 0), (-5_000_000, 0), (timedelta(seconds=-5), 0), (Duration(-5_000_000), timedelta(0))]
+    assert {Window.range_between(start, end).frame for start, end in ranges} == {Frame("range", -5_000_000, 0)}
+    assert Window.rangeBetween(Window.unboundedPreceding, "2 seconds").frame == Frame("range", None, 2_000_000)
+
+
+def test_the_operator_of_windows() -> None:
+    """semantics 29.10: the frame by default, the event time, and functions that pass over the frame."""
+    made = frame_operator({"a": F.sum("v").over(BY_TIME), "b": F.lag("v").over(BY_TIME.rowsBetween(-1, 0))}, null_keys=True)
+    assert made == FrameOperator(
+        keys=["k"], event_time="ts", null_keys=True,
+        columns=[FrameColumn(F.sum("v").alias("a"), Frame("range", None, 0)), FrameColumn(F.lag("v").alias("b"))],
+    )  # fmt: skip
+    ordered = frame_operator({"a": F.rank().over(Window.orderBy("ts", "x"))}, "ts", order=("y",))
+    assert (ordered.event_time, ordered.order) == ("ts", ("x", "y"))
+    arriving = {"a": F.lag("v").over(Window.partitionBy("k"))}
+    assert [frame_operator(arriving, time, **fields).order for time, fields in [(None, {}), ("ts", {}), ("ts", {"order": ("o",)})]] == [
+        (), ("ts",), ("o",),
+    ]  # fmt: skip
+    assert frame_operator(arriving, "ts", position=Position()).order == ()
+
+
+def test_an_alias_names_the_column() -> None:
+    over = F.row_number().over(BY_TIME).alias("n")
+    assert isinstance(over, Over)
+    assert over.what == F.row_number().alias("n")
