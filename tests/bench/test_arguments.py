@@ -18,7 +18,7 @@ def test_one_shape_and_peer_can_be_asked_for() -> None:
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["--shape", "sliding"], "invalid choice: 'sliding'"),
+        (["--shape", "swinging"], "invalid choice: 'swinging'"),
         (["--peer", "flink"], "invalid choice: 'flink'"),
         (["--shape", "over", "--peer", "native"], "knows no frames of rows on streams | give another peer"),
         (["--batch-rows", "0"], "--batch-rows 0 | a batch has a row or more | give a number such as 1000000"),
