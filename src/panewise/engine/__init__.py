@@ -3,5 +3,6 @@
 from panewise.engine.chain import ChainOperator, operator_for
 from panewise.engine.operator import Operator
 from panewise.engine.outputs import Counts, Output
+from panewise.engine.policy_operator import PolicyOperator
 
-__all__ = ["ChainOperator", "Counts", "Operator", "Output", "operator_for"]
+__all__ = ["ChainOperator", "Counts", "Operator", "Output", "PolicyOperator", "operator_for"]

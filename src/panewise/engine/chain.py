@@ -9,10 +9,11 @@ from panewise.engine import stages
 from panewise.engine.clocks import Clocks
 from panewise.engine.operator import NEWEST_ROWS, Operator
 from panewise.engine.outputs import Output
+from panewise.engine.policy_operator import PolicyOperator
 from panewise.engine.runs import MemoryLibrary
 from panewise.engine.sessions import ORDER
 from panewise.engine.stage_plan import StagePlan
-from panewise.spec import Chain, Specification
+from panewise.spec import Chain, Specification, StreamWindow
 
 _TABLES = 2  # of a stage
 
@@ -81,5 +82,7 @@ class ChainOperator(Operator):
 
 
 def operator_for(spec: Specification, schema: Mapping[str, pl.DataType]) -> Operator:
-    """The operator of a specification of either kind."""
+    """The operator of a specification of any kind."""
+    if isinstance(spec, StreamWindow):
+        return PolicyOperator(spec, schema)
     return ChainOperator(spec, schema) if isinstance(spec, Chain) else Operator(spec, schema)

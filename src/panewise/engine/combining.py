@@ -29,10 +29,11 @@ class Judged:
     invalid: pl.DataFrame
 
 
-def judge(plan: Plan, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> Judged:
+def judge(plan: Plan, rows: pl.DataFrame, processing_time: int, *, windows: bool = True, placed: bool = False) -> Judged:
     """Splits off the rows that no window can take. Needs no state, so it is done where rows are read.
 
     Without `windows` the rows are not asked for their windows yet: where these hang on processing time, it must be the operator's.
+    `placed`: invalid rows keep ``__time`` and ``__place``, too.
     """
     marks = [mark for mark in validity.MARKS if mark in rows.columns and mark not in plan.schema]
     extra = [column for column in (arrival.PLACE,) if column in rows.columns]
@@ -42,7 +43,8 @@ def judge(plan: Plan, rows: pl.DataFrame, processing_time: int, *, windows: bool
     judged = validity.split(plan.spec, arrival.placed(rows), processing_time)
     valid, windowless = split_windowless(plan, judged.valid) if windows else (judged.valid, judged.invalid.clear())
     invalid = judged.invalid if windowless.is_empty() else pl.concat([judged.invalid, windowless], how="diagonal")
-    return Judged(valid.drop(marks) if marks else valid, arrival.in_order(plan.spec, invalid)[[*plan.invalid_schema]])
+    told = [*plan.invalid_schema, *((validity.TIME, arrival.PLACE) if placed else ())]
+    return Judged(valid.drop(marks) if marks else valid, arrival.in_order(plan.spec, invalid)[told])
 
 
 def can_combine(plan: Plan) -> bool:

@@ -32,12 +32,16 @@ NEWEST_ROWS = 1 << 16  # changed windows that an operator in memory keeps in one
 
 @dataclass(frozen=True)
 class State:
-    """Everything that an operator remembers between steps; `following` are the tables of the stages of a chain."""
+    """Everything that an operator remembers between steps.
+
+    `following` are the tables of the stages of a chain; `tally` counts the insertions into windows by policies.
+    """
 
     windows: Held
     clocks: Clocks = field(default_factory=Clocks)
     marks: arrival.Marks = field(default_factory=arrival.Marks)
     following: tuple[Held, ...] = ()
+    tally: int = 0
 
 
 class Operator:

@@ -138,7 +138,7 @@ class Stored:
             replace(table, library=mine, runs=runs_of(manifest.runs, mine.table), horizon=horizon)
             for table, mine in zip(_tables(operator.state), libraries, strict=True)
         ]
-        operator.state = State(tables[0], clocks, marks, tuple(tables[1:]))
+        operator.state = State(tables[0], clocks, marks, tuple(tables[1:]), manifest.header.get("tally", 0))
         return cls(operator, manifest, libraries)
 
     @property
@@ -206,7 +206,7 @@ def _check_types(operator: Operator, header: Mapping[str, Any]) -> None:
 
 def _types(operator: Operator) -> dict[str, str]:
     """The types of the windows' columns; those of a following table have its number before their names."""
-    own = {name: str(dtype) for name, dtype in operator.plan.table_schema.items()}
+    own = {name: str(dtype) for name, dtype in operator.state.windows.shape.schema.items()}
     following = enumerate(operator.state.following, start=1)
     return own | {f"{number}:{name}": str(dtype) for number, table in following for name, dtype in table.shape.schema.items()}
 
@@ -216,6 +216,8 @@ def _header(operator: Operator) -> dict[str, Any]:
     told: dict[str, Any] = {"processing_time": clocks.processing_time, "watermark": clocks.watermark, "finished": clocks.finished}
     if isinstance(spec.watermark, InputsSpec):
         told["inputs"] = {"since": clocks.inputs.since, "told": {name: [one.watermark, one.heard] for name, one in clocks.inputs.told_last}}
+    if state.tally:
+        told["tally"] = state.tally
     return {**told, "marks": _marks(state), "types": _types(operator)}
 
 
@@ -258,7 +260,7 @@ def restore(spec: Specification, schema: Mapping[str, pl.DataType], data: bytes)
     horizon, shapes = clocks.horizon(operator.plan.spec), [table.shape for table in _tables(operator.state)]
     read = [decode(run).with_columns(pl.lit(False).alias(DEAD)) for run in runs]
     windows, *following = [Held(shape, MemoryLibrary(), rows, horizon=horizon) for shape, rows in zip(shapes, read, strict=True)]
-    operator.state = State(windows, clocks, marks, tuple(following))
+    operator.state = State(windows, clocks, marks, tuple(following), manifest.header.get("tally", 0))
     return operator
 
 

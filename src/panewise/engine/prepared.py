@@ -12,7 +12,7 @@ import polars as pl
 from panewise.engine.chain import operator_for
 from panewise.engine.operator import Operator
 from panewise.engine.plan import Plan
-from panewise.spec import Chain, Custom, Specification, Stage, WindowOperator, first_of
+from panewise.spec import Chain, Custom, Specification, Stage, StreamWindow, WindowOperator, first_of
 
 _Columns = tuple[tuple[str, pl.DataType], ...]
 
@@ -29,9 +29,10 @@ def plan_of(spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> Plan:
 
 def _known(spec: Specification, schema: Mapping[str, pl.DataType]) -> Operator:
     # Functions of users are told by their names, whatever they do.
-    stages: list[WindowOperator | Stage] = [spec.first, *spec.stages] if isinstance(spec, Chain) else [spec]
+    stages: list[WindowOperator | StreamWindow | Stage] = [spec.first, *spec.stages] if isinstance(spec, Chain) else [spec]
     users = any(aggregate.user is not None for stage in stages for aggregate in stage.aggregates)
-    if users or isinstance(first_of(spec).window, Custom):
+    listened = isinstance(spec, StreamWindow) and spec.listener is not None
+    if users or listened or isinstance(first_of(spec).window, Custom):
         return operator_for(spec, schema)
     return _made(spec, tuple(schema.items()))
 

@@ -5,5 +5,6 @@ It shares no rule with the engine: both are written from the text, and tests com
 
 from panewise.oracle.chain import ChainInterpreter, interpreter
 from panewise.oracle.interpreter import Interpreter
+from panewise.oracle.streamwindow import PolicyInterpreter
 
-__all__ = ["ChainInterpreter", "Interpreter", "interpreter"]
+__all__ = ["ChainInterpreter", "Interpreter", "PolicyInterpreter", "interpreter"]

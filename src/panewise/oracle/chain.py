@@ -9,15 +9,18 @@ from panewise.oracle.aggregate import aggregate
 from panewise.oracle.columns import decimal_scale, is_nan, same_value, sort_key
 from panewise.oracle.interpreter import Interpreter, Output
 from panewise.oracle.rows import arrival_order
+from panewise.oracle.streamwindow import PolicyInterpreter
 from panewise.oracle.trigger import Clock, expired
-from panewise.spec import Aggregate, Chain, Specification, Stage, WindowOperator
+from panewise.spec import Aggregate, Chain, Specification, Stage, StreamWindow, WindowOperator
 
 Pane = dict[str, Any]
 Identity = tuple[Any, ...]
 
 
-def interpreter(spec: Specification, types: dict[str, str] | None = None) -> "Interpreter | ChainInterpreter":
-    """What plays a specification of either kind."""
+def interpreter(spec: Specification, types: dict[str, str] | None = None) -> "Interpreter | ChainInterpreter | PolicyInterpreter":
+    """What plays a specification of any kind."""
+    if isinstance(spec, StreamWindow):
+        return PolicyInterpreter(spec, types)
     return ChainInterpreter(spec, types) if isinstance(spec, Chain) else Interpreter(spec, types)
 
 

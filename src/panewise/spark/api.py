@@ -14,7 +14,7 @@ from panewise.spark.plumbing import Plumbing, unpacked
 from panewise.spark.progress import check_batch, check_inputs, makes_own, with_watermark
 from panewise.spark.types import polars_schema
 from panewise.spark.writer import Sink, WindowQuery, start
-from panewise.spec import Aggregate, Evictor, Position, Specification, Trigger, Watermark, Window, WindowOperator, first_of
+from panewise.spec import Aggregate, Evictor, Position, Specification, StreamWindow, Trigger, Watermark, Window, WindowOperator, first_of
 from panewise.spec.windows import positive
 from panewise.spec.words import describe
 
@@ -197,6 +197,9 @@ class Result:
             SpecError: if the stage breaks a rule.
         """
         plumbing = self.plumbing
+        if isinstance(plumbing.spec, StreamWindow):
+            rule = "a stage inherits the windows and the timing of panes, which events of a StreamWindow have not"
+            raise SpecError("then after a StreamWindow", rule, "write the events, and window them in another query")
         shards = None if plumbing.default_shards else len(plumbing.shards)
         return replace(
             self, plumbing=Plumbing.of(plumbing.df, plumbing.spec.then(keys=keys, aggregates=aggregates), shards, plumbing.clock)

@@ -17,6 +17,8 @@ from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
 from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark
+from panewise.spec.streamlistener import WindowEvent, WindowListener
+from panewise.spec.streamwindow import StreamWindow
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import (
@@ -68,12 +70,15 @@ __all__ = [
     "Specification",
     "Stage",
     "StreamTime",
+    "StreamWindow",
     "TimeEvictor",
     "Trigger",
     "Tumbling",
     "UserAggregate",
     "Watermark",
     "Window",
+    "WindowEvent",
+    "WindowListener",
     "WindowOperator",
     "columns_of",
     "evictor_columns",

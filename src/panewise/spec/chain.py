@@ -10,6 +10,7 @@ from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
 from panewise.spec.operator import PANE_COLUMNS, WindowOperator
 from panewise.spec.progress import StreamTime
+from panewise.spec.streamwindow import StreamWindow
 from panewise.spec.windows import merging
 
 
@@ -117,11 +118,13 @@ class Chain:
         return stage.aggregates if made is None else (*stage.aggregates, made("timestamp").alias("timestamp"))
 
 
-Specification: TypeAlias = WindowOperator | Chain
+Specification: TypeAlias = WindowOperator | Chain | StreamWindow
 
 
 def first_of(spec: Specification) -> WindowOperator:
-    """The window operator that rows enter."""
+    """The window operator that rows enter; of windows by policies the one whose rows are valid, ordered and replayed as theirs."""
+    if isinstance(spec, StreamWindow):
+        return spec.intake
     return spec.first if isinstance(spec, Chain) else spec
 
 

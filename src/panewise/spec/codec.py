@@ -1,7 +1,7 @@
 """Specifications as plain dicts and as JSON, both ways.
 
 Durations and instants are whole microseconds; a field left out has its default; a field that is not known is refused.
-User-defined aggregates and windows are written by name, and found again in the mappings that the reader is given.
+User-defined aggregates, windows and listeners are written by name, and found again in the mappings that the reader is given.
 """
 
 import inspect
@@ -13,13 +13,18 @@ from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
+from panewise.spec import streamwindow_codec
+from panewise.spec.aggregate_codec import Users, aggregates_from, plain_aggregate, position_from
+from panewise.spec.aggregates import Aggregate
 from panewise.spec.chain import Chain, Specification, Stage
 from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
+from panewise.spec.readers import Reader, flag, listed, members_of, names, number, once_each, or_null, text, typed, whole, wrong
+from panewise.spec.streamwindow import StreamWindow
+from panewise.spec.streamwindow_codec import UserListeners
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, names_a_column
@@ -34,9 +39,7 @@ _TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITE
 _EVICTORS: dict[str, type] = {kind.kind: kind for kind in (CountEvictor, TimeEvictor, DeltaEvictor)}
 _WATERMARKS: dict[str, type] = {kind.kind: kind for kind in (FixedLag, StreamTime, Inputs)}
 
-Users = Mapping[str, UserAggregate]
 UserWindows = Mapping[str, Custom]
-_Reader = Callable[[Any, str], Any]
 
 
 def to_dict(spec: Specification) -> dict[str, Any]:
@@ -47,22 +50,32 @@ def to_dict(spec: Specification) -> dict[str, Any]:
     >>> document["window"], document["aggregates"]
     ({'kind': 'tumbling', 'size': 10, 'origin': 0}, [{'fn': 'sum', 'column': 'v', 'name': 'total'}])
     """
+    if isinstance(spec, StreamWindow):
+        return streamwindow_codec.to_dict(spec)
     if isinstance(spec, Chain):
         return {**to_dict(spec.first), _THEN: _plain_stages(spec.stages)}
     return {field.name: _plain(getattr(spec, field.name)) for field in fields(WindowOperator)}
 
 
-def from_dict(document: Mapping[str, Any], user_aggregates: Users | None = None, user_windows: UserWindows | None = None) -> Specification:
+def from_dict(
+    document: Mapping[str, Any],
+    user_aggregates: Users | None = None,
+    user_windows: UserWindows | None = None,
+    user_listeners: UserListeners | None = None,
+) -> Specification:
     """The specification that a dict describes.
 
     Raises:
-        SpecError: for a field, kind or type that is not known; for an unknown user aggregate or window; and as the constructor does.
+        SpecError: for a field, kind or type that is not known; for an aggregate, window or listener of a user's that is not given; and as
+            the constructor does.
 
     >>> spec = from_dict({"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count"}]})
     >>> spec.window, spec.aggregates[0].name
     (Tumbling(size=Duration('10 microseconds'), origin=0), 'count(*)')
     """
     users = user_aggregates or {}
+    if isinstance(document, Mapping) and streamwindow_codec.KIND in document:
+        return streamwindow_codec.from_dict(_of_this_version(document), users, user_listeners or {})
     values = _read_fields(document, users, user_windows or {})
     stages = _stages(values.pop(_THEN, ()), users)
     first = WindowOperator(**values)
@@ -79,7 +92,12 @@ def to_json(spec: Specification, indent: int | None = None) -> str:
     return json.dumps({_VERSION_FIELD: FORMAT_VERSION, **to_dict(spec)}, indent=indent, allow_nan=False)
 
 
-def from_json(text: str | bytes, user_aggregates: Users | None = None, user_windows: UserWindows | None = None) -> Specification:
+def from_json(
+    text: str | bytes,
+    user_aggregates: Users | None = None,
+    user_windows: UserWindows | None = None,
+    user_listeners: UserListeners | None = None,
+) -> Specification:
     """The specification that a JSON text describes.
 
     Raises:
@@ -89,12 +107,12 @@ def from_json(text: str | bytes, user_aggregates: Users | None = None, user_wind
     Global()
     """
     try:
-        document = json.loads(text, object_pairs_hook=_once_each)
+        document = json.loads(text, object_pairs_hook=once_each)
     except ValueError as error:
         if isinstance(error, SpecError):
             raise
         raise SpecError(f"text={text[:60]!r}", f"a specification is read from JSON ({error})", "give what to_json wrote") from error
-    return from_dict(document, user_aggregates, user_windows)
+    return from_dict(document, user_aggregates, user_windows, user_listeners)
 
 
 def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -104,6 +122,8 @@ def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     >>> changed_fields(small, {**small, "keys": ["k"], "drop_by": "window"})
     ['keys']
     """
+    if streamwindow_codec.KIND in (*old, *new):
+        return streamwindow_codec.changed_fields(old, new, _AnyUser())
     before, after = complete(old), complete(new)
     return [name for name in (*_FIELDS, _THEN) if before.get(name) != after.get(name)]
 
@@ -145,7 +165,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
     if isinstance(value, Aggregate):
-        return _plain_aggregate(value)
+        return plain_aggregate(value)
     if isinstance(value, Position):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     if type(value) in (*_WINDOWS.values(), *_TRIGGERS.values(), *_EVICTORS.values(), *_WATERMARKS.values()):
@@ -158,33 +178,24 @@ def _parts_of(kind: type) -> list[str]:
     return [field.name for field in fields(kind) if field.name != "function"]
 
 
-def _plain_aggregate(aggregate: Aggregate) -> dict[str, Any]:
-    """Its function, column and name, and the options that differ from what they are in other functions."""
-    options = [field for field in fields(aggregate) if field.name not in ("fn", "column", "name")]
-    given = {field.name: _plain(getattr(aggregate, field.name)) for field in options if getattr(aggregate, field.name) != field.default}
-    return {"fn": aggregate.fn, "column": aggregate.column, "name": aggregate.name} | given
-
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
-            raise SpecError(f"{name!r} twice", "a field is given once", "leave one of them out")
-    return dict(pairs)
-
-
 def _read_fields(document: Any, users: Users, windows: UserWindows) -> dict[str, Any]:
     """The constructor's arguments."""
-    members = dict(_members(document, "", {_VERSION_FIELD, *_FIELDS, _THEN}, required=("window", "aggregates")))
-    version = members.pop(_VERSION_FIELD, FORMAT_VERSION)
-    if version != FORMAT_VERSION or isinstance(version, bool):
-        rule = f"this release reads version {FORMAT_VERSION} of the format"
-        raise SpecError(f"{_VERSION_FIELD}={version!r}", rule, "read it with the release that wrote it")
+    members = _of_this_version(members_of(document, "", {_VERSION_FIELD, *_FIELDS, _THEN}, required=("window", "aggregates")))
     values = {name: _FIELDS[name](value, name) for name, value in members.items() if name in _FIELDS and name != "aggregates"}
     if isinstance(values["window"], Custom):
         values["window"] = _with_function(values["window"], windows)
     then = {_THEN: members[_THEN]} if _THEN in members else {}
-    return {**values, "aggregates": _aggregates(members["aggregates"], users), **then}
+    return {**values, "aggregates": aggregates_from(members["aggregates"], users), **then}
+
+
+def _of_this_version(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields without the version, which is ours."""
+    members = dict(document)
+    version = members.pop(_VERSION_FIELD, FORMAT_VERSION)
+    if version != FORMAT_VERSION or isinstance(version, bool):
+        rule = f"this release reads version {FORMAT_VERSION} of the format"
+        raise SpecError(f"{_VERSION_FIELD}={version!r}", rule, "read it with the release that wrote it")
+    return members
 
 
 def _with_function(window: Custom, windows: UserWindows) -> Custom:
@@ -194,78 +205,29 @@ def _with_function(window: Custom, windows: UserWindows) -> Custom:
     return replace(window, function=windows[window.name].function)
 
 
-def _members(value: Any, where: str, known: set[str], required: tuple[str, ...] = ()) -> Mapping[str, Any]:
-    """The dict, checked to have no unknown field and all required ones."""
-    if not isinstance(value, Mapping):
-        raise _wrong(where or "specification", value, "an object with named fields")
-    prefix = f"{where}." if where else ""
-    for name in value:
-        if name not in known:
-            raise SpecError(f"{prefix}{name}={value[name]!r}", f"the fields here are {sorted(known)}", f"leave {name!r} out")
-    for name in required:
-        if name not in value:
-            raise SpecError(f"{prefix}{name} is missing", f"{name} has no default", f"give {prefix}{name}")
-    return value
-
-
-def _wrong(where: str, value: Any, what: str) -> SpecError:
-    return SpecError(f"{where}={value!r}", f"{where} is {what}", f"give {what}")
-
-
-def _typed(kinds: type | tuple[type, ...], what: str) -> _Reader:
-    def read(value: Any, where: str) -> Any:
-        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
-            raise _wrong(where, value, what)
-        return value
-
-    return read
-
-
-_text = _typed(str, "a string")
-_flag = _typed(bool, "true or false")
-_whole = _typed(int, "a whole number")
-_number = _typed((int, float), "a number")
-
-
 def _duration(value: Any, where: str) -> Duration:
-    return Duration(_typed(int, "a whole number of microseconds")(value, where))
+    return Duration(typed(int, "a whole number of microseconds")(value, where))
 
 
 def _gap(value: Any, where: str) -> Any:
-    return value if names_a_column(value) else Duration(_typed(int, "a whole number of microseconds, or a column's name")(value, where))
+    return value if names_a_column(value) else Duration(typed(int, "a whole number of microseconds, or a column's name")(value, where))
 
 
 def _merge(value: Any, where: str) -> Any:
-    return value if value == "touching" else _typed(bool, "true, false or 'touching'")(value, where)
+    return value if value == "touching" else typed(bool, "true, false or 'touching'")(value, where)
 
 
 def _lateness(value: Any, where: str) -> Any:
-    return value if value == UNLIMITED else Duration(_typed(int, f"a whole number of microseconds, or {UNLIMITED!r}")(value, where))
-
-
-def _listed(what: str) -> _Reader:
-    def read(value: Any, where: str) -> tuple[str, ...]:
-        if not isinstance(value, (list, tuple)):
-            raise _wrong(where, value, what)
-        return tuple(_text(name, f"{where}[{n}]") for n, name in enumerate(value))
-
-    return read
-
-
-_names = _listed("a list of column names")
+    return value if value == UNLIMITED else Duration(typed(int, f"a whole number of microseconds, or {UNLIMITED!r}")(value, where))
 
 
 def _delta(value: Any, where: str) -> bool | tuple[str, ...]:
     if not isinstance(value, (bool, list, tuple)):
-        raise _wrong(where, value, "true, false or a list of column names")
-    return value if isinstance(value, bool) else _names(value, where)
+        raise wrong(where, value, "true, false or a list of column names")
+    return value if isinstance(value, bool) else names(value, where)
 
 
-def _or_null(read: _Reader) -> _Reader:
-    return lambda value, where: None if value is None else read(value, where)
-
-
-def _kind(kinds: dict[str, type]) -> _Reader:
+def _kind(kinds: dict[str, type]) -> Reader:
     """Reads a window, trigger, evictor or watermark: its kind says which class, the class says which fields."""
 
     def read(value: Any, where: str) -> Any:
@@ -277,7 +239,7 @@ def _kind(kinds: dict[str, type]) -> _Reader:
         made: Callable[..., Any] = partial(Custom, len) if kinds[kind] is Custom else kinds[kind]
         parts = {name: _PARTS[name] for name in _parts_of(kinds[kind])}
         required = tuple(name for name, default in _defaults(made).items() if default is inspect.Parameter.empty)
-        members = _members(value, where, {"kind", *parts}, required)
+        members = members_of(value, where, {"kind", *parts}, required)
         values = {name: parts[name](members[name], f"{where}.{name}") for name in parts if name in members}
         return made(*values.pop("triggers", ()), **values)
 
@@ -290,18 +252,12 @@ def _trigger(value: Any, where: str) -> Any:
 
 def _triggers(value: Any, where: str) -> tuple[Any, ...]:
     if not isinstance(value, (list, tuple)):
-        raise _wrong(where, value, "a list of triggers")
+        raise wrong(where, value, "a list of triggers")
     return tuple(_trigger(part, f"{where}[{n}]") for n, part in enumerate(value))
 
 
 def _defaults(made: Callable[..., Any]) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in inspect.signature(made).parameters.items()}
-
-
-def _position(value: Any, where: str) -> Position:
-    readers = {"partition": _text, "offset": _text, "source": _or_null(_text)}
-    members = _members(value, where, set(readers))
-    return Position(**{name: readers[name](given, f"{where}.{name}") for name, given in members.items()})
 
 
 def _plain_stages(stages: tuple[Stage, ...]) -> list[dict[str, Any]]:
@@ -311,84 +267,45 @@ def _plain_stages(stages: tuple[Stage, ...]) -> list[dict[str, Any]]:
 def _stages(value: Any, users: Users) -> tuple[Stage, ...]:
     """What follows in a chain."""
     if not isinstance(value, (list, tuple)):
-        raise _wrong(_THEN, value, "a list of stages")
+        raise wrong(_THEN, value, "a list of stages")
     made = []
     for n, item in enumerate(value):
-        members = _members(item, f"{_THEN}[{n}]", {"keys", "aggregates"}, required=("aggregates",))
-        keys = _names(members.get("keys", ()), f"{_THEN}[{n}].keys")
-        made.append(Stage(keys=keys, aggregates=_aggregates(members["aggregates"], users, f"{_THEN}[{n}].aggregates")))
+        members = members_of(item, f"{_THEN}[{n}]", {"keys", "aggregates"}, required=("aggregates",))
+        keys = names(members.get("keys", ()), f"{_THEN}[{n}].keys")
+        made.append(Stage(keys=keys, aggregates=aggregates_from(members["aggregates"], users, f"{_THEN}[{n}].aggregates")))
     return tuple(made)
 
 
-def _aggregates(value: Any, users: Users, where: str = "aggregates") -> tuple[Aggregate, ...]:
-    if not isinstance(value, (list, tuple)):
-        raise _wrong(where, value, "a list of aggregates")
-    return tuple(_aggregate(item, f"{where}[{n}]", users) for n, item in enumerate(value))
-
-
-def _aggregate(value: Any, where: str, users: Users) -> Aggregate:
-    members = _members(value, where, set(_AGGREGATE), required=("fn",))
-    given = {name: _AGGREGATE[name](item, f"{where}.{name}") for name, item in members.items()}
-    fn, column, user = given["fn"], given.get("column"), given.pop("user", None)
-    if fn not in FUNCTIONS:
-        raise SpecError(f"{where}.fn={fn!r}", f"the functions are {sorted(FUNCTIONS)}", "give one of these")
-    if user is not None and user not in users:
-        known = f"the user-defined aggregates given are {sorted(users)}"
-        raise SpecError(f"{where}.user={user!r}", known, f"give user_aggregates={{{user!r}: ...}}")
-    for name, default in _AGGREGATE_DEFAULTS.get(fn, {}).items():
-        given.setdefault(name, default)
-    arguments = [given.get(name) for name in ("by", "n", "percentage")]
-    made = {"name": default_name(user or fn, column, *arguments), "column": None, **given}
-    return Aggregate(**made, user=None if user is None else users[user])
-
-
-_PARTS: dict[str, _Reader] = {
+_PARTS: dict[str, Reader] = {
     **dict.fromkeys(("size", "hop", "step", "period", "delay", "duration", "lag"), _duration),
-    **dict.fromkeys(("align", "idle_after"), _or_null(_duration)),
-    **dict.fromkeys(("origin", "n"), _whole),
-    **dict.fromkeys(("early", "late"), _or_null(_trigger)),
+    **dict.fromkeys(("align", "idle_after"), or_null(_duration)),
+    **dict.fromkeys(("origin", "n"), whole),
+    **dict.fromkeys(("early", "late"), or_null(_trigger)),
     **dict.fromkeys(("trigger", "main", "until"), _trigger),
     "triggers": _triggers,
-    "column": _text,
-    **dict.fromkeys(("amount", "threshold"), _number),
+    "column": text,
+    **dict.fromkeys(("amount", "threshold"), number),
     "gap": _gap,
-    **dict.fromkeys(("gaps", "after"), _flag),
-    "columns": _names,
-    "names": _listed("a list of inputs' names"),
+    **dict.fromkeys(("gaps", "after"), flag),
+    "columns": names,
+    "names": listed("a list of inputs' names"),
     "merge": _merge,
-    **dict.fromkeys(("name", "touching", "unit", "zone", "week_start"), _text),
+    **dict.fromkeys(("name", "touching", "unit", "zone", "week_start"), text),
 }
-_AGGREGATE: dict[str, _Reader] = {
-    "fn": _text,
-    "column": _or_null(_text),
-    "name": _text,
-    "ignorenulls": _flag,
-    **dict.fromkeys(("percentage", "rsd"), _or_null(_number)),
-    **dict.fromkeys(("user", "by"), _or_null(_text)),
-    "n": _or_null(_whole),
-    "ascending": _or_null(_flag),
-    "distinct": _flag,
-}
-_AGGREGATE_DEFAULTS: dict[str, dict[str, Any]] = {  # as of the functions that make them
-    "approx_count_distinct": {"rsd": 0.05},
-    "sort_list": {"ascending": True},
-    "top_n": {"ascending": False},
-    "top_n_by": {"ascending": False},
-}
-_FIELDS: dict[str, _Reader] = {
+_FIELDS: dict[str, Reader] = {
     "window": _kind(_WINDOWS),
-    "aggregates": _text,  # read apart, with the user-defined ones
-    "keys": _names,
+    "aggregates": text,  # read apart, with the user-defined ones
+    "keys": names,
     "trigger": _trigger,
     "allowed_lateness": _lateness,
-    "order": _names,
-    "position": _or_null(_position),
-    "evictor": _or_null(_kind(_EVICTORS)),
+    "order": names,
+    "position": or_null(position_from),
+    "evictor": or_null(_kind(_EVICTORS)),
     "delta": _delta,
-    "null_keys": _flag,
-    "only_updated": _flag,
-    "timestamp": _or_null(_text),
-    "max_future_skew": _or_null(_duration),
-    "watermark": _or_null(_kind(_WATERMARKS)),
-    **dict.fromkeys(("event_time", "time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), _text),
+    "null_keys": flag,
+    "only_updated": flag,
+    "timestamp": or_null(text),
+    "max_future_skew": or_null(_duration),
+    "watermark": or_null(_kind(_WATERMARKS)),
+    **dict.fromkeys(("event_time", "time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), text),
 }

@@ -9,6 +9,8 @@ from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.operator import WindowOperator, data_loss_reason
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
+from panewise.spec.streamwindow import StreamWindow
+from panewise.spec.streamwindow_words import describe_policies
 from panewise.spec.trigger_words import when
 from panewise.spec.triggers import Always, Never
 from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window, gap_columns, merging
@@ -31,6 +33,8 @@ def describe(spec: Specification) -> str:
     Order: rows of a batch are taken in the order of event_time, then as they stand; triggers are asked once for each batch.
     State: a window goes when the watermark reaches its end; at the end of input all go.
     """
+    if isinstance(spec, StreamWindow):
+        return describe_policies(spec)
     if isinstance(spec, Chain):
         return "\n".join([describe(spec.first), *(_stage(spec, stage) for stage in spec.stages), _sharing(spec)])
     parts = (_windows, _progress, _panes, _content, _late, _invalid, _order, _state)

@@ -32,7 +32,7 @@ def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixe
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpecWarning)
             first = draw(specs(kind, **{**fixed, "window": first.window, "accumulation": "retracting"}).filter(can_go_on))
-    spec: Specification = first
+    spec: WindowOperator | Chain = first
     for _ in range(draw(st.integers(1, longest))):
         spec = spec.then(**draw(_stage(spec)))
     assert isinstance(spec, Chain)

@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from panewise.errors import InputError, SpecWarning
-from panewise.oracle import ChainInterpreter, Interpreter, interpreter
+from panewise.oracle import ChainInterpreter, Interpreter, PolicyInterpreter, interpreter
 from panewise.oracle.interpreter import COUNTS
-from panewise.spec import Chain, Custom, Specification, WindowOperator
+from panewise.spec import Chain, Custom, Specification, StreamWindow, WindowOperator
 from panewise.spec.custom import EachRow
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import ROW, schema
@@ -19,9 +19,7 @@ def play(script: Script) -> list[dict[str, Any]]:
     """The oracle's output after each event. It keeps no state outside of itself, so that a restart changes nothing."""
     if script.options:
         raise InputError(f"options={sorted(script.options)}", "the oracle has no options", "leave them out")
-    first = _by_row(script)
-    spec: Specification = replace(script.spec, first=first) if isinstance(script.spec, Chain) else first
-    oracle = interpreter(spec, dict(script.types))
+    oracle = interpreter(_plain_spec(script), dict(script.types))
     outputs = []
     for event, given in zip(script.events, script.given, strict=True):
         output = _step(oracle, event)
@@ -29,6 +27,13 @@ def play(script: Script) -> list[dict[str, Any]]:
             entry["row"] = dict(given[entry["row"][ROW]])
         outputs.append(output | ({"windows": oracle.windows()} if script.windows else {}))
     return outputs
+
+
+def _plain_spec(script: Script) -> Specification:
+    if isinstance(script.spec, StreamWindow):
+        return script.spec
+    first = _by_row(script)
+    return replace(script.spec, first=first) if isinstance(script.spec, Chain) else first
 
 
 def _by_row(script: Script) -> WindowOperator:
@@ -55,11 +60,17 @@ class _OfFrames:
         return [tuple(pair.values()) if isinstance(pair, dict) else pair for pair in one] if isinstance(one, list) else one
 
 
-def _step(oracle: Interpreter | ChainInterpreter, event: Event) -> dict[str, Any]:
+def _step(oracle: Interpreter | ChainInterpreter | PolicyInterpreter, event: Event) -> dict[str, Any]:
+    if isinstance(oracle, PolicyInterpreter):
+        own = {"drain": oracle.drain, "checkpoint": oracle.checkpoint, "reset": oracle.reset, "reset_to_initial": oracle.reset_to_initial}
+        if event.op in own:
+            return own[event.op]()
+        if event.op == "evict":
+            return oracle.evict(dict(event.partition))
     match event:
         case Event("add"):
             return oracle.add([{**row, ROW: number} for number, row in enumerate(event.rows)])
-        case Event("watermark", to=int(to), source=source):
+        case Event("watermark", to=int(to), source=source) if not isinstance(oracle, PolicyInterpreter):
             return oracle.watermark(to, source)
         case Event("clock", to=int(to)):
             return oracle.clock(to)

@@ -1,0 +1,73 @@
+"""Aggregates and positions as plain dicts, both ways: what specifications of every kind have."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, TypeAlias
+
+from panewise.errors import SpecError
+from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
+from panewise.spec.operator import Position
+from panewise.spec.readers import Reader, flag, members_of, number, or_null, text, whole, wrong
+from panewise.spec.useraggregate import UserAggregate
+
+Users: TypeAlias = Mapping[str, UserAggregate]
+
+
+def plain_aggregate(aggregate: Aggregate) -> dict[str, Any]:
+    """Its function, column and name, and the options that differ from what they are in other functions."""
+    options = [field for field in fields(aggregate) if field.name not in ("fn", "column", "name")]
+    given = {field.name: _written(getattr(aggregate, field.name)) for field in options if getattr(aggregate, field.name) != field.default}
+    return {"fn": aggregate.fn, "column": aggregate.column, "name": aggregate.name} | given
+
+
+def _written(value: Any) -> Any:
+    return value.name if isinstance(value, UserAggregate) else value
+
+
+def aggregates_from(value: Any, users: Users, where: str = "aggregates") -> tuple[Aggregate, ...]:
+    """A list of aggregates; user-defined ones are found by their names."""
+    if not isinstance(value, (list, tuple)):
+        raise wrong(where, value, "a list of aggregates")
+    return tuple(_aggregate(item, f"{where}[{n}]", users) for n, item in enumerate(value))
+
+
+def _aggregate(value: Any, where: str, users: Users) -> Aggregate:
+    members = members_of(value, where, set(_AGGREGATE), required=("fn",))
+    given = {name: _AGGREGATE[name](item, f"{where}.{name}") for name, item in members.items()}
+    fn, column, user = given["fn"], given.get("column"), given.pop("user", None)
+    if fn not in FUNCTIONS:
+        raise SpecError(f"{where}.fn={fn!r}", f"the functions are {sorted(FUNCTIONS)}", "give one of these")
+    if user is not None and user not in users:
+        known = f"the user-defined aggregates given are {sorted(users)}"
+        raise SpecError(f"{where}.user={user!r}", known, f"give user_aggregates={{{user!r}: ...}}")
+    for name, default in _AGGREGATE_DEFAULTS.get(fn, {}).items():
+        given.setdefault(name, default)
+    arguments = [given.get(name) for name in ("by", "n", "percentage")]
+    made = {"name": default_name(user or fn, column, *arguments), "column": None, **given}
+    return Aggregate(**made, user=None if user is None else users[user])
+
+
+def position_from(value: Any, where: str) -> Position:
+    """The columns of a source position."""
+    readers = {"partition": text, "offset": text, "source": or_null(text)}
+    members = members_of(value, where, set(readers))
+    return Position(**{name: readers[name](given, f"{where}.{name}") for name, given in members.items()})
+
+
+_AGGREGATE: dict[str, Reader] = {
+    "fn": text,
+    "column": or_null(text),
+    "name": text,
+    "ignorenulls": flag,
+    **dict.fromkeys(("percentage", "rsd"), or_null(number)),
+    **dict.fromkeys(("user", "by"), or_null(text)),
+    "n": or_null(whole),
+    "ascending": or_null(flag),
+    "distinct": flag,
+}
+_AGGREGATE_DEFAULTS: dict[str, dict[str, Any]] = {  # as of the functions that make them
+    "approx_count_distinct": {"rsd": 0.05},
+    "sort_list": {"ascending": True},
+    "top_n": {"ascending": False},
+    "top_n_by": {"ascending": False},
+}

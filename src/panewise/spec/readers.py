@@ -1,0 +1,72 @@
+"""Readers of plain values: each takes a value and where it stands, and gives it checked."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from panewise.errors import SpecError
+
+Reader: TypeAlias = Callable[[Any, str], Any]
+
+
+def members_of(value: Any, where: str, known: set[str], required: tuple[str, ...] = ()) -> Mapping[str, Any]:
+    """The dict, checked to have no unknown field and all required ones."""
+    if not isinstance(value, Mapping):
+        raise wrong(where or "specification", value, "an object with named fields")
+    prefix = f"{where}." if where else ""
+    for name in value:
+        if name not in known:
+            raise SpecError(f"{prefix}{name}={value[name]!r}", f"the fields here are {sorted(known)}", f"leave {name!r} out")
+    for name in required:
+        if name not in value:
+            raise SpecError(f"{prefix}{name} is missing", f"{name} has no default", f"give {prefix}{name}")
+    return value
+
+
+def wrong(where: str, value: Any, what: str) -> SpecError:
+    """The error of a value that is not what stands there."""
+    return SpecError(f"{where}={value!r}", f"{where} is {what}", f"give {what}")
+
+
+def typed(kinds: type | tuple[type, ...], what: str) -> Reader:
+    """Reads values of these types."""
+
+    def read(value: Any, where: str) -> Any:
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+            raise wrong(where, value, what)
+        return value
+
+    return read
+
+
+text = typed(str, "a string")
+flag = typed(bool, "true or false")
+whole = typed(int, "a whole number")
+number = typed((int, float), "a number")
+
+
+def or_null(read: Reader) -> Reader:
+    """Reads null, or what the reader reads."""
+    return lambda value, where: None if value is None else read(value, where)
+
+
+def listed(what: str) -> Reader:
+    """Reads lists of strings."""
+
+    def read(value: Any, where: str) -> tuple[str, ...]:
+        if not isinstance(value, (list, tuple)):
+            raise wrong(where, value, what)
+        return tuple(text(name, f"{where}[{n}]") for n, name in enumerate(value))
+
+    return read
+
+
+names = listed("a list of column names")
+
+
+def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of JSON pairs, none of which is there twice."""
+    given = [name for name, _ in pairs]
+    for name in given:
+        if given.count(name) > 1:
+            raise SpecError(f"{name!r} twice", "a field is given once", "leave one of them out")
+    return dict(pairs)
