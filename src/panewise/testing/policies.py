@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from panewise import functions as F
 from panewise.spec import Position, StreamWindow, WindowListener
+from panewise.spec.streampolicies import policy_columns
 from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time, tuple_count
 from panewise.testing.samples import JOINED, KEY_VALUES, MISFITS, NULLS
 
@@ -118,17 +119,19 @@ def _events(draw: st.DrawFn, spec: StreamWindow, one: str) -> list[str]:
     return [one, *draw(st.lists(st.sampled_from(others), unique=True, max_size=len(others)))]
 
 
-OPS: Final = ("add", "add", "add", "add", "clock", "clock", "clock", "restart", "drain", "checkpoint", "reset", "reset_to_initial", "evict")
+_PLAIN = [("add",)] * 6 + [("clock",)] * 5 + [(op,) for op in ("restart", "drain", "checkpoint", "reset", "reset_to_initial", "evict")]
+_AWAY = [("checkpoint", "clock", "reset"), ("add", "checkpoint", "add", "clock", "reset"), ("add", "clock", "clock", "clock")]
+MOVES: Final[tuple[tuple[str, ...], ...]] = (*_PLAIN, *_AWAY, *_AWAY)
 
 
 @st.composite
 def stream_events(
-    draw: st.DrawFn, /, spec: StreamWindow, max_events: int = 12, max_rows: int = 7, ops: tuple[str, ...] = OPS
+    draw: st.DrawFn, /, spec: StreamWindow, max_moves: int = 8, max_rows: int = 7, moves: tuple[tuple[str, ...], ...] = MOVES
 ) -> list[dict[str, Any]]:
     """Events for a specification, in the form that :func:`panewise.testing.run` takes; columns are typed as `TYPES` says."""
     writer = _Writer(draw, spec, max_rows)
-    chosen = draw(st.lists(st.sampled_from(ops), min_size=1, max_size=max_events))
-    script = [writer.event(op) for op in chosen]
+    chosen = draw(st.lists(st.sampled_from(moves), min_size=1, max_size=max_moves))
+    script = [writer.event(op) for move in chosen for op in move]
     after = [{"op": "finish"}, *([writer.event("clock")] if draw(st.booleans()) else [])]
     return [event for event in script if event is not None] + (after if draw(st.booleans()) else [])
 
@@ -174,7 +177,7 @@ class _Writer:
         row |= {"price": self._one_of([Decimal(self.value) / 2, *_PRICES]), "note": len(self.rows)}
         row |= {"order": self._one_of([0, 1, 2]), "partition": self._one_of([0, 0, 1]), "offset": self.offset}
         if self._one_of(range(5)) == 4:
-            name = self._one_of([*self.spec.columns_read, "n"])
+            name = self._one_of([*self.spec.columns_read, "n", *policy_columns(self.spec.evict, self.spec.trigger) * 3])
             kind = TYPES[name].split("(")[0]
             row[name] = self._one_of([None, None, *([math.nan, math.inf, -math.inf] if kind == "double" else []), *MISFITS[kind][:3]])
         self.rows.append(row)
