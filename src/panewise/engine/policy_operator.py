@@ -20,7 +20,7 @@ from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
 from panewise.engine.operator import Operator, State
 from panewise.engine.outputs import Counts, Output
 from panewise.engine.panes import shown_key
-from panewise.engine.partitions import Log, Partitions
+from panewise.engine.partitions import Partitions
 from panewise.engine.plan import ONE_KEY
 from panewise.engine.policy_plan import TUPLES, PolicyPlan
 from panewise.engine.policy_pool import Tuples, comparable
@@ -217,7 +217,7 @@ class PolicyOperator(Operator):
 
     def _worked(self, tuples: Tuples, work: _Work) -> Output:
         """Lets the policies work, tells what has happened, and stores what is left."""
-        plan, now, log = self.policies, self.state.clocks.processing_time, Log(frozenset(self.policies.spec.told))
+        plan, now, log = self.policies, self.state.clocks.processing_time, policy_panes.log_of(self.policies)
         partitions = Partitions(plan.spec, tuples.pool(plan), log, now, self.state.tally)
         tuples.into(partitions)
         work(partitions)

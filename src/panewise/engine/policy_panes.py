@@ -28,6 +28,12 @@ class Told:
     listeners: dict[int, str]
 
 
+def log_of(plan: PolicyPlan) -> Log:
+    """An empty log. Where there is a listener it notes the end of every partition, told or not: the listener's state ends with it."""
+    ends = () if plan.spec.listener is None else _LAST
+    return Log(frozenset((*plan.spec.told, *ends)))
+
+
 def told(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> Told:
     """The panes of a step's events."""
     if plan.spec.listener is not None:
@@ -75,16 +81,18 @@ def _listened(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> Told:
     named = tuples.keys.select(shown_key(name, plan.schema[name]).alias(name) for name in spec.partition_by)
     keys = named.to_dicts() if spec.partition_by else [{}] * tuples.keys.height
     for event, number, low, high in zip(log.events, log.partitions, log.lows, log.highs, strict=True):
-        if number not in living:
-            living[number] = _made(plan, states.get(number))
-        given = living[number].handle(WindowEvent(event, keys[number], tuple(dict(one) for one in values[low:high]), now))
-        found = [_checked(plan, row) for row in given or ()]
-        states[number] = _as_text(plan, living[number])
-        numbers += [number] * len(found)
-        events += [event] * len(found)
-        rows += found
+        if event in spec.told:
+            if number not in living:
+                living[number] = _made(plan, states.get(number))
+            given = living[number].handle(WindowEvent(event, keys[number], tuple(dict(one) for one in values[low:high]), now))
+            found = [_checked(plan, row) for row in given or ()]
+            states[number] = _as_text(plan, living[number])
+            numbers += [number] * len(found)
+            events += [event] * len(found)
+            rows += found
         if event in _LAST:
-            del living[number], states[number]
+            living.pop(number, None)
+            states.pop(number, None)
     contents = pl.DataFrame(rows, schema=plan.contents, orient="row")
     return Told(_panes(plan, tuples, events, numbers, contents, now), states)
 
