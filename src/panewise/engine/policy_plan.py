@@ -68,7 +68,7 @@ class PolicyPlan:
         """The columns that a tuple keeps; one at least, as rows without columns could not be counted."""
         read = [column for aggregate in self.spec.aggregates for column in aggregate.columns]
         compared = [self.spec.evict.column] if isinstance(self.spec.evict, DeltaPolicy) else []
-        names = dict.fromkeys((*self.shown, *read, *compared)) or list(self.schema)[:1]
+        names = dict.fromkeys((*self.shown, *read, *compared)) or (*self.spec.columns_read, *self.schema)[:1]
         return {name: self.schema[name] for name in names}
 
     def _contents(self) -> Schema:

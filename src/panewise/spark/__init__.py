@@ -3,6 +3,7 @@
 from panewise.spark import threads  # noqa: F401 - before anything that imports Polars
 from panewise.spark.api import Result, Windowed, apply, windowed
 from panewise.spark.session import configure
+from panewise.spark.streamwindow import EventResult, stream_window
 from panewise.spark.writer import ParquetSink, WindowQuery
 
-__all__ = ["ParquetSink", "Result", "WindowQuery", "Windowed", "apply", "configure", "windowed"]
+__all__ = ["EventResult", "ParquetSink", "Result", "WindowQuery", "Windowed", "apply", "configure", "stream_window", "windowed"]

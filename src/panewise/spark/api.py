@@ -159,7 +159,7 @@ def apply(
     shards: int | None = None,
     clock: DurationLike | None = None,
 ) -> "Result":
-    """A ready specification, of an operator or a chain, over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
+    """A ready specification of any kind over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
     every, first = None if clock is None else positive(clock, "clock"), first_of(spec)
     check_columns(df, spec)
     check_inputs(first)
@@ -169,7 +169,7 @@ def apply(
     elif finish == "never":
         raise SpecError("finish='never' on a batch DataFrame", "a batch ends", "leave finish out")
     else:
-        check_batch(first, every)
+        check_batch(spec, every)
     return Result(Plumbing.of(df, spec, shards, every), finish == "at_end")
 
 

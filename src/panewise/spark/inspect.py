@@ -24,7 +24,18 @@ from panewise.engine.plan import ONE_KEY
 from panewise.engine.runs import Indexed, Shape
 from panewise.engine.table import DEAD
 from panewise.errors import SetupError, SpecWarning, StateError
-from panewise.spec import Custom, Global, Specification, StreamTime, UserAggregate, WindowOperator, first_of, merging
+from panewise.spec import (
+    Custom,
+    Global,
+    Specification,
+    StreamTime,
+    StreamWindow,
+    UserAggregate,
+    WindowListener,
+    WindowOperator,
+    first_of,
+    merging,
+)
 from panewise.spec.codec import from_dict
 from panewise.state import Manifest, Run
 from panewise.state.blob import decode
@@ -152,9 +163,10 @@ def shard_state(shard: int, stored: Mapping[str, bytes]) -> ShardState:
     """
     try:
         manifest = _manifest(stored)
-        spec, clocks = first_of(_spec(manifest)), _clocks(manifest)
+        whole, clocks = _spec(manifest), _clocks(manifest)
+        spec = first_of(whole)
         sizes = [len(_named(stored, run.name)) for run in manifest.runs]
-        windows = _windows(spec, runs_of(manifest.runs, 0), clocks.horizon(spec), stored)
+        windows = _windows(whole, runs_of(manifest.runs, 0), clocks.horizon(spec), stored)
     except StateError as error:
         raise StateError(f"shard {shard}: {error.given}", error.rule, error.remedy) from error
     bounded = not isinstance(spec.window, Global) and not windows.is_empty()
@@ -194,14 +206,15 @@ class _Identities:
         raise AssertionError("nothing is written")
 
 
-def _windows(spec: WindowOperator, runs: Sequence[Run], horizon: int | None, stored: Mapping[str, bytes]) -> pl.DataFrame:
+def _windows(whole: Specification, runs: Sequence[Run], horizon: int | None, stored: Mapping[str, bytes]) -> pl.DataFrame:
     """Keys, start and end of the windows held. The types are those of the runs, as the query's input is not at hand."""
     if not runs:
         return pl.DataFrame()
-    identity = [*_keys(spec), START, END]
+    spec, columns = first_of(whole), [*_keys(first_of(whole)), START, END]
     types = _decoded(stored, runs[-1]).schema
     by_key = isinstance(spec.watermark, StreamTime)
-    shape = Shape({name: types[name] for name in identity}, identity, _keys(spec) if merging(spec.window) or by_key else identity)
+    identity = _keys(spec) if isinstance(whole, StreamWindow) else columns  # there the end is when something is due
+    shape = Shape({name: types[name] for name in columns}, identity, _keys(spec) if merging(spec.window) or by_key else identity)
     library = _Identities(stored)
     held = Held(shape, library, Held.nothing(shape, library).newest, tuple(runs), horizon).all()
     return keymarks.without(held) if by_key else held
@@ -241,14 +254,15 @@ def _clocks(manifest: Manifest) -> Clocks:
 
 
 def _spec(manifest: Manifest) -> Specification:
-    """The specification of a state; of user-defined aggregates and windows only the names are known."""
+    """The specification of a state; of user-defined aggregates, windows and listeners only the names are known."""
     stages = (manifest.spec, *manifest.spec.get("then", ()))
     users = {aggregate.get("user") for stage in stages for aggregate in stage.get("aggregates", ())} - {None}
     known = {name: UserAggregate(name, init=str, accumulate=max, merge=max, finish=str) for name in users}
-    name = manifest.spec["window"].get("name")
+    name, told = manifest.spec.get("window", {}).get("name"), manifest.spec.get("listener")
+    listeners = {told["name"]: WindowListener(object, name=told["name"], outputs=told["outputs"])} if told else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)  # it was told when the query was built
-        return from_dict(manifest.spec, known, {name: Custom(len, name=name)} if name else None)
+        return from_dict(manifest.spec, known, {name: Custom(len, name=name)} if name else None, listeners)
 
 
 def _committed(spark: SparkSession, checkpoint: str) -> set[int]:

@@ -66,7 +66,7 @@ def target_schema(kind: str, spec: Specification, panes: dict[str, pl.DataType],
         keys = spec.shared_keys if isinstance(spec, Chain) else spec.keys
         types |= {name: inputs[name].dataType for name in keys}
         instants = ("window_start", "window_end", "processing_time", *(["timestamp"] if first_of(spec).timestamp == "end" else []))
-        types |= dict.fromkeys(instants, TimestampType())
+        types |= {name: TimestampType() for name in instants if name in types}
         return StructType([StructField(name, dtype) for name, dtype in types.items()])
     if kind == "invalid":
         return StructType([row, StructField("reason", StringType())])

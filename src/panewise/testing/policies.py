@@ -6,7 +6,7 @@ Counts, times and differences are small, and so are the steps of values and cloc
 import math
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from hypothesis import strategies as st
 
@@ -16,8 +16,8 @@ from panewise.spec.streampolicies import policy_columns
 from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time, tuple_count
 from panewise.testing.samples import JOINED, KEY_VALUES, MISFITS, NULLS
 
-TYPES: Final = {"key": "string", "level": "double", "shop": "bigint", "order": "bigint", "partition": "bigint", "offset": "bigint"}
-TYPES |= {"v": "double", "n": "bigint", "price": "decimal(10,2)", "s": "string", "flag": "boolean", "note": "bigint"}
+_PLACES = {"key": "string", "level": "double", "shop": "bigint", "order": "bigint", "partition": "bigint", "offset": "bigint"}
+TYPES: Final = _PLACES | {"v": "double", "n": "bigint", "price": "decimal(10,2)", "s": "string", "flag": "boolean", "note": "bigint"}
 _PRICES = [Decimal(value) for value in ("0.00", "0.50", "1.00", "-3.50", "99999999.99")]
 
 
@@ -43,10 +43,11 @@ GATHERING: Final = WindowListener(Gathering, name="gathering", outputs={"seen": 
 
 def amounts(column: str) -> st.SearchStrategy[Any]:
     """Amounts of a delta over a column."""
-    made: list[Any] = {"n": [0, 1, 2, 2.5], "v": [0, 0.25, 2, 2.5], "price": [0, Decimal("0.50"), 1, 2.5]}[column]
-    return st.sampled_from(made)
+    made: dict[str, list[Any]] = {"n": [0, 1, 2, 2.5], "v": [0, 0.25, 2, 2.5], "price": [0, Decimal("0.50"), 1, 2.5]}
+    return st.sampled_from(made[column])
 
 
+_kinds: st.SearchStrategy[Literal["tumbling", "sliding"]] = st.sampled_from(["tumbling", "sliding"])
 _deltas = st.sampled_from(["n", "n", "v", "price"]).flatmap(lambda name: amounts(name).map(lambda amount: delta(name, amount)))
 _policies = st.one_of(st.integers(1, 4).map(count), st.integers(1, 5).map(time), _deltas)
 _contents: Final[list[dict[str, Any]]] = [
@@ -78,18 +79,18 @@ _contents: Final[list[dict[str, Any]]] = [
 
 
 @st.composite
-def stream_windows(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> StreamWindow:
+def stream_windows(draw: st.DrawFn, /, kind: Literal["tumbling", "sliding"] | None = None, **fixed: Any) -> StreamWindow:
     """Specifications of every field's every kind of value.
 
     Args:
         kind: "tumbling" or "sliding". Default: both.
         fixed: fields that are given.
     """
-    kind = kind or draw(st.sampled_from(["tumbling", "sliding"]))
+    chosen: Literal["tumbling", "sliding"] = draw(_kinds) if kind is None else kind
     tumbling = st.one_of(_policies, _policies, st.just(punct("flag")))
     fields: dict[str, Any] = {
-        "evict": draw(tumbling if kind == "tumbling" else _policies),
-        "trigger": None if kind == "tumbling" else draw(st.one_of(st.none(), _policies)),
+        "evict": draw(tumbling if chosen == "tumbling" else _policies),
+        "trigger": None if chosen == "tumbling" else draw(st.one_of(st.none(), _policies)),
         "partition_by": draw(st.sampled_from([[], ["key"], ["key"], ["shop"], ["level", "key"]])),
         **draw(st.sampled_from(_contents)),
         **draw(st.sampled_from([{}, {}, {"order": ["order"]}, {"position": Position()}])),
@@ -99,10 +100,10 @@ def stream_windows(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) ->
         lengths = st.integers(1, 6)
         gone = [st.none(), st.none(), lengths.map(partition_age), lengths.map(tuple_count), st.integers(1, 3).map(partition_count)]
         fields["partition_eviction"] = draw(st.one_of(*gone))
-    spec = StreamWindow(kind=kind, **fields)
+    spec = StreamWindow(kind=chosen, **fields)
     flags = {name: draw(st.booleans()) for name in _flags(spec) if name not in fixed}
     events = draw(st.sampled_from([None, None, *spec.possible]))
-    return StreamWindow(kind=kind, **{**fields, **flags, "events": fields.get("events", events and _events(draw, spec, events))})
+    return StreamWindow(kind=chosen, **{**fields, **flags, "events": fields.get("events", events and _events(draw, spec, events))})
 
 
 def _flags(spec: StreamWindow) -> list[str]:
