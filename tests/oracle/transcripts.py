@@ -9,10 +9,10 @@ from typing import Any
 import yaml
 
 from panewise.errors import SpecWarning
-from panewise.oracle import ChainInterpreter, Interpreter, interpreter
+from panewise.oracle import ChainInterpreter, Interpreter, PolicyInterpreter, interpreter
 from panewise.spec import Specification
 from panewise.spec.codec import from_dict
-from tests.transcripts.functions import USER_WINDOWS
+from tests.transcripts.functions import USER_LISTENERS, USER_WINDOWS
 
 FOLDER = Path(__file__).parents[1] / "transcripts"
 NOTHING: dict[str, Any] = {"panes": [], "late": [], "invalid": [], "counts": {}}
@@ -26,7 +26,7 @@ def documents() -> list[tuple[str, dict[str, Any]]]:
 def operator(document: dict[str, Any]) -> Specification:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)
-        return from_dict(document["spec"], user_windows=USER_WINDOWS)
+        return from_dict(document["spec"], user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)
 
 
 def run(document: dict[str, Any]) -> None:
@@ -45,7 +45,9 @@ def run(document: dict[str, Any]) -> None:
             assert held == event["state"], where
 
 
-def apply(oracle: Interpreter | ChainInterpreter, event: dict[str, Any]) -> dict[str, Any]:
+def apply(oracle: Interpreter | ChainInterpreter | PolicyInterpreter, event: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(oracle, PolicyInterpreter):
+        return apply_to_policies(oracle, event)
     match event["op"]:
         case "add":
             return oracle.add(event["rows"])
@@ -56,6 +58,11 @@ def apply(oracle: Interpreter | ChainInterpreter, event: dict[str, Any]) -> dict
         case "finish":
             return oracle.finish()
     raise AssertionError(event)
+
+
+def apply_to_policies(oracle: PolicyInterpreter, event: dict[str, Any]) -> dict[str, Any]:
+    given = [event[name] for name in ("rows", "to", "partition") if name in event]
+    return getattr(oracle, event["op"])(*given)
 
 
 def compare(expected: dict[str, Any], answer: dict[str, Any]) -> list[str]:

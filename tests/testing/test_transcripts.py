@@ -8,7 +8,7 @@ import pytest
 
 from panewise.errors import InputError
 from panewise.testing.transcripts import check, load
-from tests.transcripts.functions import USER_WINDOWS
+from tests.transcripts.functions import USER_LISTENERS, USER_WINDOWS
 
 FOLDER = Path(__file__).parents[1] / "transcripts"
 DOCUMENTS = [(path.stem, document) for path in sorted(FOLDER.glob("*.yaml")) for document in load(path)]
@@ -31,7 +31,7 @@ ONE: dict[str, Any] = {
 @pytest.mark.parametrize("runtime", ["oracle", "engine"])
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 def test_transcript(document: dict[str, Any], runtime: str) -> None:
-    check(document, runtime, user_windows=USER_WINDOWS)
+    check(document, runtime, user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)
 
 
 @EACH
@@ -42,6 +42,7 @@ def test_transcript_of_the_engine_with_restarts(document: dict[str, Any]) -> Non
         {**document, "events": [step for event in document["events"] for step in (event, {"op": "restart"})]},
         "engine",
         user_windows=USER_WINDOWS,
+        user_listeners=USER_LISTENERS,
     )
 
 
@@ -59,10 +60,10 @@ def test_transcript_of_the_engine_with_restarts(document: dict[str, Any]) -> Non
 @pytest.mark.parametrize("runtime", ["oracle", "engine"])
 def test_a_wrong_transcript_fails(number: int, change: dict[str, Any], message: str, runtime: str) -> None:
     document = copy.deepcopy(ONE)
-    check(document, runtime, user_windows=USER_WINDOWS)
+    check(document, runtime, user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)
     document["events"][number] |= change
     with pytest.raises(AssertionError, match=message):
-        check(document, runtime, user_windows=USER_WINDOWS)
+        check(document, runtime, user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)
 
 
 @pytest.mark.parametrize(
