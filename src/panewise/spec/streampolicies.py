@@ -117,7 +117,7 @@ def time(duration: DurationLike) -> TimePolicy:
 
     Source: semantics 10.3; S5 time(s).
     """
-    return TimePolicy(Duration.of(duration, "duration"))
+    return TimePolicy(positive(duration, "duration"))
 
 
 def delta(column: str, amount: Amount | str | timedelta | Duration) -> DeltaPolicy:
@@ -158,7 +158,7 @@ def partition_age(duration: DurationLike) -> PartitionAge:
 
     Source: semantics 10.14; S5 partitionAge.
     """
-    return PartitionAge(Duration.of(duration, "duration"))
+    return PartitionAge(positive(duration, "duration"))
 
 
 def partition_count(n: int) -> PartitionCount:

@@ -265,9 +265,10 @@ def _check_names(spec: StreamWindow) -> None:
     given = [name for name, _ in spec.listener.outputs] if spec.listener else ["tuples"]
     outputs = [*spec.partition_by, *_OWN, *([aggregate.name for aggregate in spec.aggregates] or given)]
     twice = sorted({name for name in outputs if outputs.count(name) > 1})
-    reserved = sorted(set(spec.partition_by) & {*PANE_COLUMNS, "delta"})
+    own = tuple(dict.fromkeys((*_OWN, *PANE_COLUMNS, "delta")))  # of panes of every kind, as rows enter as those of an operator do
+    reserved = sorted(set(spec.partition_by) & set(own))
     if twice or reserved:
-        rule = f"partition_by, what is sent and the pane's own columns {(*_OWN, *PANE_COLUMNS, 'delta')} have different names"
+        rule = f"partition_by, what is sent and the pane's own columns {own} have different names"
         raise SpecError(f"{(twice or reserved)[0]!r} twice", rule, "give aggregates an .alias(...), or rename the column")
     if any(name.startswith("__") for name in (*outputs, *policy_columns(spec.evict, spec.trigger))):
         raise SpecError("a name that starts with '__'", "such names are the operator's own", "rename the column")
