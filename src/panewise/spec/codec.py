@@ -130,6 +130,8 @@ def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 def complete(document: Mapping[str, Any]) -> dict[str, Any]:
     """The dict with defaults filled in; nothing is built, so that nothing warns."""
+    if streamwindow_codec.KIND in document:
+        return streamwindow_codec.complete(document, _AnyUser())
     given = _read_fields(document, _AnyUser(), _AnyWindow())
     stages = _stages(given.pop(_THEN, ()), _AnyUser())
     told = {name: _plain(given.get(name, default)) for name, default in _defaults(WindowOperator).items() if name in _FIELDS}

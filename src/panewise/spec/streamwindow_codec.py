@@ -76,8 +76,13 @@ def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any], users: Users)
     """The fields in which two dicts differ, of which one at least is of such a specification; one left out has its default."""
     if KIND not in old or KIND not in new:
         return [KIND]
-    before, after = (to_dict(from_dict(document, users, None)) for document in (old, new))
+    before, after = complete(old, users), complete(new, users)
     return [name for name in before if before[name] != after[name]]
+
+
+def complete(document: Mapping[str, Any], users: Users) -> dict[str, Any]:
+    """The dict with defaults filled in, whatever listeners there are."""
+    return to_dict(from_dict(document, users, None))
 
 
 def _readers(users: Users, listeners: UserListeners | None) -> dict[str, Reader]:
