@@ -19,7 +19,6 @@ from panewise.engine.held import Held
 from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
 from panewise.engine.operator import Operator, State
 from panewise.engine.outputs import Counts, Output
-from panewise.engine.panes import shown_key
 from panewise.engine.partitions import Partitions
 from panewise.engine.plan import ONE_KEY
 from panewise.engine.policy_plan import TUPLES, PolicyPlan
@@ -86,7 +85,7 @@ class PolicyOperator(Operator):
             for one in list(partitions.living.values()):
                 partitions.evict(one)
 
-        return self._work(self.state.windows.find(keys.with_columns(self._plain_keys)), self._no_rows(), go)
+        return self._work(self.state.windows.find(keys.select(self.policies.shown_keys)), self._no_rows(), go)
 
     def drain(self) -> Output:
         """What is outstanding happens: there never is anything (semantics 10.21)."""
@@ -107,7 +106,7 @@ class PolicyOperator(Operator):
 
     def held(self) -> pl.DataFrame:
         """The partitions held: keys, window_start and window_end (null), pending (the number of tuples), closed."""
-        keys = [shown_key(name, self.plan.schema[name]).alias(name) for name in self.policies.spec.partition_by]
+        keys = self.policies.shown_keys if self.policies.spec.partition_by else []
         bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end")]
         pending = pl.col(TUPLES).list.len().cast(pl.Int64).alias("pending")
         shown = self.state.windows.all().select(*keys, *bounds, pending, pl.lit(False).alias("closed"))
@@ -117,25 +116,20 @@ class PolicyOperator(Operator):
         """Rows in the order of arrival, without replays."""
         if self.state.clocks.finished:
             return self._too_late(rows)
-        taken, refused = self._split(rows.with_columns(self._plain_keys))
+        taken, refused = self._split(rows)
         output = self._inserted(taken)
-        invalid = refused.select(*self._placed_invalid)
+        invalid = refused.select(self._placed_invalid)
         counts = Counts(rows_in=rows.height, applied=taken.height, invalid=refused.height)
         return replace(output, late=pl.DataFrame(schema=self._late_columns), invalid=invalid, counts=counts)
 
     @property
-    def _plain_keys(self) -> list[pl.Expr]:
-        """-0.0 as a key is 0.0."""
-        return [shown_key(name, self.plan.schema[name]).alias(name) for name in self.policies.spec.partition_by]
-
-    @property
-    def _placed_invalid(self) -> dict[str, pl.DataType]:
-        return {**self.plan.invalid_schema, TIME: pl.Int64(), PLACE: pl.Int64()}
+    def _placed_invalid(self) -> list[str]:
+        return [*self.plan.invalid_schema, TIME, PLACE]
 
     def _too_late(self, rows: pl.DataFrame) -> Output:
         made = {REASON: pl.lit("finished"), WINDOWS: pl.lit([]), LATE_BY: pl.lit(None), PARTIAL: pl.lit(False)}
         late = rows.select(made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in self._late_columns.items())
-        invalid = pl.DataFrame(schema=self._placed_invalid)
+        invalid = rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON)).select(self._placed_invalid)
         return replace(self._nothing, late=late, invalid=invalid, counts=Counts(rows_in=rows.height, late=rows.height))
 
     def _split(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -167,7 +161,7 @@ class PolicyOperator(Operator):
         values = comparable(came[trigger.column]).to_list() if isinstance(trigger, DeltaPolicy) else [None] * came.height
         everything = markers.any() or isinstance(self.policies.spec.partition_eviction, (PartitionCount, TupleCount))
         windows = self.state.windows
-        held = windows.all() if everything else windows.find(came.select(self.policies.keys).unique(maintain_order=True))
+        held = windows.all() if everything else windows.find(came.select(self.policies.shown_keys).unique(maintain_order=True))
         tuples = Tuples.of(self.policies, held, came, self.state.clocks.processing_time)
 
         def take(partitions: Partitions) -> None:

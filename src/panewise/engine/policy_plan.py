@@ -7,6 +7,7 @@ import polars as pl
 from panewise.engine import userfn
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, START
+from panewise.engine.panes import shown_key
 from panewise.engine.plan import ONE_KEY
 from panewise.engine.runs import Shape
 from panewise.errors import SpecError
@@ -49,9 +50,9 @@ class PolicyPlan:
         self.shape = Shape(self.table_schema, self.keys, self.keys)
 
     @property
-    def lists_tuples(self) -> bool:
-        """Whether it is tuples that are sent."""
-        return not self.spec.aggregates and self.spec.listener is None
+    def shown_keys(self) -> list[pl.Expr]:
+        """The keys of rows: -0.0 is 0.0 (semantics 15.2)."""
+        return [shown_key(key, self.schema[key]).alias(key) if key in self.schema else pl.col(key) for key in self.keys]
 
     @property
     def times_tuples(self) -> bool:

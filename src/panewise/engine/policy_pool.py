@@ -45,22 +45,23 @@ class Tuples:
 
     @classmethod
     def of(cls, plan: PolicyPlan, held: pl.DataFrame, rows: pl.DataFrame, now: int) -> "Tuples":
-        """The tuples of partitions held (rows of the table) and of rows that come now, in this order."""
+        """The tuples of partitions held (rows of the table) and of rows that come now, in this order. As a key -0.0 is 0.0."""
         held = held.sort(USED)
         # The only partition of an operator without keys has a number before it begins.
         only = pl.DataFrame({ONE_KEY: pl.Series([0] if plan.keys == [ONE_KEY] else [], dtype=pl.Int8)})
-        known = [held.select(plan.keys), rows.select(plan.keys), *([only] if plan.keys == [ONE_KEY] else [])]
+        named = rows.select(plan.shown_keys)
+        known = [held.select(plan.keys), named, *([only] if plan.keys == [ONE_KEY] else [])]
         keys = pl.concat(known).unique(maintain_order=True).with_row_index(_NUMBER)
         held = held.join(keys, on=plan.keys, nulls_equal=True, maintain_order="left")
-        came = rows.join(keys, on=plan.keys, nulls_equal=True, maintain_order="left")
+        numbers = named.join(keys, on=plan.keys, nulls_equal=True, maintain_order="left")[_NUMBER]
         before = held.select(_NUMBER, pl.col(TUPLES).alias(_TUPLE), *([ARRIVED] if plan.times_tuples else []))
         before = before.explode(before.columns[1:], empty_as_null=False)
         if not plan.times_tuples:
             before = before.with_columns(pl.lit(0, dtype=pl.Int64).alias(ARRIVED))
-        after = came.select(_NUMBER, pl.struct(*plan.kept).alias(_TUPLE), pl.lit(now, dtype=pl.Int64).alias(ARRIVED))
+        after = rows.select(numbers, pl.struct(*plan.kept).alias(_TUPLE), pl.lit(now, dtype=pl.Int64).alias(ARRIVED))
         pool = pl.concat([before, after]).sort(_NUMBER, maintain_order=True)
         firsts = np.searchsorted(pool[_NUMBER].to_numpy(), np.arange(keys.height)).astype(np.intp)
-        return cls(keys, held, came[_NUMBER].to_list(), pool[_TUPLE], pool[ARRIVED], firsts)
+        return cls(keys, held, numbers.to_list(), pool[_TUPLE], pool[ARRIVED], firsts)
 
     def pool(self, plan: PolicyPlan) -> Pool:
         """What the policies look at; the next place of each partition is after the tuples that it held."""

@@ -8,7 +8,7 @@ from typing import Any
 from panewise.errors import InputError, SpecWarning
 from panewise.spec import Chain, Inputs, Position, Specification, StreamTime, StreamWindow, WindowOperator, first_of, gap_columns
 from panewise.spec.codec import from_dict
-from panewise.testing.columns import Row, infer, is_long
+from panewise.testing.columns import MISFIT, ColumnType, Row, infer, is_long
 
 OF_POLICIES = ("drain", "checkpoint", "reset", "reset_to_initial", "evict")  # what is done to windows by policies (semantics 10.21)
 _FIELDS = {"add": {"rows"}, "watermark": {"to"}, "clock": {"to"}, "restart": set[str](), "finish": set[str]()}
@@ -82,7 +82,9 @@ def script(
         *([spec.position.offset] if spec.position else []),
     ]
     told = _with_first(whole_spec, spec)
-    return Script(told, infer(rows, types or {}, spec.columns_read, whole), read, given, **options)
+    columns = infer(rows, types or {}, spec.columns_read, whole)
+    _check_partitions(columns, read)
+    return Script(told, columns, read, given, **options)
 
 
 def _event(event: Any, where: str) -> Event:
@@ -128,6 +130,15 @@ def _check_policies(spec: Specification, events: tuple[Event, ...]) -> None:
         if event.op == "evict" and set(event.partition) != set(spec.keys):
             rule = f"a partition is named by the columns {list(spec.keys)}"
             raise InputError(f"an evict of {dict(event.partition)}", rule, "give a value for each of them")
+
+
+def _check_partitions(types: Mapping[str, str], events: tuple[Event, ...]) -> None:
+    for event in events:
+        for name, value in event.partition.items():
+            if ColumnType.of(types[name]).fit(value) is MISFIT:
+                raise InputError(
+                    f"an evict of {dict(event.partition)}", f"{name} is of the type {types[name]}", "give a value of this type"
+                )
 
 
 def _with_first(spec: Specification, first: WindowOperator) -> Specification:
