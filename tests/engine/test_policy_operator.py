@@ -10,7 +10,10 @@ import pytest
 from panewise import SpecError, StreamWindow, WindowListener
 from panewise import functions as F
 from panewise.engine import PolicyOperator
+from panewise.engine.cache import Cache
+from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.errors import InputError
+from panewise.state import MemoryRunStore
 from panewise.streamwindow import count, delta, punct, time
 from panewise.testing import run
 
@@ -142,3 +145,21 @@ def test_other_specifications_have_no_policies() -> None:
         f"op 'drain' for a WindowOperator | {ops} are done to windows by policies (semantics 10.21) | leave it out, or give a StreamWindow"
     )
     assert str(caught.value) == message
+
+
+def test_a_step_writes_the_partitions_that_it_touches() -> None:
+    spec = StreamWindow.sliding(time(100), time(10), partition_by=["k"])
+    store, cache = MemoryRunStore(), Cache()
+
+    def step(now: int, *keys: int) -> list[int]:
+        stored = Stored.load(spec, {"k": pl.Int64()}, StoredLibrary(store, cache))
+        stored.operator.advance(now)
+        stored.operator.add(pl.DataFrame({"k": keys}, schema={"k": pl.Int64()}))
+        if stored.changed:
+            stored.commit()
+        return [run.rows for run in stored.manifest.runs]
+
+    assert step(0, *range(20)) == [20]
+    assert step(5, 3) == [20, 1]
+    assert step(9) == [20, 1]  # nothing is due
+    assert step(10) == [20, 1, 20]  # every trigger

@@ -157,8 +157,6 @@ class StreamWindow:
     def intake(self) -> WindowOperator:
         """The operator whose rows are valid, ordered and replayed as the tuples of this one are (semantics 10.1)."""
         read = policy_columns(self.evict, self.trigger)
-        # A marker belongs to no partition; of other rows the keys are looked at later.
-        loose = self.null_keys or isinstance(self.evict, PunctPolicy)
         shown = self.columns or tuple(dict.fromkeys(column for aggregate in self.aggregates for column in aggregate.columns))
         return WindowOperator(
             window=Global(),
@@ -170,7 +168,7 @@ class StreamWindow:
             delta=True if self.columns is None and not self.aggregates else shown or False,
             order=self.order,
             position=self.position,
-            null_keys=loose,
+            null_keys=True,  # a marker may have none; of other rows the keys are looked at where the policies' columns are
         )
 
     @property
