@@ -17,7 +17,7 @@ from panewise.engine.trigger_tree import TriggerTree
 from panewise.engine.validity import MARKS, REASON
 from panewise.errors import SpecError
 from panewise.spec import Cumulating, Custom, Hopping, Position, StreamTime, WindowOperator, gap_columns, merging
-from panewise.spec.composites import finish
+from panewise.spec.operator import data_loss_reason
 
 ROW = "__row"  # a column of this name is the caller's number of a row, and comes back with it
 ONE_KEY = "__all"  # stands for the key where the specification has none
@@ -52,7 +52,7 @@ class Plan:
         self.invalid_schema = {**self.schema, REASON: pl.String()}
         self.slicing = slicing_of(spec.window)
         self.slices_meet = isinstance(spec.window, (Hopping, Cumulating, Custom))  # a window may hold several slices
-        self.can_close = finish(spec.trigger) != "never"
+        self.can_close = data_loss_reason(spec) is not None  # else a window that closes expires as it does
 
     def no_windows(self) -> pl.DataFrame:
         """An empty window table."""
