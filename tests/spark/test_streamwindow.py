@@ -63,6 +63,15 @@ def test_a_stream_goes_on_after_a_restart(feed: Feed) -> None:
     assert counts["rows_in"].sum() == 7 == counts["applied"].sum() + counts["invalid"].sum()
 
 
+def test_time_passes_between_micro_batches(feed: Feed) -> None:
+    """semantics 10.25: tuples come at the time of their micro-batch, and the next one reads the clock."""
+    spec = StreamWindow.tumbling(time("1 microsecond"), partition_by=["k"], columns=["v"], events=["EVICTION"])
+    for n in range(3):
+        feed.put((n, "a", n))
+        write(feed, spec)
+    assert [[row["v"] for row in tuples] for tuples in feed.read("panes").sort("processing_time")["tuples"].to_list()] == [[0], [1]]
+
+
 class Total:
     """Adds up what has come in; tells at every eviction, and at the end."""
 

@@ -12,7 +12,7 @@ from panewise.testing.columns import MISFIT, ColumnType, Row, infer, is_long
 
 OF_POLICIES = ("drain", "checkpoint", "reset", "reset_to_initial", "evict")  # what is done to windows by policies (semantics 10.21)
 _FIELDS = {"add": {"rows"}, "watermark": {"to"}, "clock": {"to"}, "restart": set[str](), "finish": set[str]()}
-_FIELDS |= {op: {"partition"} if op == "evict" else set[str]() for op in OF_POLICIES}
+_FIELDS_OF_POLICIES = _FIELDS | {op: {"partition"} if op == "evict" else set[str]() for op in OF_POLICIES}
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def script(
         SpecError: if the dict form of the specification breaks a rule.
     """
     whole_spec = spec if isinstance(spec, (WindowOperator, Chain, StreamWindow)) else from_dict(spec)
-    spec = first_of(whole_spec)
-    read = tuple(_event(event, f"events[{n}]") for n, event in enumerate(events))
+    spec, known = first_of(whole_spec), _FIELDS_OF_POLICIES if isinstance(whole_spec, StreamWindow) else _FIELDS
+    read = tuple(_event(event, f"events[{n}]", known) for n, event in enumerate(events))
     _check_end(read)
     _check_watermarks(spec, read)
     _check_policies(whole_spec, read)
@@ -87,12 +87,12 @@ def script(
     return Script(told, columns, read, given, **options)
 
 
-def _event(event: Any, where: str) -> Event:
+def _event(event: Any, where: str, known: Mapping[str, set[str]]) -> Event:
     op = event.get("op") if isinstance(event, Mapping) else None
-    if not isinstance(op, str) or op not in _FIELDS:
-        raise InputError(f"{where}={event!r}", f"an event has an op of {sorted(_FIELDS)}", "give {'op': ..., ...}")
-    if set(event) - ({"input"} if op == "watermark" else set()) != {"op", *_FIELDS[op]}:
-        rule = f"the fields of {op!r} are {sorted(_FIELDS[op])}"
+    if not isinstance(op, str) or op not in known:
+        raise InputError(f"{where}={event!r}", f"an event has an op of {sorted(known)}", "give {'op': ..., ...}")
+    if set(event) - ({"input"} if op == "watermark" else set()) != {"op", *known[op]}:
+        rule = f"the fields of {op!r} are {sorted(known[op])}"
         raise InputError(f"{where} has the fields {sorted(set(event) - {'op'}, key=str)}", rule, "give these and no others")
     if op == "evict":
         return Event(op, partition=_partition(event["partition"], f"{where}.partition"))
@@ -117,10 +117,6 @@ def _check_end(events: tuple[Event, ...]) -> None:
 
 def _check_policies(spec: Specification, events: tuple[Event, ...]) -> None:
     ops = [event.op for event in events]
-    for op in ops if not isinstance(spec, StreamWindow) else ():
-        if op in OF_POLICIES:
-            rule = f"{list(OF_POLICIES)} are done to windows by policies (semantics 10.21)"
-            raise InputError(f"op {op!r} for a {type(spec).__name__}", rule, "leave it out, or give a StreamWindow")
     if "reset" in ops and "checkpoint" not in ops[: ops.index("reset")]:
         raise InputError("a reset without a checkpoint", "a reset goes back to the last checkpoint", "make a checkpoint before it")
     for event in events:
