@@ -32,6 +32,8 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     asked = parser.parse_args(argv)
     if asked.batch_rows < 1:
         parser.error(f"--batch-rows {asked.batch_rows} | a batch has a row or more | give a number such as 1000000")
+    if asked.shape and asked.peer and not PEERS[asked.peer].can(SHAPES[asked.shape]):
+        parser.error(f"--shape {asked.shape} --peer {asked.peer} | Spark has no windows of rows | leave --peer out, or give another")
     if asked.batches <= WARM_UP_BATCHES:
         rule = f"the first {WARM_UP_BATCHES} batches of a run are warm-up"
         parser.error(f"--batches {asked.batches} | {rule} | give {WARM_UP_BATCHES + 1} or more")
@@ -59,7 +61,7 @@ def main() -> None:
     spark = session.start()
     results = []
     for shape in [asked.shape] if asked.shape else SHAPES:
-        for peer in [asked.peer] if asked.peer else PEERS:
+        for peer in [asked.peer] if asked.peer else [name for name, peer in PEERS.items() if peer.can(SHAPES[shape])]:
             result = compare(spark, query, SHAPES[shape], peer, asked.batch_rows, asked.batches)
             report.append(result)
             results.append(result)

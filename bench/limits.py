@@ -6,7 +6,7 @@ import polars as pl
 from pyspark.sql import DataFrame
 
 from bench.data import Events
-from bench.shapes import Sessions, Shape, Windows
+from bench.shapes import Counted, Sessions, Shape, Windows
 
 
 def identity(events: DataFrame) -> DataFrame:
@@ -23,7 +23,9 @@ def polars_seconds(events: Events, shape: Shape) -> list[float]:
 
 
 def polars_panes(events: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
-    """All windows of the events, complete or not."""
+    """All windows of the events, complete or not; of windows of rows the complete ones."""
+    if isinstance(shape, Counted):
+        return _counted(events, shape)
     return _sessions(events, shape) if isinstance(shape, Sessions) else _windows(events, shape)
 
 
@@ -44,6 +46,13 @@ def _windows(events: pl.LazyFrame, shape: Windows) -> pl.LazyFrame:
         shifted = [panes.with_columns(pl.col("start") - pl.duration(microseconds=back)) for back in backs]
         panes = pl.concat(shifted).group_by("k", "start").agg(pl.sum("n", "s"), pl.max("m"))
     return panes.with_columns((pl.col("start") + size).alias("end")).select(_COLUMNS)
+
+
+def _counted(events: pl.LazyFrame, shape: Counted) -> pl.LazyFrame:
+    number = pl.int_range(pl.len(), dtype=pl.Int64).over("k")
+    numbered = events.with_columns((number // shape.rows * shape.rows).alias("start"))
+    full = numbered.group_by("k", "start").agg(*_TOTALS).filter(pl.col("n") == shape.rows)
+    return full.with_columns((pl.col("start") + shape.rows).alias("end")).select(_COLUMNS)
 
 
 def _sessions(events: pl.LazyFrame, shape: Sessions) -> pl.LazyFrame:

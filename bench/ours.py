@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 
 import panewise as pw
-from bench.shapes import WATERMARK_DELAY, Sessions, Shape
+from bench.shapes import WATERMARK_DELAY, Counted, Sessions, Shape, Windows
 from panewise import functions as F
 from panewise.spark import windowed
 
@@ -16,6 +16,9 @@ _MEASURES = {
 
 def query(events: DataFrame, shape: Shape) -> DataFrame:
     """The panes of a shape, in append mode whatever the shape."""
+    if isinstance(shape, Counted):
+        counted = windowed(events).groupBy("k").window(pw.Tumbling(pw.rows(shape.rows)))
+        return counted.trigger(pw.AfterWatermark()).agg(*_MEASURES[shape.measure]).panes
     keyed = windowed(events.withWatermark("ts", WATERMARK_DELAY), event_time="ts").groupBy("k").window(_window(shape))
     if shape.final:
         timed = keyed.trigger(pw.AfterWatermark())
@@ -24,7 +27,7 @@ def query(events: DataFrame, shape: Shape) -> DataFrame:
     return timed.agg(*_MEASURES[shape.measure]).panes
 
 
-def _window(shape: Shape) -> pw.Tumbling | pw.Hopping | pw.Session:
+def _window(shape: Windows | Sessions) -> pw.Tumbling | pw.Hopping | pw.Session:
     if isinstance(shape, Sessions):
         return pw.Session(shape.gap_us)
     if shape.hop_us == shape.size_us:

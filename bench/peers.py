@@ -8,21 +8,27 @@ from pyspark.sql import SparkSession
 from bench import empty, limits, native, per_key, session
 from bench.data import Events
 from bench.measure import stream_seconds
-from bench.shapes import Shape, output_mode
+from bench.shapes import Counted, Shape, output_mode
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
     """A way to compute a shape: seconds per micro-batch of one run.
 
-    A slow peer runs once over the first few batches, without a warm-up run of its own.
+    A slow peer runs once over the first few batches, without a warm-up run of its own. Spark's own operator does not count rows.
     """
 
     run: Callable[[SparkSession, Events, Shape], list[float]]
     slow: bool = False
+    counts_rows: bool = True
+
+    def can(self, shape: Shape) -> bool:
+        """Whether it can compute the shape."""
+        return self.counts_rows or not isinstance(shape, Counted)
 
 
 def _native(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
+    assert not isinstance(shape, Counted)
     with session.settings(spark, native.SETTINGS.get(shape.name, {})):
         return stream_seconds(native.query(session.read(spark, events), shape), output_mode(shape))
 
@@ -44,7 +50,7 @@ def _per_key(spark: SparkSession, events: Events, shape: Shape) -> list[float]:
 
 
 PEERS = {
-    "native": Peer(_native),
+    "native": Peer(_native, counts_rows=False),
     "identity": Peer(_identity),
     "empty": Peer(_empty),
     "polars": Peer(_polars),

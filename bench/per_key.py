@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, StatefulProcessorHandle, TimerValues
 
-from bench.shapes import WATERMARK_DELAY, Sessions, Shape, Windows, output_mode
+from bench.shapes import WATERMARK_DELAY, Counted, Sessions, Shape, Windows, output_mode
 
 _WINDOW = "k BIGINT, start BIGINT, end BIGINT"
 _MEASURES = {"totals": "n BIGINT, s BIGINT, m BIGINT", "median": "median DOUBLE", "list": "list ARRAY<BIGINT>"}
@@ -28,10 +28,14 @@ def query(events: DataFrame, shape: Shape) -> DataFrame:
     keyed = events.withWatermark("ts", WATERMARK_DELAY).groupBy("k")
     output = f"{_WINDOW}, {_MEASURES[shape.measure]}"
     panes = keyed.transformWithStateInPandas(_processor(shape), output, output_mode(shape), "EventTime")
+    if isinstance(shape, Counted):
+        return panes
     return panes.withColumns({bound: sf.timestamp_micros(bound) for bound in ("start", "end")})
 
 
 def _processor(shape: Shape) -> StatefulProcessor:
+    if isinstance(shape, Counted):
+        return CountedProcessor(shape)
     if isinstance(shape, Sessions):
         return SessionProcessor(shape)
     return WindowProcessor(shape) if shape.measure == "totals" else FullProcessor(shape)
@@ -113,6 +117,34 @@ class FullProcessor(StatefulProcessor):
             self.windows.removeKey(window)
             measure = statistics.median(held[0]) if self.shape.measure == "median" else list(held[0])
             yield pd.DataFrame([(*key, *window, measure)], columns=["k", "start", "end", self.shape.measure])
+
+
+class CountedProcessor(StatefulProcessor):
+    """Windows of so many rows: sent and cleared by the last of them. State is one value for each key."""
+
+    def __init__(self, shape: Counted) -> None:
+        self.shape = shape
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Opens the state."""
+        self.open = handle.getValueState("open", f"start BIGINT, {_STATE_VALUE}")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+        """Adds the rows to the key's window, one after the other."""
+        start, n, s, m = self.open.get() or (0, 0, 0, 0)
+        full: dict[Window, Totals] = {}
+        for _, v in _events(rows):
+            n, s, m = (1, v, v) if n == 0 else _merge((n, s, m), (1, v, v))
+            if n == self.shape.rows:
+                full[start, start + n] = (n, s, m)
+                start, n, s, m = start + n, 0, 0, 0
+        self.open.update((start, n, s, m))
+        if full:
+            yield _panes(key, full)
+
+    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+        """There are no timers."""
+        return iter(())
 
 
 class SessionProcessor(StatefulProcessor):

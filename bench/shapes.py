@@ -2,6 +2,7 @@
 
 They count rows, sum v and take the largest v per key and window, or, the full ones, need all values: their median, or
 the list of them. Every runner gives the columns k, start, end and those of the measures, or, ours, the same under its own names.
+Of windows of rows, start and end are numbers of rows.
 """
 
 from dataclasses import dataclass
@@ -35,7 +36,17 @@ class Sessions:
     measure: Measure = "totals"
 
 
-Shape = Windows | Sessions
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Windows of so many rows of a key, in the order in which they come; sent when complete. Spark itself has no such windows."""
+
+    name: str
+    rows: int
+    final: Literal[True] = True
+    measure: Measure = "totals"
+
+
+Shape = Windows | Sessions | Counted
 
 _SHAPES: tuple[Shape, ...] = (
     Windows("tumbling", _MINUTE_US, _MINUTE_US),
@@ -44,6 +55,7 @@ _SHAPES: tuple[Shape, ...] = (
     Sessions("session", 2_000_000),
     Windows("median", _MINUTE_US, _MINUTE_US, final=True, measure="median"),
     Windows("collect_list", _MINUTE_US, _MINUTE_US, final=True, measure="list"),
+    Counted("rows", 100),
 )
 SHAPES = {shape.name: shape for shape in _SHAPES}
 

@@ -34,7 +34,9 @@ from panewise.spec import (
     OrFinally,
     Position,
     Repeatedly,
+    Rows,
     Session,
+    Sliding,
     Stage,
     StreamTime,
     StreamWindow,
@@ -45,6 +47,7 @@ from panewise.spec import (
     WindowListener,
     WindowOperator,
     policies,
+    rows,
 )
 
 __version__ = "0.1.0"
@@ -81,7 +84,9 @@ __all__ = [
     "PanewiseError",
     "Position",
     "Repeatedly",
+    "Rows",
     "Session",
+    "Sliding",
     "SpecError",
     "Stage",
     "StreamTime",
@@ -93,4 +98,5 @@ __all__ = [
     "WindowListener",
     "WindowOperator",
     "policies",
+    "rows",
 ]

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as SF
@@ -17,8 +18,11 @@ from pyspark.sql import functions as SF
 import panewise as pw
 from panewise import functions as F
 from panewise.cli import main
+from panewise.engine.cache import Cache
+from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.spark import ParquetSink, Result, Windowed, inspect, windowed
-from panewise.spark.inspect import read_state
+from panewise.spark.inspect import read_state, shard_state
+from panewise.state import MemoryRunStore
 from tests.house.sources import ROOT
 from tests.house.test_laziness import HEAVY, loaded_by
 from tests.spark.conftest import START, Feed
@@ -216,3 +220,25 @@ def test_the_command_has_a_name() -> None:
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
     module, _, function = scripts["panewise"].partition(":")
     assert getattr(import_module(module), function) is main
+
+
+@pytest.mark.parametrize("watermark", [None, pw.StreamTime()])
+@pytest.mark.parametrize("trigger", [pw.AfterWatermark(late=pw.Always()), pw.Always()])
+@pytest.mark.parametrize("anchor", ["end", "start", "both"])
+def test_sliding_windows_are_counted_made_or_not(anchor: Any, trigger: Any, watermark: Any) -> None:
+    window = pw.Sliding(10, anchor)
+    fields = {"keys": ["k"], "event_time": "t", "aggregates": [F.count().alias("n")], "allowed_lateness": 5}
+    spec = pw.WindowOperator(window=window, trigger=trigger, watermark=watermark, **fields)
+    store, schema = MemoryRunStore(), {"k": pl.String(), "t": pl.Int64()}
+    for at in (0, 5):
+        stored = Stored.load(spec, schema, StoredLibrary(store, Cache()))
+        times = [at + t for t in (0, 3, 4, 20)]
+        stored.operator.add(pl.DataFrame({"k": ["a", "b", "a", "a"], "t": times}, schema=schema))
+        if watermark is None:
+            stored.operator.advance(watermark=at + 9)
+        stored.commit()
+    held = stored.operator.held()
+    kept = {run.name: store.run(run.name) for run in stored.manifest.runs} | {"manifest": stored.manifest.encode().encode()}
+    state = shard_state(0, kept)
+    assert (state.windows, state.keys) == (held.height, held["k"].n_unique())
+    assert held.height > 1

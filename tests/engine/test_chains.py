@@ -22,7 +22,7 @@ from tests.engine.test_properties import shape
 
 Events = list[dict[str, Any]]
 EACH_KIND = pytest.mark.parametrize("kind", KINDS)
-STEADY = pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("session", "custom")])
+STEADY = pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("session", "sliding", "custom")])
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]
 DEFAULT = settings(phases=PHASES, max_examples=60, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_IS_FINE)

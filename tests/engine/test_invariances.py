@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from panewise.spec import WindowOperator
 from panewise.testing import run
 from panewise.testing.compare import same
-from panewise.testing.strategies import KINDS, events, specs, types_of
+from panewise.testing.strategies import ALL_KINDS, events, specs, types_of
 
 Events = list[dict[str, Any]]
 
-EACH_KIND = pytest.mark.parametrize("kind", KINDS)
+EACH_KIND = pytest.mark.parametrize("kind", ALL_KINDS)
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]  # explaining takes longer than shrinking, and tells less
 DEFAULT = settings(
     phases=PHASES, max_examples=30, derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from panewise.spec import WindowOperator
 from panewise.testing import run
 from panewise.testing.compare import same
-from panewise.testing.strategies import KINDS, events, specs, types_of
+from panewise.testing.strategies import ALL_KINDS, events, specs, types_of
 
 Events = list[dict[str, Any]]
 
@@ -51,7 +51,7 @@ def check(data: st.DataObject, kind: str) -> None:
     agree(spec, data.draw(events(spec), label="events"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ALL_KINDS)
 @DEFAULT
 @given(data=st.data())
 def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
@@ -59,7 +59,7 @@ def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ALL_KINDS)
 @SOAK
 @given(data=st.data())
 def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from panewise.engine import compaction
 from panewise.testing import run
 from panewise.testing.compare import same
-from panewise.testing.strategies import KINDS, events, specs, types_of
+from panewise.testing.strategies import ALL_KINDS, events, specs, types_of
 
 DEFAULT = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
@@ -31,7 +31,7 @@ def short_runs(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ALL_KINDS)
 @DEFAULT
 @given(data=st.data())
 def test_stored_runs_give_what_the_oracle_gives(kind: str, data: st.DataObject) -> None:

@@ -11,7 +11,7 @@ from panewise.spec import WindowOperator
 from panewise.spec.composites import Composite, parts, walk
 from panewise.spec.triggers import Leaf
 from panewise.testing import run
-from panewise.testing.strategies import KINDS, composites, events, specs, types_of
+from panewise.testing.strategies import ALL_KINDS, composites, events, specs, types_of
 from tests.engine.test_properties import PHASES, SLOW_IS_FINE, SOAK, agree
 
 FEW = settings(phases=PHASES, max_examples=150, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_IS_FINE)
@@ -22,7 +22,7 @@ def check(data: st.DataObject, kind: str) -> None:
     agree(spec, data.draw(events(spec, max_events=12, clock_moves=5), label="events"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ALL_KINDS)
 @FEW
 @given(data=st.data())
 def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
@@ -30,7 +30,7 @@ def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ALL_KINDS)
 @SOAK
 @given(data=st.data())
 def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:

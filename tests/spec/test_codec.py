@@ -16,11 +16,14 @@ from panewise import (
     DataLossWarning,
     DeltaEvictor,
     FixedLag,
+    Hopping,
     Position,
+    Session,
     SpecError,
     TimeEvictor,
     Tumbling,
     WindowOperator,
+    rows,
 )
 from panewise import functions as F
 from panewise.errors import SpecWarning
@@ -70,6 +73,25 @@ def test_round_trips(spec: WindowOperator) -> None:
     assert again == spec
     assert to_dict(again) == to_dict(spec)
     assert changed_fields(to_dict(spec), to_dict(again)) == []
+
+
+@pytest.mark.parametrize(
+    ("window", "written"),
+    [
+        (Tumbling(rows(3), 1), {"kind": "tumbling", "size": {"rows": 3}, "origin": 1}),
+        (Hopping(rows(3), rows(1)), {"kind": "hopping", "size": {"rows": 3}, "hop": {"rows": 1}, "origin": 0, "gaps": False}),
+        (Session(rows(3)), {"kind": "session", "gap": {"rows": 3}, "touching": "separate"}),
+    ],
+)
+def test_windows_of_rows(window: Any, written: dict[str, Any]) -> None:
+    spec = WindowOperator(window=window, aggregates=[F.count()])
+    assert to_dict(spec)["window"] == written
+    assert to_dict(spec)["event_time"] is None
+    assert from_dict(to_dict(spec)) == spec
+    assert from_dict({"window": written, "aggregates": [{"fn": "count"}]}) == spec
+    without = {name: value for name, value in to_dict(spec).items() if name != "event_time"}
+    assert changed_fields(without, to_dict(spec)) == []
+    assert changed_fields(to_dict(spec), {**without, "event_time": "t"}) == ["event_time"]
 
 
 def test_window_functions_are_written_by_name() -> None:
@@ -203,21 +225,26 @@ TRIGGERS = sorted(kind.kind for kind in (*get_args(Leaf), *get_args(Composite)))
 GIVE_A_KIND = "give {'kind': ...} with one of these"
 A_LIST = "a list of triggers"
 MICROSECONDS = "a whole number of microseconds"
+ROWS = "a number of rows is whole, 1 or more, and 4611686018427387904 at most"
+MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
 
 
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        ("window.size", "1 hour", f"window.size='1 hour' | window.size is {MICROSECONDS} | give {MICROSECONDS}"),
-        ("window.size", 1.0, f"window.size=1.0 | window.size is {MICROSECONDS} | give {MICROSECONDS}"),
-        ("window.size", True, f"window.size=True | window.size is {MICROSECONDS} | give {MICROSECONDS}"),
+        ("window.size", "1 hour", f"window.size='1 hour' | window.size is {MEASURE} | give {MEASURE}"),
+        ("window.size", 1.0, f"window.size=1.0 | window.size is {MEASURE} | give {MEASURE}"),
+        ("window.size", True, f"window.size=True | window.size is {MEASURE} | give {MEASURE}"),
+        ("window.size", {"rows": 0}, f"rows(0) | {ROWS} | give a number such as rows(100)"),
+        ("window.size", {"rows": 3, "of": "key"}, f"window.size={{'rows': 3, 'of': 'key'}} | window.size is {MEASURE} | give {MEASURE}"),
+        ("window", {"kind": "session", "gap": {"rows": "3"}}, f"rows('3') | {ROWS} | give a number such as rows(100)"),
         ("window.size", 0, "size=Duration('0 seconds') | size is above zero | give a size such as '1 minute'"),
         ("window.origin", None, "window.origin=None | window.origin is a whole number | give a whole number"),
         ("window.gap", 5, "window.gap=5 | the fields here are ['kind', 'origin', 'size'] | leave 'gap' out"),
         (
             "window",
             {"kind": "session", "gap": "1 hour"},
-            f"window.gap='1 hour' | window.gap is {MICROSECONDS}, or a column's name | give {MICROSECONDS}, or a column's name",
+            f"window.gap='1 hour' | window.gap is {MEASURE}, or a column's name | give {MEASURE}, or a column's name",
         ),
         (
             "window",
@@ -230,7 +257,7 @@ MICROSECONDS = "a whole number of microseconds"
             "tumble",
             (
                 "window.kind='tumble' | the kinds here are ['calendar', 'cumulating', 'custom', 'global', 'hopping', 'session', "
-                "'tumbling'] "
+                "'sliding', 'tumbling'] "
                 "| give {'kind': ...} with one of these"
             ),
         ),
@@ -239,7 +266,7 @@ MICROSECONDS = "a whole number of microseconds"
             "tumbling",
             (
                 "window='tumbling' | the kinds here are ['calendar', 'cumulating', 'custom', 'global', 'hopping', 'session', "
-                "'tumbling'] "
+                "'sliding', 'tumbling'] "
                 "| give {'kind': ...} with one of these"
             ),
         ),
@@ -304,7 +331,7 @@ MICROSECONDS = "a whole number of microseconds"
         ),
         ("keys", "k", "keys='k' | keys is a list of column names | give a list of column names"),
         ("keys", ["k", 1], "keys[1]=1 | keys[1] is a string | give a string"),
-        ("event_time", None, "event_time=None | event_time is a string | give a string"),
+        ("event_time", 5, "event_time=5 | event_time is a string | give a string"),
         (
             "allowed_lateness",
             "1 hour",

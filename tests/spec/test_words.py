@@ -26,8 +26,10 @@ from panewise import (
     TimeEvictor,
     Tumbling,
     WindowOperator,
+    rows,
 )
 from panewise import functions as F
+from panewise.spec import counted
 from panewise.spec.words import describe
 from panewise.testing.strategies import specs
 
@@ -43,7 +45,7 @@ def words(**fields: Any) -> str:
 def test_every_specification_has_words(spec: WindowOperator) -> None:
     lines = describe(spec).splitlines()
     heads = [line.split(":")[0] for line in lines if not line.startswith(" ")]
-    told = ["Watermark"] if spec.watermark is not None or spec.time == "processing" else []
+    told = ["Watermark"] if spec.watermark is not None or spec.time == "processing" or counted(spec.window) else []
     assert heads == ["Windows", *told, "Panes", "Content", "Late rows", "Invalid rows", "Order", "State"]
     assert all(line.endswith(".") for line in lines)
     assert not any("None" in line or "Duration" in line or "  ." in line for line in lines)
@@ -94,6 +96,29 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
         ({"window": Custom(len, name="f", merge=True)}, "a row is late if its session, merged with those it meets"),
         ({"window": Custom(len, name="f")}, "out of range; f gives it no window, or one that does not end after its start."),
         ({"window": Custom(len, name="f", merge=True)}, "f gives it no window, or several, or one that does not end after its start."),
+        (
+            {"window": Tumbling(rows(3), -1)},
+            "Windows: each row is in one window of 3 rows; windows start at row -1 and every 3 rows from there, backwards",
+        ),
+        (
+            {"window": Hopping(rows(3), rows(1))},
+            "windows of 3 rows, a row is in every window that holds its number; windows start at row 0 and every 1 row",
+        ),
+        ({"window": Hopping(rows(1), rows(2), gaps=True)}, "windows of 1 row, rows between two windows are in none; windows start"),
+        ({"window": Hopping(rows(1), rows(2), gaps=True)}, "Invalid rows: its number is between two windows."),
+        (
+            {"window": Session(rows(1))},
+            "Windows: a window ends when 1 row of other keys has come since its last row.\nWatermark: the number of rows that",
+        ),
+        ({"window": Session(rows(2)), "keys": ["k"]}, "2 rows of other keys have come since its last row, apart for each k.\n"),
+        ({"window": Session(rows(2))}, "\nWatermark: the number of rows that have come of all keys.\n"),
+        ({"window": Tumbling(rows(2)), "keys": ["k"]}, "\nWatermark: the number of rows that have come, of each key its own.\n"),
+        ({"window": Tumbling(rows(2))}, "Late rows: no row is late before the end of input.\n"),
+        ({"window": Tumbling(rows(2))}, "Invalid rows: none.\nOrder: rows of a batch are taken as they stand; triggers"),
+        (
+            {"window": Tumbling(rows(2)), "event_time": "t"},
+            "Invalid rows: t is null or out of range.\nOrder: rows of a batch are taken in the order of t,",
+        ),
         ({"window": Global()}, "Windows: one window without start or end, complete at the end of input."),
         ({"window": Tumbling(1, -1)}, "windows start at 1969-12-31 23:59:59.999999 UTC"),
         ({"window": Tumbling(1, 2**62)}, "windows start at 4611686018427387904 microseconds from 1970-01-01 00:00:00 UTC"),

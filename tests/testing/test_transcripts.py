@@ -1,6 +1,7 @@
 """Transcripts say the same of every runtime in this process; and a transcript that is wrong is found out."""
 
 import copy
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from panewise.testing.transcripts import check, load
 from tests.transcripts.functions import USER_LISTENERS, USER_WINDOWS
 
 FOLDER = Path(__file__).parents[1] / "transcripts"
+SEMANTICS = Path(__file__).parents[2] / "docs" / "semantics.md"
 DOCUMENTS = [(path.stem, document) for path in sorted(FOLDER.glob("*.yaml")) for document in load(path)]
 EACH = pytest.mark.parametrize(
     "document", [document for _, document in DOCUMENTS], ids=[f"{file}: {document['name']}" for file, document in DOCUMENTS]
@@ -37,13 +39,20 @@ def test_transcript(document: dict[str, Any], runtime: str) -> None:
 @EACH
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 def test_transcript_of_the_engine_with_restarts(document: dict[str, Any]) -> None:
-    """semantics 33."""
-    check(
-        {**document, "events": [step for event in document["events"] for step in (event, {"op": "restart"})]},
-        "engine",
-        user_windows=USER_WINDOWS,
-        user_listeners=USER_LISTENERS,
-    )
+    """semantics 33: a restart after every event changes nothing."""
+    events = [step for event in document["events"] for step in (event, {"op": "restart"})]
+    check({**document, "events": events}, "engine", user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)
+
+
+def test_names_are_unique() -> None:
+    names = [document["name"] for _, document in DOCUMENTS]
+    assert sorted(set(names)) == sorted(names)
+
+
+def test_citations_exist() -> None:
+    sentences = set(re.findall(r"^- \*\*([\d.]+)\*\*", SEMANTICS.read_text("utf-8"), re.MULTILINE))
+    cited = {cite for _, document in DOCUMENTS for cite in document["cites"]}
+    assert cited <= sentences, sorted(cited - sentences)
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ def placed(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def in_order(spec: WindowOperator, rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows in arrival order."""
-    columns = spec.position.columns if spec.position else spec.order or (TIME,)
-    if len(columns) == 1 and rows[PLACE].is_sorted():  # a stable sort by one column costs a third of one by two
-        return rows.sort(columns[0], maintain_order=True, nulls_last=False)
+    """The rows in arrival order. Without any column that tells it, they mostly stand so."""
+    columns = spec.position.columns if spec.position else spec.order or ((TIME,) if spec.time_columns else ())
+    if len(columns) < 2 and rows[PLACE].is_sorted():  # a stable sort by one column costs a third of one by two
+        return rows.sort(columns[0], maintain_order=True, nulls_last=False) if columns else rows
     return rows if rows.height < 2 else rows.sort([*columns, PLACE], nulls_last=False)
 
 

@@ -7,7 +7,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.inputs import Inputs
 from panewise.engine.sessions import Sessions
-from panewise.spec import Custom, FixedLag, Global, Session, StreamTime, WindowOperator
+from panewise.spec import Custom, FixedLag, Global, Session, StreamTime, WindowOperator, counted, counted_by_key
 from panewise.spec import Inputs as InputsSpec
 
 KEY_MARK = "__watermark"  # where each key has its own watermark: that of the row's key; null: minus infinity
@@ -17,7 +17,8 @@ KEY_MARK = "__watermark"  # where each key has its own watermark: that of the ro
 class Clocks:
     """Processing time, watermark (None: minus infinity), and whether the input has ended.
 
-    With `by_key` every frame that is judged has the watermark of the row's key in ``__watermark``, and there is no other.
+    With `by_key` every frame that is judged has the watermark of the row's key in ``__watermark``, and there is no other. With `counted`
+    watermarks are numbers of rows: of those received of the key, or, without `by_key`, of all (semantics 8.1, 9.6).
     """
 
     processing_time: int = 0
@@ -25,11 +26,17 @@ class Clocks:
     finished: bool = False
     inputs: Inputs = field(default_factory=Inputs)
     by_key: bool = False
+    counted: bool = False
 
     @classmethod
     def of(cls, spec: WindowOperator) -> "Clocks":
         """Before anything was read."""
-        return cls(by_key=isinstance(spec.watermark, StreamTime))
+        return cls(by_key=isinstance(spec.watermark, StreamTime) or counted_by_key(spec.window), counted=counted(spec.window))
+
+    @property
+    def told(self) -> int | None:
+        """The watermark as an instant, if it is one."""
+        return None if self.counted else self.watermark
 
     @property
     def mark(self) -> pl.Expr | None:
@@ -45,7 +52,7 @@ class Clocks:
         if isinstance(spec.watermark, InputsSpec):
             inputs = inputs.told(source, watermark, now).read(None if processing_time is None else now)
             watermark = inputs.least(spec.watermark, now)
-        marks = [self.watermark, None if spec.time == "processing" or self.by_key else watermark]
+        marks = [self.watermark, None if spec.time == "processing" or self.by_key or self.counted else watermark]
         lag = 0 if spec.time == "processing" else spec.watermark.lag.us if isinstance(spec.watermark, FixedLag) else None
         if lag is not None and processing_time is not None:
             marks.append(now - lag)
@@ -91,7 +98,7 @@ class Clocks:
     def late_by(self, time: pl.Expr) -> pl.Expr:
         """How far the watermark is ahead of an event time (semantics 13.4)."""
         mark = self.mark
-        if mark is None or self.finished:
+        if mark is None or self.finished or self.counted:
             return pl.lit(None, dtype=pl.Int64)
         return (mark.cast(pl.Int128) - time.cast(pl.Int128)).clip(0, MAX_INSTANT).cast(pl.Int64)
 

@@ -22,18 +22,18 @@ from panewise.spec.aggregates import ORDERLESS
 class Judged:
     """A batch split in two.
 
-    `valid` rows have ``__time``, ``__place`` and, for fixed windows, ``__slice``; `invalid` ones have ``__reason``.
+    `valid` rows have ``__time``, ``__place`` and, for fixed windows, ``__slice``; `invalid` ones, which are in arrival order,
+    ``__place`` and ``__reason``.
     """
 
     valid: pl.DataFrame
     invalid: pl.DataFrame
 
 
-def judge(plan: Plan, rows: pl.DataFrame, processing_time: int, *, windows: bool = True, placed: bool = False) -> Judged:
+def judge(plan: Plan, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> Judged:
     """Splits off the rows that no window can take. Needs no state, so it is done where rows are read.
 
     Without `windows` the rows are not asked for their windows yet: where these hang on processing time, it must be the operator's.
-    `placed`: invalid rows keep ``__time`` and ``__place``, too.
     """
     marks = [mark for mark in validity.MARKS if mark in rows.columns and mark not in plan.schema]
     extra = [column for column in (arrival.PLACE,) if column in rows.columns]
@@ -43,8 +43,7 @@ def judge(plan: Plan, rows: pl.DataFrame, processing_time: int, *, windows: bool
     judged = validity.split(plan.spec, arrival.placed(rows), processing_time)
     valid, windowless = split_windowless(plan, judged.valid) if windows else (judged.valid, judged.invalid.clear())
     invalid = judged.invalid if windowless.is_empty() else pl.concat([judged.invalid, windowless], how="diagonal")
-    told = [*plan.invalid_schema, *((validity.TIME, arrival.PLACE) if placed else ())]
-    return Judged(valid.drop(marks) if marks else valid, arrival.in_order(plan.spec, invalid)[told])
+    return Judged(valid.drop(marks) if marks else valid, arrival.in_order(plan.spec, invalid)[[*plan.invalid_schema, arrival.PLACE]])
 
 
 def can_combine(plan: Plan) -> bool:
@@ -59,12 +58,13 @@ def can_combine(plan: Plan) -> bool:
         and plan.spec.drop_by == "window"
         and plan.spec.time == "event"
         and not plan.by_key
+        and not plan.counted
     )
 
 
 def ties_matter(plan: Plan) -> bool:
     """Whether rows of the same event time must keep their place, if nobody asks for the late rows."""
-    if plan.ordered or plan.spec.evaluate == "record" or bool(plan.spec.order) or plan.spec.position is not None:
+    if plan.counted or plan.ordered or plan.spec.evaluate == "record" or bool(plan.spec.order) or plan.spec.position is not None:
         return True
     return merging(plan.spec.window) and bool(columns_of(plan.spec.window))  # the first may be late, and the second take it in
 

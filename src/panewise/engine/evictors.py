@@ -10,7 +10,7 @@ from panewise.spec import CountEvictor, DeltaEvictor, Evictor, TimeEvictor
 _FURTHEST = 2**64  # no two whole numbers of 64 bits are so far apart
 
 
-def eviction(evictor: Evictor, rows: pl.Expr, event_time: str, schema: Mapping[str, pl.DataType]) -> pl.Expr:
+def eviction(evictor: Evictor, rows: pl.Expr, event_time: str | None, schema: Mapping[str, pl.DataType]) -> pl.Expr:
     """The rows that stay, of lists of structs in arrival order.
 
     Raises:
@@ -20,6 +20,7 @@ def eviction(evictor: Evictor, rows: pl.Expr, event_time: str, schema: Mapping[s
         case CountEvictor():
             return rows.list.tail(evictor.n)
         case TimeEvictor():
+            assert event_time is not None, "refused without one"
             time = _whole(event_time, schema[event_time])
             stays = time > time.max() - evictor.duration.us
         case DeltaEvictor():

@@ -15,7 +15,7 @@ from panewise.engine.held import Held
 from panewise.engine.moment import Moment
 from panewise.engine.plan import Plan
 from panewise.engine.table import CLOSED, FIRED, INDEX, LIVE, LIVE_PANE, NONSPECULATIVE, PENDING, UNFLIPPED, live_column
-from panewise.spec import Global, WindowOperator
+from panewise.spec import Global
 from panewise.state import Run
 
 COMPLETE, FLIP, EXPIRED = "__complete", "__flip", "__expired"
@@ -66,12 +66,13 @@ def due(plan: Plan, before: Clocks, now: Clocks) -> Due:
     return Due(test, ((None, MAX_INSTANT),) if now.finished else ends, plan.trigger.waits(now), now.processing_time, now.watermark)
 
 
-def next_due(spec: WindowOperator, windows: Held, clocks: Clocks) -> int | None:
+def next_due(plan: Plan, windows: Held, clocks: Clocks, slices: Held | None = None) -> int | None:
     """A watermark at or before the one at which the next window flips, expires or fires; None if only the end of input can do it.
 
     None, too, where no watermark from outside is looked at: then rows do it, or the clock.
     """
-    if clocks.by_key or spec.time == "processing":
+    spec = plan.spec
+    if clocks.by_key or clocks.counted or spec.time == "processing":
         return None
     mark = windows.next_mark(clocks.watermark)
     if isinstance(spec.window, Global):
@@ -80,7 +81,8 @@ def next_due(spec: WindowOperator, windows: Held, clocks: Clocks) -> int | None:
     if spec.lateness_us:
         first = windows.next_end(clocks.horizon(spec))
         expiry = None if first is None else first + spec.lateness_us
-    found = [at for at in (flip, expiry, mark) if at is not None and at <= MAX_INSTANT]
+    made = None if slices is None or not plan.lazy else plan.slide.next_completion(slices.next_end, clocks.watermark)
+    found = [at for at in (flip, expiry, mark, made) if at is not None and at <= MAX_INSTANT]
     return min(found, default=None)
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from panewise.engine import customs, keymarks, lateness, table
+from panewise.engine import customs, keymarks, lateness, numbers, table
 from panewise.engine.assign import END, SLICE
-from panewise.engine.clocks import Clocks
+from panewise.engine.clocks import KEY_MARK, Clocks
 from panewise.engine.held import Held
 from panewise.engine.lateness import SliceTable
 from panewise.engine.moment import Moment
@@ -22,7 +22,8 @@ class Intake:
     """The effect of a batch.
 
     `touched` are the windows that got rows, as they are now; `replaced` windows held that they stand for, which may have
-    had other bounds; `merged_away` the replaced windows whose bounds are no more (semantics 9.2).
+    had other bounds; `merged_away` the replaced windows whose bounds are no more (semantics 9.2). `slices` are those of sliding
+    windows, as they are now.
     """
 
     touched: pl.DataFrame
@@ -32,6 +33,7 @@ class Intake:
     applied: int
     late_count: int
     partially_late: int = 0
+    slices: Held | None = None
 
 
 def of_rows(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
@@ -50,7 +52,9 @@ def of_rows(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, columns:
         lost = found.filter(~pl.col(lateness.PARTIAL))
         rows = rows.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
     pieces, once = _pieces(plan, rows, slices)
-    if plan.by_key:
+    if plan.by_key and plan.counted:  # no row finds its window complete, and what its key reaches is told afterwards
+        pieces = pieces.with_columns(pl.lit(None, dtype=pl.Int64).alias(KEY_MARK))
+    elif plan.by_key:
         pieces = keymarks.marked(pieces, rows, plan.keys).filter(~clocks.expired(plan.spec, pl.col(END)))
     intake = _into_windows(plan, held, pieces, once, closed, clocks)
     return Intake(*intake, late=late, applied=rows.height, late_count=late.height - partially, partially_late=partially)
@@ -108,7 +112,8 @@ def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable) -> tuple[pl.Data
     """
     if plan.ordered and plan.slices_meet:
         return plan.aggregation.lift(slices.expanded(rows), plan.identity), True
-    return slices.expanded(plan.aggregation.lift(rows, [*plan.keys, SLICE])), slices.disjoint
+    lifted = numbers.lifted(plan, rows) if plan.counted else plan.aggregation.lift(rows, [*plan.keys, SLICE])
+    return slices.expanded(lifted), slices.disjoint
 
 
 def _into_windows(

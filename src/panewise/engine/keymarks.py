@@ -1,4 +1,4 @@
-"""Keys that have a watermark each (semantics 12.8).
+"""Keys that have a watermark each (semantics 12.8, 8.1).
 
 What a key has reached stands in the window table, in a row that is no window: it starts and ends at the last instant, and is
 closed. So it is found with the key's windows, and a step writes those of the keys that it met. A window has its key's watermark
@@ -36,7 +36,7 @@ def marked(frame: pl.DataFrame, known: pl.DataFrame, keys: list[str]) -> pl.Data
 
 
 def moved(plan: Plan, rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
-    """The watermarks that rows have moved."""
+    """The watermarks that the event times of rows have moved."""
     assert isinstance(plan.spec.watermark, StreamTime)
     delay = plan.spec.watermark.delay.us
     seen = marked(rows.group_by(plan.keys, maintain_order=True).agg(pl.col(TIME).max()), before, plan.keys)

@@ -24,15 +24,17 @@ def late_schema(payload: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
 
 def of_sessions(late: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> pl.DataFrame:
     """The late output of session windows: each row missed one, or the closed ones that it met."""
-    made = {REASON: _reason(clocks, pl.col(CAUSE)), WINDOWS: pl.col(MISSED), PARTIAL: pl.lit(False)}
-    return late.select(_typed(columns, made, clocks))
+    made = {REASON: reason_of(clocks, pl.col(CAUSE)), WINDOWS: pl.col(MISSED), PARTIAL: pl.lit(False)}
+    return late.select(typed(columns, made, clocks))
 
 
-def _reason(clocks: Clocks, cause: pl.Expr) -> pl.Expr:
+def reason_of(clocks: Clocks, cause: pl.Expr) -> pl.Expr:
+    """The reason that is told: of rows after the end of input always the same."""
     return pl.lit("finished") if clocks.finished else cause
 
 
-def _typed(columns: dict[str, pl.DataType], made: dict[str, pl.Expr], clocks: Clocks) -> list[pl.Expr]:
+def typed(columns: dict[str, pl.DataType], made: dict[str, pl.Expr], clocks: Clocks) -> list[pl.Expr]:
+    """The columns of the late output: those that are made, how late a row is, and what it has."""
     made = {**made, LATE_BY: clocks.late_by(pl.col(TIME))}
     return [made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in columns.items()]
 
@@ -46,10 +48,7 @@ class SliceTable:
     @classmethod
     def of(cls, slicing: Slicing, slices: pl.Series, spec: WindowOperator, clocks: Clocks) -> "SliceTable":
         """The windows of the slices."""
-        found = [(at, start, end) for at in slices.unique().sort().to_list() for start, end in slicing.windows(at)]
-        columns = zip(*found, strict=True) if found else ((), (), ())
-        frame = pl.DataFrame([pl.Series(name, told, dtype=pl.Int64) for name, told in zip((SLICE, START, END), columns, strict=True)])
-        return cls.judged(frame, spec, clocks)
+        return cls.judged(slicing.table(slices), spec, clocks)
 
     @classmethod
     def judged(cls, frame: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> "SliceTable":
@@ -95,17 +94,18 @@ def missed(
 
     With drop_by="row" the rows behind are judged one by one, see :func:`behind`.
     """
-    if not clocks.by_key and not table.any_expired and closed.is_empty():
+    marked = clocks.by_key and not clocks.counted  # of windows of rows none has expired that a row finds
+    if not marked and not table.any_expired and closed.is_empty():
         return None
     by = [*keys, SLICE]
-    told = [*by, KEY_MARK] if clocks.by_key else by
+    told = [*by, KEY_MARK] if marked else by
     pairs = rows.select(told).unique(maintain_order=True).join(table.frame, on=SLICE, maintain_order="left_right")
-    if clocks.by_key:
+    if marked:
         pairs = pairs.with_columns(clocks.expired(spec, pl.col(END)).alias(_EXPIRED))
     shut = closed.select(*keys, START, END, pl.lit(True).alias(_SHUT))
     pairs = pairs.join(shut, on=[*keys, START, END], how="left", nulls_equal=True, maintain_order="left")
     lost = pl.col(_EXPIRED) | pl.col(_SHUT).fill_null(False)
-    reason = _reason(clocks, pl.when(pl.col(_EXPIRED).any()).then(pl.lit("expired")).otherwise(pl.lit("closed")))
+    reason = reason_of(clocks, pl.when(pl.col(_EXPIRED).any()).then(pl.lit("expired")).otherwise(pl.lit("closed")))
     pairs = pairs.sort(START, END, maintain_order=True).with_columns(_shown(spec).alias(WINDOWS))
     found = pairs.group_by(by, maintain_order=True).agg(pl.col(WINDOWS).filter(lost), reason.alias(REASON), (~lost).any().alias(PARTIAL))
     found = found.filter(pl.col(WINDOWS).list.len() > 0)
@@ -117,7 +117,7 @@ def late_rows(
 ) -> tuple[pl.DataFrame, int]:
     """The late output of the rows, and how many of them are late for some windows only."""
     late = rows.join(found, on=[*keys, SLICE], nulls_equal=True, maintain_order="left")
-    return late.select(_typed(columns, {}, clocks)), int(late[PARTIAL].sum())
+    return late.select(typed(columns, {}, clocks)), int(late[PARTIAL].sum())
 
 
 def _shown(spec: WindowOperator) -> pl.Expr:
@@ -132,4 +132,4 @@ def behind(rows: pl.DataFrame, table: SliceTable, spec: WindowOperator, clocks: 
     windows = table.frame.sort(START, END).select(SLICE, _shown(spec).alias(WINDOWS))
     of_slice = windows.group_by(SLICE, maintain_order=True).agg(WINDOWS)
     late = rows.join(of_slice, on=SLICE, how="left", maintain_order="left")
-    return late.select(_typed(columns, {REASON: _reason(clocks, pl.lit("behind")), PARTIAL: pl.lit(False)}, clocks))
+    return late.select(typed(columns, {REASON: reason_of(clocks, pl.lit("behind")), PARTIAL: pl.lit(False)}, clocks))

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from panewise.engine import arrival, firing, intake, keymarks, panes
-from panewise.engine.assign import END, START
+from panewise.engine import arrival, firing, intake, keymarks, numbers, panes, validity
+from panewise.engine.assign import START
 from panewise.engine.clocks import Clocks
 from panewise.engine.combining import judge, ties_matter
+from panewise.engine.gathering import TURN
 from panewise.engine.held import Held
 from panewise.engine.intake import Intake
 from panewise.engine.lateness import late_schema
@@ -22,8 +23,9 @@ from panewise.engine.plan import Plan
 from panewise.engine.runs import MemoryLibrary
 from panewise.engine.session_intake import of_sessions
 from panewise.engine.sessions import ORDER
+from panewise.engine.sliding_intake import completed, completed_of_keys, of_sliding, unmade
 from panewise.engine.table import CLOSED, PENDING
-from panewise.engine.validity import TIME
+from panewise.engine.validity import REASON, TIME
 from panewise.spec import Custom, Global, Specification, WindowOperator, merging
 
 _RANK = "__rank"
@@ -32,15 +34,17 @@ NEWEST_ROWS = 1 << 16  # changed windows that an operator in memory keeps in one
 
 @dataclass(frozen=True)
 class State:
-    """Everything that an operator remembers between steps.
+    """Everything that an operator remembers between steps; `slices` is the table of sliding windows, `following` those of stages.
 
-    `following` are the tables of the stages of a chain; `tally` counts the insertions into windows by policies.
+    `received` counts the rows so far, where their place among all of them matters later; `tally` the insertions into windows by policies.
     """
 
     windows: Held
     clocks: Clocks = field(default_factory=Clocks)
     marks: arrival.Marks = field(default_factory=arrival.Marks)
     following: tuple[Held, ...] = ()
+    slices: Held | None = None
+    received: int = 0
     tally: int = 0
 
 
@@ -58,7 +62,8 @@ class Operator:
     def __init__(self, spec: WindowOperator, schema: Mapping[str, pl.DataType], state: State | None = None) -> None:
         self.plan = Plan(spec, schema)
         self.spec: Specification = spec
-        self.state = state or State(Held.nothing(self.plan.shape, MemoryLibrary()), Clocks.of(spec))
+        slices = Held.nothing(self.plan.slices, MemoryLibrary()) if self.plan.sliding else None
+        self.state = state or State(Held.nothing(self.plan.shape, MemoryLibrary()), Clocks.of(spec), slices=slices)
         self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
         self.changed = False  # whether the windows held have changed since the operator was made
 
@@ -81,18 +86,34 @@ class Operator:
     def add(self, rows: pl.DataFrame) -> Output:
         """Takes a batch of rows. After the end of input they are all late, with the reason `finished`."""
         judged = judge(self.plan, rows, self.state.clocks.processing_time)
-        output = self.add_valid(judged.valid)
-        refused = judged.invalid.height
-        return replace(output, invalid=judged.invalid, counts=output.counts + Counts(rows_in=refused, invalid=refused))
+        output, refused = self._added(judged.valid), judged.invalid.height
+        invalid = self._in_order(pl.concat([judged.invalid, output.invalid])) if output.invalid.height else judged.invalid
+        counts = output.counts + Counts(rows_in=refused, invalid=refused)
+        return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
 
     def add_valid(self, valid: pl.DataFrame) -> Output:
         """Takes rows that :func:`panewise.engine.combining.judge` let through."""
+        output = self._added(valid)
+        return replace(output, invalid=self._in_order(output.invalid).select(*self.plan.invalid_schema))
+
+    def _in_order(self, invalid: pl.DataFrame) -> pl.DataFrame:
+        """Invalid rows with their place, in arrival order."""
+        if invalid.is_empty():
+            return invalid
+        timed = validity.with_time(self.plan.spec, invalid, self.state.clocks.processing_time)
+        return arrival.in_order(self.plan.spec, timed)
+
+    def _added(self, valid: pl.DataFrame) -> Output:
+        """The same; what is invalid has its place."""
         placed = arrival.placed(valid)
         ordered = arrival.in_order(self.plan.spec, placed) if self._order_matters(valid) else placed
         fresh = self.state.marks.without_replays(self.plan.spec, ordered)
         self.raise_marks(self.state.marks.after(self.plan.spec, ordered))
         numbered, replays = fresh.with_row_index(ORDER), ordered.height - fresh.height
+        if self.plan.gathers:
+            numbered = numbered.with_columns((pl.col(ORDER).cast(pl.Int64) + self.state.received).alias(TURN))
         output = self._evaluated(numbered)
+        self.state = replace(self.state, received=self.state.received + fresh.height)
         late = output.late.sort(ORDER).select(*self.plan.late_schema)
         return replace(output, late=late, counts=output.counts + Counts(rows_in=replays, replays=replays))
 
@@ -120,12 +141,15 @@ class Operator:
     def held(self) -> pl.DataFrame:
         """The windows held: keys, window_start, window_end, pending, closed."""
         spec = self.plan.spec
-        bounds = [pl.col(START).alias("window_start"), pl.col(END).alias("window_end")]
+        bounds = [pl.col(START).alias("window_start"), panes.shown_end(spec).alias("window_end")]
         if isinstance(spec.window, Global):
             bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end")]
         keys = [panes.shown_key(name, self.plan.schema[name]).alias(name) for name in spec.keys]
         windows = self.state.windows.all()
         windows = keymarks.without(windows) if self.plan.by_key else windows
+        if self.state.slices is not None and self.plan.lazy:
+            waiting = unmade(self.plan, self.state.slices, self.state.clocks, self._told_marks())
+            windows = pl.concat([windows.select(waiting.columns), waiting])
         shown = windows.select(*keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed"))
         return shown.sort(["window_end", "window_start", *spec.keys], nulls_last=False)
 
@@ -140,36 +164,67 @@ class Operator:
         return replace(output, panes=output.panes.drop(ORDER))
 
     def _batch(self, rows: pl.DataFrame) -> Output:
-        if rows.is_empty():
-            return replace(self._nothing, late=pl.DataFrame(schema=self._late_columns))
-        if self.plan.by_key:
+        if self.plan.by_key and rows.height:
             return self._batch_by_key(rows)
-        taken = self._taken(rows)
-        return replace(self._settle(taken, rows.height), late=taken.late)
+        no_gaps = self._in_gaps(rows.clear())
+        if rows.is_empty():
+            return replace(self._nothing, late=pl.DataFrame(schema=self._late_columns), invalid=no_gaps)
+        taken = self._taken_of_all(rows) if self.plan.counted else self._taken(rows)
+        return replace(self._settle(taken, rows.height), late=taken.late, invalid=no_gaps)
+
+    def _in_gaps(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows as invalid ones, with their place."""
+        return rows.select(*self.plan.schema, pl.lit("gap", dtype=pl.String).alias(REASON), arrival.PLACE)
 
     def _taken(self, rows: pl.DataFrame) -> Intake:
+        if self.state.slices is not None:
+            return of_sliding(self.plan, self.state.windows, self.state.slices, rows, self.state.clocks, self._late_columns)
         take = of_sessions if merging(self.plan.spec.window) else intake.of_rows
         return take(self.plan, self.state.windows, rows, self.state.clocks, self._late_columns)
 
     def _batch_by_key(self, rows: pl.DataFrame) -> Output:
         """Rows are judged by the watermarks that their keys have; these move; then comes the one evaluation (semantics 12.8)."""
         plan = self.plan
-        mine = self.state.windows.of_keys(rows, plan.keys)
-        before = keymarks.told(mine, plan.keys)
-        taken = self._taken(keymarks.marked(rows, before, plan.keys))
-        moved = keymarks.moved(plan, rows, before)
+        keys = numbers.came(plan, rows)
+        mine = self.state.windows.of_keys(keys, plan.keys)
+        before, gaps, moved = keymarks.told(mine, plan.keys), rows.clear(), pl.DataFrame()
+        if plan.counted:
+            numbered = numbers.of_keys(plan, rows, keys, before)
+            taken, gaps, moved = self._taken(numbered.rows), numbered.gaps, numbered.moved
+        else:
+            taken = self._taken(keymarks.marked(rows, before, plan.keys))
+            moved = keymarks.moved(plan, rows, before)
         others = keymarks.others(plan, mine, moved, taken.touched, taken.replaced)
-        touched = keymarks.refreshed(plan, pl.concat([taken.touched, others]), moved)
-        output = self._settle(replace(taken, touched=touched, replaced=pl.concat([taken.replaced, others])), rows.height)
+        touched, slices = pl.concat([taken.touched, others]), taken.slices
+        if slices is not None:
+            completed, slices = completed_of_keys(plan, slices, before, moved, self.state.clocks)
+            touched = pl.concat([touched, completed])
+        touched = keymarks.refreshed(plan, touched, moved)
+        output = self._settle(replace(taken, touched=touched, slices=slices, replaced=pl.concat([taken.replaced, others])), rows.height)
         self._store(keymarks.written(plan, moved), plan.no_windows())
-        return replace(output, late=taken.late)
+        return replace(output, late=taken.late, invalid=self._in_gaps(gaps), counts=output.counts + Counts(invalid=gaps.height))
+
+    def _taken_of_all(self, rows: pl.DataFrame) -> Intake:
+        """Rows are counted over all keys: those of other keys end sessions, which are evaluated together with those that got rows (9.6)."""
+        plan, clocks = self.plan, self.state.clocks
+        received = clocks.watermark or 0
+        taken = self._taken(numbers.of_all(rows, received))
+        moved = replace(clocks, watermark=received + rows.height)
+        due = firing.due(plan, clocks, moved)
+        others = self.state.windows.concerned(due.test, due.may)
+        for known in (taken.touched, taken.replaced):
+            others = others.join(known, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
+        self.state = replace(self.state, windows=self.state.windows.expired(moved.horizon(plan.spec)), clocks=moved)
+        return replace(taken, touched=pl.concat([taken.touched, others]), replaced=pl.concat([taken.replaced, others]))
 
     def _each(self, rows: pl.DataFrame) -> Output:
         """As if each row came alone (semantics 18.1): keys do not meet, so the n-th rows of all keys are taken together.
 
         The panes have the place of the row after which they were sent.
         """
-        ranked = rows.with_columns(pl.int_range(pl.len()).over(self.plan.keys).alias(_RANK))
+        by = [] if self.plan.counted and not self.plan.by_key else self.plan.keys  # rows that are counted together meet
+        rank = pl.int_range(pl.len())
+        ranked = rows.with_columns((rank.over(by) if by else rank).alias(_RANK))
         turns = ranked.sort(_RANK, maintain_order=True).partition_by(_RANK, maintain_order=True, include_key=False)
         if not turns:
             output = self._batch(rows)
@@ -180,8 +235,8 @@ class Operator:
         return replace(Output.joined(outputs), panes=panes_in_order)
 
     def _with_place(self, sent: pl.DataFrame, turn: pl.DataFrame) -> pl.DataFrame:
-        """The panes with the place of the one row of their key."""
-        keys = list(self.plan.spec.keys)
+        """The panes with the place of the one row of their key, or of the one row."""
+        keys = list(self.plan.spec.keys) if turn.height > 1 else []
         places = turn.select(*keys, ORDER)
         return sent.join(places, on=keys, nulls_equal=True, maintain_order="left") if keys else sent.join(places, how="cross")
 
@@ -190,6 +245,7 @@ class Operator:
         plan, now = self.plan, self.state.clocks.processing_time
         result = firing.evaluate(plan, taken.touched, self.state.clocks)
         self._store(result.kept, pl.concat([taken.replaced, result.gone]))
+        self._keep(taken.slices)
         sent = panes.sent(plan.pane_schema, plan.spec, result.sent, now)
         if plan.retracting and not taken.merged_away.is_empty():
             sent = pl.concat([panes.withdrawn(plan.pane_schema, plan.spec, taken.merged_away, now), sent])
@@ -200,12 +256,26 @@ class Operator:
         """Moves the clocks, and evaluates the windows that this concerns."""
         plan, due = self.plan, firing.due(self.plan, self.state.clocks, clocks)
         concerned = self.state.windows.concerned(due.test, due.may)
-        self.state = replace(self.state, windows=self.state.windows.expired(clocks.horizon(plan.spec)), clocks=clocks)
+        if self.state.slices is not None:
+            concerned = pl.concat([concerned, completed(plan, self.state.slices, self.state.clocks, clocks, self._told_marks())])
+        horizon = clocks.horizon(plan.spec)
+        self._keep(None if self.state.slices is None else self.state.slices.expired(horizon))
+        self.state = replace(self.state, windows=self.state.windows.expired(horizon), clocks=clocks)
         if concerned.is_empty():
             return self._nothing
         result = firing.evaluate(plan, concerned, clocks)
         self._store(result.kept, result.gone)
         return replace(self._nothing, panes=panes.sent(plan.pane_schema, plan.spec, result.sent, clocks.processing_time))
+
+    def _told_marks(self) -> pl.DataFrame:
+        """The watermarks of keys, where each has its own."""
+        return keymarks.told(self.state.windows.all(), self.plan.keys) if self.plan.by_key else self.plan.no_windows()
+
+    def _keep(self, slices: Held | None) -> None:
+        """Stores the slices of sliding windows."""
+        if slices is not None:
+            self.changed = self.changed or slices.newest is not (self.state.slices or slices).newest
+            self.state = replace(self.state, slices=slices.sealed() if slices.newest.height > NEWEST_ROWS else slices)
 
     def _store(self, put: pl.DataFrame, gone: pl.DataFrame) -> None:
         windows = self.state.windows.changed(put, gone)

@@ -4,7 +4,7 @@ import polars as pl
 
 from panewise.engine.assign import END, START
 from panewise.engine.table import LIVE, LIVE_PANE, live_column
-from panewise.spec import Global, WindowOperator
+from panewise.spec import Global, WindowOperator, closed_at_end
 
 _OP = "__op_rank"
 
@@ -34,7 +34,7 @@ def _pane(
     columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int, op: str, *, live: bool
 ) -> pl.DataFrame:
     unbounded = isinstance(spec.window, Global)
-    end = pl.lit(None) if unbounded else pl.col(END)
+    end = pl.lit(None) if unbounded else shown_end(spec)
     made = {
         "window_start": pl.lit(None) if unbounded else pl.col(START),
         "window_end": end,
@@ -49,6 +49,11 @@ def _pane(
         value = shown_key(name, dtype) if name in spec.keys else made.get(name, source)
         expressions.append(value.cast(dtype).alias(name))
     return windows.select(expressions)
+
+
+def shown_end(spec: WindowOperator) -> pl.Expr:
+    """The end of a window as it is shown: of one that is closed its last instant (semantics 7.2)."""
+    return pl.col(END) - 1 if closed_at_end(spec.window) else pl.col(END)
 
 
 def shown_key(name: str, dtype: pl.DataType) -> pl.Expr:

@@ -132,13 +132,13 @@ class Stored:
         operator = operator_of(spec, schema)
         _check_types(operator, manifest.header)
         clocks, marks = _read_header(operator.plan, manifest.header)
-        libraries = (library, *(library.beside(table + 1) for table in range(len(operator.state.following))))
+        libraries = (library, *(library.beside(table + 1) for table in range(len(_tables(operator.state)) - 1)))
         horizon = clocks.horizon(operator.plan.spec)
         tables = [
             replace(table, library=mine, runs=runs_of(manifest.runs, mine.table), horizon=horizon)
             for table, mine in zip(_tables(operator.state), libraries, strict=True)
         ]
-        operator.state = State(tables[0], clocks, marks, tuple(tables[1:]), manifest.header.get("tally", 0))
+        operator.state = _state(operator, tables, clocks, marks, (manifest.header.get("received", 0), manifest.header.get("tally", 0)))
         return cls(operator, manifest, libraries)
 
     @property
@@ -154,11 +154,12 @@ class Stored:
 
     def commit(self, timer: int | None = None) -> None:
         """Writes what the operator has changed since it was loaded. `timer` is the runtime's own note."""
-        windows, *following = [table.sealed() for table in _tables(self.operator.state)]
-        self.operator.state = replace(self.operator.state, windows=windows, following=tuple(following))
-        for table, library in zip((windows, *following), self.libraries, strict=True):
+        state = self.operator.state
+        tables = [table.sealed() for table in _tables(state)]
+        self.operator.state = _state(self.operator, tables, state.clocks, state.marks, (state.received, state.tally))
+        for table, library in zip(tables, self.libraries, strict=True):
             library.commit(runs_of(self.manifest.runs, library.table), table.runs)
-        runs = (*windows.runs, *(run for table in following for run in table.runs))
+        runs = tuple(run for table in tables for run in table.runs)
         self.manifest = self.manifest.following(runs, {**_header(self.operator), "timer": timer})
         self.libraries[0].store.put_manifest(self.manifest.encode())
 
@@ -169,7 +170,14 @@ def runs_of(runs: Sequence[Run], table: int) -> tuple[Run, ...]:
 
 
 def _tables(state: State) -> list[Held]:
-    return [state.windows, *state.following]
+    """The windows, then the tables of a chain's stages, then the slices of sliding windows."""
+    return [state.windows, *state.following, *([] if state.slices is None else [state.slices])]
+
+
+def _state(operator: Operator, tables: list[Held], clocks: Clocks, marks: Marks, counters: tuple[int, int]) -> State:
+    """The state of an operator that has these tables, in the same order; the counters are those of rows received and of insertions."""
+    count = 1 + len(operator.state.following)
+    return State(tables[0], clocks, marks, tuple(tables[1:count]), tables[count] if count < len(tables) else None, *counters)
 
 
 def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
@@ -207,7 +215,7 @@ def _check_types(operator: Operator, header: Mapping[str, Any]) -> None:
 def _types(operator: Operator) -> dict[str, str]:
     """The types of the windows' columns; those of a following table have its number before their names."""
     own = {name: str(dtype) for name, dtype in operator.state.windows.shape.schema.items()}
-    following = enumerate(operator.state.following, start=1)
+    following = enumerate(_tables(operator.state)[1:], start=1)
     return own | {f"{number}:{name}": str(dtype) for number, table in following for name, dtype in table.shape.schema.items()}
 
 
@@ -216,6 +224,8 @@ def _header(operator: Operator) -> dict[str, Any]:
     told: dict[str, Any] = {"processing_time": clocks.processing_time, "watermark": clocks.watermark, "finished": clocks.finished}
     if isinstance(spec.watermark, InputsSpec):
         told["inputs"] = {"since": clocks.inputs.since, "told": {name: [one.watermark, one.heard] for name, one in clocks.inputs.told_last}}
+    if operator.plan.gathers:
+        told["received"] = state.received
     if state.tally:
         told["tally"] = state.tally
     return {**told, "marks": _marks(state), "types": _types(operator)}
@@ -230,7 +240,7 @@ def _read_header(plan: Plan, header: dict[str, Any]) -> tuple[Clocks, Marks]:
         return Clocks.of(plan.spec), Marks()
     known = header.get("inputs", {"told": {}, "since": None})
     inputs = Inputs(tuple((name, Told(*told)) for name, told in known["told"].items()), known["since"])
-    clocks = Clocks(header["processing_time"], header["watermark"], header["finished"], inputs, plan.by_key)
+    clocks = Clocks(header["processing_time"], header["watermark"], header["finished"], inputs, plan.by_key, plan.counted)
     if not header["marks"] or plan.spec.position is None:
         return clocks, Marks()
     columns = plan.spec.position.columns
@@ -259,8 +269,8 @@ def restore(spec: Specification, schema: Mapping[str, pl.DataType], data: bytes)
     clocks, marks = _read_header(operator.plan, manifest.header)
     horizon, shapes = clocks.horizon(operator.plan.spec), [table.shape for table in _tables(operator.state)]
     read = [decode(run).with_columns(pl.lit(False).alias(DEAD)) for run in runs]
-    windows, *following = [Held(shape, MemoryLibrary(), rows, horizon=horizon) for shape, rows in zip(shapes, read, strict=True)]
-    operator.state = State(windows, clocks, marks, tuple(following), manifest.header.get("tally", 0))
+    tables = [Held(shape, MemoryLibrary(), rows, horizon=horizon) for shape, rows in zip(shapes, read, strict=True)]
+    operator.state = _state(operator, tables, clocks, marks, (manifest.header.get("received", 0), manifest.header.get("tally", 0)))
     return operator
 
 

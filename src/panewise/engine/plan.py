@@ -7,17 +7,21 @@ import polars as pl
 from panewise.engine import lateness, panes, table
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, START, slicing_of
-from panewise.engine.clocks import KEY_MARK
+from panewise.engine.clocks import KEY_MARK, Clocks
 from panewise.engine.contents import contents_of
 from panewise.engine.evicting import Evicting
+from panewise.engine.gathering import Gathering
 from panewise.engine.partials import Part
 from panewise.engine.runs import Shape
+from panewise.engine.sliding import Slide
 from panewise.engine.trigger_simple import SimpleTrigger, is_simple
 from panewise.engine.trigger_tree import TriggerTree
 from panewise.engine.validity import MARKS, REASON
 from panewise.errors import SpecError
-from panewise.spec import Cumulating, Custom, Hopping, Position, StreamTime, WindowOperator, gap_columns, merging
+from panewise.spec import Cumulating, Custom, Hopping, Never, Position, Sliding, WindowOperator, counted, gap_columns, merging
+from panewise.spec.aggregates import ORDERED
 from panewise.spec.operator import data_loss_reason
+from panewise.spec.sliding_checks import only_at_end
 
 ROW = "__row"  # a column of this name is the caller's number of a row, and comes back with it
 ONE_KEY = "__all"  # stands for the key where the specification has none
@@ -41,7 +45,8 @@ class Plan:
         key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         self.retracting = spec.accumulation == "retracting"
         self.compares = self.retracting or spec.only_updated  # with the live pane, which is kept for that
-        self.by_key = isinstance(spec.watermark, StreamTime)  # each key has a watermark of its own
+        self.by_key = Clocks.of(spec).by_key  # each key has a watermark of its own
+        self.counted = counted(spec.window)  # watermarks and times are numbers of rows
         own = {**self.trigger.columns, **({KEY_MARK: pl.Int64()} if self.by_key else {})}
         self.table_schema = table.table_schema(key_types, self.aggregation, own, live=self.compares)
         self.taking_schema = {**self.table_schema, **{part.name: part.dtype for part in self.trigger.passing}}
@@ -51,8 +56,26 @@ class Plan:
         self.late_schema = lateness.late_schema(self.schema)
         self.invalid_schema = {**self.schema, REASON: pl.String()}
         self.slicing = slicing_of(spec.window)
+        self._of_sliding(spec, key_types)
         self.slices_meet = isinstance(spec.window, (Hopping, Cumulating, Custom))  # a window may hold several slices
         self.can_close = data_loss_reason(spec) is not None  # else a window that closes expires as it does
+
+    def _of_sliding(self, spec: WindowOperator, key_types: dict[str, pl.DataType]) -> None:
+        """What belongs to sliding windows only."""
+        self.sliding = isinstance(spec.window, Sliding)
+        self.lazy = self.sliding and only_at_end(spec.trigger)  # windows are made when they are complete
+        # A window's contents come from slices each time, unless it drops them when it fires.
+        self.remade = spec.accumulation != "discarding" or isinstance(spec.trigger, Never)
+        self.gathers = isinstance(self.aggregation, Gathering)
+        together = self.by_key or not self.lazy  # all slices of a key are looked at with its rows
+        schema = {**key_types, START: pl.Int64(), END: pl.Int64(), **self.aggregation.schema}
+        self.slices = Shape(schema, self.identity, self.keys if together else self.identity)
+
+    @property
+    def slide(self) -> Slide:
+        """The sliding windows, where there are such."""
+        assert isinstance(self.spec.window, Sliding), self.spec.window
+        return Slide(self.spec.window, self.keys)
 
     def no_windows(self) -> pl.DataFrame:
         """An empty window table."""
@@ -60,6 +83,8 @@ class Plan:
 
 
 def _aggregation(spec: WindowOperator, schema: dict[str, pl.DataType], passing: Sequence[Part]) -> Aggregation:
+    if isinstance(spec.window, Sliding) and any(aggregate.fn in ORDERED for aggregate in spec.measures):
+        return Gathering(spec.measures, schema, passing)
     contents = contents_of(spec, schema)
     if contents is None or spec.evictor is None:
         return Aggregation(spec.measures, schema, passing, contents)

@@ -10,11 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from panewise.engine import arrival, policy_panes
+from panewise.engine import policy_panes
 from panewise.engine.arrival import PLACE
 from panewise.engine.assign import END
 from panewise.engine.clocks import Clocks
-from panewise.engine.combining import judge
 from panewise.engine.held import Held
 from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
 from panewise.engine.operator import Operator, State
@@ -24,7 +23,7 @@ from panewise.engine.plan import ONE_KEY
 from panewise.engine.policy_plan import TUPLES, PolicyPlan
 from panewise.engine.policy_pool import Tuples, comparable
 from panewise.engine.runs import MemoryLibrary
-from panewise.engine.validity import REASON, TIME
+from panewise.engine.validity import REASON
 from panewise.spec import StreamWindow
 from panewise.spec.streampolicies import DeltaPolicy, PartitionCount, PunctPolicy, TupleCount, policy_columns
 
@@ -68,14 +67,6 @@ class PolicyOperator(Operator):
         output = self._all(self._begun(Partitions.finish))
         self.state = replace(self.state, clocks=replace(self.state.clocks, finished=True))
         return output
-
-    def add(self, rows: pl.DataFrame) -> Output:
-        """Takes a batch of rows. After the end of input they are all late, with the reason `finished`."""
-        judged = judge(self.plan, rows, self.state.clocks.processing_time, placed=True)
-        output = self.add_valid(judged.valid)
-        invalid = arrival.in_order(self.plan.spec, pl.concat([judged.invalid, output.invalid]))[[*self.plan.invalid_schema]]
-        refused = judged.invalid.height
-        return replace(output, invalid=invalid, counts=output.counts + Counts(rows_in=refused, invalid=refused))
 
     def evict(self, partition: Mapping[str, Any]) -> Output:
         """A partition goes, named by the columns of `partition_by`; if there is none, nothing happens."""
@@ -124,7 +115,7 @@ class PolicyOperator(Operator):
 
     @property
     def _placed_invalid(self) -> list[str]:
-        return [*self.plan.invalid_schema, TIME, PLACE]
+        return [*self.plan.invalid_schema, PLACE]
 
     def _too_late(self, rows: pl.DataFrame) -> Output:
         made = {REASON: pl.lit("finished"), WINDOWS: pl.lit([]), LATE_BY: pl.lit(None), PARTIAL: pl.lit(False)}

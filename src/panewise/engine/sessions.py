@@ -17,7 +17,7 @@ import polars as pl
 from panewise.engine.assign import END, START
 from panewise.engine.customs import OWN
 from panewise.engine.validity import TIME
-from panewise.spec import Custom, Session, merging_at_touch
+from panewise.spec import Custom, Rows, Session, merging_at_touch
 
 SESSION, ORDER = "__session", "__order"
 MISSED, CAUSE = "__missed", "__cause"
@@ -151,7 +151,9 @@ def _own(window: Session | Custom, schema: Mapping[str, pl.DataType]) -> list[pl
 
 
 def gap_of(window: Session, schema: Mapping[str, pl.DataType]) -> pl.Expr:
-    """The gap of each row, in microseconds."""
+    """The gap of each row, in microseconds; of a session that n rows end, the row's own number and the next n (semantics 9.5)."""
+    if isinstance(window.gap, Rows):
+        return pl.lit(window.gap.n + 1, dtype=pl.Int64)
     if not isinstance(window.gap, str):
         return pl.lit(window.gap.us, dtype=pl.Int64)
     gap = pl.col(window.gap)

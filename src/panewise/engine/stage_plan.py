@@ -11,7 +11,7 @@ from panewise.engine.panes import shown_key
 from panewise.engine.runs import Shape
 from panewise.engine.table import INDEX, LIVE, LIVE_PANE, NONSPECULATIVE, live_column
 from panewise.errors import SpecError
-from panewise.spec import Chain, Stage
+from panewise.spec import Chain, Stage, closed_at_end
 
 OP = "op"
 PLACE = (START, END)
@@ -58,7 +58,8 @@ class StagePlan:
     def rows(self, panes: pl.DataFrame) -> pl.DataFrame:
         """Panes as the stage's rows: a global window has bounds, too, and a key is never -0.0 (semantics 30.1)."""
         zero = [shown_key(key, panes.schema[key]) for key in self.keys]
-        bounds = [pl.col("window_start").fill_null(MIN_INSTANT).alias(START), pl.col("window_end").fill_null(MAX_INSTANT).alias(END)]
+        end = pl.col("window_end") + 1 if closed_at_end(self.spec.window) else pl.col("window_end")
+        bounds = [pl.col("window_start").fill_null(MIN_INSTANT).alias(START), end.fill_null(MAX_INSTANT).alias(END)]
         return panes.with_columns(*zero, *bounds)
 
 

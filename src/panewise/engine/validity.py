@@ -33,11 +33,12 @@ def split(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> Sor
 
 
 def with_time(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
-    """The rows with their event time as int64 in ``__time``; it may be that of their arrival (semantics 6.7)."""
-    if spec.time == "processing":
+    """The rows with their event time as int64 in ``__time``; it may be that of their arrival (semantics 6.7, 8.5)."""
+    if not spec.time_columns:
         return rows.with_columns(pl.lit(processing_time, dtype=pl.Int64).alias(TIME))
-    time = pl.col(spec.event_time)
-    return rows.with_columns((time if rows.schema[spec.event_time] == pl.Int64 else time.dt.epoch("us")).alias(TIME))
+    (name,) = spec.time_columns
+    time = pl.col(name)
+    return rows.with_columns((time if rows.schema[name] == pl.Int64 else time.dt.epoch("us")).alias(TIME))
 
 
 def _reasons(spec: WindowOperator, rows: pl.DataFrame, processing_time: int) -> list[tuple[pl.Expr, str]]:

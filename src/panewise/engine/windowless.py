@@ -13,8 +13,13 @@ from panewise.spec import Custom, Session
 
 def split_windowless(plan: Plan, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows that have a window (with their ``__slice``, or with the windows of their own), and the others with the reason."""
+    if plan.counted:  # rows have no number yet
+        return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
     if isinstance(plan.spec.window, Custom):
         return customs.split(plan.spec.window, rows)
+    if plan.sliding:
+        none = plan.slide.without_own(pl.col(TIME))
+        return rows.filter(~none), rows.filter(none).with_columns(pl.lit("window out of range").alias(REASON))
     if plan.slicing is None:
         assert isinstance(plan.spec.window, Session)
         judged = rows.with_columns(_without_session(plan.spec.window, rows).alias(REASON))

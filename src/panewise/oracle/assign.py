@@ -6,13 +6,27 @@ from typing import Any, TypeAlias, assert_never
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.oracle.calendars import calendar_window
 from panewise.oracle.custom import given_windows
-from panewise.spec import Calendar, Cumulating, Custom, Global, Hopping, Session, Tumbling, Window, merging_at_touch
+from panewise.spec import (
+    Calendar,
+    Cumulating,
+    Custom,
+    Global,
+    Hopping,
+    Rows,
+    Session,
+    Sliding,
+    Tumbling,
+    Window,
+    closed_at_end,
+    length,
+    merging_at_touch,
+)
 
 Bounds: TypeAlias = tuple[int | None, int | None]  # both None: the global window
 
 
 def windows_of(window: Window, t: int, values: Mapping[str, Any]) -> list[Bounds]:
-    """The windows that hold a row with the event time `t`, in order of (start, end).
+    """The windows that hold a row with the event time `t`, or of windows of rows with that number, in order of (start, end).
 
     Their bounds need not fit in 64 bits. A calendar ends before that.
 
@@ -21,20 +35,21 @@ def windows_of(window: Window, t: int, values: Mapping[str, Any]) -> list[Bounds
     """
     match window:
         case Tumbling():
-            start = last_start(t, window.size.us, window.origin)
-            return [(start, start + window.size.us)]
+            start = last_start(t, length(window.size), window.origin)
+            return [(start, start + length(window.size))]
         case Hopping():
             return hopping(window, t)
         case Cumulating():
             start = last_start(t, window.size.us, window.origin)
             lengths = range(window.step.us, window.size.us + 1, window.step.us)
-            return [(start, start + length) for length in lengths if t < start + length]
+            return [(start, start + grown) for grown in lengths if t < start + grown]
         case Calendar():
             found = calendar_window(window, t)
             return [] if found is None else [found]
         case Session():
-            gap: int = values[window.gap] if isinstance(window.gap, str) else window.gap.us
-            return [(t, t + gap)]
+            return [(t, t + reach(window, values))]
+        case Sliding():
+            return [own_sliding(window, t)]
         case Custom():
             return sorted({(start, end) for start, end in given_windows(window, t, values)})
         case Global():
@@ -51,11 +66,36 @@ def last_start(t: int, step: int, origin: int) -> int:
 def hopping(window: Hopping, t: int) -> list[Bounds]:
     """Walks back from the last start at or before `t` while the window still reaches beyond it."""
     found: list[Bounds] = []
-    start = last_start(t, window.hop.us, window.origin)
-    while t < start + window.size.us:
-        found.append((start, start + window.size.us))
-        start -= window.hop.us
+    size, hop = length(window.size), length(window.hop)
+    start = last_start(t, hop, window.origin)
+    while t < start + size:
+        found.append((start, start + size))
+        start -= hop
     return found[::-1]
+
+
+def own_sliding(window: Sliding, t: int) -> Bounds:
+    """The window that a row makes for itself, as a half-open one (semantics 7, 7.2); of rows that of the last n (8.8)."""
+    size = window.size.n - 1 if isinstance(window.size, Rows) else window.size.us
+    start = t if window.anchor == "start" else t - size
+    return (start, start + size + 1)
+
+
+def told(window: Window, bounds: Bounds) -> Bounds:
+    """The bounds as they are told: of a window that is closed at both ends the end is its last instant (semantics 7.2)."""
+    start, end = bounds
+    return (start, end - 1) if end is not None and closed_at_end(window) else (start, end)
+
+
+def reach(window: Session, values: Mapping[str, Any]) -> int:
+    """How long a row holds a session open; where n rows end it, it holds its own number and the next n (semantics 9.5)."""
+    match window.gap:
+        case str():
+            gap: int = values[window.gap]
+            return gap
+        case Rows(n):
+            return n + 1
+    return window.gap.us
 
 
 def exists(bounds: Bounds) -> bool:

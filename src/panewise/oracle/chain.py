@@ -11,7 +11,7 @@ from panewise.oracle.interpreter import Interpreter, Output
 from panewise.oracle.rows import arrival_order
 from panewise.oracle.streamwindow import PolicyInterpreter
 from panewise.oracle.trigger import Clock, expired
-from panewise.spec import Aggregate, Chain, Specification, Stage, StreamWindow, WindowOperator
+from panewise.spec import Aggregate, Chain, Specification, Stage, StreamWindow, WindowOperator, closed_at_end
 
 Pane = dict[str, Any]
 Identity = tuple[Any, ...]
@@ -146,13 +146,14 @@ class _Following:
     def _numbering(self, window: _Group, end: int | None, arrived: list[Pane], clock: Clock) -> Pane:
         """A pane's own columns (semantics 30.3)."""
         on_time = any(pane["op"] == "+" and pane["timing"] == "ON_TIME" for pane in arrived)
-        timing = "EARLY" if not clock.reached(end) else "ON_TIME" if on_time else "LATE"
+        past = self._past(end)
+        timing = "EARLY" if not clock.reached(past) else "ON_TIME" if on_time else "LATE"
         return {
             "timing": timing,
             "index": window.panes,
             "nonspeculative_index": -1 if timing == "EARLY" else window.nonspeculative,
             "is_first": window.panes == 0,
-            "is_last": expired(self.spec, clock, end),
+            "is_last": expired(self.spec, clock, past),
             "op": "+",
             "processing_time": clock.processing_time,
         }
@@ -169,8 +170,12 @@ class _Following:
 
     def _forget(self, clock: Clock) -> None:
         """What belongs to windows that have expired goes."""
-        self.rows = {key: row for key, row in self.rows.items() if not expired(self.spec, clock, key[1])}
-        self.groups = {key: group for key, group in self.groups.items() if not expired(self.spec, clock, key[1])}
+        self.rows = {key: row for key, row in self.rows.items() if not expired(self.spec, clock, self._past(key[1]))}
+        self.groups = {key: group for key, group in self.groups.items() if not expired(self.spec, clock, self._past(key[1]))}
+
+    def _past(self, end: int | None) -> int | None:
+        """The first instant after a window whose end is told so (semantics 7.2)."""
+        return end + 1 if end is not None and closed_at_end(self.spec.window) else end
 
 
 def _identity(keys: tuple[str, ...], pane: Pane) -> Identity:

@@ -7,7 +7,7 @@ from panewise.chrono import saturating_add
 from panewise.errors import InputError
 from panewise.oracle.inputs import InputClocks
 from panewise.oracle.trigger import Clock
-from panewise.spec import FixedLag, Inputs, StreamTime, WindowOperator
+from panewise.spec import FixedLag, Inputs, StreamTime, WindowOperator, counted, counted_by_key
 
 Key = tuple[Any, ...]
 
@@ -30,7 +30,7 @@ class Clocks:
 
     def of(self, key: Key) -> Clock:
         """The clock by which a key's rows and windows are judged."""
-        if not isinstance(self._spec.watermark, StreamTime):
+        if not isinstance(self._spec.watermark, StreamTime) and not counted_by_key(self._spec.window):
             return self.common
         return replace(self.common, watermark=self._of_keys.get(key))
 
@@ -48,8 +48,11 @@ class Clocks:
         """A watermark comes from outside; of several inputs from one.
 
         Raises:
-            InputError: with processing time, which is the watermark then; and where each key has its own.
+            InputError: with processing time, which is the watermark then; where each key has its own; and where rows are counted.
         """
+        if counted(self._spec.window):
+            rule = "windows of rows are complete by the rows that have come (semantics 8.6)"
+            raise InputError("a watermark from outside", rule, "add rows")
         if isinstance(self._spec.watermark, StreamTime):
             rule = "with StreamTime each key has a watermark of its own (semantics 12.8)"
             raise InputError("a watermark from outside", rule, "add rows")
@@ -63,7 +66,10 @@ class Clocks:
         self.common.raise_watermark(self._inputs.tell(source, to, self.common.processing_time))
 
     def saw(self, latest: dict[Key, int]) -> set[Key]:
-        """Rows of keys came, with their latest event times; gives the keys whose own watermark has moved."""
+        """Rows of keys came, with their latest event times or numbers; gives the keys whose own watermark has moved."""
+        if counted_by_key(self._spec.window):
+            self._of_keys |= {key: number + 1 for key, number in latest.items()}
+            return set(latest)
         if not isinstance(self._spec.watermark, StreamTime):
             return set()
         reached = {key: saturating_add(time, -self._spec.watermark.delay.us) for key, time in latest.items()}

@@ -1,20 +1,23 @@
 """The interpreter: events in, panes and late and invalid rows out (semantics 13, 18, 20, 21)."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import InputError
 from panewise.oracle.aggregate import aggregate
-from panewise.oracle.assign import Bounds, exists, finite, meet, windows_of
+from panewise.oracle.assign import Bounds, exists, finite, meet, told, windows_of
 from panewise.oracle.clocks import Clocks
 from panewise.oracle.columns import check_type, same_value
 from panewise.oracle.evict import left
 from panewise.oracle.held import Held, pane_order
+from panewise.oracle.numbers import Numbers
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
+from panewise.oracle.sliding import Slides
 from panewise.oracle.trigger import Clock, Decision, decide, expired, moment
 from panewise.oracle.trigger_tree import Node
-from panewise.spec import WindowOperator, merging
+from panewise.spec import Sliding, WindowOperator, counted, merging
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 Output = dict[str, Any]
@@ -50,7 +53,9 @@ class Interpreter:
         self._clock = self._clocks.common
         self._held: dict[tuple[Any, ...], Held] = {}
         self._marks: dict[tuple[Any, Any], int] = {}
-        self._seen: dict[tuple[Any, ...], int] = {}  # of each key the latest event time in the present batch
+        self._slides = Slides(spec.window) if isinstance(spec.window, Sliding) else None
+        self._numbers = Numbers(spec.window) if counted(spec.window) else None
+        self._seen: dict[tuple[Any, ...], int] = {}  # of each key the latest event time, or number, in the present batch
 
     # Events
 
@@ -122,10 +127,17 @@ class Interpreter:
         fed = [window for window in after if window.fresh]
         for window in fed:
             window.settle(moment(self._clocks.of(window.key), window.end))
-        moved = self._clocks.saw(self._seen)
+        moved = self._moved()
         concerned = [window for window in after if window.key in moved or any(window is other for other in fed)]
         output["panes"] += self._withdrawn(replaced)
         output["panes"] += self._evaluated(concerned)
+
+    def _moved(self) -> set[tuple[Any, ...]]:
+        """Moves the watermarks that rows move; gives the keys whose windows are concerned (semantics 12.8, 8.1, 9.6)."""
+        if self._numbers is not None and merging(self._spec.window) and self._seen:
+            self._clock.raise_watermark(max(self._seen.values()) + 1)
+            return {window.key for window in self._held.values()}
+        return self._clocks.saw(self._seen)
 
     def _row(self, number: int, given: dict[str, Any], output: Output) -> str:
         """Judges one row, applies it where it may be, and names the count that it belongs to."""
@@ -136,11 +148,16 @@ class Interpreter:
         row = read(self._spec, self._types, given, self._clock.processing_time)
         if self._is_replay(row):
             return "replays"
+        if self._numbers is not None:
+            row = replace(row, time=self._numbers.next(row.key))
         self._seen[row.key] = max(row.time, self._seen.get(row.key, row.time))
-        missed = self._apply(number, row)
+        if self._numbers is not None and not self._windows_of(row):  # only now its number is known
+            output["invalid"].append({"row": dict(given), "reason": "gap"})
+            return "invalid"
+        applied, missed = self._apply(number, row)
         if not missed:
             return "applied"
-        partial = len(missed) < len(self._windows_of(row)) and not merging(self._spec.window)
+        partial = applied
         output["late"].append(self._late(row, missed, partial))
         output["counts"]["partially_late"] += partial
         return "applied" if partial else "late"
@@ -160,13 +177,20 @@ class Interpreter:
     def _windows_of(self, row: Row) -> list[Bounds]:
         return [bounds for bounds in windows_of(self._spec.window, row.time, row.values) if exists(bounds)]
 
-    def _apply(self, number: int, row: Row) -> dict[Bounds, str]:
-        """Applies a row to the windows that take it; gives those that do not, each with the reason (semantics 13)."""
+    def _apply(self, number: int, row: Row) -> tuple[bool, dict[Bounds, str]]:
+        """Applies a row to the windows that take it; whether any does, and those that do not, each with the reason (semantics 13)."""
         windows = self._windows_of(row)
         if self._is_behind(row):
-            return dict.fromkeys(windows, "behind")
+            return False, dict.fromkeys(windows, "behind")
+        if self._slides is not None:
+            return self._apply_to_sliding(number, row, self._slides)
         if merging(self._spec.window):
-            return self._apply_to_session(number, row, windows[0])
+            missed = self._apply_to_session(number, row, windows[0])
+            return not missed, missed
+        missed = self._apply_to_each(number, row, windows)
+        return len(missed) < len(windows), missed
+
+    def _apply_to_each(self, number: int, row: Row, windows: list[Bounds]) -> dict[Bounds, str]:
         missed: dict[Bounds, str] = {}
         for bounds in windows:
             window = self._held.get((row.key, *bounds))
@@ -177,6 +201,17 @@ class Interpreter:
             else:
                 (window or self._open(row, bounds)).take(number, row)
         return missed
+
+    def _apply_to_sliding(self, number: int, row: Row, slides: Slides) -> tuple[bool, dict[Bounds, str]]:
+        """A window that is new takes the rows that are already there (semantics 7.3)."""
+        applied, missed, windows = slides.take(row, lambda bounds: expired(self._spec, self._clocks.of(row.key), bounds[1]))
+        for bounds, inside in windows:
+            known = self._held.get((row.key, *bounds))
+            window = known or self._open(row, bounds)
+            for other in inside:
+                if known is None or other is row:
+                    window.take(number, other)
+        return applied, dict.fromkeys(missed, "expired")
 
     def _is_behind(self, row: Row) -> bool:
         """Whether the row itself is too old (semantics 13.3)."""
@@ -217,8 +252,10 @@ class Interpreter:
         return {
             "row": dict(row.given),
             "reason": "expired" if "expired" in reasons else reasons.pop(),
-            "windows": [list(bounds) for bounds in missed],
-            "late_by": None if watermark is None else min(max(0, watermark - row.time), MAX_INSTANT),  # a duration has 64 bits
+            "windows": [list(told(self._spec.window, bounds)) for bounds in missed],
+            "late_by": None
+            if watermark is None or self._numbers is not None
+            else min(max(0, watermark - row.time), MAX_INSTANT),  # a duration has 64 bits
             "partial": partial,
         }
 
@@ -262,7 +299,7 @@ class Interpreter:
 
     def _contents(self, window: Held) -> dict[str, Any]:
         """The aggregates, with the evictor before or after them (semantics 11.1)."""
-        evictor, time = self._spec.evictor, self._spec.event_time
+        evictor, time = self._spec.evictor, self._spec.event_time or ""
         if evictor is not None and not evictor.after:
             window.stored = left(evictor, window.stored, time)
         values = {what.name: aggregate(what, window.stored, self._type_of(what.column)) for what in self._spec.measures}
@@ -286,7 +323,8 @@ class Interpreter:
 
     def _identity(self, window: Held) -> dict[str, Any]:
         keys = dict(zip(self._spec.keys, window.key, strict=True))
-        return {**keys, "window_start": window.start, "window_end": window.end}
+        start, end = told(self._spec.window, window.bounds)
+        return {**keys, "window_start": start, "window_end": end}
 
     def _numbering(self, window: Held, decision: Decision) -> dict[str, Any]:
         """A pane's own columns; counts the pane (semantics 20.1, 20.2)."""
@@ -298,7 +336,7 @@ class Interpreter:
         window.panes += 1
         window.nonspeculative_panes += timing != "EARLY"
         return {
-            **({"timestamp": window.end} if self._spec.timestamp == "end" else {}),
+            **({"timestamp": told(self._spec.window, window.bounds)[1]} if self._spec.timestamp == "end" else {}),
             "timing": timing,
             "index": index,
             "nonspeculative_index": nonspeculative,

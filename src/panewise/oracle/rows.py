@@ -8,14 +8,14 @@ from panewise.chrono import MIN_INSTANT
 from panewise.oracle.assign import exists, windows_of
 from panewise.oracle.columns import as_type, fits, is_integer, is_long, is_nan, sort_key
 from panewise.oracle.custom import given_windows, no_windows_reason
-from panewise.spec import Custom, Hopping, WindowOperator, gap_columns
+from panewise.spec import Custom, Hopping, WindowOperator, counted, gap_columns
 
 Types = dict[str, str]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A valid row."""
+    """A valid row. Where windows are measured in rows, its time is its number, and is told when it is received."""
 
     given: dict[str, Any]
     time: int
@@ -33,7 +33,9 @@ def read(spec: WindowOperator, types: Types, given: dict[str, Any], processing_t
 
 
 def _time_of(spec: WindowOperator, given: dict[str, Any], processing_time: int) -> Any:
-    return processing_time if spec.time == "processing" else given[spec.event_time]
+    if counted(spec.window):
+        return None
+    return processing_time if spec.time == "processing" else given[spec.time_columns[0]]
 
 
 def _all_values(types: Types, given: dict[str, Any]) -> dict[str, Any]:
@@ -90,9 +92,9 @@ def invalid_reason(spec: WindowOperator, types: Types, row: dict[str, Any], proc
 
 
 def _event_time(spec: WindowOperator, row: dict[str, Any]) -> str | None:
-    if spec.time == "processing":
+    if not spec.time_columns:
         return None
-    t = row.get(spec.event_time)
+    t = row.get(spec.time_columns[0])
     if t is None:
         return "event time is null"
     if not is_integer(t):
@@ -126,7 +128,7 @@ def _wrong_type(spec: WindowOperator, types: Types, row: dict[str, Any]) -> str 
 
 def _too_far_ahead(spec: WindowOperator, row: dict[str, Any], processing_time: int) -> str | None:
     skew = spec.max_future_skew
-    ahead = skew is not None and row[spec.event_time] > processing_time + skew.us
+    ahead = skew is not None and row[spec.time_columns[0]] > processing_time + skew.us
     return "event time is too far ahead" if ahead else None
 
 
@@ -142,6 +144,8 @@ def _bad_gap(spec: WindowOperator, row: dict[str, Any]) -> str | None:
 
 
 def _no_window(spec: WindowOperator, types: Types, row: dict[str, Any], processing_time: int) -> str | None:
+    if counted(spec.window):  # it has no number yet
+        return None
     taken = read(spec, types, row, processing_time)
     t, values = taken.time, taken.values
     if isinstance(spec.window, Custom):

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import TimestampType
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SetupError, SpecError
@@ -15,16 +16,18 @@ from panewise.spark.progress import check_batch, check_inputs, makes_own, with_w
 from panewise.spark.types import polars_schema
 from panewise.spark.writer import Sink, WindowQuery, start
 from panewise.spec import Aggregate, Evictor, Position, Specification, StreamWindow, Trigger, Watermark, Window, WindowOperator, first_of
+from panewise.spec.counted import with_event_time
 from panewise.spec.windows import positive
 from panewise.spec.words import describe
 
 
-def windowed(df: DataFrame, event_time: str = "event_time") -> "Windowed":
+def windowed(df: DataFrame, event_time: str | None = None) -> "Windowed":
     """Begins a window operator over a DataFrame, streaming or batch.
 
     Args:
-        df: the input; a streaming one with a watermark (`withWatermark`).
-        event_time: column of the event time, a TIMESTAMP. Not read with .options(time="processing").
+        df: the input; a streaming one with a watermark (`withWatermark`), which windows of rows do not need.
+        event_time: column of the event time, a TIMESTAMP. Default: "event_time". Not read with .options(time="processing"); with windows
+            of rows it tells the order of the rows of a micro-batch, and need not be there.
 
     Example::
 
@@ -40,7 +43,7 @@ def windowed(df: DataFrame, event_time: str = "event_time") -> "Windowed":
 
     Source: docs/semantics.md.
     """
-    return Windowed(df, {"event_time": event_time})
+    return Windowed(df, {} if event_time is None else {"event_time": event_time})
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,10 @@ class Windowed:
         return replace(self, clock_every=positive(every, "every"))
 
     def shards(self, count: int) -> "Windowed":
-        """Number of parts that the state is kept in, fixed for the life of a checkpoint. Default: as many as shuffle partitions."""
+        """Number of parts that the state is kept in, fixed for the life of a checkpoint. Default: as many as shuffle partitions.
+
+        There can be one only where rows of all keys meet: with `Session(rows(n))`, and in a chain that keeps no key.
+        """
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise SpecError(f"shards={count!r}", "shards are one or more", "give a number such as 8")
         return replace(self, shard_count=count)
@@ -160,7 +166,9 @@ def apply(
     clock: DurationLike | None = None,
 ) -> "Result":
     """A ready specification of any kind over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
-    every, first = None if clock is None else positive(clock, "clock"), first_of(spec)
+    every = None if clock is None else positive(clock, "clock")
+    spec = _over(df, spec)
+    first = first_of(spec)
     check_columns(df, spec)
     check_inputs(first)
     if df.isStreaming:
@@ -171,6 +179,12 @@ def apply(
     else:
         check_batch(spec, every)
     return Result(Plumbing.of(df, spec, shards, every), finish == "at_end")
+
+
+def _over(df: DataFrame, spec: Specification) -> Specification:
+    """The specification over the columns of its input (semantics 8.5)."""
+    instants = {field.name for field in df.schema.fields if isinstance(field.dataType, TimestampType)}
+    return with_event_time(spec, instants) if isinstance(spec, WindowOperator) else spec
 
 
 @dataclass(frozen=True)

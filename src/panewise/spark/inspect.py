@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any
@@ -17,26 +17,31 @@ from pyspark.sql import DataFrame, SparkSession
 
 from panewise.engine import keymarks
 from panewise.engine.assign import END, START
-from panewise.engine.clocks import Clocks
+from panewise.engine.clocks import KEY_MARK, Clocks
 from panewise.engine.held import Held
 from panewise.engine.persistence import runs_of
 from panewise.engine.plan import ONE_KEY
 from panewise.engine.runs import Indexed, Shape
+from panewise.engine.sliding import Slide, coded, in_order
+from panewise.engine.sliding_intake import waiting
 from panewise.engine.table import DEAD
 from panewise.errors import SetupError, SpecWarning, StateError
 from panewise.spec import (
+    Chain,
     Custom,
     Global,
+    Sliding,
     Specification,
-    StreamTime,
     StreamWindow,
     UserAggregate,
     WindowListener,
     WindowOperator,
+    counted,
     first_of,
     merging,
 )
 from panewise.spec.codec import from_dict
+from panewise.spec.sliding_checks import only_at_end
 from panewise.state import Manifest, Run
 from panewise.state.blob import decode
 from panewise.state.store import missing
@@ -164,19 +169,19 @@ def shard_state(shard: int, stored: Mapping[str, bytes]) -> ShardState:
     try:
         manifest = _manifest(stored)
         whole, clocks = _spec(manifest), _clocks(manifest)
-        spec = first_of(whole)
+        spec, following = first_of(whole), 2 * len(whole.stages) if isinstance(whole, Chain) else 0
         sizes = [len(_named(stored, run.name)) for run in manifest.runs]
-        windows = _windows(whole, runs_of(manifest.runs, 0), clocks.horizon(spec), stored)
+        windows = _windows(whole, runs_of(manifest.runs, 0), runs_of(manifest.runs, following + 1), clocks, stored)
     except StateError as error:
         raise StateError(f"shard {shard}: {error.given}", error.rule, error.remedy) from error
-    bounded = not isinstance(spec.window, Global) and not windows.is_empty()
+    bounded = not isinstance(spec.window, Global) and not counted(spec.window) and not windows.is_empty()
     return ShardState(
         shard,
         windows=windows.height,
         keys=windows.select(_keys(spec)).n_unique() if windows.height else 0,
         runs=len(sizes),
         bytes=sum(sizes),
-        watermark=clocks.watermark,
+        watermark=None if counted(spec.window) else clocks.watermark,
         processing_time=clocks.processing_time,
         finished=clocks.finished,
         oldest_end=windows[END].min() if bounded else None,  # type: ignore[arg-type]
@@ -206,18 +211,36 @@ class _Identities:
         raise AssertionError("nothing is written")
 
 
-def _windows(whole: Specification, runs: Sequence[Run], horizon: int | None, stored: Mapping[str, bytes]) -> pl.DataFrame:
-    """Keys, start and end of the windows held. The types are those of the runs, as the query's input is not at hand."""
+def _windows(
+    whole: Specification, runs: Sequence[Run], of_slices: Sequence[Run], clocks: Clocks, stored: Mapping[str, bytes]
+) -> pl.DataFrame:
+    """Keys, start and end of the windows held; of sliding ones that are not made yet, too, as their slices tell."""
+    spec = first_of(whole)
+    by_key, identity = Clocks.of(spec).by_key, [*_keys(spec), START, END]
+    held = _rows_of(whole, runs, clocks, stored, [KEY_MARK] if by_key else [])
+    windows = keymarks.without(held) if by_key and held.width else held
+    if not isinstance(spec.window, Sliding) or not only_at_end(spec.trigger):
+        return windows
+    slices = _rows_of(whole, of_slices, clocks, stored, [])
+    if slices.is_empty():
+        return windows
+    marked = keymarks.marked(slices, keymarks.told(held, _keys(spec)), _keys(spec)) if by_key else slices
+    clocks = replace(clocks, by_key=by_key)
+    more = waiting(spec, Slide(spec.window, _keys(spec)), in_order(*coded(_keys(spec), marked)), clocks).select(identity)
+    return pl.concat([windows.select(identity), more]) if windows.width else more
+
+
+def _rows_of(whole: Specification, runs: Sequence[Run], clocks: Clocks, stored: Mapping[str, bytes], more: list[str]) -> pl.DataFrame:
+    """What tells the rows of a table apart, and other columns. The types are those of the runs, as the query's input is not at hand."""
     if not runs:
         return pl.DataFrame()
-    spec, columns = first_of(whole), [*_keys(first_of(whole)), START, END]
-    types = _decoded(stored, runs[-1]).schema
-    by_key = isinstance(spec.watermark, StreamTime)
+    spec, types = first_of(whole), _decoded(stored, runs[-1]).schema
+    columns = [*_keys(spec), START, END]
     identity = _keys(spec) if isinstance(whole, StreamWindow) else columns  # there the end is when something is due
-    shape = Shape({name: types[name] for name in columns}, identity, _keys(spec) if merging(spec.window) or by_key else identity)
+    together = merging(spec.window) or Clocks.of(spec).by_key
+    shape = Shape({name: types[name] for name in (*columns, *more)}, identity, _keys(spec) if together else identity)
     library = _Identities(stored)
-    held = Held(shape, library, Held.nothing(shape, library).newest, tuple(runs), horizon).all()
-    return keymarks.without(held) if by_key else held
+    return Held(shape, library, Held.nothing(shape, library).newest, tuple(runs), clocks.horizon(spec)).all()
 
 
 def _keys(spec: WindowOperator) -> list[str]:

@@ -83,7 +83,7 @@ class _Packer:
         judged = judge(self.plan, frame.with_columns(place.alias(PLACE)), now, windows=self.plan.spec.time == "event")
         if not judged.invalid.is_empty():
             shard = self.pack.shards[self.partition % len(self.pack.shards)]
-            yield batch([(shard, "invalid", encode(judged.invalid))])
+            yield batch([(shard, "invalid", encode(judged.invalid.drop(PLACE)))])
         self.marks = self.marks.after(self.plan.spec, judged.valid)
         if self.pack.combines(self.plan):
             self.partials.append(combine(self.plan, judged.valid))

@@ -26,7 +26,7 @@ from panewise.spark.sharding import even_shards
 from panewise.spark.ticks import clock_stream
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, target_schema
-from panewise.spec import Chain, Specification, StreamWindow, first_of
+from panewise.spec import Chain, Specification, StreamWindow, counted, first_of, merging
 
 KINDS = ("panes", "late", "invalid", "counts")
 
@@ -49,17 +49,17 @@ class Plumbing:
 
     @classmethod
     def of(cls, df: DataFrame, spec: Specification, shards: int | None, clock: Duration | None = None) -> "Plumbing":
-        """Numbers the shards: by default there is one for each partition of the shuffle, or one where all has to be in one place.
+        """Numbers the shards: by default there is one for each partition of the shuffle, or one where rows or panes of all keys meet.
 
         Raises:
-            SpecError: if there are to be several of these.
+            SpecError: if there are to be several nevertheless.
         """
         partitions = int(setting(df, "spark.sql.shuffle.partitions", "200"))
-        together = _together(spec)
-        if together is not None:
+        meeting = _meeting(spec)
+        if meeting is not None:
             partitions = 1
             if shards is not None and shards > 1:
-                raise SpecError(f"shards={shards}", *together)
+                raise SpecError(f"shards={shards}", *meeting)
         return cls(df, spec, even_shards(partitions if shards is None else shards), default_shards=shards is None, clock=clock)
 
     def known_as(self, shards: int) -> "Plumbing":
@@ -106,11 +106,14 @@ class Plumbing:
         return self._read(all_columns=all_columns).schema
 
 
-def _together(spec: Specification) -> tuple[str, str] | None:
-    """Why all rows have to meet in one shard, and what to do against it; None if they need not."""
+def _meeting(spec: Specification) -> tuple[str, str] | None:
+    """Why there can be one shard only, and what to do; None if there can be several."""
     if isinstance(spec, Chain) and not spec.shared_keys:
         rule = "all panes of a chain without a key that every stage keeps meet in one shard (semantics 30.11)"
         return rule, "leave shards out, or keep a key of the operator through all stages"
+    if counted(first_of(spec).window) and merging(first_of(spec).window):
+        rule = "a session that ends after n rows of other keys counts the rows of all keys, which meet in one shard (semantics 9.7)"
+        return rule, "leave shards out, or use a session that time ends"
     if isinstance(spec, StreamWindow) and spec.one_place is not None:
         return f"{spec.one_place}: what concerns all partitions is in one shard (semantics 10.25)", "leave shards out"
     return None

@@ -85,7 +85,7 @@ class Processor(StatefulProcessor):
         if stored.changed or told_once or waiting != stored.manifest.header.get("timer"):
             stored.commit(timer=self._timer(stored, waiting))
         clocks = stored.operator.state.clocks
-        told = tables(output, shard, clocks.processing_time, clocks.watermark)
+        told = tables(output, shard, clocks.processing_time, clocks.told)
         if settings.direct is not None:
             return (frame for kind, table in told if kind == settings.direct.kind for frame in settings.direct.frames(table))
         held = [("held", _held(stored.operator.held(), shard))] if settings.held else []
@@ -105,7 +105,8 @@ class Processor(StatefulProcessor):
         """
         if self._settings.clocks == "control":
             return None
-        due = next_due(stored.operator.plan.spec, stored.operator.state.windows, stored.operator.state.clocks)
+        state = stored.operator.state
+        due = next_due(stored.operator.plan, state.windows, state.clocks, state.slices)
         wanted = None if due is None else max(1, -(-due // 1000))
         if wanted is None or (waiting is not None and waiting <= wanted):
             return waiting

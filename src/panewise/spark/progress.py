@@ -6,14 +6,14 @@ from pyspark.sql import functions as F
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spark.checks import watermarked
-from panewise.spec import FixedLag, Inputs, Specification, StreamTime, StreamWindow, WindowOperator, first_of
+from panewise.spec import FixedLag, Inputs, Specification, StreamTime, StreamWindow, WindowOperator, counted, first_of
 
 _CONSTANT = "__clockless"
 
 
 def makes_own(spec: WindowOperator) -> bool:
     """Whether the operator makes its watermark itself, and can do without the query's."""
-    return spec.time == "processing" or isinstance(spec.watermark, FixedLag | StreamTime)
+    return spec.time == "processing" or isinstance(spec.watermark, FixedLag | StreamTime) or counted(spec.window)
 
 
 def with_watermark(df: DataFrame, spec: WindowOperator) -> DataFrame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from panewise.engine import Counts, Output
-from panewise.engine.arrival import MARK, Marks
+from panewise.engine.arrival import MARK, PLACE, Marks
 from panewise.engine.combining import combine_again
 from panewise.engine.operator import Operator
 from panewise.engine.validity import with_time
@@ -43,7 +43,7 @@ def step(operator: Operator, mail: Mail, processing_time: int | None, watermark:
         refused = pl.concat(mail.invalid)
         yield _only_invalid(operator, refused)
     if mail.rows:
-        yield _taken(operator, pl.concat(mail.rows))
+        yield _taken(operator, pl.concat(_by_place(mail.rows)))
     if mail.partials:
         one = mail.partials[0] if len(mail.partials) == 1 else combine_again(operator.plan, pl.concat(mail.partials))
         yield operator.add_combined(one)
@@ -51,6 +51,12 @@ def step(operator: Operator, mail: Mail, processing_time: int | None, watermark:
         operator.raise_marks(_joined(operator, mail.marks))
     if mail.control.get("finish"):
         yield operator.finish()
+
+
+def _by_place(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
+    """Frames in the order of their rows' places, so that rows need not be sorted by these."""
+    placed = [frame for frame in frames if PLACE in frame.columns and frame.height]
+    return sorted(placed, key=lambda frame: int(frame[PLACE][0])) if len(placed) == len(frames) else frames
 
 
 def _taken(operator: Operator, rows: pl.DataFrame) -> Output:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-from pyspark.sql.types import ArrayType, BooleanType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import ArrayType, BooleanType, DataType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
 from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
 from panewise.engine.validity import REASON
 from panewise.spark.envelope import decode
 from panewise.spark.types import arrow_of, spark_schema
-from panewise.spec import Chain, Specification, first_of
+from panewise.spec import Chain, Specification, counted, first_of
 
 _INSTANT = pl.Datetime("us", "UTC")
 
@@ -51,28 +51,35 @@ class Unpack:
         row = pl.struct(self.input_columns).alias("row")
         if self.kind == "invalid":
             return frame.select(row, pl.col(REASON).alias("reason"))
-        instants = pl.element().struct.with_fields(pl.field("start").cast(_INSTANT), pl.field("end").cast(_INSTANT))
-        windows = pl.col(WINDOWS).list.eval(instants).alias("windows")
-        return frame.select(
-            row, pl.col(REASON).alias("reason"), windows, pl.col(LATE_BY).alias("late_by"), pl.col(PARTIAL).alias("partial")
-        )
+        windows = pl.col(WINDOWS)
+        if self.target["windows"].dataType == _windows_of(TimestampType()):
+            instants = pl.element().struct.with_fields(pl.field("start").cast(_INSTANT), pl.field("end").cast(_INSTANT))
+            windows = windows.list.eval(instants)
+        told = {"reason": pl.col(REASON), "windows": windows, "late_by": pl.col(LATE_BY), "partial": pl.col(PARTIAL)}
+        return frame.select(row, *(value.alias(name) for name, value in told.items()))
+
+
+def _windows_of(bound: DataType) -> ArrayType:
+    return ArrayType(StructType([StructField("start", bound), StructField("end", bound)]))
 
 
 def target_schema(kind: str, spec: Specification, panes: dict[str, pl.DataType], inputs: StructType) -> StructType:
     """The columns of an output; `panes` are those of panes as the engine has them."""
+    in_rows = counted(first_of(spec).window)  # bounds are then numbers of rows
     row = StructField("row", StructType([StructField(f.name, f.dataType, True) for f in inputs.fields]))
     if kind == "panes":
         types = {f.name: f.dataType for f in spark_schema(panes).fields}
         keys = spec.shared_keys if isinstance(spec, Chain) else spec.keys
         types |= {name: inputs[name].dataType for name in keys}
-        instants = ("window_start", "window_end", "processing_time", *(["timestamp"] if first_of(spec).timestamp == "end" else []))
+        bounds = () if in_rows else ("window_start", "window_end")
+        instants = (*bounds, "processing_time", *(["timestamp"] if first_of(spec).timestamp == "end" else []))
         types |= {name: TimestampType() for name in instants if name in types}
         return StructType([StructField(name, dtype) for name, dtype in types.items()])
     if kind == "invalid":
         return StructType([row, StructField("reason", StringType())])
     if kind == "late":
-        window = StructType([StructField("start", TimestampType()), StructField("end", TimestampType())])
-        from_late = [StructField("windows", ArrayType(window)), StructField("late_by", LongType()), StructField("partial", BooleanType())]
+        windows = _windows_of(LongType() if in_rows else TimestampType())
+        from_late = [StructField("windows", windows), StructField("late_by", LongType()), StructField("partial", BooleanType())]
         return StructType([row, StructField("reason", StringType()), *from_late])
     numbers = [StructField(name, LongType()) for name in ("rows_in", "applied", "replays", "late", "invalid", "partially_late")]
     clocks = [StructField("watermark", TimestampType()), StructField("processing_time", TimestampType())]

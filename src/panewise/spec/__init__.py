@@ -15,8 +15,10 @@ from panewise.spec.composites import (
 )
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
+from panewise.spec.measures import Rows, length, rows
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
 from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark
+from panewise.spec.sliding import Sliding
 from panewise.spec.streamlistener import WindowEvent, WindowListener
 from panewise.spec.streamwindow import StreamWindow
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
@@ -29,7 +31,10 @@ from panewise.spec.windows import (
     Session,
     Tumbling,
     Window,
+    closed_at_end,
     columns_of,
+    counted,
+    counted_by_key,
     gap_columns,
     merging,
     merging_at_touch,
@@ -66,7 +71,9 @@ __all__ = [
     "OrFinally",
     "Position",
     "Repeatedly",
+    "Rows",
     "Session",
+    "Sliding",
     "Specification",
     "Stage",
     "StreamTime",
@@ -80,11 +87,16 @@ __all__ = [
     "WindowEvent",
     "WindowListener",
     "WindowOperator",
+    "closed_at_end",
     "columns_of",
+    "counted",
+    "counted_by_key",
     "evictor_columns",
     "first_of",
     "gap_columns",
+    "length",
     "merging",
     "merging_at_touch",
     "policies",
+    "rows",
 ]

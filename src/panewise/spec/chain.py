@@ -11,7 +11,7 @@ from panewise.spec.functions import min as min_
 from panewise.spec.operator import PANE_COLUMNS, WindowOperator
 from panewise.spec.progress import StreamTime
 from panewise.spec.streamwindow import StreamWindow
-from panewise.spec.windows import merging
+from panewise.spec.windows import counted, merging
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,9 @@ class Chain:
         if isinstance(self.first.watermark, StreamTime):
             rule = "panes of several keys meet in a stage, and with StreamTime each key has a watermark of its own (semantics 30.6)"
             raise SpecError(f"then after watermark={self.first.watermark!r}", rule, "use another watermark")
+        if counted(self.first.window):
+            rule = "the rows of a window of rows are numbered in the operator's input, which a stage does not see (semantics 30.6)"
+            raise SpecError(f"then after {self.first.window!r}", rule, "use windows of time, or a second query over the panes")
         if self.first.delta:
             rule = "a delta tells of the operator's rows, and what comes out of a chain are the panes of its last stage (semantics 30.6)"
             raise SpecError(f"then after delta={self.first.delta!r}", rule, "leave delta out, or give the operator a collect_list")

@@ -20,19 +20,22 @@ from panewise.spec.chain import Chain, Specification, Stage
 from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
-from panewise.spec.operator import UNLIMITED, Position, WindowOperator
+from panewise.spec.measure_codec import plain_measure, read_gap, read_measure
+from panewise.spec.measures import Rows
+from panewise.spec.operator import UNLIMITED, Position, WindowOperator, default_event_time
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
 from panewise.spec.readers import Reader, flag, listed, members_of, names, number, once_each, or_null, text, typed, whole, wrong
+from panewise.spec.sliding import Sliding
 from panewise.spec.streamwindow import StreamWindow
 from panewise.spec.streamwindow_codec import UserListeners
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
-from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, names_a_column
+from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling
 
 FORMAT_VERSION: Final = 1
 _VERSION_FIELD = "panewise"
 _THEN = "then"  # the field of what follows in a chain
-_WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Calendar, Session, Custom, Global)}
+_WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom, Global)}
 _LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation, OnDelta, Always, Never)
 _COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
 _TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITES)}
@@ -134,6 +137,7 @@ def complete(document: Mapping[str, Any]) -> dict[str, Any]:
         return streamwindow_codec.complete(document, _AnyUser())
     given = _read_fields(document, _AnyUser(), _AnyWindow())
     stages = _stages(given.pop(_THEN, ()), _AnyUser())
+    given["event_time"] = given.get("event_time") or default_event_time(given["window"])
     told = {name: _plain(given.get(name, default)) for name, default in _defaults(WindowOperator).items() if name in _FIELDS}
     return {**told, _THEN: _plain_stages(stages)} if stages else told
 
@@ -160,8 +164,8 @@ class _AnyWindow(dict[str, Custom]):
 
 def _plain(value: Any) -> Any:
     """A field's value as lists, dicts, texts and numbers."""
-    if isinstance(value, Duration):
-        return value.us
+    if isinstance(value, (Duration, Rows)):
+        return plain_measure(value)
     if isinstance(value, UserAggregate):
         return value.name
     if isinstance(value, (tuple, list)):
@@ -209,10 +213,6 @@ def _with_function(window: Custom, windows: UserWindows) -> Custom:
 
 def _duration(value: Any, where: str) -> Duration:
     return Duration(typed(int, "a whole number of microseconds")(value, where))
-
-
-def _gap(value: Any, where: str) -> Any:
-    return value if names_a_column(value) else Duration(typed(int, "a whole number of microseconds, or a column's name")(value, where))
 
 
 def _merge(value: Any, where: str) -> Any:
@@ -279,7 +279,8 @@ def _stages(value: Any, users: Users) -> tuple[Stage, ...]:
 
 
 _PARTS: dict[str, Reader] = {
-    **dict.fromkeys(("size", "hop", "step", "period", "delay", "duration", "lag"), _duration),
+    **dict.fromkeys(("size", "hop"), read_measure),
+    **dict.fromkeys(("step", "period", "delay", "duration", "lag"), _duration),
     **dict.fromkeys(("align", "idle_after"), or_null(_duration)),
     **dict.fromkeys(("origin", "n"), whole),
     **dict.fromkeys(("early", "late"), or_null(_trigger)),
@@ -287,12 +288,12 @@ _PARTS: dict[str, Reader] = {
     "triggers": _triggers,
     "column": text,
     **dict.fromkeys(("amount", "threshold"), number),
-    "gap": _gap,
+    "gap": read_gap,
     **dict.fromkeys(("gaps", "after"), flag),
     "columns": names,
     "names": listed("a list of inputs' names"),
     "merge": _merge,
-    **dict.fromkeys(("name", "touching", "unit", "zone", "week_start"), text),
+    **dict.fromkeys(("name", "touching", "anchor", "unit", "zone", "week_start"), text),
 }
 _FIELDS: dict[str, Reader] = {
     "window": _kind(_WINDOWS),
@@ -309,5 +310,6 @@ _FIELDS: dict[str, Reader] = {
     "timestamp": or_null(text),
     "max_future_skew": or_null(_duration),
     "watermark": or_null(_kind(_WATERMARKS)),
-    **dict.fromkeys(("event_time", "time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), text),
+    "event_time": or_null(text),
+    **dict.fromkeys(("time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), text),
 }

@@ -9,13 +9,15 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import DataLossWarning, IdleTriggerWarning, SpecError, explain
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.composites import DEFAULT_TRIGGER, AfterWatermark, Trigger, columns, finish, idle_part
+from panewise.spec.counted import check_counted
 from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
 from panewise.spec.progress import Watermark
+from panewise.spec.sliding_checks import check_sliding
 from panewise.spec.times import check_time
 from panewise.spec.triggers import AfterCount
-from panewise.spec.windows import Global, Window, columns_of
+from panewise.spec.windows import Global, Window, columns_of, counted
 
 if TYPE_CHECKING:
     from panewise.spec.chain import Chain
@@ -68,10 +70,10 @@ class WindowOperator:
     """Which windows rows go to, when panes of them are sent, and what these hold.
 
     Args:
-        window: Tumbling, Hopping, Cumulating, Calendar, Session, Custom or Global.
+        window: Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom or Global.
         aggregates: what a pane holds, one or more.
         keys: columns by whose values windows are kept apart; none for one stream of windows.
-        event_time: column of the event time.
+        event_time: column of the event time. Default: "event_time", or, with windows of rows, none.
         time: "event" (a column tells when something happened) or "processing" (what counts is when rows arrive; without event_time).
         watermark: where it comes from: None (from outside: from Spark, or from the events of a test), FixedLag, StreamTime or Inputs.
         trigger: when panes are sent. Default: at the watermark, then for each batch of late rows.
@@ -105,7 +107,7 @@ class WindowOperator:
     window: Window
     aggregates: tuple[Aggregate, ...]
     keys: tuple[str, ...] = ()
-    event_time: str = "event_time"
+    event_time: str | None = None
     trigger: Trigger = DEFAULT_TRIGGER
     accumulation: Literal["discarding", "accumulating", "retracting"] = "discarding"
     allowed_lateness: Duration | Literal["unlimited"] = field(default=Duration(0))
@@ -130,7 +132,7 @@ class WindowOperator:
         window: Window,
         aggregates: Iterable[Aggregate],
         keys: Iterable[str] = (),
-        event_time: str = "event_time",
+        event_time: str | None = None,
         trigger: Trigger = DEFAULT_TRIGGER,
         accumulation: Literal["discarding", "accumulating", "retracting"] = "discarding",
         allowed_lateness: DurationLike | Literal["unlimited"] = 0,
@@ -154,6 +156,7 @@ class WindowOperator:
         del values["self"], values["strict"]
         values["aggregates"] = _several("aggregates", aggregates)
         values["keys"], values["order"] = _several("keys", keys), _several("order", order)
+        values["event_time"] = default_event_time(window) if event_time is None else event_time
         values["delta"] = delta if isinstance(delta, bool) else _several("delta", delta)
         values["allowed_lateness"] = _lateness(allowed_lateness)
         values["max_future_skew"] = None if max_future_skew is None else _not_negative(max_future_skew, "max_future_skew")
@@ -162,7 +165,9 @@ class WindowOperator:
         _check_kinds(self)
         _check_names(self)
         _check_meaning(self)
+        check_counted(self)
         check_time(self)
+        check_sliding(self)
         warn_of_data_loss(self, strict=strict)
         warn_of_idle_trigger(self, strict=strict)
 
@@ -175,7 +180,7 @@ class WindowOperator:
     def measures(self) -> tuple[Aggregate, ...]:
         """The aggregates, and what a pane's timestamp is made of."""
         made = {"earliest": min_, "latest": max_}.get(self.timestamp or "")
-        return self.aggregates if made is None else (*self.aggregates, made(self.event_time).alias("timestamp"))
+        return self.aggregates if made is None or self.event_time is None else (*self.aggregates, made(self.event_time).alias("timestamp"))
 
     @property
     def columns_read(self) -> tuple[str, ...]:
@@ -188,8 +193,8 @@ class WindowOperator:
 
     @property
     def time_columns(self) -> tuple[str, ...]:
-        """The column of the event time; with processing time there is none."""
-        return (self.event_time,) if self.time == "event" else ()
+        """The column of the event time; with processing time, and of windows of rows that name none, there is none."""
+        return (self.event_time,) if self.time == "event" and self.event_time is not None else ()
 
     def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "Chain":
         """A chain of this operator and a stage that takes its panes as rows, and inherits their windows and timing (semantics 30).
@@ -201,6 +206,16 @@ class WindowOperator:
         from panewise.spec.chain import Chain, Stage  # noqa: PLC0415 - a chain is made of operators
 
         return Chain(self, (Stage(aggregates=aggregates, keys=keys),))
+
+
+def default_event_time(window: Any) -> str | None:
+    """The column of the event time where none is named (semantics 8.5).
+
+    >>> from panewise.spec import Tumbling, rows
+    >>> default_event_time(Tumbling("1 hour")), default_event_time(Tumbling(rows(3)))
+    ('event_time', None)
+    """
+    return None if counted(window) else "event_time"
 
 
 def _several(name: str, values: Any) -> tuple[Any, ...]:
@@ -255,7 +270,7 @@ def _check_kinds(spec: WindowOperator) -> None:
 
 def _check_names(spec: WindowOperator) -> None:
     told = spec.delta if isinstance(spec.delta, tuple) else ()
-    for name in (*spec.keys, *spec.order, spec.event_time, *told):
+    for name in (*spec.keys, *spec.order, *([] if spec.event_time is None else [spec.event_time]), *told):
         if not isinstance(name, str) or not name:
             raise SpecError(f"column {name!r}", "columns are named by non-empty strings", "give the column's name")
     own = (*PANE_COLUMNS, *(["timestamp"] if spec.timestamp else []), *(["delta"] if spec.delta else []))

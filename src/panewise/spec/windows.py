@@ -1,6 +1,6 @@
-"""Windows over event time: which rows belong together.
+"""Windows over time or over numbers of rows: which rows belong together.
 
-All windows are half-open, [start, end). Values only: frozen, comparable, printable; no behaviour.
+All windows but those of Sliding are half-open, [start, end). Values only: frozen, comparable, printable; no behaviour.
 """
 
 import re
@@ -10,14 +10,36 @@ from typing import ClassVar, Final, Literal, TypeAlias, get_args
 from panewise.chrono import Duration, DurationLike, InstantLike, instant_us, time_zone
 from panewise.errors import SpecError
 from panewise.spec.custom import Custom
+from panewise.spec.measures import Rows, length
+from panewise.spec.sliding import Sliding
+
+_FURTHEST = 2**60  # numbers of rows: so that no window's bound leaves 64 bits
 
 
 def positive(value: DurationLike, name: str) -> Duration:
     """The duration, checked to be above zero."""
+    if isinstance(value, Rows):
+        rule = f"{name} is a duration here; rows measure the windows of Tumbling, Hopping and Session"
+        raise SpecError(f"{name}={value!r}", rule, f"give a {name} such as '1 minute'")
     duration = Duration.of(value, name)
     if duration.us <= 0:
         raise SpecError(f"{name}={value!r}", f"{name} is above zero", f"give a {name} such as '1 minute'")
     return duration
+
+
+def _measure(value: DurationLike | Rows, name: str) -> Duration | Rows:
+    """A size, hop or gap: a duration above zero, or a number of rows."""
+    return value if isinstance(value, Rows) else positive(value, name)
+
+
+def _origin(value: InstantLike, size: Duration | Rows) -> int:
+    """An instant, or of windows of rows the number of a row."""
+    if not isinstance(size, Rows):
+        return instant_us(value, "origin")
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _FURTHEST:
+        rule = f"windows of rows start at the number of a row, a whole number of {_FURTHEST} at most"
+        raise SpecError(f"size={size!r}, origin={value!r}", rule, "give such as origin=0, or leave it out")
+    return value
 
 
 def names_a_column(gap: object) -> bool:
@@ -35,21 +57,29 @@ class Tumbling:
     """Windows [origin + n*size, origin + (n+1)*size), for every integer n: each row is in exactly one.
 
     Args:
-        size: length of a window, above zero.
-        origin: an instant at which a window starts.
+        size: length of a window, above zero; or `rows(n)`: each n rows of a key.
+        origin: an instant at which a window starts; of windows of rows the number of a row.
 
     >>> Tumbling("1 hour")
     Tumbling(size=Duration('1 hour'), origin=0)
 
-    Source: semantics 6; S1 tumbling, S4 TimeWindows.
+    >>> from panewise import WindowOperator, functions as F, rows
+    >>> from panewise.testing import run
+    >>> spec = WindowOperator(window=Tumbling(rows(2)), aggregates=[F.sum("v").alias("total")])
+    >>> panes = run(spec, [{"op": "add", "rows": [{"v": 1}, {"v": 2}, {"v": 4}]}])[0]["panes"]
+    >>> [(pane["window_start"], pane["window_end"], pane["total"]) for pane in panes]
+    [(0, 2, 3)]
+
+    Source: semantics 6, 8; S1 tumbling by time and by tuples, S4 TimeWindows; Flink's countWindow(n).
     """
 
     kind: ClassVar[str] = "tumbling"
-    size: Duration
+    size: Duration | Rows
     origin: int
 
-    def __init__(self, size: DurationLike, origin: InstantLike = 0) -> None:
-        _freeze(self, size=positive(size, "size"), origin=instant_us(origin, "origin"))
+    def __init__(self, size: DurationLike | Rows, origin: InstantLike = 0) -> None:
+        measured = _measure(size, "size")
+        _freeze(self, size=measured, origin=_origin(origin, measured))
 
 
 @dataclass(frozen=True, init=False)
@@ -57,26 +87,34 @@ class Hopping:
     """Windows [origin + n*hop, origin + n*hop + size), for every integer n.
 
     Args:
-        size: length of a window, above zero; need not be a multiple of `hop`.
+        size: length of a window, above zero; need not be a multiple of `hop`. Both are durations, or both `rows(n)`.
         hop: distance from one window's start to the next one's, above zero.
-        origin: an instant at which a window starts.
+        origin: an instant at which a window starts; of windows of rows the number of a row.
         gaps: must be True if `hop` is larger than `size`: rows between two windows then go to the invalid output.
 
     >>> Hopping("10 minutes", "2 minutes")
     Hopping(size=Duration('10 minutes'), hop=Duration('2 minutes'), origin=0, gaps=False)
 
-    Source: semantics 6.1; S1 hopping, S4 SlidingTimeWindows, Beam SlidingWindows.
+    >>> from panewise import rows
+    >>> Hopping(rows(100), rows(10))
+    Hopping(size=rows(100), hop=rows(10), origin=0, gaps=False)
+
+    Source: semantics 6.1, 8, 8.2; S1 hopping by time and by tuples, S4 SlidingTimeWindows, Beam SlidingWindows; Flink's countWindow(n, m).
     """
 
     kind: ClassVar[str] = "hopping"
-    size: Duration
-    hop: Duration
+    size: Duration | Rows
+    hop: Duration | Rows
     origin: int
     gaps: bool
 
-    def __init__(self, size: DurationLike, hop: DurationLike, origin: InstantLike = 0, gaps: bool = False) -> None:
-        _freeze(self, size=positive(size, "size"), hop=positive(hop, "hop"), origin=instant_us(origin, "origin"), gaps=gaps)
-        if (self.hop > self.size) != gaps:
+    def __init__(self, size: DurationLike | Rows, hop: DurationLike | Rows, origin: InstantLike = 0, gaps: bool = False) -> None:
+        measured, step = _measure(size, "size"), _measure(hop, "hop")
+        if isinstance(measured, Rows) != isinstance(step, Rows):
+            rule = "size and hop are both durations, or both numbers of rows"
+            raise SpecError(f"size={measured!r}, hop={step!r}", rule, "give both of one kind: Hopping(rows(100), rows(10))")
+        _freeze(self, size=measured, hop=step, origin=_origin(origin, measured), gaps=gaps)
+        if (length(step) > length(measured)) != gaps:
             rule = "hop > size leaves gaps between windows, and only then gaps=True is given"
             raise SpecError(f"size={self.size}, hop={self.hop}, gaps={gaps}", rule, "give a smaller hop, or change gaps")
 
@@ -165,8 +203,9 @@ class Session:
     Args:
         gap: silence that ends a session, above zero: a duration; or the name of a column that has one for each row, in whole
             microseconds or, on Spark, as INTERVAL DAY TO SECOND. A string that starts with a letter or an underscore is a column.
+            Or `rows(n)`: a session is over when n rows of other keys have come since its last row. On Spark that needs one shard.
         touching: what becomes of two sessions where one ends exactly when the other starts:
-            "separate" (S4, Beam) or "merge" (S1, Kafka, Flink, Spark).
+            "separate" (S4, Beam) or "merge" (S1, Kafka, Flink, Spark). Not with `rows(n)`.
 
     >>> Session("30 minutes")
     Session(gap=Duration('30 minutes'), touching='separate')
@@ -178,17 +217,20 @@ class Session:
     >>> run(spec, [{"op": "add", "rows": rows}], windows=True)[0]["windows"]
     [{'window_start': 0, 'window_end': 10, 'pending': 2, 'closed': False}]
 
-    Source: semantics 9 to 9.3; S1 session window, S4 SessionWindows; Flink's dynamic gap.
+    Source: semantics 9 to 9.7; S1 session window by time and by tuples, S4 SessionWindows; Flink's dynamic gap.
     """
 
     kind: ClassVar[str] = "session"
-    gap: Duration | str
+    gap: Duration | Rows | str
     touching: Literal["separate", "merge"] = "separate"
 
-    def __init__(self, gap: DurationLike, touching: Literal["separate", "merge"] = "separate") -> None:
+    def __init__(self, gap: DurationLike | Rows, touching: Literal["separate", "merge"] = "separate") -> None:
         if touching not in ("separate", "merge"):
             raise SpecError(f"touching={touching!r}", "touching sessions are separate or merged", "give 'separate' or 'merge'")
-        _freeze(self, gap=gap if names_a_column(gap) else positive(gap, "gap"), touching=touching)
+        if isinstance(gap, Rows) and touching == "merge":
+            rule = f"{gap.n} rows of other keys end the session, so the next row of its key finds it gone"
+            raise SpecError(f"gap={gap!r}, touching='merge'", rule, f"leave touching out; to take that row in, give rows({gap.n + 1})")
+        _freeze(self, gap=gap if isinstance(gap, str) and names_a_column(gap) else _measure(gap, "gap"), touching=touching)
 
 
 @dataclass(frozen=True)
@@ -204,7 +246,7 @@ class Global:
     kind: ClassVar[str] = "global"
 
 
-Window: TypeAlias = Tumbling | Hopping | Cumulating | Calendar | Session | Custom | Global
+Window: TypeAlias = Tumbling | Hopping | Cumulating | Calendar | Session | Sliding | Custom | Global
 
 
 def columns_of(window: Window) -> tuple[str, ...]:
@@ -234,6 +276,15 @@ def merging(window: Window) -> bool:
     return isinstance(window, Session) or (isinstance(window, Custom) and window.merge is not False)
 
 
+def closed_at_end(window: Window) -> bool:
+    """Whether the end that is told of a window is its last instant, and not the first one after it (semantics 7.2).
+
+    >>> closed_at_end(Sliding(10)), closed_at_end(Tumbling(10))
+    (True, False)
+    """
+    return isinstance(window, Sliding) and not isinstance(window.size, Rows)
+
+
 def merging_at_touch(window: Window) -> bool:
     """Whether they are merged, too, where one ends as the other starts.
 
@@ -241,3 +292,23 @@ def merging_at_touch(window: Window) -> bool:
     False
     """
     return (isinstance(window, Session) and window.touching == "merge") or (isinstance(window, Custom) and window.merge == "touching")
+
+
+def counted_by_key(window: object) -> bool:
+    """Whether windows are measured in rows of their key (semantics 8).
+
+    >>> from panewise import rows
+    >>> counted_by_key(Tumbling(rows(3))), counted_by_key(Session(rows(3))), counted_by_key(Tumbling(3))
+    (True, False, False)
+    """
+    return isinstance(window, Tumbling | Hopping | Sliding) and isinstance(window.size, Rows)
+
+
+def counted(window: object) -> bool:
+    """Whether windows are measured in rows, of their key or, sessions, of all (semantics 8, 9.5).
+
+    >>> from panewise import rows
+    >>> counted(Tumbling(rows(3))), counted(Session(rows(3))), counted(Tumbling(3))
+    (True, True, False)
+    """
+    return counted_by_key(window) or (isinstance(window, Session) and isinstance(window.gap, Rows))

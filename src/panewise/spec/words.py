@@ -3,17 +3,32 @@
 from datetime import UTC, datetime, timedelta
 
 from panewise.chrono import Duration
+from panewise.spec import counted_words, sliding_words
 from panewise.spec.chain import Chain, Specification, Stage
 from panewise.spec.composites import AfterWatermark, finish
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
+from panewise.spec.measures import Rows, length
 from panewise.spec.operator import WindowOperator, data_loss_reason
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
+from panewise.spec.sliding import Sliding
 from panewise.spec.streamwindow import StreamWindow
 from panewise.spec.streamwindow_words import describe_policies
 from panewise.spec.trigger_words import when
 from panewise.spec.triggers import Always, Never
-from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling, Window, gap_columns, merging
+from panewise.spec.windows import (
+    Calendar,
+    Cumulating,
+    Global,
+    Hopping,
+    Session,
+    Tumbling,
+    Window,
+    closed_at_end,
+    counted,
+    gap_columns,
+    merging,
+)
 
 
 def describe(spec: Specification) -> str:
@@ -59,6 +74,10 @@ def _windows(spec: WindowOperator) -> str:
 
 
 def _membership(window: Window) -> str:
+    told = sliding_words.membership(window) if isinstance(window, Sliding) else counted_words.membership(window)
+    if told is not None:
+        return told
+    assert not isinstance(window, Sliding), "told"
     match window:
         case Tumbling():
             return f"each row is in one window of {window.size}; {_starts(window.origin, window.size)}"
@@ -85,6 +104,8 @@ def _membership(window: Window) -> str:
 
 def _progress(spec: WindowOperator) -> str:
     """Where the watermark comes from, if not from outside."""
+    if counted(spec.window):
+        return counted_words.progress(spec)
     if spec.time == "processing":
         return "Watermark: processing time."
     match spec.watermark:
@@ -106,7 +127,7 @@ def _calendar(window: Calendar) -> str:
     return f"{size} in the time of {window.zone}; windows start when {first} starts there{counted}"
 
 
-def _starts(origin: int, every: Duration) -> str:
+def _starts(origin: int, every: Duration | Rows) -> str:
     return f"windows start at {_instant(origin)} and every {every} from there"
 
 
@@ -133,15 +154,20 @@ def _firings(spec: WindowOperator) -> list[str]:
     return lines
 
 
+def _reaches(spec: WindowOperator) -> str:
+    """What the watermark does when a window is complete: one that is closed at its end may still get a row there."""
+    return "passes" if closed_at_end(spec.window) else "reaches"
+
+
 def _early(spec: WindowOperator, trigger: AfterWatermark) -> str:
     if trigger.early is None or isinstance(trigger.early, Never):
-        return "  Before the watermark reaches the end of a window nothing is sent."
-    return f"  Before the watermark reaches the end of a window: an EARLY pane {when(trigger.early, spec.evaluate)}."
+        return f"  Before the watermark {_reaches(spec)} the end of a window nothing is sent."
+    return f"  Before the watermark {_reaches(spec)} the end of a window: an EARLY pane {when(trigger.early, spec.evaluate)}."
 
 
 def _on_time(spec: WindowOperator) -> str:
     condition = "even if no rows came since the last pane" if spec.on_time == "always" else "if rows came since the last pane"
-    return f"  When it reaches the end: one ON_TIME pane, {condition}."
+    return f"  When it {_reaches(spec)} the end: one ON_TIME pane, {condition}."
 
 
 def _after_end(spec: WindowOperator, trigger: AfterWatermark) -> list[str]:
@@ -200,7 +226,9 @@ def _late(spec: WindowOperator) -> str:
     lines = [f"Late rows: {_lateness(spec)}."]
     if data_loss_reason(spec) is not None:
         lines.append("  A row is late, too, for a window that its trigger has closed.")
-    overlapping = isinstance(spec.window, Cumulating) or (isinstance(spec.window, Hopping) and spec.window.hop < spec.window.size)
+    overlapping = isinstance(spec.window, (Cumulating, Sliding)) or (
+        isinstance(spec.window, Hopping) and length(spec.window.hop) < length(spec.window.size)
+    )
     overlapping |= isinstance(spec.window, Custom) and not merging(spec.window)
     several = overlapping and spec.drop_by == "window"
     lines.append(
@@ -213,10 +241,13 @@ def _lateness(spec: WindowOperator) -> str:
     if spec.drop_by == "row":
         behind = "" if spec.lateness_us == 0 else f" by more than {spec.allowed_lateness}"
         return f"a row is late if its time is behind the watermark{behind} when its batch begins"
-    never = spec.time == "processing" and not isinstance(spec.window, Custom)
+    never = counted(spec.window) or (spec.time == "processing" and not isinstance(spec.window, Custom))
     if isinstance(spec.window, Global) or spec.lateness_us is None or never:
         return "no row is late before the end of input" if data_loss_reason(spec) is None else "no row is late by its time"
-    past = "has reached" if spec.lateness_us == 0 else f"has passed by {spec.allowed_lateness} or more"
+    if closed_at_end(spec.window):
+        past = "has passed" if spec.lateness_us == 0 else f"has passed by more than {spec.allowed_lateness}"
+    else:
+        past = "has reached" if spec.lateness_us == 0 else f"has passed by {spec.allowed_lateness} or more"
     what = "if its session, merged with those it meets, is one" if merging(spec.window) else "for a window"
     return f"a row is late {what} whose end the watermark {past} when its batch begins"
 
@@ -224,6 +255,8 @@ def _lateness(spec: WindowOperator) -> str:
 def _invalid(spec: WindowOperator) -> str:
     time = "processing time" if spec.time == "processing" else spec.event_time
     reasons = [] if spec.time == "processing" else [f"{time} is null, out of range, or in a window out of range"]
+    if counted(spec.window):
+        time, reasons = "its number", [f"{name} is null or out of range" for name in spec.time_columns]
     if isinstance(spec.window, Global) and spec.time == "event":
         reasons = [f"{time} is null or out of range"]
     reasons += [f"{key} is {'NaN' if spec.null_keys else 'null or NaN'}" for key in spec.keys]
@@ -253,7 +286,8 @@ def _state(spec: WindowOperator) -> str:
     closed = "" if data_loss_reason(spec) is None else "; when its trigger closes it, its contents go at once"
     if isinstance(spec.window, Global) or spec.lateness_us is None:
         return f"State: a window is kept until the end of input{closed}."
-    past = "reaches its end" if spec.lateness_us == 0 else f"is {spec.allowed_lateness} past its end"
+    more = "more than " if closed_at_end(spec.window) else ""
+    past = f"{_reaches(spec)} its end" if spec.lateness_us == 0 else f"is {more}{spec.allowed_lateness} past its end"
     return f"State: a window goes when the watermark {past}; at the end of input all go{closed}."
 
 

@@ -17,9 +17,12 @@ from panewise.spec import (
     Hopping,
     Inputs,
     Session,
+    Sliding,
     Tumbling,
     Window,
     WindowOperator,
+    counted,
+    length,
 )
 from panewise.spec.composites import walk
 
@@ -40,23 +43,25 @@ _NEAR: Final = (0, -1, 1)
 
 
 def bounds(spec: WindowOperator) -> list[int]:
-    """Starts and ends of windows around 1970; for windows that rows make and the global one, which have none of their own, some instants.
+    """Starts and ends of windows around 1970; for windows that rows make, those of rows and the global one, some instants.
 
     >>> from panewise import functions as F
     >>> bounds(WindowOperator(window=Tumbling(10), aggregates=[F.count()]))
     [0, 10, -10, 20, -20, 30]
     """
+    if counted(spec.window):
+        return _simplest_first(n * 3 for n in _TURNS)
     match spec.window:
         case Tumbling(size=size, origin=origin):
-            found = [(origin + n * size.us, origin + (n + 1) * size.us) for n in _TURNS]
+            found = [(origin + n * length(size), origin + (n + 1) * length(size)) for n in _TURNS]
         case Hopping(size=size, hop=hop, origin=origin):
-            found = [(origin + n * hop.us, origin + n * hop.us + size.us) for n in _TURNS]
+            found = [(origin + n * length(hop), origin + n * length(hop) + length(size)) for n in _TURNS]
         case Cumulating(size=size, step=step, origin=origin):
             steps = range(step.us, size.us + 1, step.us)
             found = [(origin + n * size.us, origin + n * size.us + length) for n in _TURNS for length in steps]
         case Calendar():
             found = _of_calendar(spec.window)
-        case Session() | Custom() | Global():
+        case Session() | Sliding() | Custom() | Global():
             found = [(n * 3, n * 3) for n in _TURNS]
     return _simplest_first((bound for pair in found for bound in pair), focus(spec.window))
 
@@ -79,7 +84,7 @@ def times(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
 
     For sessions also where one seen before would touch or overlap, for calendars where clocks change.
     """
-    reach = _gaps(spec.window) if isinstance(spec.window, (Session, Custom)) else []
+    reach = _gaps(spec.window) if isinstance(spec.window, (Session, Sliding, Custom)) else []
     near = [bound + off for bound in bounds(spec) for off in _NEAR]
     meeting = [t + sign * gap + off for t in seen for gap in reach for sign in (1, -1) for off in _NEAR]
     change = focus(spec.window)
@@ -87,11 +92,13 @@ def times(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     return [*_simplest_first([*near, *meeting], change), *changes]
 
 
-def _gaps(window: Session | Custom) -> Iterable[int]:
-    """How long rows hold a session open."""
+def _gaps(window: Session | Sliding | Custom) -> Iterable[int]:
+    """How far apart rows may be and still meet: how long they hold a session open."""
+    if isinstance(window, Sliding):
+        return (length(window.size), length(window.size) + 1)
     if isinstance(window, Custom):
         return GAPS[1:3]  # about where the windows of those that strategies draw end
-    return GAPS if isinstance(window.gap, str) else (window.gap.us,)
+    return GAPS if isinstance(window.gap, str) else (length(window.gap),)
 
 
 def watermarks(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
@@ -108,6 +115,9 @@ def expiries(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
 
 def _ends(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     """An end of a window of each row seen, as far as there are bounds beyond it."""
+    if isinstance(spec.window, Sliding):
+        size = length(spec.window.size)
+        return [t + after for t in seen for after in (1, 2, size + 1, size + 2)]
     if isinstance(spec.window, (Session, Custom)):
         return [t + gap for t in seen for gap in _gaps(spec.window)]
     beyond = ([bound for bound in bounds(spec) if bound > t] for t in seen)

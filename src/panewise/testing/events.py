@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from panewise.errors import InputError, SpecWarning
-from panewise.spec import Chain, Inputs, Position, Specification, StreamTime, StreamWindow, WindowOperator, first_of, gap_columns
+from panewise.spec import Chain, Inputs, Position, Specification, StreamTime, StreamWindow, WindowOperator, counted, first_of, gap_columns
 from panewise.spec.codec import from_dict
+from panewise.spec.counted import with_event_time
 from panewise.testing.columns import MISFIT, ColumnType, Row, infer, is_long
 
 OF_POLICIES = ("drain", "checkpoint", "reset", "reset_to_initial", "evict")  # what is done to windows by policies (semantics 10.21)
@@ -75,6 +76,7 @@ def script(
         spec = _with_position(spec, [row["position"] for rows in given for row in rows if _has_position(row)])
         read = tuple(replace(event, rows=tuple(_spread(row, spec.position) for row in event.rows)) for event in read)
     rows = [row for event in read for row in event.rows]
+    spec = with_event_time(spec, {name for row in rows for name in row})
     _check_columns(spec, rows)
     whole = [
         *spec.time_columns,
@@ -151,6 +153,9 @@ def _partition(value: Any, where: str) -> Mapping[str, Any]:
 
 
 def _check_watermarks(spec: WindowOperator, events: tuple[Event, ...]) -> None:
+    if counted(spec.window) and any(event.op == "watermark" for event in events):
+        rule = "windows of rows are complete by the rows that have come (semantics 8.6)"
+        raise InputError("a watermark from outside", rule, "add rows")
     if spec.time == "processing" and any(event.op == "watermark" for event in events):
         rule = "with time='processing' the watermark is processing time (semantics 6.8)"
         raise InputError("a watermark from outside", rule, "give {'op': 'clock', 'to': ...}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from panewise.spec import Inputs, StreamTime, WindowOperator
+from panewise.spec import Inputs, StreamTime, WindowOperator, counted
 from panewise.testing.edges import EXTREMES, GAPS, clocks, expiries, times, watermarks
 from panewise.testing.samples import KEY_VALUES, MISFITS, OF_WINDOWS, VALUES, types_of
 
@@ -22,9 +22,14 @@ def events(draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_ro
     ops = ["add"] * 5 + ["watermark"] * 3 + ["clock"] * clock_moves + ["restart"]
     chosen = draw(st.lists(st.sampled_from(ops), min_size=1, max_size=max_events))
     script = [writer.event(op) for op in chosen]
-    then = ["clock"] if isinstance(spec.watermark, StreamTime) else ["watermark", "clock"]
+    then = ["clock"] if _moved_by_rows(spec) else ["watermark", "clock"]
     after_finish = [{"op": "finish"}, *([writer.event(op) for op in then] if draw(st.booleans()) else [])]
     return script + (after_finish if draw(st.booleans()) else [])
+
+
+def _moved_by_rows(spec: WindowOperator) -> bool:
+    """Whether no watermark comes from outside, as rows move it."""
+    return isinstance(spec.watermark, StreamTime) or counted(spec.window)
 
 
 @dataclass
@@ -44,7 +49,7 @@ class _Writer:
         if self.spec.time == "processing":
             op = "clock" if op == "watermark" else op
             self.seen = self.readings
-        if isinstance(self.spec.watermark, StreamTime) and op == "watermark":
+        if _moved_by_rows(self.spec) and op == "watermark":
             op = "add"
         if op == "add":
             return {"op": op, "rows": [self._row() for _ in range(self.draw(st.sampled_from([*range(self.max_rows + 1), 3])))]}

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from panewise import functions as F
 from panewise.errors import SpecWarning
 from panewise.spec import (
+    DEFAULT_TRIGGER,
     UNLIMITED,
     AfterAll,
     AfterAny,
@@ -41,25 +42,48 @@ from panewise.spec import (
     Position,
     Repeatedly,
     Session,
+    Sliding,
     StreamTime,
     TimeEvictor,
     Tumbling,
     WindowOperator,
+    counted,
+    rows,
 )
-from panewise.spec.composites import fires_once
+from panewise.spec.composites import finish, fires_once, walk
+from panewise.spec.sliding import ANCHORS
 from panewise.testing.edges import CHANGES, focus
 from panewise.testing.samples import ALL_TEXT, HOLDS, JOINED, MEASURES, NULLS, SHIFTS, STEPS, TRUES, types_of
 from panewise.testing.scripts import events
 
-__all__ = ["KINDS", "aggregates", "composites", "events", "evictors", "leaves", "specs", "triggers", "types_of", "windows"]
+__all__ = [
+    "ALL_KINDS",
+    "COUNTED_KINDS",
+    "KINDS",
+    "aggregates",
+    "composites",
+    "events",
+    "evictors",
+    "leaves",
+    "specs",
+    "triggers",
+    "types_of",
+    "windows",
+]
 
-KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "session", "custom", "global")
+KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "session", "sliding", "custom", "global")
+COUNTED_KINDS: Final = ("rows", "hopping_rows", "session_of_rows", "sliding_rows")
+ALL_KINDS: Final = (*KINDS, *COUNTED_KINDS)
 _lengths = st.integers(1, 8)
 _own = [replace(window, merge=merge) for window in (STEPS, STEPS, HOLDS) for merge in (False, True, "touching")]
 _customs = st.sampled_from([*_own, *[SHIFTS] * 4, replace(SHIFTS, merge=True)])
 _zones = st.sampled_from(list(CHANGES))
 _weeks = st.builds(Calendar, st.just("week"), st.integers(1, 3), _zones, st.sampled_from(["monday", "saturday", "sunday"]))
 _calendars = st.builds(Calendar, st.sampled_from(["day", "day", "month", "quarter", "year"]), st.integers(1, 3), _zones)
+
+
+_counts = st.integers(1, 6).map(rows)
+_hopping_rows = st.tuples(_counts, _counts, st.integers(-7, 7)).map(lambda it: Hopping(it[0], it[1], it[2], gaps=it[1] > it[0]))
 
 
 def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
@@ -72,8 +96,13 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
         "cumulating": st.tuples(st.integers(1, 4), st.integers(1, 4), origins).map(lambda it: Cumulating(it[0] * it[1], it[0], it[2])),
         "calendar": st.one_of(_calendars, _weeks),
         "session": st.builds(Session, st.sampled_from([*range(1, 7), "gap", "gap", "gap", "gap"]), st.sampled_from(["separate", "merge"])),
+        "sliding": st.builds(Sliding, st.sampled_from([*range(9), 3, 3]), st.sampled_from(ANCHORS)),
         "custom": _customs,
         "global": st.just(Global()),
+        "rows": st.builds(Tumbling, _counts, st.sampled_from([0, 0, 1, -5])),
+        "hopping_rows": _hopping_rows,
+        "session_of_rows": st.builds(Session, _counts),
+        "sliding_rows": st.builds(Sliding, _counts),
     }
     return st.one_of(*made.values()) if kind is None else made[kind]
 
@@ -175,7 +204,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
 
     Args:
         kind: kind of the window, such as "session". Default: all.
-        fixed: fields that are given.
+        fixed: fields that are given. A trigger that sliding windows cannot have is put into one that they can.
     """
     window, trigger = fixed.get("window") or draw(windows(kind)), fixed.get("trigger") or draw(triggers())
     lateness = [0, UNLIMITED] if isinstance(window, Global) else [0, 1, 5, 12, UNLIMITED]
@@ -199,11 +228,16 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
     fields["delta"] = draw(_deltas)
     fields["timestamp"] = draw(st.sampled_from([None, None, "end", "earliest", "latest"]))
     fields |= {"window": window, "trigger": trigger, **fixed}
-    if draw(st.sampled_from([False] * 7 + [True])):
+    if counted(window):
+        fields |= draw(_by_rows(fields))
+    elif draw(st.sampled_from([False] * 7 + [True])):
         fields |= _by_processing_time(fields) | fixed
+    if isinstance(window, Sliding):
+        fields |= _slid(fields)
     fields.setdefault("only_updated", fields["accumulation"] == "accumulating" and not fields["delta"] and draw(st.booleans()))
     if "drop_by" not in fields:
-        fields["drop_by"] = "window" if fields["allowed_lateness"] == UNLIMITED else draw(st.sampled_from(["window", "window", "row"]))
+        never = fields["allowed_lateness"] == UNLIMITED or counted(window)
+        fields["drop_by"] = "window" if never else draw(st.sampled_from(["window", "window", "row"]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)
         return WindowOperator(**fields)
@@ -217,6 +251,40 @@ def _by_processing_time(fields: dict[str, Any]) -> dict[str, Any]:
     without = {"event_time": "event_time", "watermark": None, "max_future_skew": None, "drop_by": "window"}
     without["evictor"] = None if isinstance(evictor, TimeEvictor) else evictor
     return {"time": "processing", "timestamp": stamped, "allowed_lateness": lateness, **without}
+
+
+def _slid(fields: dict[str, Any]) -> dict[str, Any]:
+    """What the fields are with sliding windows, where some are refused (semantics 7.8)."""
+    trigger = fields["trigger"]
+    if any(isinstance(node, OnPunctuation | OnDelta | AfterEventTime) for node in walk(trigger)):
+        trigger = AfterWatermark(Repeatedly(AfterAll(AfterCount(2), AfterProcessingTime(2))), Always())
+    if finish(trigger) == "any_time" or (finish(trigger) == "at_end" and fields["allowed_lateness"] != 0):
+        trigger = Repeatedly(trigger)
+    on_time = fields["on_time"] if isinstance(trigger, AfterWatermark) else "if_pending"
+    changes = {"trigger": trigger, "on_time": on_time, "evictor": None, "delta": False}
+    if counted(fields["window"]):  # each window sends one pane (semantics 8.8)
+        single = {"trigger": DEFAULT_TRIGGER, "accumulation": "discarding", "on_time": "if_pending", "closing": "if_pending"}
+        changes |= {**single, "only_updated": False}
+    return changes
+
+
+@st.composite
+def _by_rows(draw: st.DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
+    """What the fields are with windows of rows, where some have no meaning, and some only with an event time (semantics 8.5, 8.6)."""
+    made: dict[str, Any] = {"watermark": None, "allowed_lateness": 0, "event_time": draw(st.sampled_from([None, None, "event_time", "t"]))}
+    if made["event_time"] is None:
+        timed = isinstance(fields.get("evictor"), TimeEvictor)
+        made |= {"timestamp": None, "max_future_skew": None, "evictor": None if timed else fields.get("evictor")}
+    elif fields["timestamp"] == "end":
+        made["timestamp"] = "latest"
+    if not _without_end(fields["trigger"]):
+        made["trigger"] = draw(triggers().filter(_without_end))
+        made["on_time"] = "if_pending"
+    return made
+
+
+def _without_end(trigger: Any) -> bool:
+    return not any(isinstance(node, AfterEventTime) for node in walk(trigger))
 
 
 _WATERMARKS: Final = (Inputs(["a", "b"]), Inputs(["a", "b"], idle_after=4), StreamTime(), StreamTime(2), StreamTime(7))

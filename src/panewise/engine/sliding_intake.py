@@ -1,0 +1,215 @@
+"""Rows into sliding windows: slices of what a batch brings, and of which windows they make something (semantics 7 to 7.7).
+
+Where nothing is asked of a window before it is complete (``plan.lazy``), it is made only then, as a span of slices: until then a row
+costs one slice, whatever windows hold it. Otherwise windows are made with their first row, and get what every batch brings.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine import keymarks, spans, table
+from panewise.engine.assign import END, START
+from panewise.engine.clocks import KEY_MARK, Clocks
+from panewise.engine.frames import Places, kept, picked
+from panewise.engine.held import Held
+from panewise.engine.intake import Intake, joined, triggered
+from panewise.engine.partials import ROWS
+from panewise.engine.plan import Plan
+from panewise.engine.sliding import CODE, Slide, coded, in_order, positions
+from panewise.engine.sliding_late import judged
+from panewise.engine.table import CLOSED, PENDING
+from panewise.engine.validity import TIME
+from panewise.spec import WindowOperator
+
+_NEW, _LOW = "__is_new", "__low"
+
+
+def of_sliding(plan: Plan, held: Held, slices: Held, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
+    """Applies rows (in arrival order) to slices, and to the windows that are made already. `columns` are those of the late output."""
+    meeting = rows.filter(clocks.complete(plan.spec, pl.col(TIME) + 1)) if plan.lazy else rows
+    near = _near(plan, slices, meeting)
+    taken = judged(plan, near, rows, clocks, columns)
+    news = _sliced(plan, taken.rows)
+    touched, known = plan.no_windows(), plan.no_windows()
+    if not meeting.is_empty() and not news.is_empty():
+        touched, known = _touched(plan, held, near, news.join(meeting, on=plan.keys, how="semi", nulls_equal=True), meeting, clocks)
+    return Intake(
+        touched=touched,
+        replaced=known,
+        merged_away=known.clear(),
+        late=taken.late,
+        applied=taken.rows.height,
+        late_count=taken.late.height - taken.partially,
+        partially_late=taken.partially,
+        slices=slices.changed(_with(plan, slices, news), near.clear()),
+    )
+
+
+def _near(plan: Plan, slices: Held, rows: pl.DataFrame) -> pl.DataFrame:
+    """The slices held that can share a window with one of the rows."""
+    if rows.is_empty():
+        return slices.newest.clear().drop("__dead")
+    if plan.slices.by == plan.keys:
+        return slices.of_keys(rows, plan.keys)
+    first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
+    found = _between(plan, slices, first - plan.slide.reach, last + plan.slide.reach)
+    return found.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
+
+
+def _between(plan: Plan, slices: Held, first: int | None, last: int | None) -> pl.DataFrame:
+    """The slices held of times from the first to the last; None: there is no bound."""
+    low, high = (MIN_INSTANT if first is None else max(MIN_INSTANT, first)), (MAX_INSTANT if last is None else min(MAX_INSTANT, last))
+    test, needed = pl.col(START).is_between(low, high), (plan.slide.needed(low), plan.slide.needed(high))
+    return slices.concerned(test, lambda run: run.high >= needed[0] and run.low <= needed[1])
+
+
+def _sliced(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows as slices."""
+    lifted = plan.aggregation.lift(rows, [*plan.keys, TIME], in_order=plan.gathers).rename({TIME: START})
+    return lifted.with_columns(plan.slide.needed_until(pl.col(START)).alias(END)).select(list(plan.slices.schema))
+
+
+def _with(plan: Plan, slices: Held, news: pl.DataFrame) -> pl.DataFrame:
+    """The slices that are there already, with what is new of them."""
+    known = slices.find(news)
+    if known.is_empty():
+        return news
+    both = pl.concat([known, news])
+    plan.aggregation.check_merge(both, plan.slices.identity)
+    merged = both.group_by(plan.slices.identity, maintain_order=True).agg(plan.aggregation.merging())
+    return merged.select(pl.col(name).cast(dtype) for name, dtype in plan.slices.schema.items())
+
+
+@dataclass(frozen=True)
+class _Spans:
+    """Windows, and where among pieces in order what they hold begins and ends."""
+
+    windows: pl.DataFrame
+    pieces: pl.DataFrame
+    low: Places
+    high: Places
+
+    @classmethod
+    def of(cls, windows: pl.DataFrame, ordered: pl.DataFrame) -> "_Spans":
+        return cls(windows, ordered, *positions(ordered, windows))
+
+    def where(self, mask: pl.Series) -> "_Spans":
+        places = np.flatnonzero(mask.to_numpy())
+        return _Spans(picked(self.windows, places), self.pieces, self.low[places], self.high[places])
+
+    @property
+    def filled(self) -> pl.Series:
+        """Whether they hold anything."""
+        return pl.Series(self.high > self.low)
+
+    @property
+    def rows(self) -> pl.Series:
+        """How many rows they hold."""
+        sums = np.concatenate([[0], self.pieces[ROWS].cum_sum().to_numpy()])
+        return pl.Series(PENDING, sums[self.high] - sums[self.low], dtype=pl.Int64)
+
+    def contents(self, plan: Plan) -> pl.DataFrame:
+        """The windows with the partials of what they hold, of which there is something."""
+        return self.windows.hstack(spans.over(plan.aggregation, self.pieces, pl.Series(self.low), pl.Series(self.high)))
+
+
+def _touched(
+    plan: Plan, held: Held, near: pl.DataFrame, news: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The windows that get something, or are made, as they are then; and what was held of them."""
+    near = near.select(list(plan.slices.schema))
+    pieces = pl.concat([near.with_columns(pl.lit(False).alias(_NEW)), news.with_columns(pl.lit(True).alias(_NEW))])
+    pieces = in_order(*coded(plan.keys, keymarks.marked(pieces, rows, plan.keys) if plan.by_key else pieces))
+    mark = [KEY_MARK] if plan.by_key else []
+    made = plan.slide.made(pieces.select(*plan.keys, START, CODE, *mark, _NEW))
+    windows = made.sort(_NEW, descending=True).unique([CODE, START], keep="first", maintain_order=True)
+    concerned = ~clocks.expired(plan.spec, pl.col(END))
+    if plan.lazy:
+        concerned = concerned & clocks.complete(plan.spec, pl.col(END))
+    windows = windows.filter(concerned)
+    got = _Spans.of(windows, pieces.filter(_NEW))
+    got = got.where(got.filled | windows[_NEW])
+    whole = _Spans.of(got.windows, pieces)
+    got, whole = got.where(whole.filled), whole.where(whole.filled)
+    known = held.look_up(whole.windows[plan.identity])
+    there = np.zeros(whole.windows.height, dtype=np.bool_)
+    there[known.which] = True
+    grows = pl.Series(there) & got.filled
+    more = (whole if plan.remade else got).where(grows).contents(plan).with_columns(got.where(grows).rows)
+    fresh = whole.where(pl.Series(~there)).contents(plan).with_columns(pl.col(ROWS).alias(PENDING))
+    before = kept(known.rows, grows.gather(known.which.astype(np.uint32)))
+    return _together(plan, before, pl.concat([more, fresh]), clocks), before
+
+
+def _together(plan: Plan, known: pl.DataFrame, contents: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+    """Windows held and what comes to them, or to new ones, as rows of the table. What is made again from slices replaces what was held."""
+    open_ = ~clocks.complete(plan.spec, pl.col(END))
+    new = table.newborn(contents, plan.taking_schema, pending=pl.col(PENDING), born=clocks.processing_time, open_=open_)
+    if known.is_empty():
+        return triggered(plan, new, clocks)
+    if plan.remade:
+        known = known.with_columns(plan.aggregation.cleared(pl.lit(True), pl.lit(True)))
+    return triggered(plan, joined(plan, known, new, plan.identity), clocks)
+
+
+def completed(plan: Plan, slices: Held, before: Clocks, now: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
+    """The windows that nobody asked for so far, and that a move of the clocks completes, as they were before it.
+
+    Where each key has its own watermark, `marks` are those; only the end of input completes then.
+    """
+    if not plan.lazy or (before.watermark == now.watermark and before.finished == now.finished):
+        return plan.no_windows()
+    first = None if before.watermark is None else before.watermark - plan.slide.reach
+    last = None if now.finished else now.watermark
+    pieces = _between(plan, slices, first, last)
+    pieces = keymarks.marked(pieces, marks, plan.keys) if plan.by_key else pieces
+    low = pl.lit(before.watermark, dtype=pl.Int64) if before.mark is None else before.mark
+    return _completed(plan, pieces, low, pl.lit(last, dtype=pl.Int64), now)
+
+
+def completed_of_keys(plan: Plan, slices: Held, before: pl.DataFrame, moved: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, Held]:
+    """The same, of keys whose own watermark has moved from `before`; and the slices without those that nobody needs any more."""
+    mine = slices.of_keys(moved, plan.keys)
+    reached = keymarks.marked(mine, moved, plan.keys)
+    gone = reached.filter(clocks.expired(plan.spec, pl.col(END))).select(list(plan.slices.schema))
+    windows = plan.no_windows()
+    if plan.lazy:
+        low = keymarks.marked(mine, before, plan.keys)[KEY_MARK].alias(_LOW)
+        windows = _completed(plan, reached.hstack([low]), pl.col(_LOW), pl.col(KEY_MARK), clocks)
+    return windows, slices.changed(gone.clear(), gone)
+
+
+def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, clocks: Clocks) -> pl.DataFrame:
+    """The windows that end after one mark and at or before another; a null is infinite."""
+    mark = [KEY_MARK] if plan.by_key else []
+    after, until = (pl.col(END) > low).fill_null(True), (pl.col(END) <= high).fill_null(True)
+    pieces = in_order(*coded(plan.keys, pieces))
+    windows = _once(plan, plan.slide.made(pieces).filter(after & until).select([*plan.identity, CODE, *mark]))
+    if windows.is_empty():
+        return plan.no_windows()
+    found = _Spans.of(windows, pieces)
+    contents = found.where(found.filled).contents(plan)
+    opened = table.newborn(contents, plan.taking_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
+    return triggered(plan, opened, clocks)
+
+
+def unmade(plan: Plan, slices: Held, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
+    """The windows that are there, though they are not made yet, with how many rows they hold."""
+    pieces = in_order(*coded(plan.keys, keymarks.marked(slices.all(), marks, plan.keys) if plan.by_key else slices.all()))
+    found = _Spans.of(waiting(plan.spec, plan.slide, pieces, clocks), pieces)
+    return found.windows.select(*plan.identity, found.rows, pl.lit(False).alias(CLOSED))
+
+
+def waiting(spec: WindowOperator, slide: Slide, pieces: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+    """Those windows, of slices in order: the ones that are not complete and not empty."""
+    made = slide.made(pieces).filter(~clocks.complete(spec, pl.col(END))).select(*slide.keys, START, END, CODE)
+    found = _Spans.of(made.unique([CODE, START], maintain_order=True), pieces)
+    return found.where(found.filled).windows
+
+
+def _once(plan: Plan, windows: pl.DataFrame) -> pl.DataFrame:
+    """Each window once: only where one that ends and one that begins with a row are the same is it there twice."""
+    return windows.unique([CODE, START], maintain_order=True) if plan.slide.window.anchor == "both" else windows

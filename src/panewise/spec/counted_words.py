@@ -1,0 +1,32 @@
+"""Windows of rows in plain words (semantics 8, 9.5)."""
+
+from panewise.spec.measures import Rows
+from panewise.spec.operator import WindowOperator
+from panewise.spec.windows import Hopping, Session, Tumbling, Window
+
+
+def membership(window: Window) -> str | None:
+    """Which rows belong together; None if it is windows of time.
+
+    >>> membership(Tumbling(Rows(3)))
+    'each row is in one window of 3 rows; windows start at row 0 and every 3 rows from there, backwards too'
+    """
+    match window:
+        case Tumbling(size=Rows() as size):
+            return f"each row is in one window of {size}; {_starts(window.origin, size)}"
+        case Hopping(size=Rows() as size, hop=Rows() as hop):
+            which = "rows between two windows are in none" if window.gaps else "a row is in every window that holds its number"
+            return f"windows of {size}, {which}; {_starts(window.origin, hop)}"
+        case Session(gap=Rows() as gap):
+            return f"a window ends when {gap} of other keys {'has' if gap.n == 1 else 'have'} come since its last row"
+    return None
+
+
+def _starts(origin: int, every: Rows) -> str:
+    return f"windows start at row {origin} and every {every} from there, backwards too"
+
+
+def progress(spec: WindowOperator) -> str:
+    """What makes windows complete."""
+    whose = " of all keys" if isinstance(spec.window, Session) else ", of each key its own" if spec.keys else ""
+    return f"Watermark: the number of rows that have come{whose}."

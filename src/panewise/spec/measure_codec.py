@@ -1,0 +1,46 @@
+"""Sizes, hops and gaps of windows as plain values, both ways: whole microseconds, `{"rows": n}`, or of gaps the name of a column."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from panewise.chrono import Duration
+from panewise.errors import SpecError
+from panewise.spec.measures import Rows
+from panewise.spec.windows import names_a_column
+
+_MICROSECONDS = "a whole number of microseconds, or {'rows': n}"
+
+
+def plain_measure(measure: Duration | Rows) -> int | dict[str, int]:
+    """The measure as a plain value.
+
+    >>> plain_measure(Rows(3)), plain_measure(Duration.of("1 second"))
+    ({'rows': 3}, 1000000)
+    """
+    return {"rows": measure.n} if isinstance(measure, Rows) else measure.us
+
+
+def read_measure(value: Any, where: str, what: str = _MICROSECONDS) -> Duration | Rows:
+    """The measure that a plain value describes.
+
+    Raises:
+        SpecError: if it describes none.
+
+    >>> read_measure({"rows": 3}, "window.size")
+    rows(3)
+    """
+    if isinstance(value, Mapping) and set(value) == {"rows"}:
+        return Rows(value["rows"])
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise SpecError(f"{where}={value!r}", f"{where} is {what}", f"give {what}")
+    return Duration(value)
+
+
+def read_gap(value: Any, where: str) -> Duration | Rows | str:
+    """The gap of a session: a measure, or the name of a column.
+
+    Raises:
+        SpecError: if it is neither.
+    """
+    named: bool = names_a_column(value)
+    return value if named else read_measure(value, where, f"{_MICROSECONDS}, or a column's name")

@@ -1,0 +1,22 @@
+"""Sliding windows in plain words."""
+
+from panewise.spec.measures import Rows
+from panewise.spec.sliding import Sliding
+
+
+def membership(window: Sliding) -> str:
+    """Which windows there are, and which of them a row is in.
+
+    >>> membership(Sliding("1 minute")).split("; ")[0]
+    'a row at t makes the window from 1 minute before t to t, if it is not there yet'
+    """
+    if isinstance(window.size, Rows):
+        return f"each row makes a window of the last {window.size} up to it"
+    before, after = f"from {window.size} before t to t", f"from t to {window.size} after t"
+    behind = f"from right after t to {window.size} after that if any row is in it"
+    made = {
+        "end": f"the window {before}, if it is not there yet",
+        "start": f"the window {after}, if it is not there yet",
+        "both": f"the window {before}, and the one {behind}, if they are not there yet",
+    }
+    return f"a row at t makes {made[window.anchor]}; a row is in every window that holds its time, ends included"

@@ -1,0 +1,105 @@
+"""Windows of rows: keys do not meet, sessions of rows do; numbers are kept; many windows in one batch."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import panewise as pw
+from panewise import functions as F
+from panewise.engine import Operator
+from panewise.spec import WindowOperator
+from panewise.testing import run
+from panewise.testing.compare import same
+from panewise.testing.strategies import COUNTED_KINDS, events, specs, types_of
+from tests.engine.test_properties import PHASES, SLOW_IS_FINE, agree
+
+FEW = settings(phases=PHASES, max_examples=60, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_IS_FINE)
+SCHEMA = {"k": pl.String(), "v": pl.Int64()}
+
+
+def operator(window: Any, **fields: Any) -> Operator:
+    return Operator(WindowOperator(window=window, keys=["k"], aggregates=[F.sum("v").alias("s"), F.count().alias("n")], **fields), SCHEMA)
+
+
+def rows(keys: str) -> pl.DataFrame:
+    return pl.DataFrame({"k": list(keys), "v": range(len(keys))}, schema=SCHEMA)
+
+
+@pytest.mark.parametrize("kind", ["rows", "hopping_rows"])
+@FEW
+@given(data=st.data())
+def test_a_key_alone_gives_what_it_gives_among_others(kind: str, data: st.DataObject) -> None:
+    """semantics 8: each key counts its own rows, so shards do not matter."""
+    spec = data.draw(specs(kind, keys=["shop"], position=None), label="spec")
+    script = data.draw(events(spec), label="events")
+    of_one = lambda row: row.get("shop") == 1 and type(row["shop"]) is int  # noqa: E731 - it is used twice
+    alone = [{**event, "rows": [row for row in event["rows"] if of_one(row)]} if event["op"] == "add" else event for event in script]
+    types = types_of(spec)
+    for mixed, single in zip(run(spec, script, "engine", types=types), run(spec, alone, "engine", types=types), strict=True):
+        assert same([pane for pane in mixed["panes"] if pane["shop"] == 1], single["panes"])
+        assert same([late for late in mixed["late"] if of_one(late["row"])], single["late"])
+        assert same([one for one in mixed["invalid"] if of_one(one["row"])], single["invalid"])
+
+
+@pytest.mark.parametrize("kind", COUNTED_KINDS)
+@FEW
+@given(data=st.data())
+def test_event_times_do_not_matter_where_order_is_told(kind: str, data: st.DataObject) -> None:
+    """semantics 8.5: with order columns, and without a name, a row's event time may be anything."""
+    spec = data.draw(specs(kind, order=["order"], position=None, delta=False).filter(lambda spec: spec.event_time is None), label="spec")
+    script = data.draw(events(spec), label="events")
+    timed = [
+        {**event, "rows": [{**row, "event_time": "x"} for row in event["rows"]]} if event["op"] == "add" else event for event in script
+    ]
+    types = types_of(spec)
+    for one, other in zip(
+        run(spec, script, "engine", types=types), run(spec, timed, "engine", types=types | {"event_time": "string"}), strict=True
+    ):
+        assert same(one["panes"], other["panes"])
+        assert one["counts"] == other["counts"]
+
+
+def test_what_a_key_has_reached_is_kept_when_its_windows_are_gone() -> None:
+    one = operator(pw.Tumbling(pw.rows(2)))
+    assert one.add(rows("aa")).panes["window_start"].to_list() == [0]
+    assert one.held().is_empty()
+    assert one.add(rows("baba")).panes.select("k", "window_start").rows() == [("b", 0), ("a", 2)]
+
+
+def test_thousands_of_windows_of_one_key_in_one_batch() -> None:
+    one = operator(pw.Hopping(pw.rows(4), pw.rows(2)))
+    panes = one.add(rows("a" * 20_001)).panes
+    assert panes.height == 10_000
+    assert panes["n"].to_list() == [2, *[4] * 9_999]
+    assert panes["s"].to_list()[1:] == [sum(range(start, start + 4)) for start in range(0, 19_998, 2)]
+    assert one.held().select("window_start", "pending").rows() == [(19_998, 3), (20_000, 1)]
+
+
+def test_origins_far_away() -> None:
+    spec = WindowOperator(window=pw.Hopping(pw.rows(5), pw.rows(2), origin=-(2**60)), aggregates=[F.count().alias("n")])
+    agree(spec, [{"op": "add", "rows": [{"v": n} for n in range(7)]}, {"op": "finish"}])
+    spec = WindowOperator(window=pw.Tumbling(pw.rows(2**62), origin=2**60), aggregates=[F.count().alias("n")])
+    agree(spec, [{"op": "add", "rows": [{"v": n} for n in range(7)]}, {"op": "finish"}])
+
+
+def test_a_session_ends_with_the_rows_of_others_alone() -> None:
+    one = operator(pw.Session(pw.rows(2)))
+    assert one.add(rows("aab")).panes.is_empty()
+    assert one.add(rows("a")).panes.is_empty()
+    assert one.add(rows("bc")).panes.select("k", "window_start", "window_end", "n").rows() == [("a", 0, 6, 3)]
+    assert one.advance(processing_time=5, watermark=1_000).panes.is_empty()
+    assert one.finish().panes.select("k", "window_start", "window_end").rows() == [("b", 2, 7), ("c", 5, 8)]
+
+
+def test_rows_after_the_end_of_input_are_late() -> None:
+    for window in (pw.Tumbling(pw.rows(2)), pw.Session(pw.rows(2))):
+        one = operator(window)
+        one.add(rows("a"))
+        assert one.finish().panes["n"].to_list() == [1]
+        output = one.add(rows("aa"))
+        assert output.late["__reason"].to_list() == ["finished", "finished"]
+        assert (output.counts.rows_in, output.counts.late) == (2, 2)
+        assert output.panes.is_empty()
