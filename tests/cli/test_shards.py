@@ -15,6 +15,7 @@ from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.errors import StateError
 from panewise.spark.inspect import ShardState, shard_state
 from panewise.state import MemoryRunStore
+from panewise.streamwindow import partition_age, time
 from tests.state.make_golden import SCHEMA, SECOND, read, rows
 
 OWN = pw.Custom.each(lambda row: [(row["event_time"], row["event_time"] + 9 * SECOND)], name="own")
@@ -158,3 +159,17 @@ def test_what_is_corrupt_is_refused_with_the_shard_and_the_run(name: str) -> Non
     damage(state, run)
     with pytest.raises(StateError, match="shard 5: " + message.replace("{run}", run)):
         shard_state(5, state)
+
+
+def test_partitions_of_windows_by_policies_are_counted_once() -> None:
+    """Though what is due in them, and so the end that runs have, changes with every step (semantics 10)."""
+    spec = pw.StreamWindow.tumbling(time("10 seconds"), partition_by=["k"], partition_eviction=partition_age("30 seconds"))
+    store = MemoryRunStore()
+    for now in (1, 2, 3):
+        stored = Stored.load(spec, SCHEMA, StoredLibrary(store, Cache()))
+        stored.operator.advance(now * SECOND)
+        stored.operator.add(rows(((0, "a", 1), (0, "b", now), (0, f"c{now}", 1))))
+        stored.commit()
+    told = {"manifest": (store.manifest() or "").encode()} | {name: store.run(name) for name in store.names}
+    state = shard_state(0, told)
+    assert (state.windows, state.keys, state.runs, state.oldest_end) == (5, 5, 3, None)

@@ -11,7 +11,7 @@ import pytest
 from tests.house.sources import files, imported, part, part_of_module, shown
 
 FOUNDATION = {"errors", "chrono", "spec"}
-RUNTIME = FOUNDATION | {"", "functions", "state", "engine"}
+RUNTIME = FOUNDATION | {"", "functions", "streamwindow", "state", "engine"}
 FRONT = RUNTIME | {"oracle", "standalone", "spark", "observe"}
 
 # part of the house: the parts that it may import, besides itself. "" is panewise/__init__.py.
@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "chrono": {"errors"},
     "spec": {"errors", "chrono"},
     "functions": FOUNDATION,
+    "streamwindow": FOUNDATION,
     "": FOUNDATION | {"functions"},
     "oracle": FOUNDATION,
     "state": FOUNDATION,
@@ -45,7 +46,7 @@ THIRD_PARTIES = {
     "hypothesis": {"testing"},
     "yaml": {"testing"},
 }
-STANDARD_LIBRARY_ONLY = {"", "errors", "chrono", "spec", "functions", "oracle"}
+STANDARD_LIBRARY_ONLY = {"", "errors", "chrono", "spec", "functions", "streamwindow", "oracle"}
 
 
 def test_every_part_of_the_house_has_a_rule() -> None:

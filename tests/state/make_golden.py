@@ -16,6 +16,7 @@ from panewise import functions as F
 from panewise.engine.cache import Cache
 from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.state import Manifest, MemoryRunStore
+from panewise.streamwindow import partition_age, time
 
 FOLDER = Path(__file__).parent / "golden"
 SECOND = 1_000_000
@@ -42,7 +43,7 @@ class Step:
 class Case:
     """A state: the specification and the steps that it comes from."""
 
-    spec: pw.WindowOperator | pw.Chain | pw.FrameOperator
+    spec: pw.WindowOperator | pw.Chain | pw.FrameOperator | pw.StreamWindow
     steps: tuple[Step, ...]
 
 
@@ -198,6 +199,21 @@ CASES = {
         (
             Step(1, None, ((1, "a", 1), (3, "a", 2), (3, "a", 4), (2, "b", 8))),
             Step(2, 5, ((12, "a", 16),)),
+        ),
+    ),
+    # Windows by policies: at 6 s the first tuple of a is overdue, and at 10 s its trigger. The second run has b anew, and not a.
+    "policies": Case(
+        pw.StreamWindow.sliding(
+            time("5 seconds"),
+            time("10 seconds"),
+            partition_by=["k"],
+            partition_eviction=partition_age("20 seconds"),
+            columns=["v"],
+            position=pw.Position("partition", "offset"),
+        ),
+        (
+            Step(0, None, ((0, "a", 1), (0, "b", 2), (0, "a", 3))),
+            Step(3, None, ((0, "b", 4),)),
         ),
     ),
 }

@@ -162,6 +162,23 @@ def test_the_silence_of_inputs_goes_on() -> None:
     assert panes(stored.operator.advance(61 * SECOND).panes) == [("a", 0, 10, 1, "ON_TIME", 0, 0, True, True, "+")]
 
 
+def test_windows_by_policies() -> None:
+    """semantics 10.10: what is due when, and what partitions hold."""
+    stored = load("policies")
+    assert [row[0::3] for row in stored.operator.held().rows()] == [("a", 2), ("b", 2)]
+    assert stored.operator.state.tally == 4
+    assert stored.operator.add(rows(((0, "b", 4),), offset=3)).counts.replays == 1
+
+    def told(seconds: int) -> list[tuple[Any, ...]]:
+        sent = stored.operator.advance(seconds * SECOND).panes.select("k", "event", "tuples").rows()
+        return [(k, event, [row["v"] for row in tuples]) for k, event, tuples in sent]
+
+    assert told(5) == []
+    assert told(6) == [("a", "EVICTION", [1, 3]), ("b", "EVICTION", [2])]
+    assert told(10) == [("a", "TRIGGER", []), ("b", "EVICTION", [4]), ("b", "TRIGGER", [])]
+    assert told(20) == [("a", "TRIGGER", []), ("a", "PARTITION_EVICTION", []), ("b", "TRIGGER", [])]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_rows_of_runs_stand_in_the_order_of_their_hashes(name: str) -> None:
     store, state = read(name), load(name).operator.state

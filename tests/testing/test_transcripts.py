@@ -9,7 +9,7 @@ import pytest
 
 from panewise.errors import InputError
 from panewise.testing.transcripts import check, load
-from tests.transcripts.functions import USER_WINDOWS
+from tests.transcripts.functions import USER_LISTENERS, USER_WINDOWS
 
 FOLDER = Path(__file__).parents[1] / "transcripts"
 SEMANTICS = Path(__file__).parents[2] / "docs" / "semantics.md"
@@ -33,7 +33,7 @@ ONE: dict[str, Any] = {
 @pytest.mark.parametrize("runtime", ["oracle", "engine"])
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 def test_transcript(document: dict[str, Any], runtime: str) -> None:
-    check(document, runtime, user_windows=USER_WINDOWS)
+    check(document, runtime, user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)
 
 
 @EACH
@@ -41,7 +41,7 @@ def test_transcript(document: dict[str, Any], runtime: str) -> None:
 def test_transcript_of_the_engine_with_restarts(document: dict[str, Any]) -> None:
     """semantics 33: a restart after every event changes nothing."""
     events = [step for event in document["events"] for step in (event, {"op": "restart"})]
-    check({**document, "events": events}, "engine", user_windows=USER_WINDOWS)
+    check({**document, "events": events}, "engine", user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)
 
 
 def test_names_are_unique() -> None:
@@ -69,10 +69,10 @@ def test_citations_exist() -> None:
 @pytest.mark.parametrize("runtime", ["oracle", "engine"])
 def test_a_wrong_transcript_fails(number: int, change: dict[str, Any], message: str, runtime: str) -> None:
     document = copy.deepcopy(ONE)
-    check(document, runtime, user_windows=USER_WINDOWS)
+    check(document, runtime, user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)
     document["events"][number] |= change
     with pytest.raises(AssertionError, match=message):
-        check(document, runtime, user_windows=USER_WINDOWS)
+        check(document, runtime, user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)
 
 
 @pytest.mark.parametrize(

@@ -4,5 +4,6 @@ from panewise.engine.chain import AnyOperator, ChainOperator, operator_for
 from panewise.engine.operator import Operator
 from panewise.engine.outputs import Counts, Output
 from panewise.engine.over import OverOperator
+from panewise.engine.policy_operator import PolicyOperator
 
-__all__ = ["AnyOperator", "ChainOperator", "Counts", "Operator", "Output", "OverOperator", "operator_for"]
+__all__ = ["AnyOperator", "ChainOperator", "Counts", "Operator", "Output", "OverOperator", "PolicyOperator", "operator_for"]

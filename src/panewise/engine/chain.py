@@ -11,10 +11,11 @@ from panewise.engine.clocks import Clocks
 from panewise.engine.operator import NEWEST_ROWS, Operator
 from panewise.engine.outputs import Output
 from panewise.engine.over import OverOperator
+from panewise.engine.policy_operator import PolicyOperator
 from panewise.engine.runs import MemoryLibrary
 from panewise.engine.sessions import ORDER
 from panewise.engine.stage_plan import StagePlan
-from panewise.spec import Chain, FrameOperator, Specification
+from panewise.spec import Chain, FrameOperator, Specification, StreamWindow
 
 _TABLES = 2  # of a stage
 
@@ -89,4 +90,6 @@ def operator_for(spec: Specification, schema: Mapping[str, pl.DataType]) -> AnyO
     """The operator of a specification of any kind."""
     if isinstance(spec, FrameOperator):
         return OverOperator(spec, schema)
+    if isinstance(spec, StreamWindow):
+        return PolicyOperator(spec, schema)
     return ChainOperator(spec, schema) if isinstance(spec, Chain) else Operator(spec, schema)

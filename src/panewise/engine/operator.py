@@ -36,7 +36,7 @@ NEWEST_ROWS = 1 << 16  # changed windows that an operator in memory keeps in one
 class State:
     """Everything that an operator remembers between steps; `slices` is the table of sliding windows, `following` those of stages.
 
-    `received` counts the rows so far, where their place among all of them matters later.
+    `received` counts the rows so far, where their place among all of them matters later; `tally` the insertions into windows by policies.
     """
 
     windows: Held
@@ -45,6 +45,7 @@ class State:
     following: tuple[Held, ...] = ()
     slices: Held | None = None
     received: int = 0
+    tally: int = 0
 
 
 class Operator:

@@ -139,7 +139,7 @@ class Stored:
             replace(table, library=mine, runs=runs_of(manifest.runs, mine.table), horizon=horizon)
             for table, mine, horizon in zip(_tables(operator.state), libraries, operator.horizons(clocks), strict=True)
         ]
-        operator.state = _state(operator, tables, clocks, marks, manifest.header.get("received", 0))
+        operator.state = _state(operator, tables, clocks, marks, (manifest.header.get("received", 0), manifest.header.get("tally", 0)))
         return cls(operator, manifest, libraries)
 
     @property
@@ -157,7 +157,7 @@ class Stored:
         """Writes what the operator has changed since it was loaded. `timer` is the runtime's own note."""
         state = self.operator.state
         tables = [table.sealed() for table in _tables(state)]
-        self.operator.state = _state(self.operator, tables, state.clocks, state.marks, state.received)
+        self.operator.state = _state(self.operator, tables, state.clocks, state.marks, (state.received, state.tally))
         for table, library in zip(tables, self.libraries, strict=True):
             library.commit(runs_of(self.manifest.runs, library.table), table.runs)
         runs = tuple(run for table in tables for run in table.runs)
@@ -175,10 +175,10 @@ def _tables(state: State) -> list[Held]:
     return [state.windows, *state.following, *([] if state.slices is None else [state.slices])]
 
 
-def _state(operator: AnyOperator, tables: list[Held], clocks: Clocks, marks: Marks, received: int) -> State:
-    """The state of an operator that has these tables, in the same order."""
+def _state(operator: AnyOperator, tables: list[Held], clocks: Clocks, marks: Marks, counters: tuple[int, int]) -> State:
+    """The state of an operator that has these tables, in the same order; the counters are those of rows received and of insertions."""
     count = 1 + len(operator.state.following)
-    return State(tables[0], clocks, marks, tuple(tables[1:count]), tables[count] if count < len(tables) else None, received)
+    return State(tables[0], clocks, marks, tuple(tables[1:count]), tables[count] if count < len(tables) else None, *counters)
 
 
 def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
@@ -215,7 +215,7 @@ def _check_types(operator: AnyOperator, header: Mapping[str, Any]) -> None:
 
 def _types(operator: AnyOperator) -> dict[str, str]:
     """The types of the windows' columns; those of a following table have its number before their names."""
-    own = {name: str(dtype) for name, dtype in operator.plan.table_schema.items()}
+    own = {name: str(dtype) for name, dtype in operator.state.windows.shape.schema.items()}
     following = enumerate(_tables(operator.state)[1:], start=1)
     return own | {f"{number}:{name}": str(dtype) for number, table in following for name, dtype in table.shape.schema.items()}
 
@@ -227,6 +227,8 @@ def _header(operator: AnyOperator) -> dict[str, Any]:
         told["inputs"] = {"since": clocks.inputs.since, "told": {name: [one.watermark, one.heard] for name, one in clocks.inputs.told_last}}
     if operator.plan.gathers:
         told["received"] = state.received
+    if state.tally:
+        told["tally"] = state.tally
     return {**told, "marks": _marks(state), "types": _types(operator)}
 
 
@@ -269,7 +271,7 @@ def restore(spec: Specification, schema: Mapping[str, pl.DataType], data: bytes)
     read = [decode(run).with_columns(pl.lit(False).alias(DEAD)) for run in runs]
     told = zip(_tables(operator.state), read, operator.horizons(clocks), strict=True)
     tables = [replace(table, library=MemoryLibrary(), newest=rows, horizon=horizon) for table, rows, horizon in told]
-    operator.state = _state(operator, tables, clocks, marks, manifest.header.get("received", 0))
+    operator.state = _state(operator, tables, clocks, marks, (manifest.header.get("received", 0), manifest.header.get("tally", 0)))
     return operator
 
 

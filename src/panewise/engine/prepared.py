@@ -12,7 +12,7 @@ import polars as pl
 from panewise.engine.chain import AnyOperator, operator_for
 from panewise.engine.over_plan import FramePlan
 from panewise.engine.plan import Plan
-from panewise.spec import Aggregate, Chain, Custom, Entry, FrameOperator, Specification, Stage, WindowOperator, first_of
+from panewise.spec import Aggregate, Chain, Custom, Entry, FrameOperator, Specification, Stage, StreamWindow, WindowOperator, first_of
 
 _Columns = tuple[tuple[str, pl.DataType], ...]
 
@@ -30,7 +30,8 @@ def plan_of(spec: Entry, schema: Mapping[str, pl.DataType]) -> Plan | FramePlan:
 def _known(spec: Specification, schema: Mapping[str, pl.DataType]) -> AnyOperator:
     # Functions of users are told by their names, whatever they do.
     users = any(aggregate.user is not None for aggregate in _aggregates(spec))
-    if users or isinstance(first_of(spec).window, Custom):
+    listened = isinstance(spec, StreamWindow) and spec.listener is not None
+    if users or listened or isinstance(first_of(spec).window, Custom):
         return operator_for(spec, schema)
     return _made(spec, tuple(schema.items()))
 
@@ -38,7 +39,7 @@ def _known(spec: Specification, schema: Mapping[str, pl.DataType]) -> AnyOperato
 def _aggregates(spec: Specification) -> list[Aggregate]:
     if isinstance(spec, FrameOperator):
         return [column.what for column in spec.columns if isinstance(column.what, Aggregate)]
-    stages: list[WindowOperator | Stage] = [spec.first, *spec.stages] if isinstance(spec, Chain) else [spec]
+    stages: list[WindowOperator | StreamWindow | Stage] = [spec.first, *spec.stages] if isinstance(spec, Chain) else [spec]
     return [aggregate for stage in stages for aggregate in stage.aggregates]
 
 

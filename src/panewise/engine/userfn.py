@@ -10,7 +10,7 @@ import polars as pl
 from panewise.errors import InputError
 from panewise.spec import UserAggregate
 
-_TYPES: dict[str, pl.DataType] = {
+TYPES: dict[str, pl.DataType] = {
     "bigint": pl.Int64(),
     "double": pl.Float64(),
     "string": pl.String(),
@@ -20,7 +20,7 @@ _TYPES: dict[str, pl.DataType] = {
 
 def result_type(user: UserAggregate) -> pl.DataType:
     """The column type of the results."""
-    return _TYPES[user.result]
+    return TYPES[user.result]
 
 
 def encode(state: Any) -> str:

@@ -6,5 +6,6 @@ It shares no rule with the engine: both are written from the text, and tests com
 from panewise.oracle.chain import ChainInterpreter, interpreter
 from panewise.oracle.frames import FrameInterpreter
 from panewise.oracle.interpreter import Interpreter
+from panewise.oracle.streamwindow import PolicyInterpreter
 
-__all__ = ["ChainInterpreter", "FrameInterpreter", "Interpreter", "interpreter"]
+__all__ = ["ChainInterpreter", "FrameInterpreter", "Interpreter", "PolicyInterpreter", "interpreter"]

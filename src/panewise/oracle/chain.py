@@ -3,24 +3,28 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from panewise.oracle.aggregate import aggregate
 from panewise.oracle.columns import decimal_scale, is_nan, same_value, sort_key
 from panewise.oracle.frames import FrameInterpreter
 from panewise.oracle.interpreter import Interpreter, Output
 from panewise.oracle.rows import arrival_order
+from panewise.oracle.streamwindow import PolicyInterpreter
 from panewise.oracle.trigger import Clock, expired
-from panewise.spec import Aggregate, Chain, FrameOperator, Specification, Stage, WindowOperator, closed_at_end
+from panewise.spec import Aggregate, Chain, FrameOperator, Specification, Stage, StreamWindow, WindowOperator, closed_at_end
 
 Pane = dict[str, Any]
 Identity = tuple[Any, ...]
+AnyInterpreter: TypeAlias = "Interpreter | ChainInterpreter | FrameInterpreter | PolicyInterpreter"
 
 
-def interpreter(spec: Specification, types: dict[str, str] | None = None) -> "Interpreter | ChainInterpreter | FrameInterpreter":
+def interpreter(spec: Specification, types: dict[str, str] | None = None) -> AnyInterpreter:
     """What plays a specification of any kind."""
     if isinstance(spec, FrameOperator):
         return FrameInterpreter(spec, types)
+    if isinstance(spec, StreamWindow):
+        return PolicyInterpreter(spec, types)
     return ChainInterpreter(spec, types) if isinstance(spec, Chain) else Interpreter(spec, types)
 
 

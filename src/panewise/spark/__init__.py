@@ -4,6 +4,20 @@ from panewise.spark import threads  # noqa: F401 - before anything that imports 
 from panewise.spark.api import Result, Windowed, apply, windowed
 from panewise.spark.over import FrameResult, Overs, over
 from panewise.spark.session import configure
+from panewise.spark.streamwindow import EventResult, stream_window
 from panewise.spark.writer import ParquetSink, WindowQuery
 
-__all__ = ["FrameResult", "Overs", "ParquetSink", "Result", "WindowQuery", "Windowed", "apply", "configure", "over", "windowed"]
+__all__ = [
+    "EventResult",
+    "FrameResult",
+    "Overs",
+    "ParquetSink",
+    "Result",
+    "WindowQuery",
+    "Windowed",
+    "apply",
+    "configure",
+    "over",
+    "stream_window",
+    "windowed",
+]

@@ -15,7 +15,19 @@ from panewise.spark.plumbing import Plumbing, unpacked
 from panewise.spark.progress import check_batch, check_inputs, makes_own, with_watermark
 from panewise.spark.types import polars_schema
 from panewise.spark.writer import Sink, WindowQuery, start
-from panewise.spec import Aggregate, Evictor, FrameOperator, Position, Specification, Trigger, Watermark, Window, WindowOperator, first_of
+from panewise.spec import (
+    Aggregate,
+    Evictor,
+    FrameOperator,
+    Position,
+    Specification,
+    StreamWindow,
+    Trigger,
+    Watermark,
+    Window,
+    WindowOperator,
+    first_of,
+)
 from panewise.spec.counted import with_event_time
 from panewise.spec.windows import positive
 from panewise.spec.words import describe
@@ -165,7 +177,7 @@ def apply(
     shards: int | None = None,
     clock: DurationLike | None = None,
 ) -> "Result":
-    """A ready specification, of an operator or a chain, over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
+    """A ready specification of any kind over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
     every = None if clock is None else positive(clock, "clock")
     spec = _over(df, spec)
     first = first_of(spec)
@@ -177,7 +189,7 @@ def apply(
     elif finish == "never":
         raise SpecError("finish='never' on a batch DataFrame", "a batch ends", "leave finish out")
     else:
-        check_batch(first, every)
+        check_batch(spec, every)
     return Result(Plumbing.of(df, spec, shards, every), finish == "at_end")
 
 
@@ -212,6 +224,9 @@ class Result:
         """
         plumbing, spec = self.plumbing, self.plumbing.spec
         assert not isinstance(spec, FrameOperator), "FrameResult refuses"
+        if isinstance(spec, StreamWindow):
+            rule = "a stage inherits the windows and the timing of panes, which events of a StreamWindow have not"
+            raise SpecError("then after a StreamWindow", rule, "write the events, and window them in another query")
         shards = None if plumbing.default_shards else len(plumbing.shards)
         return replace(self, plumbing=Plumbing.of(plumbing.df, spec.then(keys=keys, aggregates=aggregates), shards, plumbing.clock))
 

@@ -35,8 +35,9 @@ from panewise.spec import (
     Global,
     Sliding,
     Specification,
+    StreamWindow,
     UserAggregate,
-    WindowOperator,
+    WindowListener,
     counted,
     first_of,
     merging,
@@ -177,7 +178,7 @@ def shard_state(shard: int, stored: Mapping[str, bytes]) -> ShardState:
         if isinstance(spec, FrameOperator):
             windows = _passing(spec, runs, passed_until(spec, clocks), stored)
         else:
-            windows = _windows(spec, runs, runs_of(manifest.runs, following + 1), clocks, stored)
+            windows = _windows(whole, runs, runs_of(manifest.runs, following + 1), clocks, stored)
     except StateError as error:
         raise StateError(f"shard {shard}: {error.given}", error.rule, error.remedy) from error
     bounded = not isinstance(spec.window, Global) and not counted(spec.window) and not windows.is_empty()
@@ -218,15 +219,16 @@ class _Identities:
 
 
 def _windows(
-    spec: WindowOperator, runs: Sequence[Run], of_slices: Sequence[Run], clocks: Clocks, stored: Mapping[str, bytes]
+    whole: Specification, runs: Sequence[Run], of_slices: Sequence[Run], clocks: Clocks, stored: Mapping[str, bytes]
 ) -> pl.DataFrame:
     """Keys, start and end of the windows held; of sliding ones that are not made yet, too, as their slices tell."""
+    spec = first_of(whole)
     by_key, identity = Clocks.of(spec).by_key, [*_keys(spec), START, END]
-    held = _rows_of(spec, runs, clocks, stored, [KEY_MARK] if by_key else [])
+    held = _rows_of(whole, runs, clocks, stored, [KEY_MARK] if by_key else [])
     windows = keymarks.without(held) if by_key and held.width else held
     if not isinstance(spec.window, Sliding) or not only_at_end(spec.trigger):
         return windows
-    slices = _rows_of(spec, of_slices, clocks, stored, [])
+    slices = _rows_of(whole, of_slices, clocks, stored, [])
     if slices.is_empty():
         return windows
     marked = keymarks.marked(slices, keymarks.told(held, _keys(spec)), _keys(spec)) if by_key else slices
@@ -235,14 +237,16 @@ def _windows(
     return pl.concat([windows.select(identity), more]) if windows.width else more
 
 
-def _rows_of(spec: WindowOperator, runs: Sequence[Run], clocks: Clocks, stored: Mapping[str, bytes], more: list[str]) -> pl.DataFrame:
+def _rows_of(whole: Specification, runs: Sequence[Run], clocks: Clocks, stored: Mapping[str, bytes], more: list[str]) -> pl.DataFrame:
     """What tells the rows of a table apart, and other columns. The types are those of the runs, as the query's input is not at hand."""
     if not runs:
         return pl.DataFrame()
-    identity = [*_keys(spec), START, END]
-    types = _decoded(stored, runs[-1]).schema
+    spec, types = first_of(whole), _decoded(stored, runs[-1]).schema
+    assert not isinstance(spec, FrameOperator), "of frames the rows that wait are told"
+    columns = [*_keys(spec), START, END]
+    identity = _keys(spec) if isinstance(whole, StreamWindow) else columns  # there the end is when something is due
     together = merging(spec.window) or Clocks.of(spec).by_key
-    shape = Shape({name: types[name] for name in (*identity, *more)}, identity, _keys(spec) if together else identity)
+    shape = Shape({name: types[name] for name in (*columns, *more)}, identity, _keys(spec) if together else identity)
     library = _Identities(stored)
     return Held(shape, library, Held.nothing(shape, library).newest, tuple(runs), clocks.horizon(spec)).all()
 
@@ -288,15 +292,16 @@ def _clocks(manifest: Manifest) -> Clocks:
 
 
 def _spec(manifest: Manifest) -> Specification:
-    """The specification of a state; of user-defined aggregates and windows only the names are known."""
+    """The specification of a state; of user-defined aggregates, windows and listeners only the names are known."""
     stages = (manifest.spec, *manifest.spec.get("then", ()))
     told = [what for stage in stages for what in (*stage.get("aggregates", ()), *stage.get("columns", ()))]
-    users = {what.get("user") for what in told} - {None}
+    users = {what["user"] for what in told if isinstance(what, dict) and what.get("user")}
     known = {name: UserAggregate(name, init=str, accumulate=max, merge=max, finish=str) for name in users}
-    name = manifest.spec.get("window", {}).get("name")
+    name, listener = manifest.spec.get("window", {}).get("name"), manifest.spec.get("listener")
+    listeners = {listener["name"]: WindowListener(object, name=listener["name"], outputs=listener["outputs"])} if listener else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)  # it was told when the query was built
-        return from_dict(manifest.spec, known, {name: Custom(len, name=name)} if name else None)
+        return from_dict(manifest.spec, known, {name: Custom(len, name=name)} if name else None, listeners)
 
 
 def _committed(spark: SparkSession, checkpoint: str) -> set[int]:

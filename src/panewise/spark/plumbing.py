@@ -26,7 +26,7 @@ from panewise.spark.sharding import even_shards
 from panewise.spark.ticks import clock_stream
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, target_schema
-from panewise.spec import Chain, Specification, counted, first_of, merging, takes_whole_rows
+from panewise.spec import Chain, Specification, StreamWindow, counted, first_of, merging, takes_whole_rows
 
 KINDS = ("panes", "late", "invalid", "counts")
 
@@ -114,6 +114,8 @@ def _meeting(spec: Specification) -> tuple[str, str] | None:
     if counted(first_of(spec).window) and merging(first_of(spec).window):
         rule = "a session that ends after n rows of other keys counts the rows of all keys, which meet in one shard (semantics 9.7)"
         return rule, "leave shards out, or use a session that time ends"
+    if isinstance(spec, StreamWindow) and spec.one_place is not None:
+        return f"{spec.one_place}: what concerns all partitions is in one shard (semantics 10.25)", "leave shards out"
     return None
 
 

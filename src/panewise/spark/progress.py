@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spark.checks import watermarked
-from panewise.spec import Entry, FixedLag, Inputs, StreamTime, counted
+from panewise.spec import Entry, FixedLag, Inputs, Specification, StreamTime, StreamWindow, counted, first_of
 
 _CONSTANT = "__clockless"
 
@@ -38,12 +38,16 @@ def check_inputs(spec: Entry) -> None:
         )
 
 
-def check_batch(spec: Entry, clock: Duration | None) -> None:
+def check_batch(whole: Specification, clock: Duration | None) -> None:
     """Refuses what has no meaning where all rows come at once.
 
     Raises:
-        SpecError: for a watermark that follows the clock, and for a clock stream.
+        SpecError: for a watermark that follows the clock, for policies that wait for it, and for a clock stream.
     """
+    spec = first_of(whole)
+    if isinstance(whole, StreamWindow) and whole.timed is not None:
+        rule = "a batch DataFrame is done in one go, at one time, so that no time passes (semantics 10.25)"
+        raise SpecError(f"{whole.timed} on a batch DataFrame", rule, "use delta over a timestamp, or read a stream")
     if clock is not None:
         rule = "a batch DataFrame is done in one go, at one time"
         raise SpecError(f"clock({str(clock)!r}) on a batch DataFrame", rule, "leave clock out, or read a stream")

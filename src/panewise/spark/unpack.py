@@ -76,7 +76,7 @@ def target_schema(kind: str, spec: Specification, panes: dict[str, pl.DataType],
         types |= {name: inputs[name].dataType for name in keys}
         bounds = () if in_rows else ("window_start", "window_end")
         instants = (*bounds, "processing_time", *(["timestamp"] if first.timestamp == "end" else []))
-        types |= dict.fromkeys(instants, TimestampType())
+        types |= {name: TimestampType() for name in instants if name in types}
         return StructType([StructField(name, dtype) for name, dtype in types.items()])
     if kind == "invalid":
         return StructType([row, StructField("reason", StringType())])

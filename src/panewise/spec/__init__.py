@@ -21,6 +21,8 @@ from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOper
 from panewise.spec.overs import Over, WindowSpec, frame_operator
 from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark
 from panewise.spec.sliding import Sliding
+from panewise.spec.streamlistener import WindowEvent, WindowListener
+from panewise.spec.streamwindow import StreamWindow
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import (
@@ -83,12 +85,15 @@ __all__ = [
     "Specification",
     "Stage",
     "StreamTime",
+    "StreamWindow",
     "TimeEvictor",
     "Trigger",
     "Tumbling",
     "UserAggregate",
     "Watermark",
     "Window",
+    "WindowEvent",
+    "WindowListener",
     "WindowOperator",
     "WindowSpec",
     "closed_at_end",

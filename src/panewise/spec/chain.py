@@ -11,6 +11,7 @@ from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
 from panewise.spec.operator import PANE_COLUMNS, WindowOperator
 from panewise.spec.progress import StreamTime
+from panewise.spec.streamwindow import StreamWindow
 from panewise.spec.windows import counted, merging
 
 
@@ -122,7 +123,7 @@ class Chain:
 
 
 Entry: TypeAlias = WindowOperator | FrameOperator  # what rows enter
-Specification: TypeAlias = Entry | Chain
+Specification: TypeAlias = Entry | Chain | StreamWindow
 
 
 def takes_whole_rows(spec: Specification) -> bool:
@@ -137,7 +138,9 @@ def takes_whole_rows(spec: Specification) -> bool:
 
 
 def first_of(spec: Specification) -> Entry:
-    """The operator that rows enter."""
+    """The operator that rows enter; of windows by policies the one whose rows are valid, ordered and replayed as theirs."""
+    if isinstance(spec, StreamWindow):
+        return spec.intake
     return spec.first if isinstance(spec, Chain) else spec
 
 

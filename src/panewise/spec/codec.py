@@ -1,7 +1,7 @@
 """Specifications as plain dicts and as JSON, both ways.
 
 Durations and instants are whole microseconds; a field left out has its default; a field that is not known is refused.
-User-defined aggregates and windows are written by name, and found again in the mappings that the reader is given.
+User-defined aggregates, windows and listeners are written by name, and found again in the mappings that the reader is given.
 """
 
 import inspect
@@ -13,10 +13,8 @@ from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec import frame_codec
-from panewise.spec.aggregate_codec import Users, plain_aggregate
-from panewise.spec.aggregate_codec import aggregates_from as _aggregates
-from panewise.spec.aggregate_codec import position_from as _position
+from panewise.spec import frame_codec, streamwindow_codec
+from panewise.spec.aggregate_codec import Users, aggregates_from, plain_aggregate, position_from
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.chain import Chain, Specification, Stage
 from panewise.spec.composites import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly
@@ -27,19 +25,10 @@ from panewise.spec.measure_codec import plain_measure, read_gap, read_measure
 from panewise.spec.measures import Rows
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator, default_event_time
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
-from panewise.spec.readers import Reader as _Reader
-from panewise.spec.readers import flag as _flag
-from panewise.spec.readers import listed as _listed
-from panewise.spec.readers import members_of as _members
-from panewise.spec.readers import names as _names
-from panewise.spec.readers import number as _number
-from panewise.spec.readers import once_each as _once_each
-from panewise.spec.readers import or_null as _or_null
-from panewise.spec.readers import text as _text
-from panewise.spec.readers import typed as _typed
-from panewise.spec.readers import whole as _whole
-from panewise.spec.readers import wrong as _wrong
+from panewise.spec.readers import Reader, flag, listed, members_of, names, number, once_each, or_null, text, typed, whole, wrong
 from panewise.spec.sliding import Sliding
+from panewise.spec.streamwindow import StreamWindow
+from panewise.spec.streamwindow_codec import UserListeners
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
 from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling
@@ -67,24 +56,34 @@ def to_dict(spec: Specification) -> dict[str, Any]:
     """
     if isinstance(spec, FrameOperator):
         return frame_codec.to_dict(spec)
+    if isinstance(spec, StreamWindow):
+        return streamwindow_codec.to_dict(spec)
     if isinstance(spec, Chain):
         return {**to_dict(spec.first), _THEN: _plain_stages(spec.stages)}
     return {field.name: _plain(getattr(spec, field.name)) for field in fields(WindowOperator)}
 
 
-def from_dict(document: Mapping[str, Any], user_aggregates: Users | None = None, user_windows: UserWindows | None = None) -> Specification:
+def from_dict(
+    document: Mapping[str, Any],
+    user_aggregates: Users | None = None,
+    user_windows: UserWindows | None = None,
+    user_listeners: UserListeners | None = None,
+) -> Specification:
     """The specification that a dict describes.
 
     Raises:
-        SpecError: for a field, kind or type that is not known; for an unknown user aggregate or window; and as the constructor does.
+        SpecError: for a field, kind or type that is not known; for an aggregate, window or listener of a user's that is not given; and as
+            the constructor does.
 
     >>> spec = from_dict({"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count"}]})
     >>> spec.window, spec.aggregates[0].name
     (Tumbling(size=Duration('10 microseconds'), origin=0), 'count(*)')
     """
     users = user_aggregates or {}
+    if isinstance(document, Mapping) and streamwindow_codec.KIND in document:
+        return streamwindow_codec.from_dict(_of_this_version(document), users, user_listeners or {})
     if _is_of_frames(document):
-        return frame_codec.from_dict(_without_version(document), users)
+        return frame_codec.from_dict(_of_this_version(document), users)
     values = _read_fields(document, users, user_windows or {})
     stages = _stages(values.pop(_THEN, ()), users)
     first = WindowOperator(**values)
@@ -101,7 +100,12 @@ def to_json(spec: Specification, indent: int | None = None) -> str:
     return json.dumps({_VERSION_FIELD: FORMAT_VERSION, **to_dict(spec)}, indent=indent, allow_nan=False)
 
 
-def from_json(text: str | bytes, user_aggregates: Users | None = None, user_windows: UserWindows | None = None) -> Specification:
+def from_json(
+    text: str | bytes,
+    user_aggregates: Users | None = None,
+    user_windows: UserWindows | None = None,
+    user_listeners: UserListeners | None = None,
+) -> Specification:
     """The specification that a JSON text describes.
 
     Raises:
@@ -111,12 +115,12 @@ def from_json(text: str | bytes, user_aggregates: Users | None = None, user_wind
     Global()
     """
     try:
-        document = json.loads(text, object_pairs_hook=_once_each)
+        document = json.loads(text, object_pairs_hook=once_each)
     except ValueError as error:
         if isinstance(error, SpecError):
             raise
         raise SpecError(f"text={text[:60]!r}", f"a specification is read from JSON ({error})", "give what to_json wrote") from error
-    return from_dict(document, user_aggregates, user_windows)
+    return from_dict(document, user_aggregates, user_windows, user_listeners)
 
 
 def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -126,14 +130,18 @@ def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     >>> changed_fields(small, {**small, "keys": ["k"], "drop_by": "window"})
     ['keys']
     """
+    if streamwindow_codec.KIND in (*old, *new):
+        return streamwindow_codec.changed_fields(old, new, _AnyUser())
     before, after = complete(old), complete(new)
     return [name for name in dict.fromkeys((*_FIELDS, _THEN, *frame_codec.NAMES)) if before.get(name) != after.get(name)]
 
 
 def complete(document: Mapping[str, Any]) -> dict[str, Any]:
     """The dict with defaults filled in; of windows nothing is built, so that nothing warns."""
+    if streamwindow_codec.KIND in document:
+        return streamwindow_codec.complete(document, _AnyUser())
     if _is_of_frames(document):
-        return frame_codec.to_dict(frame_codec.from_dict(_without_version(document), _AnyUser()))
+        return frame_codec.to_dict(frame_codec.from_dict(_of_this_version(document), _AnyUser()))
     given = _read_fields(document, _AnyUser(), _AnyWindow())
     stages = _stages(given.pop(_THEN, ()), _AnyUser())
     given["event_time"] = given.get("event_time") or default_event_time(given["window"])
@@ -185,19 +193,19 @@ def _parts_of(kind: type) -> list[str]:
 
 def _read_fields(document: Any, users: Users, windows: UserWindows) -> dict[str, Any]:
     """The constructor's arguments."""
-    members = _without_version(_members(document, "", {_VERSION_FIELD, *_FIELDS, _THEN}, required=("window", "aggregates")))
+    members = _of_this_version(members_of(document, "", {_VERSION_FIELD, *_FIELDS, _THEN}, required=("window", "aggregates")))
     values = {name: _FIELDS[name](value, name) for name, value in members.items() if name in _FIELDS and name != "aggregates"}
     if isinstance(values["window"], Custom):
         values["window"] = _with_function(values["window"], windows)
     then = {_THEN: members[_THEN]} if _THEN in members else {}
-    return {**values, "aggregates": _aggregates(members["aggregates"], users), **then}
+    return {**values, "aggregates": aggregates_from(members["aggregates"], users), **then}
 
 
 def _is_of_frames(document: Any) -> bool:
     return isinstance(document, Mapping) and frame_codec.COLUMNS in document
 
 
-def _without_version(document: Mapping[str, Any]) -> dict[str, Any]:
+def _of_this_version(document: Mapping[str, Any]) -> dict[str, Any]:
     """The dict without the version of its format, which must be ours."""
     members = dict(document)
     version = members.pop(_VERSION_FIELD, FORMAT_VERSION)
@@ -215,24 +223,24 @@ def _with_function(window: Custom, windows: UserWindows) -> Custom:
 
 
 def _duration(value: Any, where: str) -> Duration:
-    return Duration(_typed(int, "a whole number of microseconds")(value, where))
+    return Duration(typed(int, "a whole number of microseconds")(value, where))
 
 
 def _merge(value: Any, where: str) -> Any:
-    return value if value == "touching" else _typed(bool, "true, false or 'touching'")(value, where)
+    return value if value == "touching" else typed(bool, "true, false or 'touching'")(value, where)
 
 
 def _lateness(value: Any, where: str) -> Any:
-    return value if value == UNLIMITED else Duration(_typed(int, f"a whole number of microseconds, or {UNLIMITED!r}")(value, where))
+    return value if value == UNLIMITED else Duration(typed(int, f"a whole number of microseconds, or {UNLIMITED!r}")(value, where))
 
 
 def _delta(value: Any, where: str) -> bool | tuple[str, ...]:
     if not isinstance(value, (bool, list, tuple)):
-        raise _wrong(where, value, "true, false or a list of column names")
-    return value if isinstance(value, bool) else _names(value, where)
+        raise wrong(where, value, "true, false or a list of column names")
+    return value if isinstance(value, bool) else names(value, where)
 
 
-def _kind(kinds: dict[str, type]) -> _Reader:
+def _kind(kinds: dict[str, type]) -> Reader:
     """Reads a window, trigger, evictor or watermark: its kind says which class, the class says which fields."""
 
     def read(value: Any, where: str) -> Any:
@@ -244,7 +252,7 @@ def _kind(kinds: dict[str, type]) -> _Reader:
         made: Callable[..., Any] = partial(Custom, len) if kinds[kind] is Custom else kinds[kind]
         parts = {name: _PARTS[name] for name in _parts_of(kinds[kind])}
         required = tuple(name for name, default in _defaults(made).items() if default is inspect.Parameter.empty)
-        members = _members(value, where, {"kind", *parts}, required)
+        members = members_of(value, where, {"kind", *parts}, required)
         values = {name: parts[name](members[name], f"{where}.{name}") for name in parts if name in members}
         return made(*values.pop("triggers", ()), **values)
 
@@ -257,7 +265,7 @@ def _trigger(value: Any, where: str) -> Any:
 
 def _triggers(value: Any, where: str) -> tuple[Any, ...]:
     if not isinstance(value, (list, tuple)):
-        raise _wrong(where, value, "a list of triggers")
+        raise wrong(where, value, "a list of triggers")
     return tuple(_trigger(part, f"{where}[{n}]") for n, part in enumerate(value))
 
 
@@ -272,47 +280,47 @@ def _plain_stages(stages: tuple[Stage, ...]) -> list[dict[str, Any]]:
 def _stages(value: Any, users: Users) -> tuple[Stage, ...]:
     """What follows in a chain."""
     if not isinstance(value, (list, tuple)):
-        raise _wrong(_THEN, value, "a list of stages")
+        raise wrong(_THEN, value, "a list of stages")
     made = []
     for n, item in enumerate(value):
-        members = _members(item, f"{_THEN}[{n}]", {"keys", "aggregates"}, required=("aggregates",))
-        keys = _names(members.get("keys", ()), f"{_THEN}[{n}].keys")
-        made.append(Stage(keys=keys, aggregates=_aggregates(members["aggregates"], users, f"{_THEN}[{n}].aggregates")))
+        members = members_of(item, f"{_THEN}[{n}]", {"keys", "aggregates"}, required=("aggregates",))
+        keys = names(members.get("keys", ()), f"{_THEN}[{n}].keys")
+        made.append(Stage(keys=keys, aggregates=aggregates_from(members["aggregates"], users, f"{_THEN}[{n}].aggregates")))
     return tuple(made)
 
 
-_PARTS: dict[str, _Reader] = {
+_PARTS: dict[str, Reader] = {
     **dict.fromkeys(("size", "hop"), read_measure),
     **dict.fromkeys(("step", "period", "delay", "duration", "lag"), _duration),
-    **dict.fromkeys(("align", "idle_after"), _or_null(_duration)),
-    **dict.fromkeys(("origin", "n"), _whole),
-    **dict.fromkeys(("early", "late"), _or_null(_trigger)),
+    **dict.fromkeys(("align", "idle_after"), or_null(_duration)),
+    **dict.fromkeys(("origin", "n"), whole),
+    **dict.fromkeys(("early", "late"), or_null(_trigger)),
     **dict.fromkeys(("trigger", "main", "until"), _trigger),
     "triggers": _triggers,
-    "column": _text,
-    **dict.fromkeys(("amount", "threshold"), _number),
+    "column": text,
+    **dict.fromkeys(("amount", "threshold"), number),
     "gap": read_gap,
-    **dict.fromkeys(("gaps", "after"), _flag),
-    "columns": _names,
-    "names": _listed("a list of inputs' names"),
+    **dict.fromkeys(("gaps", "after"), flag),
+    "columns": names,
+    "names": listed("a list of inputs' names"),
     "merge": _merge,
-    **dict.fromkeys(("name", "touching", "anchor", "unit", "zone", "week_start"), _text),
+    **dict.fromkeys(("name", "touching", "anchor", "unit", "zone", "week_start"), text),
 }
-_FIELDS: dict[str, _Reader] = {
+_FIELDS: dict[str, Reader] = {
     "window": _kind(_WINDOWS),
-    "aggregates": _text,  # read apart, with the user-defined ones
-    "keys": _names,
+    "aggregates": text,  # read apart, with the user-defined ones
+    "keys": names,
     "trigger": _trigger,
     "allowed_lateness": _lateness,
-    "order": _names,
-    "position": _or_null(_position),
-    "evictor": _or_null(_kind(_EVICTORS)),
+    "order": names,
+    "position": or_null(position_from),
+    "evictor": or_null(_kind(_EVICTORS)),
     "delta": _delta,
-    "null_keys": _flag,
-    "only_updated": _flag,
-    "timestamp": _or_null(_text),
-    "max_future_skew": _or_null(_duration),
-    "watermark": _or_null(_kind(_WATERMARKS)),
-    "event_time": _or_null(_text),
-    **dict.fromkeys(("time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), _text),
+    "null_keys": flag,
+    "only_updated": flag,
+    "timestamp": or_null(text),
+    "max_future_skew": or_null(_duration),
+    "watermark": or_null(_kind(_WATERMARKS)),
+    "event_time": or_null(text),
+    **dict.fromkeys(("time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), text),
 }

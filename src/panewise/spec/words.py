@@ -14,6 +14,8 @@ from panewise.spec.measures import Rows, length
 from panewise.spec.operator import WindowOperator, data_loss_reason
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
 from panewise.spec.sliding import Sliding
+from panewise.spec.streamwindow import StreamWindow
+from panewise.spec.streamwindow_words import describe_policies
 from panewise.spec.trigger_words import when
 from panewise.spec.triggers import Always, Never
 from panewise.spec.windows import (
@@ -50,6 +52,8 @@ def describe(spec: Specification) -> str:
     """
     if isinstance(spec, FrameOperator):
         return describe_frames(spec)
+    if isinstance(spec, StreamWindow):
+        return describe_policies(spec)
     if isinstance(spec, Chain):
         return "\n".join([describe(spec.first), *(_stage(spec, stage) for stage in spec.stages), _sharing(spec)])
     parts = (_windows, _progress, _panes, _content, _late, _invalid, _order, _state)

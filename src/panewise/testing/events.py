@@ -14,6 +14,7 @@ from panewise.spec import (
     Position,
     Specification,
     StreamTime,
+    StreamWindow,
     WindowOperator,
     counted,
     first_of,
@@ -21,19 +22,22 @@ from panewise.spec import (
 )
 from panewise.spec.codec import from_dict
 from panewise.spec.counted import with_event_time
-from panewise.testing.columns import Row, infer, is_long
+from panewise.testing.columns import MISFIT, ColumnType, Row, infer, is_long
 
+OF_POLICIES = ("drain", "checkpoint", "reset", "reset_to_initial", "evict")  # what is done to windows by policies (semantics 10.21)
 _FIELDS = {"add": {"rows"}, "watermark": {"to"}, "clock": {"to"}, "restart": set[str](), "finish": set[str]()}
+_FIELDS_OF_POLICIES = _FIELDS | {op: {"partition"} if op == "evict" else set[str]() for op in OF_POLICIES}
 
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happens to an operator: `op` with its rows or its instant, and of a watermark the input that tells it."""
+    """One thing that happens to an operator: `op` with its rows, instant or partition, and of a watermark the input that tells it."""
 
     op: str
     rows: tuple[Row, ...] = ()
     to: int | None = None
     source: str | None = None
+    partition: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,11 +78,12 @@ def script(
         InputError: for an op, a field or a row that is not known here.
         SpecError: if the dict form of the specification breaks a rule.
     """
-    whole_spec = spec if isinstance(spec, (WindowOperator, Chain, FrameOperator)) else from_dict(spec)
-    first = first_of(whole_spec)
-    read = tuple(_event(event, f"events[{n}]") for n, event in enumerate(events))
+    whole_spec = spec if isinstance(spec, (WindowOperator, Chain, FrameOperator, StreamWindow)) else from_dict(spec)
+    first, known = first_of(whole_spec), _FIELDS_OF_POLICIES if isinstance(whole_spec, StreamWindow) else _FIELDS
+    read = tuple(_event(event, f"events[{n}]", known) for n, event in enumerate(events))
     _check_end(read)
     _check_watermarks(first, read)
+    _check_policies(whole_spec, read)
     given = tuple(event.rows for event in read)
     if any(_has_position(row) for rows in given for row in rows):
         first = _with_position(first, [row["position"] for rows in given for row in rows if _has_position(row)])
@@ -92,17 +97,21 @@ def script(
         *gap_columns(first.window),
         *([first.position.offset] if first.position else []),
     ]
-    told = replace(whole_spec, first=first) if isinstance(whole_spec, Chain) and isinstance(first, WindowOperator) else first
-    return Script(told, infer(rows, types or {}, first.columns_read, whole), read, given, **options)
+    told = _with_first(whole_spec, first)
+    columns = infer(rows, types or {}, first.columns_read, whole)
+    _check_partitions(columns, read)
+    return Script(told, columns, read, given, **options)
 
 
-def _event(event: Any, where: str) -> Event:
+def _event(event: Any, where: str, known: Mapping[str, set[str]]) -> Event:
     op = event.get("op") if isinstance(event, Mapping) else None
-    if not isinstance(op, str) or op not in _FIELDS:
-        raise InputError(f"{where}={event!r}", f"an event has an op of {sorted(_FIELDS)}", "give {'op': ..., ...}")
-    if set(event) - ({"input"} if op == "watermark" else set()) != {"op", *_FIELDS[op]}:
-        rule = f"the fields of {op!r} are {sorted(_FIELDS[op])}"
+    if not isinstance(op, str) or op not in known:
+        raise InputError(f"{where}={event!r}", f"an event has an op of {sorted(known)}", "give {'op': ..., ...}")
+    if set(event) - ({"input"} if op == "watermark" else set()) != {"op", *known[op]}:
+        rule = f"the fields of {op!r} are {sorted(known[op])}"
         raise InputError(f"{where} has the fields {sorted(set(event) - {'op'}, key=str)}", rule, "give these and no others")
+    if op == "evict":
+        return Event(op, partition=_partition(event["partition"], f"{where}.partition"))
     if op == "add":
         return Event(op, rows=_rows(event["rows"], f"{where}.rows"))
     if "to" in event and not is_long(event["to"]):
@@ -116,6 +125,45 @@ def _check_end(events: tuple[Event, ...]) -> None:
     if "finish" in ops and "add" in ops[ops.index("finish") :]:
         rule = "nothing can be added after the end of input (semantics 12.2)"
         raise InputError("an add after finish", rule, "add the rows before finish")
+    late = [op for op in ops[ops.index("finish") :] if op in OF_POLICIES] if "finish" in ops else []
+    if late:
+        rule = "the end of input is the end of all partitions (semantics 10.12)"
+        raise InputError(f"{late[0]!r} after finish", rule, "do it before finish")
+
+
+def _check_policies(spec: Specification, events: tuple[Event, ...]) -> None:
+    ops = [event.op for event in events]
+    if "reset" in ops and "checkpoint" not in ops[: ops.index("reset")]:
+        raise InputError("a reset without a checkpoint", "a reset goes back to the last checkpoint", "make a checkpoint before it")
+    for event in events:
+        if event.op == "evict" and not spec.keys:
+            rule = "without partition_by the only partition stays (semantics 10.23)"
+            raise InputError(f"an evict of {dict(event.partition)}", rule, "leave it out")
+        if event.op == "evict" and set(event.partition) != set(spec.keys):
+            rule = f"a partition is named by the columns {list(spec.keys)}"
+            raise InputError(f"an evict of {dict(event.partition)}", rule, "give a value for each of them")
+
+
+def _check_partitions(types: Mapping[str, str], events: tuple[Event, ...]) -> None:
+    for event in events:
+        for name, value in event.partition.items():
+            if ColumnType.of(types[name]).fit(value) is MISFIT:
+                raise InputError(
+                    f"an evict of {dict(event.partition)}", f"{name} is of the type {types[name]}", "give a value of this type"
+                )
+
+
+def _with_first(spec: Specification, first: Entry) -> Specification:
+    """The specification, with the position that its rows turned out to carry."""
+    if isinstance(spec, StreamWindow):
+        return replace(spec, position=first.position)
+    return replace(spec, first=first) if isinstance(spec, Chain) and isinstance(first, WindowOperator) else first
+
+
+def _partition(value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping) or not value:
+        raise InputError(f"{where}={value!r}", "a partition is named by its columns", "give such as {'k': 'a'}")
+    return dict(value)
 
 
 def _check_watermarks(spec: Entry, events: tuple[Event, ...]) -> None:

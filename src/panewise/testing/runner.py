@@ -20,9 +20,10 @@ def run(
     """What an operator sends after each event.
 
     Args:
-        spec: a window operator or a chain, or its dict form.
+        spec: a window operator, a chain or a StreamWindow, or its dict form.
         events: `{"op": "add", "rows": [...]}`, `{"op": "watermark", "to": t}`, `{"op": "clock", "to": t}`,
-            `{"op": "restart"}` or `{"op": "finish"}`. With `watermark=Inputs([...])` a watermark
+            `{"op": "restart"}` or `{"op": "finish"}`; of a StreamWindow also `{"op": "drain"}`, `{"op": "checkpoint"}`, `{"op": "reset"}`,
+            `{"op": "reset_to_initial"}` or `{"op": "evict", "partition": {...}}`. With `watermark=Inputs([...])` a watermark
             names its `"input"`. A row is a dict; it may carry `"position": [partition, offset]`
             or `[source, partition, offset]`.
         runtime: "oracle", "engine" or "spark".

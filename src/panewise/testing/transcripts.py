@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from panewise.errors import InputError
-from panewise.spec import Custom, UserAggregate
+from panewise.spec import Custom, UserAggregate, WindowListener
 from panewise.spec.codec import from_dict
 from panewise.testing.compare import assert_entries
 from panewise.testing.runner import run
@@ -62,6 +62,7 @@ def check(
     runtime: str = "oracle",
     user_aggregates: Mapping[str, UserAggregate] | None = None,
     user_windows: Mapping[str, Custom] | None = None,
+    user_listeners: Mapping[str, WindowListener] | None = None,
     **options: Any,
 ) -> None:
     """Plays a transcript.
@@ -78,7 +79,7 @@ def check(
     ... })
     """
     events = [{name: value for name, value in event.items() if name not in ("expect", "state")} for event in document["events"]]
-    spec = from_dict(document["spec"], user_aggregates, user_windows)
+    spec = from_dict(document["spec"], user_aggregates, user_windows, user_listeners)
     outputs = run(spec, events, runtime, types=document.get("types"), windows=True, **options)
     for number, (event, output) in enumerate(zip(document["events"], outputs, strict=True)):
         where = f"{document['name']}: events[{number}] ({event['op']})"

@@ -1,12 +1,15 @@
 """Plays events in the engine, in this process."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
 import polars as pl
 
-from panewise.engine import AnyOperator, operator_for
+from panewise.engine import AnyOperator, PolicyOperator, operator_for
 from panewise.engine.cache import Cache
+from panewise.engine.operator import State
 from panewise.engine.persistence import Stored, StoredLibrary, restore, save
 from panewise.errors import InputError
 from panewise.state import MemoryRunStore
@@ -53,10 +56,15 @@ _Turn: TypeAlias = Callable[[Event], tuple[AnyOperator, _Output | None]]
 
 def _kept(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
     """One operator for all events; a restart makes it anew of what it saved."""
-    operator = operator_for(script.spec, columns)
+    operator, checkpoint = operator_for(script.spec, columns), b""
 
     def turn(event: Event) -> tuple[AnyOperator, _Output | None]:
-        nonlocal operator
+        nonlocal operator, checkpoint
+        if event.op == "checkpoint":
+            checkpoint = save(operator)
+            return operator, None
+        if event.op == "reset":
+            return operator, _reset(operator, restore(script.spec, columns, checkpoint).state)
         if event.op == "restart":
             operator = restore(script.spec, columns, save(operator))
             return operator, None
@@ -67,13 +75,24 @@ def _kept(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
 
 def _stored(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
     """An operator for each event, of what a store holds; a restart forgets what the process knows of the store."""
-    store, cache = MemoryRunStore(), Cache()
+    store, cache, checkpoint = MemoryRunStore(), Cache(), MemoryRunStore()
+
+    def load() -> Stored:
+        return Stored.load(script.spec, columns, StoredLibrary(store, cache))
 
     def turn(event: Event) -> tuple[AnyOperator, _Output | None]:
-        nonlocal cache
-        cache = Cache() if event.op == "restart" else cache
-        stored = Stored.load(script.spec, columns, StoredLibrary(store, cache))
-        output = None if event.op == "restart" else _step(stored.operator, script, event)
+        nonlocal cache, store, checkpoint
+        now = load().operator.state.clocks.processing_time
+        store = deepcopy(checkpoint) if event.op == "reset" else store
+        cache = Cache() if event.op in ("restart", "reset") else cache
+        stored = load()
+        if event.op == "reset":
+            before = stored.operator.state
+            stored.operator.state = replace(before, clocks=replace(before.clocks, processing_time=now))
+            output: _Output | None = _reset(stored.operator, before)
+        else:
+            output = None if event.op in ("restart", "checkpoint") else _step(stored.operator, script, event)
+        checkpoint = deepcopy(store) if event.op == "checkpoint" else checkpoint
         if stored.changed or stored.moved:
             stored.commit()
         return stored.operator, output
@@ -81,7 +100,18 @@ def _stored(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
     return turn
 
 
+def _reset(operator: AnyOperator, before: State) -> _Output:
+    assert isinstance(operator, PolicyOperator)
+    return operator.reset(before)
+
+
 def _step(operator: AnyOperator, script: Script, event: Event) -> _Output:
+    if isinstance(operator, PolicyOperator):
+        own = {"drain": operator.drain, "reset_to_initial": operator.reset_to_initial}
+        if event.op in own:
+            return own[event.op]()
+        if event.op == "evict":
+            return operator.evict(event.partition)
     match event.op:
         case "add":
             return operator.add(frame(script.first, script.types, event.rows))

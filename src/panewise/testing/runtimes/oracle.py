@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 
 from panewise.errors import InputError, SpecWarning
-from panewise.oracle import ChainInterpreter, FrameInterpreter, Interpreter, interpreter
+from panewise.oracle import PolicyInterpreter, interpreter
+from panewise.oracle.chain import AnyInterpreter
 from panewise.oracle.interpreter import COUNTS
 from panewise.spec import Chain, Custom, FrameOperator, Specification
 from panewise.spec.custom import EachRow
@@ -54,11 +55,17 @@ class _OfFrames:
         return [tuple(pair.values()) if isinstance(pair, dict) else pair for pair in one] if isinstance(one, list) else one
 
 
-def _step(oracle: Interpreter | ChainInterpreter | FrameInterpreter, event: Event) -> dict[str, Any]:
+def _step(oracle: AnyInterpreter, event: Event) -> dict[str, Any]:
+    if isinstance(oracle, PolicyInterpreter):
+        own = {"drain": oracle.drain, "checkpoint": oracle.checkpoint, "reset": oracle.reset, "reset_to_initial": oracle.reset_to_initial}
+        if event.op in own:
+            return own[event.op]()
+        if event.op == "evict":
+            return oracle.evict(dict(event.partition))
     match event:
         case Event("add"):
             return oracle.add([{**row, ROW: number} for number, row in enumerate(event.rows)])
-        case Event("watermark", to=int(to), source=source):
+        case Event("watermark", to=int(to), source=source) if not isinstance(oracle, PolicyInterpreter):
             return oracle.watermark(to, source)
         case Event("clock", to=int(to)):
             return oracle.clock(to)

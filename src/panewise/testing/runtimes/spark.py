@@ -25,7 +25,7 @@ from panewise.spark.sharding import even_shards
 from panewise.spark.types import polars_schema, spark_schema
 from panewise.spec import Inputs
 from panewise.testing.columns import Row
-from panewise.testing.events import Event, Script
+from panewise.testing.events import OF_POLICIES, Event, Script
 from panewise.testing.ingest import FLAGS, ROW, frame, schema
 from panewise.testing.runtimes.engine import COUNTS, late_entry
 
@@ -35,6 +35,10 @@ def play(script: Script) -> list[dict[str, Any]]:
     unknown = set(script.options) - {"shards"}
     if unknown:
         raise InputError(f"options={sorted(unknown)}", "the option of this runtime is shards", "leave them out")
+    for event in script.events:
+        if event.op in OF_POLICIES:
+            rule = "on Spark state is in the query's checkpoint, and a restart is the reset (semantics 10.24)"
+            raise InputError(f"op {event.op!r}", rule, "use another runtime, or restart")
     if isinstance(script.first.watermark, Inputs):
         raise InputError(f"watermark={script.first.watermark!r}", "on Spark it is Spark that joins watermarks", "use another runtime")
     with tempfile.TemporaryDirectory(prefix="panewise-") as scratch:

@@ -1,0 +1,110 @@
+"""Windows by policies over columns of known types: everything about such an operator that does not change."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from panewise.engine import userfn
+from panewise.engine.aggregation import Aggregation
+from panewise.engine.assign import END, START
+from panewise.engine.panes import shown_key
+from panewise.engine.plan import ONE_KEY
+from panewise.engine.runs import Shape
+from panewise.errors import SpecError
+from panewise.spec import StreamWindow
+from panewise.spec.streampolicies import DeltaPolicy, PunctPolicy, TimePolicy
+
+Schema = dict[str, pl.DataType]
+
+TUPLES, ARRIVED = "__tuples", "__arrived"  # of a partition: its tuples, and when each came
+USED, FED = "__used", "__fed"  # its last insertion: which one it was, and when
+ACTED = "__acted"  # when its time policy acted last, or it began
+UNTRIGGERED, REFERENCE = "__untriggered", "__reference"  # of triggers by count and by delta
+FULL, CHANGED = "__full", "__changed"  # whether INITIAL_FULL has been; whether it has changed since the last TRIGGER
+LISTENER = "__listener"  # its listener's state, JSON
+
+
+class PolicyPlan:
+    """The compiled policies.
+
+    The table has a row for each partition. Its end is the first reading of the clock at which something is due: so the table
+    finds those that a reading concerns without looking at the others.
+
+    Raises:
+        SpecError: if a column has a type that the specification cannot use.
+    """
+
+    def __init__(self, spec: StreamWindow, schema: Mapping[str, pl.DataType]) -> None:
+        self.spec = spec
+        self.schema = dict(schema)
+        self.keys = list(spec.partition_by) or [ONE_KEY]
+        _check_types(spec, self.schema)
+        self.shown = self._shown()
+        self.aggregation = Aggregation(spec.aggregates, self.schema) if spec.aggregates else None
+        self.kept = self._kept()
+        self.contents = self._contents()
+        key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
+        named = {name: dtype for name, dtype in key_types.items() if name in spec.partition_by}
+        self.pane_schema: Schema = {**named, "event": pl.String(), **self.contents, "processing_time": pl.Int64()}
+        self.table_schema = {**key_types, START: pl.Int64(), END: pl.Int64(), **self._bookkeeping()}
+        self.shape = Shape(self.table_schema, self.keys, self.keys)
+
+    @property
+    def shown_keys(self) -> list[pl.Expr]:
+        """The keys of rows: -0.0 is 0.0 (semantics 15.2)."""
+        return [shown_key(key, self.schema[key]).alias(key) if key in self.schema else pl.col(key) for key in self.keys]
+
+    @property
+    def times_tuples(self) -> bool:
+        """Whether it matters when a tuple came."""
+        return self.spec.kind == "sliding" and isinstance(self.spec.evict, TimePolicy)
+
+    def _shown(self) -> Schema:
+        """The columns of tuples that are sent or told."""
+        if self.spec.aggregates:
+            return {}
+        return {name: self.schema[name] for name in self.spec.columns or [name for name in self.schema if not name.startswith("__")]}
+
+    def _kept(self) -> Schema:
+        """The columns that a tuple keeps; one at least, as rows without columns could not be counted."""
+        read = [column for aggregate in self.spec.aggregates for column in aggregate.columns]
+        compared = [self.spec.evict.column] if isinstance(self.spec.evict, DeltaPolicy) else []
+        names = dict.fromkeys((*self.shown, *read, *compared)) or (*self.spec.columns_read, *self.schema)[:1]
+        return {name: self.schema[name] for name in names}
+
+    def _contents(self) -> Schema:
+        """The columns of a pane between its event and its processing time."""
+        if self.aggregation is not None:
+            return dict(self.aggregation.result_types)
+        if self.spec.listener is not None:
+            return {name: userfn.TYPES[kind] for name, kind in self.spec.listener.outputs}
+        return {"tuples": pl.List(pl.Struct(self.shown))}
+
+    def _bookkeeping(self) -> Schema:
+        told: Schema = dict.fromkeys((USED, FED, ACTED, UNTRIGGERED), pl.Int64()) | dict.fromkeys((FULL, CHANGED), pl.Boolean())
+        told[TUPLES] = pl.List(pl.Struct(self.kept))
+        if self.times_tuples:
+            told[ARRIVED] = pl.List(pl.Int64())
+        if isinstance(self.spec.trigger, DeltaPolicy):
+            told[REFERENCE] = comparable_type(self.schema[self.spec.trigger.column])
+        if self.spec.listener is not None:
+            told[LISTENER] = pl.String()
+        return told
+
+
+def comparable_type(dtype: pl.DataType) -> pl.DataType:
+    """The type in which values of a column are compared: instants as whole microseconds."""
+    return pl.Int64() if isinstance(dtype, pl.Datetime) else dtype
+
+
+def _check_types(spec: StreamWindow, schema: Schema) -> None:
+    for policy in (spec.evict, spec.trigger):
+        if isinstance(policy, DeltaPolicy):
+            dtype = schema[policy.column]
+            instants = isinstance(dtype, pl.Datetime) and dtype.time_unit == "us"
+            if not dtype.is_numeric() and not instants:
+                rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
+                raise SpecError(f"delta over {policy.column}: {dtype}", rule, f"cast {policy.column} to one of these")
+        if isinstance(policy, PunctPolicy) and schema[policy.column] != pl.Boolean():
+            rule = "markers are told by a Boolean column (semantics 10.5)"
+            raise SpecError(f"punct over {policy.column}: {schema[policy.column]}", rule, "make one before the operator")

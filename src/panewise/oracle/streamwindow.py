@@ -1,0 +1,348 @@
+"""Windows by policies, one tuple at a time (semantics 10)."""
+
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from typing import Any
+
+from panewise.errors import InputError
+from panewise.oracle.aggregate import aggregate
+from panewise.oracle.columns import check_type, is_nan, sort_key
+from panewise.oracle.interpreter import COUNTS, Output
+from panewise.oracle.listening import Listening
+from panewise.oracle.partition import Partition, Tuple, exceeds
+from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
+from panewise.spec import StreamWindow
+from panewise.spec.streampolicies import (
+    CountPolicy,
+    DeltaPolicy,
+    PartitionAge,
+    PartitionCount,
+    PunctPolicy,
+    TimePolicy,
+    TupleCount,
+)
+
+Key = tuple[Any, ...]
+
+
+class PolicyInterpreter:
+    """Windows by policies, fed event by event like :class:`panewise.oracle.Interpreter`.
+
+    >>> from panewise.streamwindow import StreamWindow, count
+    >>> oracle = PolicyInterpreter(StreamWindow.tumbling(count(2)))
+    >>> [(pane["event"], pane["tuples"]) for pane in oracle.add([{"v": 1}, {"v": 2}])["panes"]]
+    [('INSERTION', [{'v': 1}]), ('INSERTION', [{'v': 2}]), ('EVICTION', [{'v': 1}, {'v': 2}])]
+    """
+
+    def __init__(self, spec: StreamWindow, types: dict[str, str] | None = None) -> None:
+        self._spec = spec
+        self._types = dict(types or {})
+        for column, kind in self._types.items():
+            check_type(column, kind)
+        self._now = 0
+        self._finished = False
+        self._partitions: dict[Key, Partition] = {}  # in the order of their last insertions
+        self._marks: dict[Any, int] = {}
+        self._checkpoint: tuple[dict[Key, Partition], dict[Any, int]] | None = None
+        self._output: Output = {}
+
+    # What can be done to it
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> Output:
+        """Rows arrive.
+
+        Raises:
+            InputError: after finish.
+        """
+        if self._finished:
+            raise InputError("rows after finish", "nothing is added after the end of input", "add the rows before finish")
+
+        def take() -> None:
+            for row in arrival_order(self._spec.intake, self._types, list(rows)):
+                outcome = self._row(row)
+                self._output["counts"]["rows_in"] += 1
+                self._output["counts"][outcome] += 1
+
+        return self._doing(take)
+
+    def clock(self, to: int) -> Output:
+        """The clock is read."""
+
+        def read_clock() -> None:
+            self._now = max(self._now, to)
+            self._begin()
+            self._due()
+
+        return self._doing(read_clock)
+
+    def finish(self) -> Output:
+        """Input ends."""
+
+        def end() -> None:
+            if self._finished:
+                return
+            self._begin()
+            self._finished = True
+            for partition in self._in_order():
+                if self._spec.flush_on_final and partition.tuples:
+                    self._tumble(partition)
+                self._raise("FINAL", partition, partition.tuples)
+            self._partitions = {}
+
+        return self._doing(end)
+
+    def evict(self, named: dict[str, Any]) -> Output:
+        """A partition is evicted by its name."""
+
+        def go() -> None:
+            key = self._key(named)
+            if key in self._partitions:
+                self._evict_partition(self._partitions[key])
+
+        return self._doing(go)
+
+    def drain(self) -> Output:
+        """What is outstanding happens: there never is anything."""
+        return self._doing(lambda: None)
+
+    def checkpoint(self) -> Output:
+        """The state is noted."""
+
+        def note() -> None:
+            self._checkpoint = deepcopy((self._partitions, self._marks))
+
+        return self._doing(note)
+
+    def reset(self) -> Output:
+        """Back to the last checkpoint.
+
+        Raises:
+            InputError: if there is none.
+        """
+        if self._checkpoint is None:
+            raise InputError("a reset without a checkpoint", "a reset goes back to the last checkpoint", "make a checkpoint before it")
+
+        def go_back() -> None:
+            self._partitions, self._marks = deepcopy(self._checkpoint)  # type: ignore[misc]
+            self._due()
+
+        return self._doing(go_back)
+
+    def reset_to_initial(self) -> Output:
+        """As before the first tuple."""
+
+        def forget() -> None:
+            self._partitions, self._marks = {}, {}
+
+        return self._doing(forget)
+
+    def windows(self) -> list[dict[str, Any]]:
+        """The partitions held, with the number of their tuples, in the order of their keys."""
+        held = sorted(self._partitions.items(), key=lambda item: [sort_key(value) for value in item[0]])
+        bounds = {"window_start": None, "window_end": None}
+        return [
+            {**dict(zip(self._spec.partition_by, key, strict=True)), **bounds, "pending": len(partition.tuples), "closed": False}
+            for key, partition in held
+        ]
+
+    def _doing(self, what: Callable[[], None]) -> Output:
+        self._output = {"panes": [], "late": [], "invalid": [], "counts": dict.fromkeys(COUNTS, 0)}
+        what()
+        return self._output
+
+    # A row
+
+    def _row(self, given: dict[str, Any]) -> str:
+        intake = self._spec.intake
+        reason = invalid_reason(intake, self._types, given, self._now)
+        if reason is None:
+            row = read(intake, self._types, given, self._now)
+            if self._is_replay(row):
+                return "replays"
+            reason = self._without_place(row)
+        if reason is not None:
+            self._output["invalid"].append({"row": dict(given), "reason": reason})
+            return "invalid"
+        if self._is_marker(row):
+            self._begin()
+            for partition in self._in_order():
+                self._tumble(partition)
+        else:
+            self._insert(row)
+        return "applied"
+
+    def _is_replay(self, row: Row) -> bool:
+        position = self._spec.position
+        if position is None:
+            return False
+        *origin, offset = (row.values[name] for name in position.columns)
+        if offset <= self._marks.get(tuple(origin), offset - 1):
+            return True
+        self._marks[tuple(origin)] = offset
+        return False
+
+    def _without_place(self, row: Row) -> str | None:
+        """Why the row can be no tuple, though it is valid otherwise (semantics 10.4, 10.5)."""
+        if self._is_marker(row):
+            return None
+        for name in () if self._spec.null_keys else self._spec.partition_by:
+            if row.values[name] is None:
+                return f"key {name} is null"
+        for policy in (self._spec.evict, self._spec.trigger):
+            if isinstance(policy, DeltaPolicy) and row.values[policy.column] is None:
+                return f"delta {policy.column} is null"
+            if isinstance(policy, DeltaPolicy) and is_nan(row.values[policy.column]):
+                return f"delta {policy.column} is NaN"
+        return None
+
+    def _is_marker(self, row: Row) -> bool:
+        evict = self._spec.evict
+        return isinstance(evict, PunctPolicy) and row.values[evict.column] is True
+
+    def _insert(self, row: Row) -> None:
+        partition = self._partitions.pop(row.key, None) or self._began(Partition(row.key, self._now))
+        self._partitions[row.key] = partition  # the last in order
+        new = Tuple({name: value for name, value in row.values.items() if self._is_shown(name)}, row.values, self._now)
+        if self._spec.kind == "tumbling":
+            self._into_tumbling(partition, new)
+        else:
+            self._into_sliding(partition, new)
+        self._make_room()
+
+    def _is_shown(self, name: str) -> bool:
+        return self._spec.columns is None or name in self._spec.columns
+
+    def _into_tumbling(self, partition: Partition, new: Tuple) -> None:
+        evict = self._spec.evict
+        if isinstance(evict, DeltaPolicy) and partition.tuples and exceeds(evict, new, partition.tuples[0]):
+            self._tumble(partition)
+        self._enter(partition, new)
+        if isinstance(evict, CountPolicy) and len(partition.tuples) == evict.n:
+            self._tumble(partition)
+
+    def _into_sliding(self, partition: Partition, new: Tuple) -> None:
+        evict, trigger = self._spec.evict, self._spec.trigger
+        if isinstance(trigger, DeltaPolicy):
+            if partition.reference is None:
+                partition.reference = new
+            elif exceeds(trigger, new, partition.reference):
+                partition.reference = new
+                self._trigger(partition)
+        if isinstance(evict, DeltaPolicy):
+            leaving = partition.first_while(lambda one: exceeds(evict, new, one))
+            if leaving:
+                self._full(partition)
+                self._evict(partition, leaving)
+        if isinstance(evict, CountPolicy) and len(partition.tuples) == evict.n:
+            self._evict(partition, partition.tuples[:1])
+        self._enter(partition, new)
+        if isinstance(evict, CountPolicy) and len(partition.tuples) == evict.n:
+            self._full(partition)
+        if isinstance(trigger, CountPolicy):
+            partition.untriggered += 1
+            if partition.untriggered == trigger.n:
+                partition.untriggered = 0
+                self._trigger(partition)
+
+    # Time
+
+    def _begin(self) -> None:
+        """The one partition of an operator without keys is there from the start."""
+        if not self._spec.partition_by and () not in self._partitions and not self._finished:
+            self._partitions[()] = self._began(Partition((), self._now))
+
+    def _began(self, partition: Partition) -> Partition:
+        if self._spec.kind == "sliding" and isinstance(self._spec.evict, TimePolicy):
+            self._full(partition)
+        return partition
+
+    def _due(self) -> None:
+        """What is due now, partition by partition (semantics 10.10)."""
+        evict, trigger, gone = self._spec.evict, self._spec.trigger, self._spec.partition_eviction
+        for partition in self._in_order():
+            if isinstance(evict, TimePolicy) and self._spec.kind == "sliding":
+                leaving = [one for one in partition.tuples if self._now - one.arrived > evict.duration.us]
+                if leaving:
+                    self._evict(partition, leaving)
+            if isinstance(evict, TimePolicy) and self._spec.kind == "tumbling" and self._now - partition.acted >= evict.duration.us:
+                partition.acted = self._now
+                self._tumble(partition)
+            if isinstance(trigger, TimePolicy) and self._now - partition.acted >= trigger.duration.us:
+                partition.acted = self._now
+                if partition.changed or not self._spec.skip_unchanged:
+                    self._trigger(partition)
+            if isinstance(gone, PartitionAge) and self._now - partition.fed >= gone.duration.us:
+                self._evict_partition(partition)
+
+    def _in_order(self) -> list[Partition]:
+        return list(self._partitions.values())
+
+    # Partitions that go
+
+    def _make_room(self) -> None:
+        if not self._too_much():
+            return
+        for partition in self._in_order():
+            if partition.tuples:
+                break
+            self._evict_partition(partition)
+        while self._too_much():
+            self._evict_partition(self._in_order()[0])
+
+    def _too_much(self) -> bool:
+        gone = self._spec.partition_eviction
+        if isinstance(gone, PartitionCount):
+            return len(self._partitions) > gone.n
+        return isinstance(gone, TupleCount) and sum(len(partition.tuples) for partition in self._partitions.values()) > gone.n
+
+    def _evict_partition(self, partition: Partition) -> None:
+        del self._partitions[partition.key]
+        self._raise("PARTITION_EVICTION", partition, partition.tuples)
+
+    def _key(self, named: dict[str, Any]) -> Key:
+        values = (named[name] for name in self._spec.partition_by)
+        return tuple(0.0 if isinstance(value, float) and value == 0 else value for value in values)
+
+    # Events
+
+    def _enter(self, partition: Partition, new: Tuple) -> None:
+        partition.tuples.append(new)
+        partition.fed, partition.changed = self._now, True
+        self._raise("INSERTION", partition, [new])
+
+    def _tumble(self, partition: Partition) -> None:
+        tuples, partition.tuples = partition.tuples, []
+        self._raise("EVICTION", partition, tuples)
+
+    def _evict(self, partition: Partition, leaving: list[Tuple]) -> None:
+        partition.tuples, partition.changed = partition.tuples[len(leaving) :], True
+        self._raise("EVICTION", partition, leaving)
+
+    def _trigger(self, partition: Partition) -> None:
+        if self._spec.only_when_full and not partition.full:
+            return
+        partition.changed = False
+        self._raise("TRIGGER", partition, partition.tuples)
+
+    def _full(self, partition: Partition) -> None:
+        if not partition.full:
+            partition.full = True
+            self._raise("INITIAL_FULL", partition, partition.tuples)
+
+    def _raise(self, event: str, partition: Partition, tuples: list[Tuple]) -> None:
+        """Sends a pane, or what the listener makes of the event."""
+        if event not in self._spec.told:
+            return
+        names = dict(zip(self._spec.partition_by, partition.key, strict=True))
+        for contents in self._contents(event, names, partition, list(tuples)):
+            self._output["panes"].append({**names, "event": event, **contents, "processing_time": self._now})
+
+    def _contents(self, event: str, names: dict[str, Any], partition: Partition, tuples: list[Tuple]) -> list[dict[str, Any]]:
+        spec = self._spec
+        if spec.listener is not None:
+            partition.listening = partition.listening or Listening(spec.listener)
+            return partition.listening.told(event, names, [one.shown for one in tuples], self._now)
+        if not spec.aggregates:
+            return [{"tuples": [dict(one.shown) for one in tuples]}]
+        rows = [one.values for one in tuples]
+        return [{what.name: aggregate(what, rows, self._types.get(what.column or "")) for what in spec.aggregates}]

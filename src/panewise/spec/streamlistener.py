@@ -1,0 +1,77 @@
+"""Listeners: objects of the user that are told of a window's events (semantics 10.19)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from panewise.errors import SpecError
+from panewise.spec.useraggregate import ResultType
+
+RESULT_TYPES: tuple[str, ...] = get_args(ResultType)
+
+
+@dataclass(frozen=True)
+class WindowEvent:
+    """What a listener is told.
+
+    Args:
+        type: "INSERTION", "EVICTION", "TRIGGER", "INITIAL_FULL", "PARTITION_EVICTION" or "FINAL".
+        partition: the columns of `partition_by`, by name.
+        tuples: the tuples of the event, in the order of arrival, each as a dict of its columns.
+        processing_time: when it happens, in microseconds.
+
+    Source: semantics 10.15; S5 StreamWindowEvent.
+    """
+
+    type: str
+    partition: Mapping[str, Any]
+    tuples: tuple[Mapping[str, Any], ...]
+    processing_time: int
+
+
+@dataclass(frozen=True, init=False)
+class WindowListener:
+    """What is made of a window's events: an object of your own for each partition.
+
+    Args:
+        make: gives the object, mostly its class. It has a method `handle(event)` that takes a :class:`WindowEvent` and gives dicts of
+            outputs. Its attributes are its state, and are JSON values: null, true, false, numbers, strings, lists, dicts with string keys.
+        name: the name by which JSON and checkpoints refer to it. Another listener under the same name is not noticed.
+        outputs: the columns of what it gives, and their types: "bigint", "double", "string" or "boolean".
+
+    >>> class Highest:
+    ...     def __init__(self):
+    ...         self.seen = None
+    ...
+    ...     def handle(self, event):
+    ...         best = max((row["v"] for row in event.tuples), default=None)
+    ...         if best is not None and (self.seen is None or best > self.seen):
+    ...             self.seen = best
+    ...             yield {"highest": best}
+    >>> from panewise.streamwindow import StreamWindow, count
+    >>> from panewise.testing import run
+    >>> highest = WindowListener(Highest, name="highest", outputs={"highest": "bigint"})
+    >>> spec = StreamWindow.sliding(count(2), listener=highest, events=["INSERTION"])
+    >>> output = run(spec, [{"op": "add", "rows": [{"v": 3}, {"v": 1}, {"v": 5}]}])[0]
+    >>> [pane["highest"] for pane in output["panes"]]
+    [3, 5]
+
+    Source: semantics 10.19; S5 StreamWindowListener and StateHandler.
+    """
+
+    make: Callable[[], Any] = field(compare=False, repr=False)
+    name: str
+    outputs: tuple[tuple[str, str], ...]
+
+    def __init__(self, make: Callable[[], Any], *, name: str, outputs: Mapping[str, ResultType]) -> None:
+        if not callable(make):
+            raise SpecError(f"make={make!r}", "a listener is made by a class, or a function without arguments", "give one")
+        if not isinstance(name, str) or not name:
+            raise SpecError(f"name={name!r}", "a listener is known by its name", "give a non-empty string")
+        rule = f"a listener's outputs are columns by name, one or more, of the types {list(RESULT_TYPES)}"
+        named = isinstance(outputs, Mapping) and all(isinstance(column, str) and column for column in outputs)
+        if not named or not outputs or not all(kind in RESULT_TYPES for kind in outputs.values()):
+            raise SpecError(f"outputs={outputs!r}", rule, "give such as {'total': 'bigint'}")
+        object.__setattr__(self, "make", make)
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "outputs", tuple(outputs.items()))

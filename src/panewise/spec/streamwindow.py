@@ -1,0 +1,272 @@
+"""Windows by policies: the whole specification (semantics 10). A value: frozen, comparable, printable, self-checking."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal
+
+from panewise.errors import SpecError
+from panewise.spec.aggregates import Aggregate
+from panewise.spec.functions import count as rows
+from panewise.spec.operator import PANE_COLUMNS, Position, WindowOperator
+from panewise.spec.streamlistener import WindowListener
+from panewise.spec.streampolicies import (
+    CountPolicy,
+    DeltaPolicy,
+    PartitionAge,
+    PartitionCount,
+    PartitionEviction,
+    Policy,
+    PunctPolicy,
+    TimePolicy,
+    TupleCount,
+    policy_columns,
+)
+from panewise.spec.triggers import Never
+from panewise.spec.windows import Global
+
+TUMBLING_EVENTS: Final = ("INSERTION", "EVICTION", "PARTITION_EVICTION", "FINAL")
+SLIDING_EVENTS: Final = ("INITIAL_FULL", "INSERTION", "TRIGGER", "EVICTION", "PARTITION_EVICTION", "FINAL")
+_EACH: Final = CountPolicy(1)
+_OWN = ("event", "processing_time")
+_EVICTIONS = {"tumbling": (CountPolicy, TimePolicy, DeltaPolicy, PunctPolicy), "sliding": (CountPolicy, TimePolicy, DeltaPolicy)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamWindow:
+    """Windows whose contents are told by policies, and which send what happens in them. Made by :meth:`tumbling` and :meth:`sliding`.
+
+    Args:
+        kind: "tumbling" or "sliding".
+        evict: which tuples go: count, time or delta; for a tumbling window also punct.
+        trigger: when a sliding window sends what it holds: count, time or delta. Default: count(1).
+        partition_by: columns by whose values windows are kept apart; none for one window.
+        partition_eviction: which partitions go: partition_age, partition_count or tuple_count. Default: none.
+        events: which events are sent, resp. told to the listener. Default: all; with aggregates EVICTION (tumbling) or TRIGGER (sliding).
+        columns: the columns of the tuples that are sent, resp. told. Default: all.
+        aggregates: what is sent of an event's tuples, in their place.
+        listener: what is made of the events, in their place.
+        only_when_full: no TRIGGER before INITIAL_FULL.
+        skip_unchanged: no TRIGGER by time of a partition that has not changed since the last one.
+        flush_on_final: a tumbling window that holds tuples at the end of input raises EVICTION before FINAL.
+        order: columns that give the arrival order within a batch. Default: position, else as rows stand.
+        position: columns of the source position.
+        null_keys: whether null in partition_by is a value like any other, or makes a row invalid.
+
+    Raises:
+        SpecError: if a value breaks a rule; the message says which.
+
+    >>> from panewise.streamwindow import StreamWindow, count
+    >>> from panewise.testing import run
+    >>> spec = StreamWindow.tumbling(count(3), partition_by=["customer"], columns=["v"], events=["EVICTION"])
+    >>> tuples = [("B823", 1), ("A345", 2), ("B823", 3), ("B823", 4)]
+    >>> output = run(spec, [{"op": "add", "rows": [{"customer": key, "v": v} for key, v in tuples]}])[0]
+    >>> [(pane["customer"], pane["event"], [row["v"] for row in pane["tuples"]]) for pane in output["panes"]]
+    [('B823', 'EVICTION', [1, 3, 4])]
+
+    Source: semantics 10; S5.
+    """
+
+    kind: Literal["tumbling", "sliding"]
+    evict: Policy
+    trigger: Policy | None = None
+    partition_by: tuple[str, ...] = ()
+    partition_eviction: PartitionEviction | None = None
+    events: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
+    aggregates: tuple[Aggregate, ...] = ()
+    listener: WindowListener | None = None
+    only_when_full: bool = False
+    skip_unchanged: bool = False
+    flush_on_final: bool = False
+    order: tuple[str, ...] = ()
+    position: Position | None = None
+    null_keys: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("partition_by", "aggregates", "order", "events", "columns"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None and name in ("events", "columns") else _several(name, value))
+        if self.kind == "sliding" and self.trigger is None:
+            object.__setattr__(self, "trigger", _EACH)
+        _check_policies(self)
+        _check_events(self)
+        _check_contents(self)
+        _check_flags(self)
+        _check_names(self)
+        _ = self.intake
+
+    @classmethod
+    def tumbling(cls, evict: Policy, **fields: Any) -> "StreamWindow":
+        """Windows that give up all their tuples at once. `fields` are those of the class.
+
+        >>> from panewise.streamwindow import punct
+        >>> StreamWindow.tumbling(punct("is_marker")).told
+        ('INSERTION', 'EVICTION', 'FINAL')
+        """
+        if "trigger" in fields:
+            rule = "a tumbling window has no trigger: it sends what it holds when it evicts (semantics 10.2)"
+            raise SpecError(f"tumbling(trigger={fields['trigger']!r})", rule, "leave trigger out, or use StreamWindow.sliding")
+        return cls(kind="tumbling", evict=evict, **fields)
+
+    @classmethod
+    def sliding(cls, evict: Policy, trigger: Policy | None = None, **fields: Any) -> "StreamWindow":
+        """Windows that give up their oldest tuples, and send what they hold when the trigger says so. `fields` are those of the class.
+
+        >>> from panewise.streamwindow import count, time
+        >>> StreamWindow.sliding(time("1 minute"), count(10)).trigger
+        CountPolicy(n=10)
+        """
+        return cls(kind="sliding", evict=evict, trigger=trigger, **fields)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of partitions."""
+        return self.partition_by
+
+    @property
+    def possible(self) -> tuple[str, ...]:
+        """The events that can happen."""
+        events = TUMBLING_EVENTS if self.kind == "tumbling" else SLIDING_EVENTS
+        return tuple(event for event in events if event != "PARTITION_EVICTION" or self.partition_by)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The events that are sent, or told to the listener."""
+        if self.events is not None:
+            return self.events
+        return ("EVICTION" if self.kind == "tumbling" else "TRIGGER",) if self.aggregates else self.possible
+
+    @property
+    def one_place(self) -> str | None:
+        """What concerns all partitions, so that these have to be in one place; None if nothing does (semantics 10.25)."""
+        if not self.partition_by:
+            return "no partition_by"
+        if isinstance(self.evict, PunctPolicy):
+            return f"evict={self.evict!r}"
+        counts = isinstance(self.partition_eviction, (PartitionCount, TupleCount))
+        return f"partition_eviction={self.partition_eviction!r}" if counts else None
+
+    @property
+    def timed(self) -> str | None:
+        """The first policy that waits for processing time; None if none does."""
+        policies = {"evict": self.evict, "trigger": self.trigger, "partition_eviction": self.partition_eviction}
+        return next((f"{name}={p!r}" for name, p in policies.items() if isinstance(p, (TimePolicy, PartitionAge))), None)
+
+    @cached_property
+    def intake(self) -> WindowOperator:
+        """The operator whose rows are valid, ordered and replayed as the tuples of this one are (semantics 10.1)."""
+        read = policy_columns(self.evict, self.trigger)
+        shown = self.columns or tuple(dict.fromkeys(column for aggregate in self.aggregates for column in aggregate.columns))
+        return WindowOperator(
+            window=Global(),
+            time="processing",
+            trigger=Never(),
+            evaluate="record",
+            keys=self.partition_by,
+            aggregates=[rows().alias("tuples of the window"), *(rows(name).alias(f"tuples of {name}") for name in read)],
+            delta=True if self.columns is None and not self.aggregates else shown or False,
+            order=self.order,
+            position=self.position,
+            null_keys=True,  # a marker may have none; of other rows the keys are looked at where the policies' columns are
+        )
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """Every input column that is read by its name, each once; without `columns` and `aggregates` all others are taken along."""
+        return self.intake.columns_read
+
+
+def _several(name: str, values: Any) -> tuple[Any, ...]:
+    if isinstance(values, (str, Aggregate)) or not isinstance(values, Iterable):
+        raise SpecError(f"{name}={values!r}", f"{name} are several, in order", f"give a list: {name}=[...]")
+    return tuple(values)
+
+
+def _check_policies(spec: StreamWindow) -> None:
+    if spec.kind not in _EVICTIONS:
+        raise SpecError(f"kind={spec.kind!r}", "a window is tumbling or sliding", "use StreamWindow.tumbling or StreamWindow.sliding")
+    allowed = _EVICTIONS[spec.kind]
+    kinds = tuple(policy.kind for policy in allowed)
+    if not isinstance(spec.evict, allowed):
+        rule = f"a {spec.kind} window evicts by one of {kinds} (semantics 10.2)"
+        raise SpecError(f"{spec.kind}(evict={spec.evict!r})", rule, "give one such as count(3)")
+    if spec.kind == "tumbling" and spec.trigger is not None:
+        rule = "a tumbling window has no trigger: it sends what it holds when it evicts (semantics 10.2)"
+        raise SpecError(f"tumbling(trigger={spec.trigger!r})", rule, "leave trigger out, or use StreamWindow.sliding")
+    if spec.kind == "sliding" and not isinstance(spec.trigger, allowed):
+        rule = f"a sliding window triggers by one of {kinds} (semantics 10.2)"
+        raise SpecError(f"sliding(trigger={spec.trigger!r})", rule, "give one such as count(1)")
+    gone: Any = spec.partition_eviction
+    if gone is not None and not isinstance(gone, PartitionEviction):
+        rule = "partitions are evicted by one of partition_age, partition_count and tuple_count (semantics 10.2)"
+        raise SpecError(f"partition_eviction={gone!r}", rule, "give one such as partition_age('1 hour'), or leave it out")
+    if gone is not None and not spec.partition_by:
+        rule = "without partition_by there is one partition, which stays (semantics 10.2)"
+        raise SpecError(f"partition_eviction={gone!r} without partition_by", rule, "give partition_by, or leave partition_eviction out")
+
+
+def _check_events(spec: StreamWindow) -> None:
+    for event in spec.events or ():
+        if event not in spec.possible:
+            rule = f"the events of such a window are {spec.possible}"
+            raise SpecError(f"events={spec.events!r}", rule, f"leave {event!r} out")
+    if spec.events is not None and (not spec.events or len(set(spec.events)) < len(spec.events)):
+        raise SpecError(f"events={spec.events!r}", "what is sent is one kind of event or more, each once", f"give some of {spec.possible}")
+
+
+def _check_contents(spec: StreamWindow) -> None:
+    for aggregate in spec.aggregates:
+        if not isinstance(aggregate, Aggregate):
+            raise SpecError(f"aggregates=[{aggregate!r}]", "aggregates are made by panewise.functions", "give one such as F.count()")
+    listener: Any = spec.listener
+    if listener is not None and not isinstance(listener, WindowListener):
+        rule = "a listener is a WindowListener, which tells its name and outputs"
+        raise SpecError(f"listener={listener!r}", rule, "give WindowListener(MyClass, name=..., outputs={...})")
+    if spec.aggregates and listener is not None:
+        rule = "a pane holds aggregates, or what a listener gives"
+        raise SpecError(f"aggregates and listener={listener!r}", rule, "leave one of them out, or compute them in the listener")
+    if spec.aggregates and spec.columns is not None:
+        rule = "with aggregates a pane holds no tuples"
+        raise SpecError(f"aggregates and columns={spec.columns!r}", rule, "leave columns out")
+    if spec.columns is not None and (not spec.columns or len(set(spec.columns)) < len(spec.columns)):
+        raise SpecError(
+            f"columns={spec.columns!r}", "tuples have one column or more, each once", "name different columns, or leave columns out"
+        )
+    if spec.position is not None and not isinstance(spec.position, Position):
+        raise SpecError(f"position={spec.position!r}", "a position is a Position", "give Position(partition=..., offset=...)")
+
+
+def _check_flags(spec: StreamWindow) -> None:
+    for name in ("only_when_full", "skip_unchanged", "flush_on_final", "null_keys"):
+        if not isinstance(getattr(spec, name), bool):
+            raise SpecError(f"{name}={getattr(spec, name)!r}", f"{name} is True or False", "give one of these")
+    timed = isinstance(spec.trigger, TimePolicy)
+    wrong = {
+        "only_when_full": (
+            spec.kind == "tumbling" or isinstance(spec.evict, TimePolicy),
+            "it is told of sliding windows that are not full when they begin",
+        ),
+        "skip_unchanged": (not timed, "only a trigger of time comes without a tuple"),
+        "flush_on_final": (spec.kind == "sliding", "it is told of tumbling windows"),
+        "null_keys": (not spec.partition_by, "without partition_by there are no keys"),
+    }
+    for name, (refused, rule) in wrong.items():
+        if getattr(spec, name) and refused:
+            raise SpecError(f"{name}=True in {spec.kind}({spec.evict!r})", rule, f"leave {name} out")
+
+
+def _check_names(spec: StreamWindow) -> None:
+    for name in (*spec.partition_by, *spec.order, *(spec.columns or ())):
+        if not isinstance(name, str) or not name:
+            raise SpecError(f"column {name!r}", "columns are named by non-empty strings", "give the column's name")
+    given = [name for name, _ in spec.listener.outputs] if spec.listener else ["tuples"]
+    outputs = [*spec.partition_by, *_OWN, *([aggregate.name for aggregate in spec.aggregates] or given)]
+    twice = sorted({name for name in outputs if outputs.count(name) > 1})
+    own = tuple(dict.fromkeys((*_OWN, *PANE_COLUMNS, "delta")))  # of panes of every kind, as rows enter as those of an operator do
+    reserved = sorted(set(spec.partition_by) & set(own))
+    if twice or reserved:
+        rule = f"partition_by, what is sent and the pane's own columns {own} have different names"
+        raise SpecError(f"{(twice or reserved)[0]!r} twice", rule, "give aggregates an .alias(...), or rename the column")
+    if any(name.startswith("__") for name in (*outputs, *policy_columns(spec.evict, spec.trigger))):
+        raise SpecError("a name that starts with '__'", "such names are the operator's own", "rename the column")

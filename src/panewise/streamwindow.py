@@ -1,0 +1,23 @@
+"""Windows by policies, as in IBM Streams: the specification, its policies, and what a listener is told.
+
+>>> from panewise.streamwindow import StreamWindow, count, delta
+>>> StreamWindow.sliding(delta("age", 2), count(5)).evict
+DeltaPolicy(column='age', amount=2)
+"""
+
+from panewise.spec.streamlistener import WindowEvent, WindowListener
+from panewise.spec.streampolicies import count, delta, partition_age, partition_count, punct, time, tuple_count
+from panewise.spec.streamwindow import StreamWindow
+
+__all__ = [
+    "StreamWindow",
+    "WindowEvent",
+    "WindowListener",
+    "count",
+    "delta",
+    "partition_age",
+    "partition_count",
+    "punct",
+    "time",
+    "tuple_count",
+]

@@ -1,0 +1,185 @@
+"""Hypothesis strategies of windows by policies, and of events for them, which reach the edges by construction (semantics 10).
+
+Counts, times and differences are small, and so are the steps of values and clocks, so that ties are common.
+"""
+
+import math
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Final, Literal
+
+from hypothesis import strategies as st
+
+from panewise import functions as F
+from panewise.spec import Position, StreamWindow, WindowListener
+from panewise.spec.streampolicies import policy_columns
+from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time, tuple_count
+from panewise.testing.samples import JOINED, KEY_VALUES, MISFITS, NULLS
+
+_PLACES = {"key": "string", "level": "double", "shop": "bigint", "order": "bigint", "partition": "bigint", "offset": "bigint"}
+TYPES: Final = _PLACES | {"v": "double", "n": "bigint", "price": "decimal(10,2)", "s": "string", "flag": "boolean", "note": "bigint"}
+_PRICES = [Decimal(value) for value in ("0.00", "0.50", "1.00", "-3.50", "99999999.99")]
+
+
+class Gathering:
+    """A listener that counts the events that it is told of, and the tuples in them."""
+
+    def __init__(self) -> None:
+        self.events: dict[str, int] = {}
+        self.tuples = 0
+
+    def handle(self, event: Any) -> Any:
+        """Tells of every event but the second of each kind; of FINAL and INITIAL_FULL twice."""
+        self.events[event.type] = self.events.get(event.type, 0) + 1
+        self.tuples += len(event.tuples)
+        row = {"seen": self.events[event.type], "last": str(event.tuples[-1].get("n")) if event.tuples else None}
+        if self.events[event.type] == 2:
+            return None
+        return [row] * (2 if event.type in ("FINAL", "INITIAL_FULL") else 1) + [{"all": self.tuples / 2}]
+
+
+GATHERING: Final = WindowListener(Gathering, name="gathering", outputs={"seen": "bigint", "last": "string", "all": "double"})
+
+
+def amounts(column: str) -> st.SearchStrategy[Any]:
+    """Amounts of a delta over a column."""
+    made: dict[str, list[Any]] = {"n": [0, 1, 2, 2.5], "v": [0, 0.25, 2, 2.5], "price": [0, Decimal("0.50"), 1, 2.5]}
+    return st.sampled_from(made[column])
+
+
+_kinds: st.SearchStrategy[Literal["tumbling", "sliding"]] = st.sampled_from(["tumbling", "sliding"])
+_deltas = st.sampled_from(["n", "n", "v", "price"]).flatmap(lambda name: amounts(name).map(lambda amount: delta(name, amount)))
+_policies = st.one_of(st.integers(1, 4).map(count), st.integers(1, 5).map(time), _deltas)
+_contents: Final[list[dict[str, Any]]] = [
+    {},
+    {},
+    {"columns": ["n"]},
+    {"columns": ["note", "v"]},
+    {"listener": GATHERING},
+    {"listener": GATHERING, "columns": ["n", "s"]},
+    {"aggregates": [F.count().alias("rows")]},
+    {"aggregates": [F.sum("n").alias("total"), F.max_by("s", "v").alias("best"), F.avg("price").alias("mean")]},
+    {
+        "aggregates": [
+            F.first("n").alias("first"),
+            F.collect_list("s").alias("all"),
+            F.median("v").alias("middle"),
+            F.min("n").alias("least"),
+        ]
+    },
+    {
+        "aggregates": [
+            NULLS("v").alias("nulls"),
+            JOINED("s").alias("joined"),
+            F.stddev("v").alias("spread"),
+            F.count_if("flag").alias("true"),
+        ]
+    },
+]
+
+
+@st.composite
+def stream_windows(draw: st.DrawFn, /, kind: Literal["tumbling", "sliding"] | None = None, **fixed: Any) -> StreamWindow:
+    """Specifications of every field's every kind of value.
+
+    Args:
+        kind: "tumbling" or "sliding". Default: both.
+        fixed: fields that are given.
+    """
+    chosen: Literal["tumbling", "sliding"] = draw(_kinds) if kind is None else kind
+    tumbling = st.one_of(_policies, _policies, st.just(punct("flag")))
+    fields: dict[str, Any] = {
+        "evict": draw(tumbling if chosen == "tumbling" else _policies),
+        "trigger": None if chosen == "tumbling" else draw(st.one_of(st.none(), _policies)),
+        "partition_by": draw(st.sampled_from([[], ["key"], ["key"], ["shop"], ["level", "key"]])),
+        **draw(st.sampled_from(_contents)),
+        **draw(st.sampled_from([{}, {}, {"order": ["order"]}, {"position": Position()}])),
+        **fixed,
+    }
+    if fields["partition_by"] and "partition_eviction" not in fields:
+        lengths = st.integers(1, 6)
+        gone = [st.none(), st.none(), lengths.map(partition_age), lengths.map(tuple_count), st.integers(1, 3).map(partition_count)]
+        fields["partition_eviction"] = draw(st.one_of(*gone))
+    spec = StreamWindow(kind=chosen, **fields)
+    flags = {name: draw(st.booleans()) for name in _flags(spec) if name not in fixed}
+    events = draw(st.sampled_from([None, None, *spec.possible]))
+    return StreamWindow(kind=chosen, **{**fields, **flags, "events": fields.get("events", events and _events(draw, spec, events))})
+
+
+def _flags(spec: StreamWindow) -> list[str]:
+    """The flags that mean something there."""
+    found = ["null_keys"] if spec.partition_by else []
+    if spec.kind == "tumbling":
+        return [*found, "flush_on_final"]
+    found += ["only_when_full"] if spec.evict.kind != "time" else []
+    return found + (["skip_unchanged"] if spec.trigger is not None and spec.trigger.kind == "time" else [])
+
+
+def _events(draw: st.DrawFn, spec: StreamWindow, one: str) -> list[str]:
+    others = [event for event in spec.possible if event != one]
+    return [one, *draw(st.lists(st.sampled_from(others), unique=True, max_size=len(others)))]
+
+
+_PLAIN = [("add",)] * 6 + [("clock",)] * 5 + [(op,) for op in ("restart", "drain", "checkpoint", "reset", "reset_to_initial", "evict")]
+_AWAY = [("checkpoint", "clock", "reset"), ("add", "checkpoint", "add", "clock", "reset"), ("add", "clock", "clock", "clock")]
+MOVES: Final[tuple[tuple[str, ...], ...]] = (*_PLAIN, *_AWAY, *_AWAY)
+
+
+@st.composite
+def stream_events(
+    draw: st.DrawFn, /, spec: StreamWindow, max_moves: int = 8, max_rows: int = 7, moves: tuple[tuple[str, ...], ...] = MOVES
+) -> list[dict[str, Any]]:
+    """Events for a specification, in the form that :func:`panewise.testing.run` takes; columns are typed as `TYPES` says."""
+    writer = _Writer(draw, spec, max_rows)
+    chosen = draw(st.lists(st.sampled_from(moves), min_size=1, max_size=max_moves))
+    script = [writer.event(op) for move in chosen for op in move]
+    after = [{"op": "finish"}, *([writer.event("clock")] if draw(st.booleans()) else [])]
+    return [event for event in script if event is not None] + (after if draw(st.booleans()) else [])
+
+
+@dataclass
+class _Writer:
+    """Draws events one after the other."""
+
+    draw: st.DrawFn
+    spec: StreamWindow
+    max_rows: int
+    now: int = 0
+    noted: bool = False
+    offset: int = 0
+    value: int = 0
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def event(self, op: str) -> Any:
+        """An event; None where the op is of no use."""
+        if op == "add":
+            return {"op": op, "rows": [self._row() for _ in range(self.draw(st.integers(0, self.max_rows)))]}
+        if op == "clock":
+            self.now = max(self.now, self.now + self._one_of([0, 1, 1, 1, 2, 3, 5, 6, 17, -1]))
+            return {"op": op, "to": self.now}
+        if op == "evict":
+            named = {name: self._one_of(KEY_VALUES[name]) for name in self.spec.partition_by}
+            return {"op": op, "partition": named} if named else None
+        if op == "reset" and not self.noted:
+            return None
+        self.noted = self.noted or op == "checkpoint"
+        return {"op": op}
+
+    def _one_of(self, values: Any) -> Any:
+        return self.draw(st.sampled_from(values))
+
+    def _row(self) -> dict[str, Any]:
+        if self.rows and self._one_of(range(12)) == 11:
+            return dict(self._one_of(self.rows))  # the same row again: a duplicate, and a replay if it has a position
+        self.value += self._one_of([0, 0, 1, 1, 2, 3, 3, -1, -4])  # mostly upwards, by what amounts are about
+        self.offset += self._one_of([1, 1, 1, 1, 1, 3, 0, -1])
+        row: dict[str, Any] = {name: self._one_of(values) for name, values in KEY_VALUES.items()}
+        row |= {"n": self.value, "v": self.value / 4, "s": self._one_of(["a", "b", None]), "flag": self._one_of([False, False, None, True])}
+        row |= {"price": self._one_of([Decimal(self.value) / 2, *_PRICES]), "note": len(self.rows)}
+        row |= {"order": self._one_of([0, 1, 2]), "partition": self._one_of([0, 0, 1]), "offset": self.offset}
+        if self._one_of(range(5)) == 4:
+            name = self._one_of([*self.spec.columns_read, "n", *policy_columns(self.spec.evict, self.spec.trigger) * 3])
+            kind = TYPES[name].split("(")[0]
+            row[name] = self._one_of([None, None, *([math.nan, math.inf, -math.inf] if kind == "double" else []), *MISFITS[kind][:3]])
+        self.rows.append(row)
+        return row

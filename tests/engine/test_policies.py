@@ -1,0 +1,123 @@
+"""Windows by policies: the engine and the oracle send the same events; where batches are cut, restarts and stores do not matter."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from panewise.spec import StreamWindow
+from panewise.streamwindow import partition_age
+from panewise.testing import run
+from panewise.testing.compare import same
+from panewise.testing.policies import TYPES, stream_events, stream_windows
+
+Events = list[dict[str, Any]]
+
+SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]
+DEFAULT = settings(phases=PHASES, max_examples=300, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_IS_FINE)
+FEW = settings(DEFAULT, max_examples=60)
+SOAK = settings(phases=PHASES, max_examples=20_000, deadline=None, suppress_health_check=SLOW_IS_FINE, print_blob=True)
+KINDS = pytest.mark.parametrize("kind", ["tumbling", "sliding"])
+
+
+def play(spec: StreamWindow, script: Events, runtime: str = "engine", **options: Any) -> Events:
+    return run(spec, script, runtime, types=TYPES, windows=True, **options)
+
+
+def agree(spec: StreamWindow, script: Events) -> None:
+    for number, (event, right, left) in enumerate(zip(script, play(spec, script, "oracle"), play(spec, script), strict=True)):
+        for part in ("counts", "invalid", "late", "panes", "windows"):
+            told = f"{part} after events[{number}], {event}\nengine {left[part]}\noracle {right[part]}\nspec {spec}"
+            assert same(left[part], right[part]), told
+            assert shape(left[part]) == shape(right[part]), told
+        assert repr(levels(left)) == repr(levels(right))
+        counts = left["counts"]
+        assert counts["rows_in"] == counts["applied"] + counts["replays"] + counts["late"] + counts["invalid"]
+        assert counts["rows_in"] == len(event.get("rows", ()))
+
+
+def levels(output: dict[str, Any]) -> list[Any]:
+    """As they are written: -0.0 equals 0.0, and is no key, but may be in a tuple (semantics 15.2)."""
+    return [[pane.get("level"), *(row.get("level") for row in pane.get("tuples", ()))] for pane in output["panes"]]
+
+
+def shape(value: Any) -> Any:
+    """The value's type, and those of what it holds."""
+    if isinstance(value, dict):
+        return {name: shape(item) for name, item in value.items()}
+    return [shape(item) for item in value] if isinstance(value, list) else type(value)
+
+
+def check(data: st.DataObject, kind: str) -> None:
+    spec = data.draw(stream_windows(kind), label="spec")
+    agree(spec, data.draw(stream_events(spec), label="events"))
+
+
+@KINDS
+@DEFAULT
+@given(data=st.data())
+def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
+    check(data, kind)
+
+
+@pytest.mark.soak
+@KINDS
+@SOAK
+@given(data=st.data())
+def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
+    check(data, kind)
+
+
+@KINDS
+@FEW
+@given(data=st.data())
+def test_restarts_and_stores_change_nothing(kind: str, data: st.DataObject) -> None:
+    """semantics 33."""
+    spec = data.draw(stream_windows(kind))
+    script = data.draw(stream_events(spec))
+    wanted = play(spec, script)
+    assert same(play(spec, script, stored=True), wanted)
+    restarted = [step for event in script for step in (event, {"op": "restart"})]
+    assert same(play(spec, restarted)[::2], wanted)
+    assert same(play(spec, restarted, stored=True)[::2], wanted)
+
+
+@KINDS
+@FEW
+@given(data=st.data())
+def test_where_batches_are_cut_does_not_matter(kind: str, data: st.DataObject) -> None:
+    """semantics 10.1."""
+    spec = data.draw(stream_windows(kind, order=(), position=None))
+    script = data.draw(stream_events(spec))
+    alone = [piece for event in script for piece in cut(event)]
+    assert same(joined(play(spec, alone)), joined(play(spec, script)))
+
+
+@KINDS
+@FEW
+@given(data=st.data())
+def test_partitions_do_not_meet(kind: str, data: st.DataObject) -> None:
+    """semantics 10.25: what shards rest on. Each key alone sends what it sends among others."""
+    gone = data.draw(st.sampled_from([None, partition_age(3)]))
+    specs = stream_windows(kind, partition_by=["shop"], partition_eviction=gone, position=None)
+    spec = data.draw(specs.filter(lambda it: it.one_place is None))
+    script = data.draw(stream_events(spec))
+    together = joined(play(spec, script))["panes"]
+    for shop in (1, 2):
+        alone = [only(shop, event) for event in script]
+        assert same([pane for pane in together if pane["shop"] == shop], joined(play(spec, alone))["panes"])
+
+
+def only(shop: int, event: dict[str, Any]) -> dict[str, Any]:
+    return {"op": "add", "rows": [row for row in event["rows"] if row["shop"] == shop]} if event["op"] == "add" else event
+
+
+def cut(event: dict[str, Any]) -> Events:
+    return [{"op": "add", "rows": [row]} for row in event["rows"]] if event["op"] == "add" else [event]
+
+
+def joined(outputs: Events) -> dict[str, Any]:
+    parts = {name: [entry for output in outputs for entry in output[name]] for name in ("panes", "invalid", "late")}
+    return parts | {"windows": outputs[-1]["windows"] if outputs else []}

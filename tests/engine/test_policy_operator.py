@@ -1,0 +1,162 @@
+"""Windows by policies in the engine: types, listeners that do wrong, and what comes after the end."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import polars as pl
+import pytest
+
+from panewise import SpecError, StreamWindow, WindowListener
+from panewise import functions as F
+from panewise.engine import PolicyOperator
+from panewise.engine.cache import Cache
+from panewise.engine.persistence import Stored, StoredLibrary
+from panewise.errors import InputError
+from panewise.state import MemoryRunStore
+from panewise.streamwindow import count, delta, punct, time
+from panewise.testing import run
+
+NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
+RUNTIMES = pytest.mark.parametrize("runtime", ["oracle", "engine"])
+
+
+def evicted(spec: StreamWindow, values: pl.Series) -> list[list[Any]]:
+    operator = PolicyOperator(spec, {"v": values.dtype})
+    return [[row["v"] for row in tuples] for tuples in operator.add(pl.DataFrame([values])).panes["tuples"].to_list()]
+
+
+DELTAS = [
+    (pl.Series("v", [0, 5, 6, 255], dtype=pl.UInt8), 5, [[0, 5], [6]]),
+    (pl.Series("v", [0, 2**62, 2**63 - 1, -(2**63)], dtype=pl.Int64), 2**62, [[0, 2**62]]),
+    (pl.Series("v", [0.0, 0.5, float("inf"), float("inf")], dtype=pl.Float64), 0.5, [[0.0, 0.5]]),
+    (pl.Series("v", ["0", "1e27", "2e27"]).cast(pl.Decimal(38, 9)), Decimal("1e27"), [[Decimal(0), Decimal("1e27")]]),
+    (pl.Series("v", ["0", "1e27", f"1{'0' * 27}.000000001"]).cast(pl.Decimal(38, 9)), 10**27, [[Decimal(0), Decimal("1e27")]]),
+    (
+        pl.Series("v", [NOON, NOON + timedelta(seconds=1), NOON + timedelta(seconds=1, microseconds=1)], dtype=pl.Datetime("us", "UTC")),
+        "1 second",
+        [[NOON, NOON + timedelta(seconds=1)]],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("values", "amount", "wanted"), DELTAS)
+def test_differences_are_exact(values: pl.Series, amount: Any, wanted: list[list[Any]]) -> None:
+    spec = StreamWindow.tumbling(delta("v", amount), events=["EVICTION"])
+    assert evicted(spec, values) == wanted
+
+
+@pytest.mark.parametrize("dtype", [pl.String(), pl.Boolean(), pl.Date(), pl.Datetime("ms")])
+def test_a_delta_of_other_types_is_refused(dtype: pl.DataType) -> None:
+    with pytest.raises(SpecError) as caught:
+        PolicyOperator(StreamWindow.sliding(count(2), delta("v", 1)), {"v": dtype})
+    rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
+    assert str(caught.value) == f"delta over v: {dtype} | {rule} | cast v to one of these"
+
+
+def test_markers_are_boolean() -> None:
+    with pytest.raises(SpecError) as caught:
+        PolicyOperator(StreamWindow.tumbling(punct("v")), {"v": pl.Int64()})
+    assert str(caught.value) == "punct over v: Int64 | markers are told by a Boolean column (semantics 10.5) | make one before the operator"
+
+
+def test_rows_after_the_end_are_late() -> None:
+    """semantics 12.2: on Spark they can come."""
+    operator = PolicyOperator(StreamWindow.tumbling(count(2)), {"v": pl.Int64()})
+    operator.add(pl.DataFrame({"v": [1]}))
+    assert operator.finish().panes["event"].to_list() == ["FINAL"]
+    output = operator.add(pl.DataFrame({"v": [2, 3]}))
+    assert (output.counts.late, output.counts.rows_in, output.panes.height) == (2, 2, 0)
+    assert output.late.select("v", "__reason").rows() == [(2, "finished"), (3, "finished")]
+    assert operator.advance(10**9).panes.is_empty()
+
+
+def test_partitions_of_any_type_are_found_again() -> None:
+    keys = {"day": pl.Date(), "price": pl.Decimal(10, 2), "raw": pl.Binary()}
+    operator = PolicyOperator(StreamWindow.tumbling(count(2), partition_by=list(keys), aggregates=[F.count().alias("n")]), keys)
+    rows = pl.DataFrame({"day": [NOON.date()] * 2, "price": [Decimal(1), Decimal(2)], "raw": [b"a", b"a"]}, schema=keys)
+    assert operator.add(rows).panes.is_empty()
+    assert operator.add(rows).panes.select("price", "n").rows() == [(1, 2), (2, 2)]
+    assert operator.evict({"day": NOON.date(), "price": Decimal(1), "raw": b"a"}).panes.is_empty()
+    assert operator.held()["price"].to_list() == [2]
+
+
+class Wrong:
+    """Gives, or remembers, what it was made with."""
+
+    def __init__(self, given: Any = None, kept: Any = None) -> None:
+        self.kept, self.given = kept, given
+
+    def handle(self, event: Any) -> Any:
+        return self.given
+
+
+GIVEN = [
+    (Wrong([{"y": 1}]), "wrong gave {'y': 1} | what wrong gives are dicts of its outputs {'x': 'bigint'} | give such dicts,"),
+    (Wrong([{"x": 1.5}]), "wrong gave {'x': 1.5} | what wrong gives are dicts of its outputs"),
+    (Wrong([{"x": True}]), "wrong gave {'x': True} | what wrong gives are dicts of its outputs"),
+    (Wrong([7]), "wrong gave 7 | what wrong gives are dicts of its outputs"),
+    (Wrong(kept={1: 2}), "the state {'kept': {1: 2}, 'given': None} of wrong | the attributes of a listener are its state"),
+    (Wrong(kept=(1, 2)), "the state {'kept': (1, 2), 'given': None} of wrong | the attributes of a listener are its state"),
+    (Wrong(kept={1, 2}), "the state {'kept': {1, 2}, 'given': None} of wrong | the attributes of a listener are its state"),
+]  # fmt: skip
+
+
+@RUNTIMES
+@pytest.mark.parametrize(("wrong", "message"), GIVEN)
+def test_what_a_listener_may_not_do(runtime: str, wrong: Wrong, message: str) -> None:
+    listener = WindowListener(lambda: Wrong(wrong.given, wrong.kept), name="wrong", outputs={"x": "bigint"})
+    with pytest.raises(InputError) as caught:
+        run(StreamWindow.tumbling(count(2), listener=listener), [{"op": "add", "rows": [{"v": 1}]}], runtime)
+    assert str(caught.value).startswith(message)
+
+
+EVENTS = [
+    ([{"op": "reset"}], "a reset without a checkpoint | a reset goes back to the last checkpoint | make a checkpoint before it"),
+    ([{"op": "watermark", "to": 1}], "a watermark from outside | with time='processing' the watermark is processing time"),
+    ([{"op": "evict", "partition": {"x": 1}}], "an evict of {'x': 1} | a partition is named by the columns ['k'] | give"),
+    ([{"op": "evict", "partition": {"k": 1}}], "an evict of {'k': 1} | k is of the type string | give a value of this type"),
+    ([{"op": "evict", "partition": None}], "events[1].partition=None | a partition is named by its columns | give such as {'k': 'a'}"),
+    ([{"op": "evict"}], "events[1] has the fields [] | the fields of 'evict' are ['partition'] | give these and no others"),
+    ([{"op": "finish"}, {"op": "drain"}], "'drain' after finish | the end of input is the end of all partitions (semantics 10.12)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("events", "message"), EVENTS)
+def test_events_that_cannot_be(events: list[dict[str, Any]], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        run(StreamWindow.tumbling(time(5), partition_by=["k"]), [{"op": "add", "rows": [{"k": "a"}]}, *events])
+    assert str(caught.value).startswith(message)
+
+
+def test_the_only_partition_is_not_evicted() -> None:
+    with pytest.raises(InputError, match="without partition_by the only partition stays"):
+        run(StreamWindow.tumbling(time(5)), [{"op": "evict", "partition": {"k": 1}}])
+
+
+def test_other_specifications_have_no_policies() -> None:
+    import panewise as pw
+
+    spec = pw.WindowOperator(window=pw.Tumbling(5), aggregates=[F.count()])
+    with pytest.raises(InputError) as caught:
+        run(spec, [{"op": "drain"}])
+    known = "an event has an op of ['add', 'clock', 'finish', 'restart', 'watermark']"
+    assert str(caught.value) == f"events[0]={{'op': 'drain'}} | {known} | give {{'op': ..., ...}}"
+
+
+def test_a_step_writes_the_partitions_that_it_touches() -> None:
+    spec = StreamWindow.sliding(time(100), time(10), partition_by=["k"])
+    store, cache = MemoryRunStore(), Cache()
+
+    def step(now: int, *keys: int) -> list[int]:
+        stored = Stored.load(spec, {"k": pl.Int64()}, StoredLibrary(store, cache))
+        stored.operator.advance(now)
+        stored.operator.add(pl.DataFrame({"k": keys}, schema={"k": pl.Int64()}))
+        if stored.changed:
+            stored.commit()
+        return [run.rows for run in stored.manifest.runs]
+
+    assert step(0, *range(20)) == [20]
+    assert step(5, 3) == [20, 1]
+    assert step(9) == [20, 1]  # nothing is due
+    assert step(10) == [20, 1, 20]  # every trigger

@@ -1,0 +1,131 @@
+"""Windows by policies on Spark: a stream, a batch, restarts, shards, and what is refused."""
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as SF
+
+from panewise import SpecError, StreamWindow, WindowListener
+from panewise import functions as F
+from panewise.spark import ParquetSink, stream_window
+from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time
+from panewise.testing import run
+from tests.spark.conftest import Feed
+
+ROWS = [{"k": k, "v": v} for k, v in [("a", 1), ("b", 2), ("a", 3), ("a", 4), ("b", 5), ("a", 6)]]
+
+
+def listed(rows: list[Any]) -> list[tuple[Any, ...]]:
+    return [(row["k"], row["event"], [one["v"] for one in row["tuples"]]) for row in rows]
+
+
+def test_a_batch(spark: SparkSession) -> None:
+    df = spark.createDataFrame([(row["k"], row["v"]) for row in ROWS], "k STRING, v INT").coalesce(1)
+    spec = StreamWindow.tumbling(count(3), partition_by=["k"], events=["EVICTION", "FINAL"])
+    result = stream_window(df, spec)
+    assert dict(result.events.dtypes)["tuples"] == "array<struct<k:string,v:int>>"
+    wanted = [("a", "EVICTION", [1, 3, 4]), ("a", "FINAL", [6]), ("b", "FINAL", [2, 5])]
+    assert sorted(listed(result.events.collect())) == wanted
+    assert result.counts.agg(SF.sum("applied")).first()[0] == len(ROWS)
+
+
+def test_types_come_through(spark: SparkSession) -> None:
+    df = spark.sql(
+        "SELECT timestamp'2024-01-01 00:00:00' AS ts, 1.50BD AS price, array(1, 2) AS items, true AS flag, date'2024-01-02' AS day"
+    )
+    spec = StreamWindow.sliding(delta("ts", "1 hour"), delta("price", 1), events=["INSERTION"])
+    event = stream_window(df, spec).events
+    assert dict(event.dtypes)["tuples"] == "array<struct<ts:timestamp,price:decimal(3,2),items:array<int>,flag:boolean,day:date>>"
+    [row] = event.collect()
+    assert row["tuples"][0].asDict() == df.first().asDict()
+
+
+SPEC = StreamWindow.sliding(count(2), count(1), partition_by=["k"], aggregates=[F.sum("v").alias("total")], order=["ts"])
+
+
+def write(feed: Feed, spec: StreamWindow, **options: Any) -> None:
+    result = stream_window(feed.stream(), spec, **options)
+    sinks = {kind: ParquetSink(feed.sink(kind)) for kind in ("panes", "invalid", "counts")}
+    result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+
+
+def test_a_stream_goes_on_after_a_restart(feed: Feed) -> None:
+    feed.put(*((n, row["k"], row["v"]) for n, row in enumerate(ROWS[:4])))
+    write(feed, SPEC)
+    feed.put((4, "b", 5), (5, "a", 6), (6, None, 7))
+    write(feed, SPEC)
+    rows = [{**row, "ts": n} for n, row in enumerate(ROWS)]
+    wanted = [(pane["k"], pane["total"]) for pane in run(SPEC, [{"op": "add", "rows": rows}])[0]["panes"]]
+    assert sorted(feed.read("panes").select("k", "total").rows()) == sorted(wanted)
+    assert [(row["row"]["v"], row["reason"]) for row in feed.read("invalid").to_dicts()] == [(7, "key k is null")]
+    counts = feed.read("counts")
+    assert counts["rows_in"].sum() == 7 == counts["applied"].sum() + counts["invalid"].sum()
+
+
+def test_time_passes_between_micro_batches(feed: Feed) -> None:
+    """semantics 10.25: tuples come at the time of their micro-batch, and the next one reads the clock."""
+    spec = StreamWindow.tumbling(time("1 microsecond"), partition_by=["k"], columns=["v"], events=["EVICTION"])
+    for n in range(3):
+        feed.put((n, "a", n))
+        write(feed, spec)
+    assert [[row["v"] for row in tuples] for tuples in feed.read("panes").sort("processing_time")["tuples"].to_list()] == [[0], [1]]
+
+
+class Total:
+    """Adds up what has come in; tells at every eviction, and at the end."""
+
+    def __init__(self) -> None:
+        self.total = 0
+
+    def handle(self, event: Any) -> Any:
+        if event.type == "INSERTION":
+            self.total += sum(row["v"] for row in event.tuples)
+        else:
+            yield {"total": self.total}
+
+
+def test_a_listener_on_a_stream(feed: Feed) -> None:
+    # By its methods alone: a class of this module would have to be importable by Spark's workers.
+    listener = type("Total", (), {"__init__": Total.__init__, "handle": Total.handle})
+    total = WindowListener(listener, name="total", outputs={"total": "bigint"})
+    spec = StreamWindow.tumbling(count(2), partition_by=["k"], listener=total, order=["ts"])
+    for n, row in enumerate(ROWS):
+        feed.put((n, row["k"], row["v"]))
+    write(feed, spec, finish="at_end", shards=3)
+    got = sorted(feed.read("panes").select("k", "event", "total").rows())
+    assert got == [("a", "EVICTION", 4), ("a", "EVICTION", 14), ("a", "FINAL", 14), ("b", "EVICTION", 7), ("b", "FINAL", 7)]
+
+
+REFUSED = [
+    (StreamWindow.tumbling(count(2)), 2, "no partition_by: what concerns all partitions is in one shard (semantics 10.25)"),
+    (
+        StreamWindow.tumbling(punct("flag"), partition_by=["k"]),
+        2,
+        "evict=PunctPolicy(column='flag'): what concerns all partitions is in one",
+    ),
+    (
+        StreamWindow.tumbling(count(2), partition_by=["k"], partition_eviction=partition_count(3)),
+        2,
+        "partition_eviction=PartitionCount(n=3): what concerns all partitions is in one shard",
+    ),
+    (StreamWindow.tumbling(time(5)), 1, "a batch DataFrame is done in one go, at one time"),
+    (StreamWindow.tumbling(count(2), partition_by=["k"], partition_eviction=partition_age(9)), 1, "a batch DataFrame is done in one go"),
+]
+
+
+@pytest.mark.parametrize(("spec", "shards", "rule"), REFUSED)
+def test_what_is_refused(spark: SparkSession, spec: StreamWindow, shards: int, rule: str) -> None:
+    df = spark.createDataFrame([("a", 1, True)], "k STRING, v INT, flag BOOLEAN")
+    with pytest.raises(SpecError) as caught:
+        stream_window(df, spec, shards=shards)
+    assert caught.value.rule.startswith(rule)
+
+
+def test_nothing_follows(spark: SparkSession) -> None:
+    df = spark.createDataFrame([("a", 1)], "k STRING, v INT")
+    with pytest.raises(SpecError, match="then after a StreamWindow"):
+        stream_window(df, SPEC_OF_COUNTS).then(aggregates=[F.count()])
+
+
+SPEC_OF_COUNTS = StreamWindow.tumbling(count(2), partition_by=["k"])

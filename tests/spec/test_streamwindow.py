@@ -1,0 +1,261 @@
+"""Windows by policies: what is legal, what is refused and how, JSON, and words (semantics 10)."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from panewise import SpecError, StreamWindow, Tumbling, WindowListener, WindowOperator
+from panewise import functions as F
+from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
+from panewise.spec.words import describe
+from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time, tuple_count
+from panewise.testing.policies import GATHERING, stream_windows
+from panewise.testing.samples import USER_AGGREGATES
+from tests.spec.rules import Rule, check
+
+LISTENER = WindowListener(object, name="it", outputs={"x": "bigint"})
+KEYED: dict[str, Any] = {"partition_by": ["k"]}
+NO_TRIGGER = "a tumbling window has no trigger: it sends what it holds when it evicts (semantics 10.2)"
+SLIDING = "('count', 'time', 'delta') (semantics 10.2)"
+POLICIES = [count(3), time("1 second"), delta("v", 5)]
+
+
+@pytest.mark.parametrize("evict", [*POLICIES, punct("flag")])
+def test_every_tumbling_window_is_legal(evict: Any) -> None:
+    assert StreamWindow.tumbling(evict).possible == ("INSERTION", "EVICTION", "FINAL")
+
+
+@pytest.mark.parametrize("trigger", POLICIES)
+@pytest.mark.parametrize("evict", POLICIES)
+def test_all_nine_sliding_windows_are_legal(evict: Any, trigger: Any) -> None:
+    spec = StreamWindow.sliding(evict, trigger, **KEYED)
+    assert spec.possible == ("INITIAL_FULL", "INSERTION", "TRIGGER", "EVICTION", "PARTITION_EVICTION", "FINAL")
+
+
+def test_the_trigger_is_optional() -> None:
+    assert StreamWindow.sliding(count(3)).trigger == count(1)
+    assert from_dict({"stream_window": "sliding", "evict": {"kind": "count", "n": 3}}) == StreamWindow.sliding(count(3))
+
+
+RULES = {
+    "count": Rule(
+        lambda: count(1), lambda: count(0), "count(0) | count is a whole number of tuples, one or more | give count(1) or more"
+    ),
+    "partitions": Rule(
+        lambda: partition_count(1),
+        lambda: partition_count(-1),
+        "partition_count(-1) | partition_count is a whole number of partitions, one or more | give partition_count(1) or more",
+    ),
+    "tuples": Rule(
+        lambda: tuple_count(1),
+        lambda: tuple_count(True),
+        "tuple_count(True) | tuple_count is a whole number of tuples, one or more | give tuple_count(1) or more",
+    ),
+    "no time": Rule(
+        lambda: time(1), lambda: time(0), "duration=0 | duration is above zero | give a duration such as '1 minute'"
+    ),
+    "amount": Rule(
+        lambda: delta("v", Decimal("0.5")),
+        lambda: delta("v", -1),
+        "delta('v', -1) | an amount is a number, 0 or more, or a duration | give one such as 5, 0.5, Decimal('0.05') or '1 minute'",
+    ),
+    "amount that is none": Rule(
+        lambda: delta("v", 0),
+        lambda: delta("v", float("nan")),
+        "delta('v', nan) | an amount is a number, 0 or more, or a duration | give one such as 5, 0.5, Decimal('0.05') or '1 minute'",
+    ),
+    "column": Rule(
+        lambda: punct("flag"), lambda: punct(""), "punct('') | punct reads a column by its name | give a non-empty string"
+    ),
+    "tumbling trigger": Rule(
+        lambda: StreamWindow.tumbling(count(3)),
+        lambda: StreamWindow.tumbling(count(3), trigger=count(1)),
+        f"tumbling(trigger=CountPolicy(n=1)) | {NO_TRIGGER} | leave trigger out, or use StreamWindow.sliding",
+    ),
+    "tumbling trigger of the class": Rule(
+        lambda: StreamWindow(kind="tumbling", evict=count(3)),
+        lambda: StreamWindow(kind="tumbling", evict=count(3), trigger=count(1)),
+        f"tumbling(trigger=CountPolicy(n=1)) | {NO_TRIGGER} | leave trigger out, or use StreamWindow.sliding",
+    ),
+    "sliding punct": Rule(
+        lambda: StreamWindow.sliding(time(5)),
+        lambda: StreamWindow.sliding(punct("flag")),
+        f"sliding(evict=PunctPolicy(column='flag')) | a sliding window evicts by one of {SLIDING} | give one such as count(3)",
+    ),
+    "punct as a trigger": Rule(
+        lambda: StreamWindow.sliding(time(5), time(5)),
+        lambda: StreamWindow.sliding(time(5), punct("flag")),
+        f"sliding(trigger=PunctPolicy(column='flag')) | a sliding window triggers by one of {SLIDING} | give one such as count(1)",
+    ),
+    "two evictions": Rule(
+        lambda: StreamWindow.tumbling(count(5)),
+        lambda: StreamWindow.tumbling([count(5), time(5)]),  # type: ignore[arg-type]
+        "tumbling(evict=[CountPolicy(n=5), TimePolicy(duration=Duration('5 microseconds'))]) | a tumbling window evicts by one of "
+        "('count', 'time', 'delta', 'punct') (semantics 10.2) | give one such as count(3)",
+    ),
+    "kind": Rule(
+        lambda: StreamWindow(kind="sliding", evict=count(3)),
+        lambda: StreamWindow(kind="hopping", evict=count(3)),  # type: ignore[arg-type]
+        "kind='hopping' | a window is tumbling or sliding | use StreamWindow.tumbling or StreamWindow.sliding",
+    ),
+    "partitions without keys": Rule(
+        lambda: StreamWindow.tumbling(count(3), partition_eviction=partition_age(5), **KEYED),
+        lambda: StreamWindow.tumbling(count(3), partition_eviction=tuple_count(5)),
+        "partition_eviction=TupleCount(n=5) without partition_by | without partition_by there is one partition, which stays "
+        "(semantics 10.2) | give partition_by, or leave partition_eviction out",
+    ),
+    "two partition evictions": Rule(
+        lambda: StreamWindow.tumbling(count(3), partition_eviction=tuple_count(5), **KEYED),
+        lambda: StreamWindow.tumbling(count(3), partition_eviction=(tuple_count(5), partition_count(3)), **KEYED),
+        "partition_eviction=(TupleCount(n=5), PartitionCount(n=3)) | partitions are evicted by one of partition_age, partition_count "
+        "and tuple_count (semantics 10.2) | give one such as partition_age('1 hour'), or leave it out",
+    ),
+    "event that never is": Rule(
+        lambda: StreamWindow.sliding(count(3), events=["TRIGGER"]),
+        lambda: StreamWindow.tumbling(count(3), events=["TRIGGER"]),
+        "events=('TRIGGER',) | the events of such a window are ('INSERTION', 'EVICTION', 'FINAL') | leave 'TRIGGER' out",
+    ),
+    "event twice": Rule(
+        lambda: StreamWindow.tumbling(count(3), events=["FINAL"]),
+        lambda: StreamWindow.tumbling(count(3), events=["FINAL", "FINAL"]),
+        "events=('FINAL', 'FINAL') | what is sent is one kind of event or more, each once | "
+        "give some of ('INSERTION', 'EVICTION', 'FINAL')",
+    ),
+    "aggregates and listener": Rule(
+        lambda: StreamWindow.tumbling(count(3), listener=LISTENER),
+        lambda: StreamWindow.tumbling(count(3), listener=LISTENER, aggregates=[F.count()]),
+        f"aggregates and listener={LISTENER!r} | a pane holds aggregates, or what a listener gives | "
+        "leave one of them out, or compute them in the listener",
+    ),
+    "aggregates and columns": Rule(
+        lambda: StreamWindow.tumbling(count(3), columns=["v"]),
+        lambda: StreamWindow.tumbling(count(3), columns=["v"], aggregates=[F.count()]),
+        "aggregates and columns=('v',) | with aggregates a pane holds no tuples | leave columns out",
+    ),
+    "listener that is none": Rule(
+        lambda: StreamWindow.tumbling(count(3), listener=LISTENER),
+        lambda: StreamWindow.tumbling(count(3), listener=object),
+        "listener=<class 'object'> | a listener is a WindowListener, which tells its name and outputs | "
+        "give WindowListener(MyClass, name=..., outputs={...})",
+    ),
+    "outputs": Rule(
+        lambda: WindowListener(object, name="it", outputs={"x": "double"}),
+        lambda: WindowListener(object, name="it", outputs={"x": "float"}),  # type: ignore[dict-item]
+        "outputs={'x': 'float'} | a listener's outputs are columns by name, one or more, of the types ['bigint', 'double', 'string', "
+        "'boolean'] | give such as {'total': 'bigint'}",
+    ),
+    "name of a listener": Rule(
+        lambda: WindowListener(object, name="it", outputs={"x": "double"}),
+        lambda: WindowListener(object, name="", outputs={"x": "double"}),
+        "name='' | a listener is known by its name | give a non-empty string",
+    ),
+    "only when full": Rule(
+        lambda: StreamWindow.sliding(count(3), only_when_full=True),
+        lambda: StreamWindow.sliding(time(3), only_when_full=True),
+        "only_when_full=True in sliding(TimePolicy(duration=Duration('3 microseconds'))) | it is told of sliding windows that are not "
+        "full when they begin | leave only_when_full out",
+    ),
+    "skip unchanged": Rule(
+        lambda: StreamWindow.sliding(count(3), time(3), skip_unchanged=True),
+        lambda: StreamWindow.sliding(count(3), skip_unchanged=True),
+        "skip_unchanged=True in sliding(CountPolicy(n=3)) | only a trigger of time comes without a tuple | leave skip_unchanged out",
+    ),
+    "flush on final": Rule(
+        lambda: StreamWindow.tumbling(count(3), flush_on_final=True),
+        lambda: StreamWindow.sliding(count(3), flush_on_final=True),
+        "flush_on_final=True in sliding(CountPolicy(n=3)) | it is told of tumbling windows | leave flush_on_final out",
+    ),
+    "null keys": Rule(
+        lambda: StreamWindow.tumbling(count(3), null_keys=True, **KEYED),
+        lambda: StreamWindow.tumbling(count(3), null_keys=True),
+        "null_keys=True in tumbling(CountPolicy(n=3)) | without partition_by there are no keys | leave null_keys out",
+    ),
+    "names": Rule(
+        lambda: StreamWindow.tumbling(count(3), partition_by=["name"]),
+        lambda: StreamWindow.tumbling(count(3), partition_by=["event"]),
+        "'event' twice | partition_by, what is sent and the pane's own columns ('event', 'processing_time', 'window_start', 'window_end', "
+        "'timing', 'index', 'nonspeculative_index', 'is_first', 'is_last', 'op', 'delta') have different names | "
+        "give aggregates an .alias(...), or rename the column",
+    ),
+    "own names": Rule(
+        lambda: StreamWindow.tumbling(count(3), partition_by=["_k"]),
+        lambda: StreamWindow.tumbling(delta("__v", 3)),
+        "a name that starts with '__' | such names are the operator's own | rename the column",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rules(name: str) -> None:
+    check(RULES[name])
+
+
+LISTENERS = {GATHERING.name: GATHERING}
+
+
+@settings(max_examples=150, derandomize=True, database=None, deadline=None)
+@given(spec=stream_windows())
+def test_json_gives_the_specification_back(spec: StreamWindow) -> None:
+    text = to_json(spec)
+    assert from_json(text, USER_AGGREGATES, user_listeners=LISTENERS) == spec
+    assert from_dict(json.loads(json.dumps(to_dict(spec))), USER_AGGREGATES, user_listeners=LISTENERS) == spec
+    assert changed_fields(to_dict(spec), to_dict(spec)) == []
+    assert describe(spec).count("\n") >= 4
+
+
+def test_changed_fields() -> None:
+    old, new = StreamWindow.tumbling(count(3)), StreamWindow.tumbling(count(4), flush_on_final=True, listener=LISTENER)
+    assert changed_fields(to_dict(old), to_dict(new)) == ["evict", "listener", "flush_on_final"]
+    other = WindowOperator(window=Tumbling(5), aggregates=[F.count()])
+    assert changed_fields(to_dict(old), to_dict(other)) == ["stream_window"]
+    assert changed_fields(to_dict(old), {"stream_window": "tumbling", "evict": {"kind": "count", "n": 3}}) == []
+
+
+READ = [
+    ({"stream_window": "tumbling"}, "evict is missing | evict has no default | give evict"),
+    (
+        {"stream_window": "tumbling", "evict": {"kind": "weight"}},
+        "evict.kind='weight' | the kinds here are ['count', 'delta', 'punct', 'time'] | give {'kind': ...} with one of these",
+    ),
+    ({"stream_window": "tumbling", "evict": {"kind": "count"}}, "evict.n is missing | n has no default | give evict.n"),
+    (
+        {"stream_window": "tumbling", "evict": {"kind": "delta", "column": "v", "amount": "much"}},
+        "evict.amount='much' | evict.amount is a number, or a decimal as a string | give a number, or a decimal as a string",
+    ),
+    (
+        {"stream_window": "tumbling", "evict": {"kind": "count", "n": 1}, "listener": {"name": "it"}},
+        "listener.name='it' | the listeners given are [] | give user_listeners={'it': ...}",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "message"), READ)
+def test_what_is_not_read(document: dict[str, Any], message: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        from_dict(document)
+    assert str(caught.value) == message
+
+
+def test_outputs_of_a_listener_are_those_that_were_written() -> None:
+    document = to_dict(StreamWindow.tumbling(count(3), listener=LISTENER))
+    other = WindowListener(object, name="it", outputs={"y": "bigint"})
+    with pytest.raises(SpecError, match="the outputs of the listener given as 'it' are"):
+        from_dict(document, user_listeners={"it": other})
+
+
+def test_words() -> None:
+    spec = StreamWindow.tumbling(
+        delta("age", 2), partition_by=["k", "l"], partition_eviction=tuple_count(9), aggregates=[F.count().alias("n")], flush_on_final=True
+    )
+    assert describe(spec) == "\n".join([
+        "Window: one for each k and l; it tumbles.",
+        "  All tuples go before one whose age is more than 2 above that of the oldest.",
+        "Sent: EVICTION, each with n of its tuples.",
+        "  Tuples that are left at the end of input go by an EVICTION.",
+        "Invalid rows: k is null or NaN, l is null or NaN or age is null or NaN.",
+        "Order: tuples are taken one by one, as they stand.",
+        "State: the partitions that have waited longest for a tuple go while there are more than 9 tuples in all partitions.",
+    ])  # fmt: skip

@@ -1,0 +1,81 @@
+"""The strategies of windows by policies reach every class of edge: counted over a fixed sample, with the oracle's output."""
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+from panewise.spec import StreamWindow
+from panewise.testing import run
+from panewise.testing.policies import TYPES, stream_events, stream_windows
+
+Events = list[dict[str, Any]]
+
+
+def classes(spec: StreamWindow, script: Events, outputs: Events) -> set[str]:
+    """The edge classes that a script reaches."""
+    panes = [pane for output in outputs for pane in output["panes"]]
+    found = {event["op"] for event in script} | {f"{event['op']} sends" for event, o in zip(script, outputs, strict=True) if o["panes"]}
+    found |= {"empty batch" for event in script if event.get("rows") == []}
+    found |= {f"{spec.evict.kind} {pane['event']}" for pane in panes}
+    found |= {f"trigger {spec.trigger.kind}" for pane in panes if pane["event"] == "TRIGGER" and spec.trigger is not None}
+    found |= {f"empty {pane['event']}" for pane in panes if pane.get("tuples") == []}
+    found |= {f"several {pane['event']}" for pane in panes if len(pane.get("tuples", ())) > 1}
+    found |= {f"{spec.partition_eviction.kind}" for pane in panes if pane["event"] == "PARTITION_EVICTION" and spec.partition_eviction}
+    found |= {"listener" for pane in panes if spec.listener} | {"aggregates" for pane in panes if spec.aggregates}
+    found |= {f"invalid {entry['reason'].rsplit(' ', 1)[-1]}" for output in outputs for entry in output["invalid"]}
+    found |= {name for name in ("replays",) if any(output["counts"][name] for output in outputs)}
+    for name in ("only_when_full", "skip_unchanged", "flush_on_final", "null_keys"):
+        found |= {name} if getattr(spec, name) and panes else set()
+    values = [row["n"] for event in script for row in event.get("rows", ()) if type(row["n"]) is int]
+    return found | {"falling" for one, other in pairwise(values) if other < one} | _ties(spec, values)
+
+
+def _ties(spec: StreamWindow, values: list[int]) -> set[str]:
+    amounts = [p.amount for p in (spec.evict, spec.trigger) if p is not None and p.kind == "delta" and p.column == "n"]
+    return {f"difference {sign}" for one, other in pairwise(values) for amount in amounts for sign in [_sign(other - one - amount)] if sign}
+
+
+def _sign(by: float) -> str:
+    return {0: "at the amount", 1: "above it"}.get(by, "")
+
+
+COMMON = {
+    "add", "clock", "restart", "drain", "checkpoint", "reset", "reset_to_initial", "evict", "finish", "empty batch", "clock sends",
+    "reset sends", "evict sends", "finish sends", "count INSERTION", "count EVICTION", "time INSERTION", "time EVICTION", "delta INSERTION",
+    "delta EVICTION", "empty FINAL", "several FINAL", "several EVICTION", "several PARTITION_EVICTION", "partition_age", "partition_count",
+    "tuple_count", "listener", "aggregates", "invalid null", "invalid NaN", "invalid type", "replays", "null_keys", "falling",
+    "difference at the amount", "difference above it",
+}  # fmt: skip
+OF_KINDS = {
+    "tumbling": {"punct EVICTION", "empty EVICTION", "empty PARTITION_EVICTION", "flush_on_final"},
+    "sliding": {
+        "count INITIAL_FULL", "time INITIAL_FULL", "delta INITIAL_FULL", "empty INITIAL_FULL", "several INITIAL_FULL", "trigger count",
+        "trigger time", "trigger delta", "empty TRIGGER", "several TRIGGER", "only_when_full", "skip_unchanged",
+    },
+}  # fmt: skip
+ROUNDS, SAMPLES, FLOOR = 8, 150, 2
+
+
+@pytest.mark.parametrize("kind", sorted(OF_KINDS))
+def test_every_edge_class_is_generated(kind: str) -> None:
+    counts: Counter[str] = Counter()
+    wanted = COMMON | OF_KINDS[kind]
+    for number in range(ROUNDS):
+
+        @seed(number)
+        @settings(max_examples=SAMPLES, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+        @given(data=st.data())
+        def collect(data: st.DataObject) -> None:
+            spec = data.draw(stream_windows(kind))
+            script = data.draw(stream_events(spec))
+            counts.update(classes(spec, script, run(spec, script, types=TYPES)))
+
+        collect()
+        rare = {name: counts[name] for name in sorted(wanted) if counts[name] < FLOOR}
+        if not rare:
+            return
+    assert rare == {}, dict(counts.most_common())
