@@ -74,7 +74,11 @@ def _sliced(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
 
 def _with(plan: Plan, slices: Held, news: pl.DataFrame) -> pl.DataFrame:
     """The slices that are there already, with what is new of them."""
-    known = slices.find(news)
+    if plan.slices.by == plan.keys:  # where all slices of a key have one hash, each would be compared with every one of its key
+        known = slices.of_keys(news.select(plan.keys).unique(maintain_order=True), plan.keys)
+        known = known.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
+    else:
+        known = slices.find(news)
     if known.is_empty():
         return news
     both = pl.concat([known, news])
