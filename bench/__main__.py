@@ -34,7 +34,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error(f"--batch-rows {asked.batch_rows} | a batch has a row or more | give a number such as 1000000")
     if asked.shape and asked.peer and not PEERS[asked.peer].can(SHAPES[asked.shape]):
         parser.error(
-            f"--shape {asked.shape} --peer {asked.peer} | Spark has no windows of rows, and no frames on streams | leave --peer out, or give another"
+            f"--shape {asked.shape} --peer {asked.peer} | Spark has no windows or frames of rows | leave --peer out, or give another"
         )
     if asked.batches <= WARM_UP_BATCHES:
         rule = f"the first {WARM_UP_BATCHES} batches of a run are warm-up"
