@@ -1,6 +1,6 @@
-"""Framed with a sum over the rows before them: ours, in transformWithStateInPandas as its documentation shows it, and without Spark.
+"""Rows with a sum over the rows before them: ours, in transformWithStateInPandas as its documentation shows it, and without Spark.
 
-Framed of a key are taken as they arrive, those of one micro-batch in the order of their time.
+Rows of a key are taken as they arrive, those of one micro-batch in the order of their time.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ class RowProcessor(StatefulProcessor):
         """Opens the state."""
         self.last = handle.getValueState("last", "v ARRAY<BIGINT>")
 
-    def handleInputFramed(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """Sends every row with its sum."""
         came = pd.concat(rows).sort_values("ts", kind="stable")
         held = self.last.get()

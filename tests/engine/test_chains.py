@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import panewise as pw
@@ -17,16 +17,13 @@ from panewise.testing import run
 from panewise.testing.chains import can_go_on, chains
 from panewise.testing.compare import same
 from panewise.testing.strategies import KINDS, events, specs, types_of
+from tests.engine.effort import FEW, examples, soak
 from tests.engine.test_invariances import assert_same, cut, numbered, together
 from tests.engine.test_properties import shape
 
 Events = list[dict[str, Any]]
 EACH_KIND = pytest.mark.parametrize("kind", KINDS)
 STEADY = pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("session", "sliding", "custom")])
-SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
-PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]
-DEFAULT = settings(phases=PHASES, max_examples=60, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_IS_FINE)
-SOAK = settings(phases=PHASES, max_examples=5_000, deadline=None, suppress_health_check=SLOW_IS_FINE, print_blob=True)
 
 
 def play(chain: Chain, script: Events, runtime: str = "engine", **options: Any) -> Events:
@@ -49,7 +46,7 @@ def floats(chain: Chain, output: dict[str, Any]) -> list[str]:
 
 
 @EACH_KIND
-@DEFAULT
+@FEW
 @given(data=st.data())
 def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
     """semantics 30 to 30.9."""
@@ -59,7 +56,7 @@ def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
 
 @pytest.mark.soak
 @EACH_KIND
-@SOAK
+@soak(5_000)
 @given(data=st.data())
 def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
     chain = data.draw(chains(kind))
@@ -67,7 +64,7 @@ def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
 
 
 @EACH_KIND
-@settings(DEFAULT, max_examples=15)
+@examples(15)
 @given(data=st.data())
 def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
     """semantics 33: one after every event, of what is saved at once, and of what a run store holds."""
@@ -81,7 +78,7 @@ def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
 
 
 @EACH_KIND
-@settings(DEFAULT, max_examples=15)
+@examples(15)
 @given(data=st.data())
 def test_batches_may_be_cut_anywhere(kind: str, data: st.DataObject) -> None:
     """semantics 3.1, 18.1: with evaluate="record"."""
@@ -93,7 +90,7 @@ def test_batches_may_be_cut_anywhere(kind: str, data: st.DataObject) -> None:
 
 
 @EACH_KIND
-@settings(DEFAULT, max_examples=15)
+@examples(15)
 @given(data=st.data())
 def test_retractions_leave_the_latest_pane(kind: str, data: st.DataObject) -> None:
     """semantics 21.1, 30.4: a withdrawn pane was live, and a window has one live pane at most."""
@@ -125,7 +122,7 @@ SUMS = [  # the direct aggregate, and what adds it up
 
 
 @STEADY
-@DEFAULT
+@FEW
 @given(data=st.data())
 def test_sums_of_sums_are_the_direct_sum(kind: str, data: st.DataObject) -> None:
     """semantics 30.10: at each firing, with its timing and numbers, retractions included."""

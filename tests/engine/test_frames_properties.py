@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.spec import FrameOperator
@@ -11,15 +11,10 @@ from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.frames import frame_events, frame_specs
 from panewise.testing.strategies import types_of
+from tests.engine.effort import DEFAULT, FEW, SOAK
 from tests.engine.test_invariances import assert_same, cut, numbered, together
 
 Events = list[dict[str, Any]]
-
-PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]
-SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.filter_too_much]
-DEFAULT = settings(phases=PHASES, max_examples=150, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_IS_FINE)
-FEW = settings(DEFAULT, max_examples=60)
-SOAK = settings(phases=PHASES, max_examples=20_000, deadline=None, suppress_health_check=SLOW_IS_FINE, print_blob=True)
 
 
 def play(spec: FrameOperator, script: Events, **options: Any) -> Events:

@@ -5,21 +5,18 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.spec import WindowOperator
 from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.strategies import ALL_KINDS, events, specs, types_of
+from tests.engine.effort import examples
 
 Events = list[dict[str, Any]]
 
 EACH_KIND = pytest.mark.parametrize("kind", ALL_KINDS)
-PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]  # explaining takes longer than shrinking, and tells less
-DEFAULT = settings(
-    phases=PHASES, max_examples=30, derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 BY_ORDER = {"order": ["order"], "position": None}
 
@@ -73,7 +70,7 @@ def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
 
 
 @EACH_KIND
-@DEFAULT
+@examples(30)
 @given(data=st.data())
 def test_batches_may_be_cut_anywhere(kind: str, data: st.DataObject) -> None:
     """semantics 3.1, 18.1: with evaluate="record", panes too."""
@@ -85,7 +82,7 @@ def test_batches_may_be_cut_anywhere(kind: str, data: st.DataObject) -> None:
 
 
 @EACH_KIND
-@DEFAULT
+@examples(30)
 @given(data=st.data())
 def test_rows_may_stand_anywhere_in_their_batch(kind: str, data: st.DataObject) -> None:
     """semantics 3, 23: order columns that have no ties decide everything."""
@@ -97,7 +94,7 @@ def test_rows_may_stand_anywhere_in_their_batch(kind: str, data: st.DataObject) 
 
 
 @EACH_KIND
-@DEFAULT
+@examples(30)
 @given(data=st.data())
 def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
     """semantics 33: one after every event."""
@@ -109,7 +106,7 @@ def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
 
 
 @EACH_KIND
-@DEFAULT
+@examples(30)
 @given(data=st.data())
 def test_retractions_leave_the_latest_pane(kind: str, data: st.DataObject) -> None:
     """semantics 21.1: a withdrawn pane was live, and a window has one live pane at most."""

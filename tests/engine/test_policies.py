@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.spec import StreamWindow
@@ -11,14 +11,10 @@ from panewise.streamwindow import partition_age
 from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.policies import TYPES, stream_events, stream_windows
+from tests.engine.effort import DEFAULT, FEW, SOAK
 
 Events = list[dict[str, Any]]
 
-SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
-PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]
-DEFAULT = settings(phases=PHASES, max_examples=300, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_IS_FINE)
-FEW = settings(DEFAULT, max_examples=60)
-SOAK = settings(phases=PHASES, max_examples=20_000, deadline=None, suppress_health_check=SLOW_IS_FINE, print_blob=True)
 KINDS = pytest.mark.parametrize("kind", ["tumbling", "sliding"])
 
 

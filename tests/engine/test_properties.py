@@ -3,20 +3,16 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.spec import WindowOperator
 from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.strategies import ALL_KINDS, events, specs, types_of
+from tests.engine.effort import DEFAULT, SOAK
 
 Events = list[dict[str, Any]]
-
-SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
-PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]  # explaining takes longer than shrinking, and tells less
-DEFAULT = settings(phases=PHASES, max_examples=300, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_IS_FINE)
-SOAK = settings(phases=PHASES, max_examples=20_000, deadline=None, suppress_health_check=SLOW_IS_FINE, print_blob=True)
 
 
 def agree(spec: WindowOperator, script: Events) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import panewise as pw
@@ -14,9 +14,9 @@ from panewise.spec import WindowOperator
 from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.strategies import COUNTED_KINDS, events, specs, types_of
-from tests.engine.test_properties import PHASES, SLOW_IS_FINE, agree
+from tests.engine.effort import FEW
+from tests.engine.test_properties import agree
 
-FEW = settings(phases=PHASES, max_examples=60, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_IS_FINE)
 SCHEMA = {"k": pl.String(), "v": pl.Int64()}
 
 

@@ -3,22 +3,14 @@
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.engine import compaction
 from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.strategies import ALL_KINDS, events, specs, types_of
-
-DEFAULT = settings(
-    phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
-    max_examples=150,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
-)
+from tests.engine.effort import FEW
 
 
 @pytest.fixture(scope="module", params=[(2, 2, 8), (3, 10**6, 10**6)], ids=["cut", "whole"], autouse=True)
@@ -32,7 +24,7 @@ def short_runs(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("kind", ALL_KINDS)
-@DEFAULT
+@FEW
 @given(data=st.data())
 def test_stored_runs_give_what_the_oracle_gives(kind: str, data: st.DataObject) -> None:
     spec = data.draw(specs(kind), label="spec")

@@ -12,9 +12,8 @@ from panewise.spec.composites import Composite, parts, walk
 from panewise.spec.triggers import Leaf
 from panewise.testing import run
 from panewise.testing.strategies import ALL_KINDS, composites, events, specs, types_of
-from tests.engine.test_properties import PHASES, SLOW_IS_FINE, SOAK, agree
-
-FEW = settings(phases=PHASES, max_examples=150, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_IS_FINE)
+from tests.engine.effort import FEW, SOAK
+from tests.engine.test_properties import agree
 
 
 def check(data: st.DataObject, kind: str) -> None:

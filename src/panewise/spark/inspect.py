@@ -294,7 +294,7 @@ def _clocks(manifest: Manifest) -> Clocks:
 def _spec(manifest: Manifest) -> Specification:
     """The specification of a state; of user-defined aggregates, windows and listeners only the names are known."""
     stages = (manifest.spec, *manifest.spec.get("then", ()))
-    told = [what for stage in stages for what in (*stage.get("aggregates", ()), *stage.get("columns", ()))]
+    told = [what for stage in stages for what in (*(stage.get("aggregates") or ()), *(stage.get("columns") or ()))]
     users = {what["user"] for what in told if isinstance(what, dict) and what.get("user")}
     known = {name: UserAggregate(name, init=str, accumulate=max, merge=max, finish=str) for name in users}
     name, listener = manifest.spec.get("window", {}).get("name"), manifest.spec.get("listener")

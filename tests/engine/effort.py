@@ -1,0 +1,21 @@
+"""How hard Hypothesis tries: a little in every run of the tests, a lot in `make soak`."""
+
+from hypothesis import HealthCheck, Phase, settings
+
+_PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]  # explaining takes longer than shrinking, and tells less
+_SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example, HealthCheck.filter_too_much]
+
+
+def examples(count: int) -> settings:
+    """So many examples, the same in every run."""
+    return settings(phases=_PHASES, max_examples=count, derandomize=True, database=None, deadline=None, suppress_health_check=_SLOW_IS_FINE)
+
+
+def soak(count: int) -> settings:
+    """So many examples, others in every run."""
+    return settings(phases=_PHASES, max_examples=count, deadline=None, suppress_health_check=_SLOW_IS_FINE, print_blob=True)
+
+
+DEFAULT = examples(120)
+FEW = examples(50)
+SOAK = soak(20_000)
