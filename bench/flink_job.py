@@ -27,12 +27,12 @@ def rows(tables: TableEnvironment) -> Table:
     return windows.group_by(col("w"), col("k")).select(col("k"), v.count.alias("n"), v.sum.alias("s"), v.max.alias("m"))
 
 
-def preceding(tables: TableEnvironment) -> Table:
+def over(tables: TableEnvironment) -> Table:
     """For each row the sum of v over it and the two rows of its key before it."""
     return tables.sql_query(_PRECEDING)
 
 
-QUERIES = {"rows": (rows, "k BIGINT, n BIGINT, s BIGINT, m BIGINT"), "preceding": (preceding, "k BIGINT, s BIGINT")}
+QUERIES = {"rows": (rows, "k BIGINT, n BIGINT, s BIGINT, m BIGINT"), "over": (over, "k BIGINT, s BIGINT")}
 
 
 def seconds(query: str, directory: str, parallelism: int) -> float:
