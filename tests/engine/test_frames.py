@@ -194,7 +194,7 @@ def test_rows_come_back_as_they_were() -> None:
     assert str(sent["k"][0]) == "-0.0"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, derandomize=True, database=None, deadline=None)
 @given(given_rows=st.lists(ROWS, min_size=1, max_size=12))
 def test_single_rows_are_lifted_alike(given_rows: list[dict[str, Any]]) -> None:
     """What is quick for rows alone is what grouping each gives."""
