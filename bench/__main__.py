@@ -33,9 +33,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     if asked.batch_rows < 1:
         parser.error(f"--batch-rows {asked.batch_rows} | a batch has a row or more | give a number such as 1000000")
     if asked.shape and asked.peer and not PEERS[asked.peer].can(SHAPES[asked.shape]):
-        parser.error(
-            f"--shape {asked.shape} --peer {asked.peer} | Spark has no windows or frames of rows | leave --peer out, or give another"
-        )
+        parser.error(f"--shape {asked.shape} --peer {asked.peer} | Spark has no such windows on streams | leave --peer out")
     if asked.batches <= WARM_UP_BATCHES:
         rule = f"the first {WARM_UP_BATCHES} batches of a run are warm-up"
         parser.error(f"--batches {asked.batches} | {rule} | give {WARM_UP_BATCHES + 1} or more")

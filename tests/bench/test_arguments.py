@@ -20,7 +20,7 @@ def test_one_shape_and_peer_can_be_asked_for() -> None:
     [
         (["--shape", "swinging"], "invalid choice: 'swinging'"),
         (["--peer", "flink"], "invalid choice: 'flink'"),
-        (["--shape", "over", "--peer", "native"], "Spark has no windows or frames of rows | leave --peer out"),
+        (["--shape", "over", "--peer", "native"], "Spark has no such windows on streams | leave --peer out"),
         (["--batch-rows", "0"], "--batch-rows 0 | a batch has a row or more | give a number such as 1000000"),
         (["--batch-rows", "many"], "invalid int value: 'many'"),
         (["--batches", "2"], "--batches 2 | the first 2 batches of a run are warm-up | give 3 or more"),

@@ -111,6 +111,13 @@ def test_what_a_listener_may_not_do(runtime: str, wrong: Wrong, message: str) ->
     assert str(caught.value).startswith(message)
 
 
+@RUNTIMES
+def test_a_whole_number_beyond_every_double_is_no_double(runtime: str) -> None:
+    listener = WindowListener(lambda: Wrong([{"x": 10**400}]), name="wrong", outputs={"x": "double"})
+    with pytest.raises(InputError, match="what wrong gives are dicts of its outputs"):
+        run(StreamWindow.tumbling(count(2), listener=listener), [{"op": "add", "rows": [{"v": 1}]}], runtime)
+
+
 EVENTS = [
     ([{"op": "reset"}], "a reset without a checkpoint | a reset goes back to the last checkpoint | make a checkpoint before it"),
     ([{"op": "watermark", "to": 1}], "a watermark from outside | with time='processing' the watermark is processing time"),

@@ -39,7 +39,7 @@ def partitions(spark: SparkSession, number: int) -> Iterator[None]:
 
 
 class Stage:
-    """A job in two halves, of which this session runs the first, and may run the second."""
+    """A job in two halves, of which this process runs the first, and may run the second."""
 
     def __init__(self, spark: SparkSession, undisturbed: Expected, folder: Path) -> None:
         self.spark, self.folder, self.out = spark, folder, folder / "out"

@@ -119,11 +119,12 @@ class PolicyInterpreter:
         Raises:
             InputError: if there is none.
         """
-        if self._checkpoint is None:
+        kept = self._checkpoint
+        if kept is None:
             raise InputError("a reset without a checkpoint", "a reset goes back to the last checkpoint", "make a checkpoint before it")
 
         def go_back() -> None:
-            self._partitions, self._marks = deepcopy(self._checkpoint)  # type: ignore[misc]
+            self._partitions, self._marks = deepcopy(kept)
             self._due()
 
         return self._doing(go_back)

@@ -1,13 +1,16 @@
-"""Listeners: objects of the user that are told of a window's events (semantics 10.19)."""
+"""Listeners: objects of the user that are told of a window's events, and what is asked of them (semantics 10.19)."""
 
+import json
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from panewise.errors import SpecError
+from panewise.errors import InputError, SpecError
 from panewise.spec.useraggregate import ResultType
 
 RESULT_TYPES: tuple[str, ...] = get_args(ResultType)
+_WHOLE = range(-(2**63), 2**63)
 
 
 @dataclass(frozen=True)
@@ -75,3 +78,55 @@ class WindowListener:
         object.__setattr__(self, "make", make)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "outputs", tuple(outputs.items()))
+
+    def restored(self, state: str | None) -> Any:
+        """An object with this state; without one as it is made."""
+        made = self.make()
+        if state is not None:
+            vars(made).clear()
+            vars(made).update(json.loads(state))
+        return made
+
+    def told(self, listening: Any, event: WindowEvent) -> list[dict[str, Any]]:
+        """What an object gives for an event.
+
+        Raises:
+            InputError: if that is something else than its outputs.
+        """
+        return [self._checked(row) for row in listening.handle(event) or ()]
+
+    def state_of(self, listening: Any) -> str:
+        """The state of an object.
+
+        Raises:
+            InputError: if it is not JSON.
+        """
+        state = vars(listening)
+        try:
+            text = json.dumps(state)
+            if json.loads(text) == state:
+                return text
+        except (TypeError, ValueError):
+            pass
+        rule = "the attributes of a listener are its state, and are JSON values"
+        raise InputError(f"the state {state!r} of {self.name}", rule, "use numbers, strings, lists and dicts with string keys")
+
+    def _checked(self, row: Any) -> dict[str, Any]:
+        outputs = dict(self.outputs)
+        if not isinstance(row, dict) or not set(row) <= set(outputs) or not all(_fits(row[name], outputs[name]) for name in row):
+            rule = f"what {self.name} gives are dicts of its outputs {outputs}"
+            raise InputError(f"{self.name} gave {row!r}", rule, "give such dicts, or change outputs")
+        return row
+
+
+def _fits(value: Any, kind: str) -> bool:
+    """Whether a value is one of the type; null is one of every type."""
+    if value is None:
+        return True
+    if kind in ("string", "boolean"):
+        return isinstance(value, str if kind == "string" else bool)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    if isinstance(value, float):
+        return kind == "double"
+    return abs(value) <= sys.float_info.max if kind == "double" else value in _WHOLE
