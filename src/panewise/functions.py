@@ -5,6 +5,9 @@
 'total'
 """
 
+from typing import Any
+
+from panewise.errors import SpecError
 from panewise.spec.functions import (
     any_value,
     approx_count_distinct,
@@ -83,3 +86,13 @@ __all__ = [
     "var_samp",
     "variance",
 ]
+
+_OF_PARTITIONS = ("cume_dist", "ntile", "percent_rank")
+
+
+def __getattr__(name: str) -> Any:
+    """Refuses what pyspark has for windows and a stream cannot (semantics 29.7)."""
+    if name in _OF_PARTITIONS:
+        rule = "it counts the rows of the whole partition, which has no end on a stream"
+        raise SpecError(f"panewise.functions.{name}", rule, "use row_number, rank or dense_rank")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,11 +5,13 @@
 DeltaPolicy(column='age', amount=2)
 """
 
-from panewise.spec.streamlistener import WindowEvent, WindowListener
+from panewise.spec.streamevent import HeldPartition, WindowEvent
+from panewise.spec.streamlistener import WindowListener
 from panewise.spec.streampolicies import count, delta, partition_age, partition_count, punct, time, tuple_count
 from panewise.spec.streamwindow import StreamWindow
 
 __all__ = [
+    "HeldPartition",
     "StreamWindow",
     "WindowEvent",
     "WindowListener",

@@ -85,6 +85,13 @@ def test_ranges_longer_than_steps() -> None:
         assert same(found[name].to_list(), wanted[name].to_list()), name
 
 
+@pytest.mark.parametrize(("start", "end", "wanted"), [(1, 1, [0, 0]), (1, 3, [1, 0]), (0, 3, [2, 1]), (2**62, 2**63 - 2, [0, 0])])
+def test_ranges_after_the_last_instant_are_empty(start: int, end: int, wanted: list[int]) -> None:
+    one = operator(by_time(FrameColumn(F.count().alias("n"), Frame("range", start, end))))
+    one.add(rows((2**63 - 4, 1, 1), (2**63 - 1, 1, 1)))
+    assert one.finish().panes["n"].to_list() == wanted
+
+
 def test_rows_wait_in_runs() -> None:
     """Over many steps, with runs that are merged, as if all rows had come together; and each row is sent in the order of its time."""
     spec = by_time(TOTAL, FrameColumn(F.max("v").alias("m"), Frame("range", -30, 0)), FrameColumn(F.row_number().alias("n")))

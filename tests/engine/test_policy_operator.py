@@ -14,7 +14,7 @@ from panewise.engine.cache import Cache
 from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.errors import InputError
 from panewise.state import MemoryRunStore
-from panewise.streamwindow import count, delta, punct, time
+from panewise.streamwindow import count, delta, partition_count, punct, time
 from panewise.testing import run
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
@@ -116,6 +116,57 @@ def test_a_whole_number_beyond_every_double_is_no_double(runtime: str) -> None:
     listener = WindowListener(lambda: Wrong([{"x": 10**400}]), name="wrong", outputs={"x": "double"})
     with pytest.raises(InputError, match="what wrong gives are dicts of its outputs"):
         run(StreamWindow.tumbling(count(2), listener=listener), [{"op": "add", "rows": [{"v": 1}]}], runtime)
+
+
+class Asking:
+    """Asks for the partition that it was made with."""
+
+    def __init__(self, named: Any = None) -> None:
+        self.named = named
+
+    def handle(self, event: Any) -> Any:
+        event.evict_partition(self.named)
+
+
+ASKED = [
+    ([], None, "evict_partition() | without partition_by the only partition stays (semantics 10.23) | give partition_by, or"),
+    (["k"], {"x": 1}, "evict_partition({'x': 1}) | a partition is named by the columns ['k'] | give these and no others"),
+    (["k"], {"k": "b"}, "evict_partition({'k': 'b'}) in an event of {'k': 'a'} | a listener knows its own partition, and others only with"),
+]
+
+
+@RUNTIMES
+@pytest.mark.parametrize(("keys", "named", "message"), ASKED)
+def test_partitions_that_a_listener_cannot_ask_for(runtime: str, keys: list[str], named: Any, message: str) -> None:
+    """semantics 10.26."""
+    listener = WindowListener(lambda: Asking(named), name="asking", outputs={"x": "bigint"})
+    with pytest.raises(InputError) as caught:
+        run(StreamWindow.tumbling(count(2), partition_by=keys, listener=listener), [{"op": "add", "rows": [{"k": "a"}]}], runtime)
+    assert str(caught.value).startswith(message)
+
+
+@RUNTIMES
+def test_a_partition_that_asks_to_go_when_the_clock_is_read(runtime: str) -> None:
+    """semantics 10.10, 10.26: after all that is due in it, and before what is due in the next one; others need not be due."""
+    listener = WindowListener(lambda: Emptying(), name="emptying", outputs={"held": "bigint"})
+    spec = StreamWindow.sliding(time(5), time(9), partition_by=["k"], partition_eviction=partition_count(9), listener=listener)
+    events = [{"op": "add", "rows": [{"k": "a"}, {"k": "b"}]}, {"op": "clock", "to": 4}, {"op": "add", "rows": [{"k": "c"}]}]
+    *_, output = run(spec, [*events, {"op": "clock", "to": 9}], runtime, windows=True)
+    assert [(pane["k"], pane["event"]) for pane in output["panes"]] == [
+        ("a", "EVICTION"), ("a", "TRIGGER"), ("a", "PARTITION_EVICTION"), ("c", "PARTITION_EVICTION"), ("b", "EVICTION"), ("b", "TRIGGER"),
+        ("b", "PARTITION_EVICTION"),
+    ]  # fmt: skip
+    assert output["windows"] == []
+
+
+class Emptying:
+    """Lets its partition go when it is emptied, and then c."""
+
+    def handle(self, event: Any) -> Any:
+        if event.type == "EVICTION":
+            event.evict_partition()
+            event.evict_partition({"k": "c"})
+        return [{"held": len(event.tuples)}]
 
 
 EVENTS = [

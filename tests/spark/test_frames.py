@@ -73,6 +73,11 @@ def made(fns: Any, over_: dict[str, Any]) -> dict[str, Any]:
     return columns | {
         "lag": fns.lag("v").over(plain),
         "lag 2": fns.lag("v", 2, -1).over(plain),
+        "lag ahead": fns.lag("v", offset=-1, default=3).over(plain),
+        "lead back": fns.lead("v", offset=-2).over(plain),
+        "itself": fns.lag("v", 0).over(plain),
+        "first not null": fns.first("v", ignorenulls=True).over(over_["before"]),
+        "last not null": fns.last("v", ignorenulls=True).over(over_["range"]),
         "lead": fns.lead("v", 1, 7).over(plain),
         "number": fns.row_number().over(plain),
         "rank": fns.rank().over(plain),
@@ -113,6 +118,29 @@ def test_a_stream_answers_as_spark_does_on_a_batch(feed: Feed) -> None:
     assert_equal(feed.read("panes"), native(feed))
     counts = feed.read("counts").sum()
     assert counts["rows_in"][0] == counts["applied"][0] == feed.batch().count()
+
+
+def test_peers_answer_as_in_spark(feed: Feed) -> None:
+    """Rows of the same time, and nulls: where the order of equal rows does not matter, frames of a range and ranks are Spark's."""
+    chosen = random.Random(7)
+    feed.put(*((chosen.randrange(12), chosen.choice("ab"), chosen.choice([None, 1, 2, 5])) for _ in range(60)))
+
+    def asked(fns: Any, kind: Any, spark: bool) -> dict[str, Any]:
+        ordered = kind.partitionBy("k").orderBy("ts")
+        near = _seconds(ordered, spark).rangeBetween(*((-3, -1) if spark else ("-3 seconds", "-1 second")))
+        same_time = ordered.rangeBetween(kind.currentRow, kind.currentRow)
+        found = {"rank": fns.rank().over(ordered), "dense": fns.dense_rank().over(ordered)}
+        for name, window in {"so far": ordered, "near": near, "same time": same_time}.items():
+            found |= {f"{fn} {name}": getattr(fns, fn)("v").over(window) for fn in ("sum", "count", "min", "avg")}
+            found |= {f"rows {name}": fns.count("*").over(window), f"bool {name}": fns.first("k").over(window)}
+        return found
+
+    wanted = asked(SF, SparkWindow, spark=True)
+    wanted |= {name: wanted[name].cast("bigint") for name in ("rank", "dense")}
+    columns = ["k", "ts", "v", *wanted]
+    native_rows = pl.DataFrame(feed.batch().withColumns(wanted).select(columns).toArrow())
+    found = pl.DataFrame(ours(feed, batch=True).withColumns(asked(F, Window, spark=False)).rows.select(columns).toArrow())
+    assert found.sort(columns).equals(native_rows.sort(columns))
 
 
 def test_a_batch_answers_as_spark_does(feed: Feed) -> None:

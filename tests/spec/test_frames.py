@@ -96,8 +96,11 @@ CASES: list[tuple[Any, str]] = [
     (lambda: Frame("rows", None, None), "end=None | the bounds of a frame are whole numbers"),  # type: ignore[arg-type]
     (lambda: Frame("rows", 1, 0), "start=1, end=0 | a frame does not end before it starts | exchange the two"),
     (lambda: Frame("range", None, -5), "range from the first row to 5 microseconds before the row | a range without a start ends at"),
-    (lambda: F.lag("v", -1), "lag(n=-1) | lag takes a number of rows, 0 or more | use lead to look ahead"),
-    (lambda: F.lead("v", -1), "lead(n=-1) | lead takes a number of rows, 0 or more | use lag to look back"),
+    (lambda: F.lag("v", True), "lag(n=True) | lag takes a number of rows, 0 or more"),
+    (lambda: F.lead("v", 0.5), "lead(n=0.5) | lead takes a number of rows, 0 or more"),
+    (lambda: F.nth_value("v", 2, True), "nth_value('v', ignoreNulls=True) | nth_value counts rows, those with a null, too | take the"),
+    (lambda: F.ntile(2), "panewise.functions.ntile | it counts the rows of the whole partition, which has no end on a stream | use row_"),
+    (lambda: F.percent_rank(), "panewise.functions.percent_rank | it counts the rows of the whole partition"),
     (lambda: F.nth_value("v", 0), "nth_value(n=0) | nth_value takes a number of rows, 1 or more"),
     (lambda: F.lag("v + 1 "), "column='v + 1 ' | an aggregate reads a column by its name"),
     (lambda: F.lag("v", 1, [1]), "lag(default=[1]) | lag and lead have a default"),  # type: ignore[arg-type]
@@ -195,3 +198,14 @@ def test_an_alias_names_the_column() -> None:
     over = F.row_number().over(BY_TIME).alias("n")
     assert isinstance(over, Over)
     assert over.what == F.row_number().alias("n")
+
+
+def test_functions_take_what_those_of_pyspark_take() -> None:
+    """semantics 29.7: the names of arguments, and offsets of either sign."""
+    assert F.lag("v", offset=-2, default=0) == F.lead("v", 2, 0).alias("lag(v, -2, 0)")
+    assert F.lead("v", offset=-1).alias("x") == F.lag("v").alias("x")
+    assert F.first_value("v", ignoreNulls=True) == F.first("v", ignorenulls=True)
+    assert F.last_value("v") == F.last("v")
+    assert F.any_value("v", ignoreNulls=True) == F.first("v", True)
+    assert F.nth_value("v", offset=2) == F.nth_value("v", 2)
+    assert not hasattr(F, "no_such_function")

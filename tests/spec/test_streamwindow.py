@@ -12,7 +12,7 @@ from panewise import functions as F
 from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.words import describe
 from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time, tuple_count
-from panewise.testing.policies import GATHERING, stream_windows
+from panewise.testing.policies import CHOOSING, GATHERING, stream_windows
 from panewise.testing.samples import USER_AGGREGATES
 from tests.spec.rules import Rule, check
 
@@ -193,7 +193,7 @@ def test_rules(name: str) -> None:
     check(RULES[name])
 
 
-LISTENERS = {GATHERING.name: GATHERING}
+LISTENERS = {listener.name: listener for listener in (GATHERING, CHOOSING)}
 
 
 @settings(max_examples=150, derandomize=True, database=None, deadline=None)

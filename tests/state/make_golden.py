@@ -5,7 +5,7 @@ format gets new ones beside them.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from panewise import functions as F
 from panewise.engine.cache import Cache
 from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.state import Manifest, MemoryRunStore
-from panewise.streamwindow import partition_age, time
+from panewise.streamwindow import count, delta, partition_age, time
 
 FOLDER = Path(__file__).parent / "golden"
 SECOND = 1_000_000
@@ -28,6 +28,21 @@ SCHEMA: dict[str, pl.DataType] = {
     "partition": pl.Int32(),
     "offset": pl.Int64(),
 }
+
+
+class Seeing:
+    """A listener that keeps how many events of each kind it was told of."""
+
+    def __init__(self) -> None:
+        self.events: dict[str, int] = {}
+
+    def handle(self, event: pw.WindowEvent) -> Iterator[dict[str, int]]:
+        """Tells the number, and how many tuples the event has."""
+        self.events[event.type] = self.events.get(event.type, 0) + 1
+        yield {"seen": self.events[event.type], "tuples": len(event.tuples)}
+
+
+SEEING = pw.WindowListener(Seeing, name="seeing", outputs={"seen": "bigint", "tuples": "bigint"})
 
 
 @dataclass(frozen=True)
@@ -199,6 +214,49 @@ CASES = {
         (
             Step(1, None, ((1, "a", 1), (3, "a", 2), (3, "a", 4), (2, "b", 8))),
             Step(2, 5, ((12, "a", 16),)),
+        ),
+    ),
+    # Slices: those of a at 1 s and 4 s wait for the windows that begin after them, of which none is made before it is complete.
+    "sliding": Case(
+        pw.WindowOperator(
+            window=pw.Sliding("10 seconds", "both"),
+            keys=["k"],
+            event_time="ts",
+            aggregates=[F.count().alias("n"), F.sum("v").alias("s"), F.last("v").alias("latest")],
+        ),
+        (
+            Step(1, None, ((4, "a", 1), (1, "a", 2), (4, "a", 4), (2, "b", 8))),
+            Step(2, 5, ((9, "a", 16), (4, "a", 32))),
+        ),
+    ),
+    # Windows made with their first rows beside the slices, and a watermark for each key: b is at 2 s, a at 9 s.
+    "sliding_updates": Case(
+        pw.WindowOperator(
+            window=pw.Sliding("5 seconds"),
+            keys=["k"],
+            event_time="ts",
+            aggregates=[F.sum("v").alias("s")],
+            trigger=pw.Always(),
+            accumulation="retracting",
+            watermark=pw.StreamTime(),
+            allowed_lateness="3 seconds",
+        ),
+        (
+            Step(1, None, ((1, "a", 1), (2, "b", 2), (4, "a", 4))),
+            Step(2, None, ((9, "a", 8),)),
+        ),
+    ),
+    # The last two rows of each key.
+    "sliding_rows": Case(
+        pw.WindowOperator(window=pw.Sliding(pw.rows(3)), keys=["k"], aggregates=[F.sum("v").alias("s")], order=["offset"]),
+        (Step(1, None, ((0, "a", 1), (0, "a", 2), (0, "a", 4), (0, "b", 8))), Step(2, None, ((0, "a", 16),))),
+    ),
+    # Windows by policies with a reference, and listeners.
+    "listeners": Case(
+        pw.StreamWindow.sliding(count(3), delta("v", 4), partition_by=["k"], listener=SEEING, order=["offset"]),
+        (
+            Step(1, None, ((0, "a", 1), (0, "b", 2), (0, "a", 3))),
+            Step(2, None, ((0, "a", 7), (0, "a", 8))),
         ),
     ),
     # Windows by policies: at 6 s the first tuple of a is overdue, and at 10 s its trigger. The second run has b anew, and not a.

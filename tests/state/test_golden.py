@@ -162,6 +162,54 @@ def test_the_silence_of_inputs_goes_on() -> None:
     assert panes(stored.operator.advance(61 * SECOND).panes) == [("a", 0, 10, 1, "ON_TIME", 0, 0, True, True, "+")]
 
 
+def slices(stored: Stored) -> list[tuple[Any, ...]]:
+    """Key, time and end (in seconds, resp. rows), and how many rows."""
+    held = stored.operator.state.slices
+    assert held is not None
+    return sorted(held.all().select("k", "__start", "__end", "__rows").rows())
+
+
+def test_slices_of_windows_that_are_not_made_yet() -> None:
+    """semantics 7, 7.4: where order matters a slice has its rows."""
+    stored = load("sliding")
+    last = 20 * SECOND + 2  # microseconds after its time a slice is needed
+    at = {t: (t * SECOND, t * SECOND + last) for t in (1, 2, 4, 9)}
+    assert slices(stored) == [("a", *at[1], 1), ("a", *at[4], 3), ("a", *at[9], 1), ("b", *at[2], 1)]
+    assert windows(stored) == [("a", -1, 9, 5), ("a", 1, 11, 4), ("a", 4, 14, 1)]
+    assert stored.operator.state.received == 6
+    sent = stored.operator.advance(watermark=14 * SECOND + 1).panes
+    assert [row[:6] for row in panes(sent)] == [("a", -1, 9, 5, 55, 16), ("a", 1, 11, 4, 53, 16)]
+    assert [row[:6] for row in panes(stored.operator.finish().panes)] == [("a", 4, 14, 1, 16, 16)]
+
+
+def test_slices_beside_windows() -> None:
+    """semantics 7.1, 12.8: a row behind others makes a window, and comes into one that is there."""
+    stored = load("sliding_updates")
+    assert windows(stored) == [("b", -3, 2, 0), ("a", 4, 9, 0)]
+    assert panes(stored.operator.add(rows(((7, "a", 16), (4, "b", 32)), 4)).panes) == [
+        ("b", -1, 4, 34, "EARLY", 0, -1, True, False, "+"),
+        ("a", 2, 7, 20, "LATE", 0, 0, True, False, "+"),
+        ("a", 4, 9, 12, "EARLY", 0, -1, True, False, "-"),
+        ("a", 4, 9, 28, "EARLY", 1, -1, False, False, "+"),
+    ]
+
+
+def test_the_last_rows_of_keys() -> None:
+    """semantics 8.8."""
+    stored = load("sliding_rows")
+    assert slices(stored) == [("a", 2, 5, 1), ("a", 3, 6, 1), ("b", 0, 3, 1)]
+    sent = stored.operator.add(rows(((0, "a", 32), (0, "b", 64)), 5)).panes
+    assert sent.select("k", "window_start", "window_end", "s").rows() == [("b", -1, 2, 72), ("a", 2, 5, 52)]
+
+
+def test_listeners() -> None:
+    """semantics 10.8, 10.19: they go on with their attributes, and triggers with their references."""
+    stored = load("listeners")
+    assert [row[0::3] for row in stored.operator.held().rows()] == [("a", 3), ("b", 1)]
+    told = stored.operator.add(rows(((0, "a", 12), (0, "b", 6)), 5)).panes.select("k", "event", "seen", "tuples").rows()
+    assert told == [("a", "TRIGGER", 2, 3), ("a", "EVICTION", 2, 1), ("a", "INSERTION", 5, 1), ("b", "INSERTION", 2, 1)]
+
+
 def test_windows_by_policies() -> None:
     """semantics 10.10: what is due when, and what partitions hold."""
     stored = load("policies")
@@ -182,7 +230,7 @@ def test_windows_by_policies() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_rows_of_runs_stand_in_the_order_of_their_hashes(name: str) -> None:
     store, state = read(name), load(name).operator.state
-    for number, table in enumerate((state.windows, *state.following)):
+    for number, table in enumerate((state.windows, *state.following, *([] if state.slices is None else [state.slices]))):
         for run in runs_of(Manifest.decode(store.manifest() or "").runs, number):
             hashes = row_hashes(decode(store.run(run.name)), table.shape.by)
             assert (hashes[1:] >= hashes[:-1]).all()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from panewise.spec import StreamWindow
 from panewise.testing import run
-from panewise.testing.policies import TYPES, stream_events, stream_windows
+from panewise.testing.policies import CHOOSING, TYPES, stream_events, stream_windows
 
 Events = list[dict[str, Any]]
 
@@ -25,6 +25,7 @@ def classes(spec: StreamWindow, script: Events, outputs: Events) -> set[str]:
     found |= {f"empty {pane['event']}" for pane in panes if pane.get("tuples") == []}
     found |= {f"several {pane['event']}" for pane in panes if len(pane.get("tuples", ())) > 1}
     found |= {f"{spec.partition_eviction.kind}" for pane in panes if pane["event"] == "PARTITION_EVICTION" and spec.partition_eviction}
+    found |= {"asking" for pane in panes if spec.listener == CHOOSING and pane["event"] == "PARTITION_EVICTION"}
     found |= {"listener" for pane in panes if spec.listener} | {"aggregates" for pane in panes if spec.aggregates}
     found |= {f"invalid {entry['reason'].rsplit(' ', 1)[-1]}" for output in outputs for entry in output["invalid"]}
     found |= {name for name in ("replays",) if any(output["counts"][name] for output in outputs)}
@@ -47,7 +48,7 @@ COMMON = {
     "add", "clock", "restart", "drain", "checkpoint", "reset", "reset_to_initial", "evict", "finish", "empty batch", "clock sends",
     "reset sends", "evict sends", "finish sends", "count INSERTION", "count EVICTION", "time INSERTION", "time EVICTION", "delta INSERTION",
     "delta EVICTION", "empty FINAL", "several FINAL", "several EVICTION", "several PARTITION_EVICTION", "partition_age", "partition_count",
-    "tuple_count", "listener", "aggregates", "invalid null", "invalid NaN", "invalid type", "replays", "null_keys", "falling",
+    "tuple_count", "listener", "asking", "aggregates", "invalid null", "invalid NaN", "invalid type", "replays", "null_keys", "falling",
     "difference at the amount", "difference above it",
 }  # fmt: skip
 OF_KINDS = {

@@ -266,7 +266,7 @@ class Operator:
         plan, due = self.plan, firing.due(self.plan, self.state.clocks, clocks)
         concerned = self.state.windows.concerned(due.test, due.may)
         if self.state.slices is not None:
-            concerned = pl.concat([concerned, completed(plan, self.state.slices, self.state.clocks, clocks, self._told_marks())])
+            concerned = pl.concat([concerned, completed(plan, self.state.slices, self.state.clocks, clocks, self._told_marks)])
         horizon = clocks.horizon(plan.spec)
         self._keep(None if self.state.slices is None else self.state.slices.expired(horizon))
         self.state = replace(self.state, windows=self.state.windows.expired(horizon), clocks=clocks)

@@ -18,7 +18,7 @@ def bounds(layout: Layout, frame: Frame) -> tuple[Numbers, Numbers]:
         passed = layout.passed[layout.code[at]]
         low = start if frame.start is None else np.maximum(start, at + _within(frame.start, layout))
         return low, np.minimum(at + _within(frame.end, layout) + 1, passed)
-    low = start if frame.start is None else _places(layout, frame.start, side="left")
+    low = start if frame.start is None else _firsts(layout, frame.start)
     if frame.end == 0:
         return low, layout.peers_end[at]
     return low, _places(layout, frame.end, side="right")
@@ -28,6 +28,15 @@ def _within(bound: int, layout: Layout) -> int:
     """A number of rows that cannot overflow: beyond the longest sequence it does not matter how far."""
     longest = len(layout.code) + 1
     return max(-longest, min(longest, bound))
+
+
+def _firsts(layout: Layout, offset: int) -> Numbers:
+    """The first position in each target's sequence at or after the target's time by the offset; beyond 64 bits that after all rows."""
+    first = _places(layout, offset, side="left")
+    if offset <= 0:  # there are rows at the last instant, but none at the first one (semantics 6.3)
+        return first
+    beyond = layout.times[layout.targets] > MAX_INSTANT - offset
+    return np.where(beyond, _places(layout, offset, side="right"), first) if beyond.any() else first
 
 
 def _places(layout: Layout, offset: int, side: str) -> Numbers:

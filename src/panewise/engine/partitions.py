@@ -4,7 +4,7 @@ Tuples are told by their places in a *pool*, where those of a partition stand to
 first. As tuples go from the oldest on, a partition holds a stretch of places, and an event is of one: nothing is copied here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from typing import Any
@@ -34,9 +34,13 @@ class Partition:
 
 @dataclass
 class Log:
-    """Events in the order in which they happen: what, of which partition, and from which place of the pool to which."""
+    """Events in the order in which they happen: what, of which partition, and from which place of the pool to which.
+
+    `living` are the partitions there are, in the order of their last insertions: the policies keep them there.
+    """
 
     told: frozenset[str]
+    living: dict[int, "Partition"] = field(default_factory=dict)
     events: list[str] = field(default_factory=list)
     partitions: list[int] = field(default_factory=list)
     lows: list[int] = field(default_factory=list)
@@ -49,6 +53,13 @@ class Log:
             self.partitions.append(partition.number)
             self.lows.append(low)
             self.highs.append(high)
+
+    def asked(self) -> int | None:
+        """The number of the next partition that somebody who was told has asked to go; None if there is none (semantics 10.26)."""
+        return None
+
+    def forget(self) -> None:
+        """Drops what was asked for."""
 
 
 @dataclass
@@ -66,7 +77,7 @@ class Partitions:
     def __init__(self, spec: StreamWindow, pool: Pool, log: Log, now: int, tally: int) -> None:
         self._spec, self._pool, self._log, self._now = spec, pool, log, now
         self.tally = tally  # insertions so far
-        self.living: dict[int, Partition] = {}
+        self.living = log.living
         self._tuples = 0
 
     def hold(self, partition: Partition) -> None:
@@ -93,17 +104,20 @@ class Partitions:
             self._into_tumbling(partition)
         else:
             self._into_sliding(partition, value)
+        self._evict_asked()
         self._make_room()
 
     def marker(self) -> None:
         """Every partition tumbles."""
-        for partition in self.living.values():
+        for partition in self._in_order():
             self._tumble(partition)
+            self._evict_asked()
 
     def due(self) -> None:
         """What is due now, partition by partition."""
-        for partition in list(self.living.values()):
+        for partition in self._in_order():
             self._due_in(partition)
+            self._evict_asked()
 
     def finish(self) -> None:
         """The end of input: every partition is gone."""
@@ -111,10 +125,27 @@ class Partitions:
             if self._spec.flush_on_final and partition.low < partition.high:
                 self._tumble(partition)
             self._log.note("FINAL", partition, partition.low, partition.high)
-        self.living = {}
+        self.living.clear()
+        self._log.forget()
 
-    def evict(self, partition: Partition) -> None:
-        """A partition goes."""
+    def evict(self, number: int) -> None:
+        """A partition goes, if it is there; and those that are asked for then."""
+        if number in self.living:
+            self._evict(self.living[number])
+            self._evict_asked()
+
+    def _evict_asked(self) -> None:
+        while (number := self._log.asked()) is not None:
+            if number in self.living:
+                self._evict(self.living[number])
+
+    def _in_order(self) -> Iterator[Partition]:
+        """The partitions that are there now, as far as they still are when it is their turn."""
+        for number, partition in list(self.living.items()):
+            if number in self.living:
+                yield partition
+
+    def _evict(self, partition: Partition) -> None:
         del self.living[partition.number]
         self._tuples -= partition.high - partition.low
         self._log.note("PARTITION_EVICTION", partition, partition.low, partition.high)
@@ -189,7 +220,7 @@ class Partitions:
             if partition.changed or not spec.skip_unchanged:
                 self._trigger(partition)
         if isinstance(spec.partition_eviction, PartitionAge) and now - partition.fed >= spec.partition_eviction.duration.us:
-            self.evict(partition)
+            self._evict(partition)
 
     def _evict_by_time(self, partition: Partition, before: int) -> None:
         low = partition.low
@@ -202,9 +233,9 @@ class Partitions:
         if not self._too_much():
             return
         while self.living and (first := self._first()).low == first.high:
-            self.evict(first)
+            self.evict(first.number)
         while self._too_much():
-            self.evict(self._first())
+            self.evict(self._first().number)
 
     def _first(self) -> Partition:
         return next(iter(self.living.values()))
@@ -226,9 +257,9 @@ class Partitions:
         self._slide(partition, partition.high)
 
     def _slide(self, partition: Partition, low: int) -> None:
-        self._log.note("EVICTION", partition, partition.low, low)
-        self._tuples -= low - partition.low
-        partition.low, partition.changed = low, True
+        first, partition.low, partition.changed = partition.low, low, True
+        self._tuples -= low - first
+        self._log.note("EVICTION", partition, first, low)
 
     def _trigger(self, partition: Partition) -> None:
         if partition.full or not self._spec.only_when_full:

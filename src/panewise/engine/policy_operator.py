@@ -20,12 +20,14 @@ from panewise.engine.operator import Operator, State
 from panewise.engine.outputs import Counts, Output
 from panewise.engine.partitions import Partitions
 from panewise.engine.plan import ONE_KEY
+from panewise.engine.policy_listening import Telling
 from panewise.engine.policy_plan import TUPLES, PolicyPlan
 from panewise.engine.policy_pool import Tuples, comparable
 from panewise.engine.runs import MemoryLibrary
 from panewise.engine.validity import REASON
 from panewise.spec import StreamWindow
-from panewise.spec.streampolicies import DeltaPolicy, PartitionCount, PunctPolicy, TupleCount, policy_columns
+from panewise.spec.streamevent import counts_all
+from panewise.spec.streampolicies import DeltaPolicy, PunctPolicy, policy_columns
 
 _Work = Callable[[Partitions], None]
 
@@ -72,11 +74,14 @@ class PolicyOperator(Operator):
         """A partition goes, named by the columns of `partition_by`; if there is none, nothing happens."""
         keys = pl.DataFrame([dict(partition)], schema={name: self.plan.schema[name] for name in self.policies.spec.partition_by})
 
-        def go(partitions: Partitions) -> None:
-            for one in list(partitions.living.values()):
-                partitions.evict(one)
+        found = self.state.windows.find(keys.select(self.policies.shown_keys))
+        tuples = self._tuples(self._choices(found), self._no_rows())
 
-        return self._work(self.state.windows.find(keys.select(self.policies.shown_keys)), self._no_rows(), go)
+        def go(partitions: Partitions) -> None:
+            for number in tuples.numbers_of(self.policies, found):
+                partitions.evict(number)
+
+        return self._worked(tuples, go)
 
     def drain(self) -> Output:
         """What is outstanding happens: there never is anything (semantics 10.21)."""
@@ -86,7 +91,7 @@ class PolicyOperator(Operator):
         """Back to a state that was kept; processing time goes on, and what is due now happens."""
         self.state = replace(before, clocks=replace(before.clocks, processing_time=self.state.clocks.processing_time))
         self.changed = True
-        return self._work(self._overdue(), self._no_rows(), Partitions.due)
+        return self._work(self._choices(self._overdue()), Partitions.due)
 
     def reset_to_initial(self) -> Output:
         """As before the first tuple; processing time goes on."""
@@ -150,10 +155,10 @@ class PolicyOperator(Operator):
         came = rows.filter(~markers)
         trigger = self.policies.spec.trigger
         values = comparable(came[trigger.column]).to_list() if isinstance(trigger, DeltaPolicy) else [None] * came.height
-        everything = markers.any() or isinstance(self.policies.spec.partition_eviction, (PartitionCount, TupleCount))
+        everything = markers.any() or counts_all(self.policies.spec.partition_eviction)
         windows = self.state.windows
         held = windows.all() if everything else windows.find(came.select(self.policies.shown_keys).unique(maintain_order=True))
-        tuples = Tuples.of(self.policies, held, came, self.state.clocks.processing_time)
+        tuples = self._tuples(held, came)
 
         def take(partitions: Partitions) -> None:
             following = iter(zip(tuples.numbers, values, strict=True))
@@ -172,7 +177,12 @@ class PolicyOperator(Operator):
         held = self._overdue()
         if not self.policies.spec.partition_by and held.is_empty() and self.state.windows.all().is_empty():
             return self._all(self._begun(Partitions.due))
-        return self._nothing if held.is_empty() else self._work(held, self._no_rows(), Partitions.due)
+        return self._nothing if held.is_empty() else self._work(self._choices(held), Partitions.due)
+
+    def _choices(self, held: pl.DataFrame) -> pl.DataFrame:
+        """Of partitions that something happens in those that must be known: with a listener that may choose among all, these."""
+        spec = self.policies.spec
+        return self.state.windows.all() if spec.listener and counts_all(spec.partition_eviction) and held.height else held
 
     def _overdue(self) -> pl.DataFrame:
         now = self.state.clocks.processing_time
@@ -192,21 +202,27 @@ class PolicyOperator(Operator):
 
     def _all(self, work: _Work) -> Output:
         """Work on all partitions."""
-        return self._work(self.state.windows.all(), self._no_rows(), work)
+        return self._work(self.state.windows.all(), work)
 
     def _no_rows(self) -> pl.DataFrame:
         return pl.DataFrame(schema={**{key: pl.Int8() for key in self.policies.keys if key == ONE_KEY}, **self.plan.schema})
 
-    def _work(self, held: pl.DataFrame, rows: pl.DataFrame, work: _Work) -> Output:
-        return self._worked(Tuples.of(self.policies, held, rows, self.state.clocks.processing_time), work)
+    def _tuples(self, held: pl.DataFrame, rows: pl.DataFrame) -> Tuples:
+        return Tuples.of(self.policies, held, rows, self.state.clocks.processing_time)
+
+    def _work(self, held: pl.DataFrame, work: _Work) -> Output:
+        """Work on partitions held, when no rows come."""
+        return self._worked(self._tuples(held, self._no_rows()), work)
 
     def _worked(self, tuples: Tuples, work: _Work) -> Output:
         """Lets the policies work, tells what has happened, and stores what is left."""
-        plan, now, log = self.policies, self.state.clocks.processing_time, policy_panes.log_of(self.policies)
+        plan, now = self.policies, self.state.clocks.processing_time
+        log = policy_panes.log_of(plan, tuples, now)
         partitions = Partitions(plan.spec, tuples.pool(plan), log, now, self.state.tally)
         tuples.into(partitions)
         work(partitions)
-        told = policy_panes.told(plan, log, tuples, now)
-        self._store(tuples.put(plan, partitions, told.listeners), tuples.gone(plan, partitions))
+        panes = policy_panes.told(plan, log, tuples, now)
+        listeners = log.states if isinstance(log, Telling) else {}
+        self._store(tuples.put(plan, partitions, listeners), tuples.gone(plan, partitions))
         self.state = replace(self.state, tally=partitions.tally)
-        return replace(self._nothing, panes=told.panes)
+        return replace(self._nothing, panes=panes)

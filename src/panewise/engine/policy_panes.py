@@ -1,6 +1,5 @@
 """Events as panes: with their tuples, with aggregates over these, or as what listeners give (semantics 10.16 to 10.20)."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,43 +8,45 @@ import polars as pl
 from panewise.engine.frames import Places, picked
 from panewise.engine.panes import shown_key
 from panewise.engine.partitions import Log
-from panewise.engine.policy_listening import Listeners
+from panewise.engine.policy_listening import Telling
 from panewise.engine.policy_plan import PolicyPlan
 from panewise.engine.policy_pool import Tuples, stretches
 from panewise.engine.spans import over
-from panewise.spec import WindowEvent
 
 _PLACE = "__place"
-_LAST = ("PARTITION_EVICTION", "FINAL")  # a partition's last event
 
 
-@dataclass(frozen=True)
-class Told:
-    """What a step tells: its panes, and the states that listeners have after it, by the numbers of their partitions."""
+def log_of(plan: PolicyPlan, tuples: Tuples, now: int) -> Log:
+    """An empty log of a step with these tuples. Where there is a listener it is told of what is noted."""
+    wanted = frozenset(plan.spec.told)
+    if plan.spec.listener is None:
+        return Log(wanted)
 
-    panes: pl.DataFrame
-    listeners: dict[int, str]
+    def shown() -> list[dict[str, Any]]:
+        return tuples.tuples.struct.unnest().select(*plan.shown).to_dicts()
 
-
-def log_of(plan: PolicyPlan) -> Log:
-    """An empty log. Where there is a listener it notes the end of every partition, told or not: the listener's state ends with it."""
-    ends = () if plan.spec.listener is None else _LAST
-    return Log(frozenset((*plan.spec.told, *ends)))
+    return Telling(wanted, spec=plan.spec, names=_names(plan, tuples.keys), tuples=shown, now=now, states=tuples.listeners())
 
 
-def told(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> Told:
+def told(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> pl.DataFrame:
     """The panes of a step's events."""
-    if plan.spec.listener is not None:
-        return _listened(plan, log, tuples, now)
     if not log.events:
-        return Told(pl.DataFrame(schema=plan.pane_schema), {})
+        return pl.DataFrame(schema=plan.pane_schema)
+    if isinstance(log, Telling):
+        contents = pl.DataFrame(log.given, schema=plan.contents, orient="row")
+        return _panes(plan, tuples, log.events, log.partitions, contents, now)
     lows, highs = np.array(log.lows, dtype=np.intp), np.array(log.highs, dtype=np.intp)
     if plan.aggregation is not None:
         contents = _aggregated(plan, tuples, lows, highs)
     else:
         shown = tuples.tuples.struct.unnest().select(pl.struct(*plan.shown)).to_series()
         contents = pl.DataFrame([stretches(shown, lows, highs).alias("tuples")])
-    return Told(_panes(plan, tuples, log.events, log.partitions, contents, now), {})
+    return _panes(plan, tuples, log.events, log.partitions, contents, now)
+
+
+def _names(plan: PolicyPlan, keys: pl.DataFrame) -> list[dict[str, Any]]:
+    """The columns of partitions by name, as they are shown."""
+    return _named(plan, keys).to_dicts() if plan.spec.partition_by else [{}] * keys.height
 
 
 def _panes(plan: PolicyPlan, tuples: Tuples, events: list[str], numbers: list[int], contents: pl.DataFrame, now: int) -> pl.DataFrame:
@@ -73,22 +74,3 @@ def _aggregated(plan: PolicyPlan, tuples: Tuples, lows: Places, highs: Places) -
         partials = pl.concat([partials, spans])
         which[some] = np.arange(1, some.sum() + 1)
     return picked(partials.select(aggregation.results), which)
-
-
-def _listened(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> Told:
-    """The listeners are told of the events, in order."""
-    assert plan.spec.listener is not None
-    listeners = Listeners(plan.spec.listener, tuples.listeners())
-    values = tuples.tuples.struct.unnest().select(*plan.shown).to_dicts() if log.events else []
-    keys = _named(plan, tuples.keys).to_dicts() if plan.spec.partition_by else [{}] * tuples.keys.height
-    numbers, events, rows = list[int](), list[str](), list[dict[str, Any]]()
-    for event, number, low, high in zip(log.events, log.partitions, log.lows, log.highs, strict=True):
-        if event in plan.spec.told:
-            given = listeners.tell(number, WindowEvent(event, keys[number], tuple(dict(one) for one in values[low:high]), now))
-            numbers += [number] * len(given)
-            events += [event] * len(given)
-            rows += given
-        if event in _LAST:
-            listeners.end(number)
-    contents = pl.DataFrame(rows, schema=plan.contents, orient="row")
-    return Told(_panes(plan, tuples, events, numbers, contents, now), listeners.states)

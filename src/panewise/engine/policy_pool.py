@@ -81,6 +81,10 @@ class Tuples:
             low = int(self.firsts[number])
             partitions.hold(Partition(number, low, low + length, acted, used, fed, untriggered, reference, full, changed))
 
+    def numbers_of(self, plan: PolicyPlan, held: pl.DataFrame) -> list[int]:
+        """The numbers of partitions, which are rows of the table."""
+        return self.keys.join(held, on=plan.keys, how="semi", nulls_equal=True)[_NUMBER].to_list()
+
     def listeners(self) -> dict[int, str]:
         """The states of the listeners of the partitions held."""
         told = self.held.select(_NUMBER, LISTENER).drop_nulls()

@@ -4,6 +4,7 @@ Where nothing is asked of a window before it is complete (``plan.lazy``), it is 
 costs one slice, whatever windows hold it. Otherwise windows are made with their first row, and get what every batch brings.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -159,17 +160,17 @@ def _together(plan: Plan, known: pl.DataFrame, contents: pl.DataFrame, clocks: C
     return triggered(plan, joined(plan, known, new, plan.identity), clocks)
 
 
-def completed(plan: Plan, slices: Held, before: Clocks, now: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
+def completed(plan: Plan, slices: Held, before: Clocks, now: Clocks, marks: Callable[[], pl.DataFrame]) -> pl.DataFrame:
     """The windows that nobody asked for so far, and that a move of the clocks completes, as they were before it.
 
-    Where each key has its own watermark, `marks` are those; only the end of input completes then.
+    Where each key has its own watermark, `marks` gives those, of all keys; only the end of input completes then, so only then it is asked.
     """
     if not plan.lazy or (before.watermark == now.watermark and before.finished == now.finished):
         return plan.no_windows()
     first = None if before.watermark is None else before.watermark - plan.slide.reach
     last = None if now.finished else now.watermark
     pieces = _between(plan, slices, first, last)
-    pieces = keymarks.marked(pieces, marks, plan.keys) if plan.by_key else pieces
+    pieces = keymarks.marked(pieces, marks(), plan.keys) if plan.by_key else pieces
     low = pl.lit(before.watermark, dtype=pl.Int64) if before.mark is None else before.mark
     return _completed(plan, pieces, low, pl.lit(last, dtype=pl.Int64), now)
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 from panewise.oracle.columns import as_type
-from panewise.spec.streamlistener import WindowEvent, WindowListener
+from panewise.spec.streamevent import Evictions, WindowEvent
+from panewise.spec.streamlistener import WindowListener
 
 
 class Listening:
@@ -13,13 +14,15 @@ class Listening:
         self._listener = listener
         self._state: str | None = None
 
-    def told(self, event: str, partition: dict[str, Any], tuples: list[dict[str, Any]], now: int) -> list[dict[str, Any]]:
-        """What the listener gives for an event, with all its outputs.
+    def told(
+        self, event: str, partition: dict[str, Any], tuples: list[dict[str, Any]], now: int, evictions: Evictions
+    ) -> list[dict[str, Any]]:
+        """What the listener gives for an event, with all its outputs; `evictions` takes what it asks for.
 
         Raises:
             InputError: if it gives something else than its outputs, or has a state that is not JSON.
         """
         made = self._listener.restored(self._state)
-        rows = self._listener.told(made, WindowEvent(event, dict(partition), tuple(dict(one) for one in tuples), now))
+        rows = self._listener.told(made, WindowEvent(event, dict(partition), tuple(dict(one) for one in tuples), now, evictions))
         self._state = self._listener.state_of(made)
         return [{name: as_type(row.get(name), kind) for name, kind in self._listener.outputs} for row in rows]

@@ -1,6 +1,6 @@
 """Windows by policies, one tuple at a time (semantics 10)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -12,6 +12,7 @@ from panewise.oracle.listening import Listening
 from panewise.oracle.partition import Partition, Tuple, exceeds
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.spec import StreamWindow
+from panewise.spec.streamevent import Evictions, HeldPartition
 from panewise.spec.streampolicies import (
     CountPolicy,
     DeltaPolicy,
@@ -45,6 +46,7 @@ class PolicyInterpreter:
         self._marks: dict[Any, int] = {}
         self._checkpoint: tuple[dict[Key, Partition], dict[Any, int]] | None = None
         self._output: Output = {}
+        self._asked = Evictions(spec.partition_eviction, self._held)
 
     # What can be done to it
 
@@ -88,6 +90,7 @@ class PolicyInterpreter:
                     self._tumble(partition)
                 self._raise("FINAL", partition, partition.tuples)
             self._partitions = {}
+            self._asked.asked.clear()
 
         return self._doing(end)
 
@@ -98,6 +101,7 @@ class PolicyInterpreter:
             key = self._key(named)
             if key in self._partitions:
                 self._evict_partition(self._partitions[key])
+                self._evict_asked()
 
         return self._doing(go)
 
@@ -168,6 +172,7 @@ class PolicyInterpreter:
             self._begin()
             for partition in self._in_order():
                 self._tumble(partition)
+                self._evict_asked()
         else:
             self._insert(row)
         return "applied"
@@ -201,13 +206,16 @@ class PolicyInterpreter:
         return isinstance(evict, PunctPolicy) and row.values[evict.column] is True
 
     def _insert(self, row: Row) -> None:
-        partition = self._partitions.pop(row.key, None) or self._began(Partition(row.key, self._now))
-        self._partitions[row.key] = partition  # the last in order
+        known = self._partitions.pop(row.key, None)
+        partition = self._partitions[row.key] = known or Partition(row.key, self._now)  # the last in order
+        if known is None:
+            self._began(partition)
         new = Tuple({name: value for name, value in row.values.items() if self._is_shown(name)}, row.values, self._now)
         if self._spec.kind == "tumbling":
             self._into_tumbling(partition, new)
         else:
             self._into_sliding(partition, new)
+        self._evict_asked()
         self._make_room()
 
     def _is_shown(self, name: str) -> bool:
@@ -250,12 +258,12 @@ class PolicyInterpreter:
     def _begin(self) -> None:
         """The one partition of an operator without keys is there from the start."""
         if not self._spec.partition_by and () not in self._partitions and not self._finished:
-            self._partitions[()] = self._began(Partition((), self._now))
+            self._partitions[()] = Partition((), self._now)
+            self._began(self._partitions[()])
 
-    def _began(self, partition: Partition) -> Partition:
+    def _began(self, partition: Partition) -> None:
         if self._spec.kind == "sliding" and isinstance(self._spec.evict, TimePolicy):
             self._full(partition)
-        return partition
 
     def _due(self) -> None:
         """What is due now, partition by partition (semantics 10.10)."""
@@ -274,9 +282,13 @@ class PolicyInterpreter:
                     self._trigger(partition)
             if isinstance(gone, PartitionAge) and self._now - partition.fed >= gone.duration.us:
                 self._evict_partition(partition)
+            self._evict_asked()
 
-    def _in_order(self) -> list[Partition]:
-        return list(self._partitions.values())
+    def _in_order(self) -> Iterator[Partition]:
+        """The partitions that are there now, as far as they still are when it is their turn."""
+        for partition in list(self._partitions.values()):
+            if partition.key in self._partitions:
+                yield partition
 
     # Partitions that go
 
@@ -287,8 +299,10 @@ class PolicyInterpreter:
             if partition.tuples:
                 break
             self._evict_partition(partition)
+            self._evict_asked()
         while self._too_much():
-            self._evict_partition(self._in_order()[0])
+            self._evict_partition(next(self._in_order()))
+            self._evict_asked()
 
     def _too_much(self) -> bool:
         gone = self._spec.partition_eviction
@@ -300,7 +314,20 @@ class PolicyInterpreter:
         del self._partitions[partition.key]
         self._raise("PARTITION_EVICTION", partition, partition.tuples)
 
-    def _key(self, named: dict[str, Any]) -> Key:
+    def _evict_asked(self) -> None:
+        """The partitions go that listeners have asked for (semantics 10.26)."""
+        while self._asked.asked:
+            key = self._key(self._asked.asked.pop(0))
+            if key in self._partitions:
+                self._evict_partition(self._partitions[key])
+
+    def _held(self) -> list[HeldPartition]:
+        return [HeldPartition(self._names(partition), len(partition.tuples)) for partition in self._partitions.values()]
+
+    def _names(self, partition: Partition) -> dict[str, Any]:
+        return dict(zip(self._spec.partition_by, partition.key, strict=True))
+
+    def _key(self, named: Mapping[str, Any]) -> Key:
         values = (named[name] for name in self._spec.partition_by)
         return tuple(0.0 if isinstance(value, float) and value == 0 else value for value in values)
 
@@ -334,7 +361,7 @@ class PolicyInterpreter:
         """Sends a pane, or what the listener makes of the event."""
         if event not in self._spec.told:
             return
-        names = dict(zip(self._spec.partition_by, partition.key, strict=True))
+        names = self._names(partition)
         for contents in self._contents(event, names, partition, list(tuples)):
             self._output["panes"].append({**names, "event": event, **contents, "processing_time": self._now})
 
@@ -342,7 +369,7 @@ class PolicyInterpreter:
         spec = self._spec
         if spec.listener is not None:
             partition.listening = partition.listening or Listening(spec.listener)
-            return partition.listening.told(event, names, [one.shown for one in tuples], self._now)
+            return partition.listening.told(event, names, [one.shown for one in tuples], self._now, self._asked)
         if not spec.aggregates:
             return [{"tuples": [dict(one.shown) for one in tuples]}]
         rows = [one.values for one in tuples]

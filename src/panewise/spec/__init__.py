@@ -21,7 +21,8 @@ from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOper
 from panewise.spec.overs import Over, WindowSpec, frame_operator
 from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark
 from panewise.spec.sliding import Sliding
-from panewise.spec.streamlistener import WindowEvent, WindowListener
+from panewise.spec.streamevent import HeldPartition, WindowEvent
+from panewise.spec.streamlistener import WindowListener
 from panewise.spec.streamwindow import StreamWindow
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
@@ -69,6 +70,7 @@ __all__ = [
     "FrameColumn",
     "FrameOperator",
     "Global",
+    "HeldPartition",
     "Hopping",
     "Inputs",
     "Never",

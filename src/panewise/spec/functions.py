@@ -96,11 +96,13 @@ some = bool_or
 
 
 def first(column: str, ignorenulls: bool = False) -> Aggregate:
-    """Value of the first row in arrival order, or of the first that is not null. `any_value` is the same."""
+    """Value of the first row in arrival order, or of the first that is not null. `any_value` and `first_value` are the same."""
     return Aggregate("first", checked_column(column), f"first({column})", ignorenulls=ignorenulls)
 
 
-any_value = first
+def any_value(column: str, ignoreNulls: bool = False) -> Aggregate:  # noqa: N803 - PySpark's name
+    """As `first`."""
+    return first(column, ignoreNulls)
 
 
 def last(column: str, ignorenulls: bool = False) -> Aggregate:

@@ -7,29 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from panewise.errors import InputError, SpecError
+from panewise.spec.streamevent import WindowEvent
 from panewise.spec.useraggregate import ResultType
 
 RESULT_TYPES: tuple[str, ...] = get_args(ResultType)
 _WHOLE = range(-(2**63), 2**63)
-
-
-@dataclass(frozen=True)
-class WindowEvent:
-    """What a listener is told.
-
-    Args:
-        type: "INSERTION", "EVICTION", "TRIGGER", "INITIAL_FULL", "PARTITION_EVICTION" or "FINAL".
-        partition: the columns of `partition_by`, by name.
-        tuples: the tuples of the event, in the order of arrival, each as a dict of its columns.
-        processing_time: when it happens, in microseconds.
-
-    Source: semantics 10.15; S5 StreamWindowEvent.
-    """
-
-    type: str
-    partition: Mapping[str, Any]
-    tuples: tuple[Mapping[str, Any], ...]
-    processing_time: int
 
 
 @dataclass(frozen=True, init=False)
@@ -38,7 +20,8 @@ class WindowListener:
 
     Args:
         make: gives the object, mostly its class. It has a method `handle(event)` that takes a :class:`WindowEvent` and gives dicts of
-            outputs. Its attributes are its state, and are JSON values: null, true, false, numbers, strings, lists, dicts with string keys.
+            outputs; the event can be asked to let partitions go. The object's attributes are its state, and are JSON values: null,
+            true, false, numbers, strings, lists, dicts with string keys.
         name: the name by which JSON and checkpoints refer to it. Another listener under the same name is not noticed.
         outputs: the columns of what it gives, and their types: "bigint", "double", "string" or "boolean".
 

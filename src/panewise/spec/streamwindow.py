@@ -9,17 +9,16 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.functions import count as rows
 from panewise.spec.operator import PANE_COLUMNS, Position, WindowOperator
+from panewise.spec.streamevent import counts_all
 from panewise.spec.streamlistener import WindowListener
 from panewise.spec.streampolicies import (
     CountPolicy,
     DeltaPolicy,
     PartitionAge,
-    PartitionCount,
     PartitionEviction,
     Policy,
     PunctPolicy,
     TimePolicy,
-    TupleCount,
     policy_columns,
 )
 from panewise.spec.triggers import Never
@@ -144,8 +143,7 @@ class StreamWindow:
             return "no partition_by"
         if isinstance(self.evict, PunctPolicy):
             return f"evict={self.evict!r}"
-        counts = isinstance(self.partition_eviction, (PartitionCount, TupleCount))
-        return f"partition_eviction={self.partition_eviction!r}" if counts else None
+        return f"partition_eviction={self.partition_eviction!r}" if counts_all(self.partition_eviction) else None
 
     @property
     def timed(self) -> str | None:

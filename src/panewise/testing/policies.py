@@ -38,7 +38,25 @@ class Gathering:
         return [row] * (2 if event.type in ("FINAL", "INITIAL_FULL") else 1) + [{"all": self.tuples / 2}]
 
 
-GATHERING: Final = WindowListener(Gathering, name="gathering", outputs={"seen": "bigint", "last": "string", "all": "double"})
+class Choosing(Gathering):
+    """One that asks partitions to go: its own at times, and where it may choose the ones held, in an order of its own."""
+
+    def handle(self, event: Any) -> Any:
+        """Tells how many partitions it may choose among, too."""
+        told = super().handle(event) or []
+        held = event.partitions
+        if event.partition and event.type != "FINAL":
+            if self.tuples % 4 == 3:
+                event.evict_partition()
+            if event.type == "INSERTION" and self.tuples % 2:
+                while event.needs_partition_eviction:
+                    event.evict_partition(max(event.partitions, key=lambda one: (one.tuples, repr(one.partition))).partition)
+        return [*told, {"seen": len(held), "all": sum(one.tuples for one in held) + event.needs_partition_eviction / 2}]
+
+
+_OUTPUTS: Final[dict[str, Any]] = {"seen": "bigint", "last": "string", "all": "double"}
+GATHERING: Final = WindowListener(Gathering, name="gathering", outputs=_OUTPUTS)
+CHOOSING: Final = WindowListener(Choosing, name="choosing", outputs=_OUTPUTS)
 
 
 def amounts(column: str) -> st.SearchStrategy[Any]:
@@ -53,9 +71,11 @@ _policies = st.one_of(st.integers(1, 4).map(count), st.integers(1, 5).map(time),
 _contents: Final[list[dict[str, Any]]] = [
     {},
     {},
+    {},
     {"columns": ["n"]},
     {"columns": ["note", "v"]},
     {"listener": GATHERING},
+    {"listener": CHOOSING},
     {"listener": GATHERING, "columns": ["n", "s"]},
     {"aggregates": [F.count().alias("rows")]},
     {"aggregates": [F.sum("n").alias("total"), F.max_by("s", "v").alias("best"), F.avg("price").alias("mean")]},

@@ -1,0 +1,67 @@
+"""What a micro-batch costs where each key has its own watermark: counted in runs and rows, not in seconds (semantics 7, 12.8)."""
+
+from typing import Final
+
+import polars as pl
+
+import panewise as pw
+from panewise import functions as F
+from panewise.engine.cache import Cache
+from panewise.engine.persistence import Stored, StoredLibrary
+from panewise.state import MemoryRunStore
+
+
+class Counting(MemoryRunStore):
+    """Counts the runs that are read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+
+    def run(self, name: str) -> bytes:
+        self.reads += 1
+        return super().run(name)
+
+
+SLIDING: Final = pw.WindowOperator(
+    window=pw.Sliding(20, "both"),
+    keys=["k"],
+    event_time="t",
+    aggregates=[F.sum("v").alias("total")],
+    watermark=pw.StreamTime(2),
+)
+SLIDING_SCHEMA: Final[dict[str, pl.DataType]] = dict.fromkeys(("k", "t", "v"), pl.Int64())
+
+
+def stepped(store: MemoryRunStore, now: int, rows: list[tuple[int, int]]) -> Stored:
+    """A micro-batch in a process that has seen nothing: rows are of (key, time)."""
+    stored = Stored.load(SLIDING, SLIDING_SCHEMA, StoredLibrary(store, Cache()))
+    stored.operator.advance(now)
+    stored.operator.add(pl.DataFrame([(k, t, 1) for k, t in rows], schema=SLIDING_SCHEMA, orient="row"))
+    stored.commit()
+    return stored
+
+
+def test_a_reading_of_the_clock_reads_no_runs() -> None:
+    """However many keys there were: the watermarks of all of them are asked for at the end of input alone."""
+    store = Counting()
+    for batch in range(12):
+        stepped(store, batch, [(10 * batch + key, batch) for key in range(10)])
+    store.reads = 0
+    operator = Stored.load(SLIDING, SLIDING_SCHEMA, StoredLibrary(store, Cache())).operator
+    operator.advance(100)
+    assert store.reads == 0
+    assert operator.finish().panes.height == 120
+
+
+def test_what_is_stored_of_sliding_windows_does_not_grow() -> None:
+    """Slices that nobody needs any more are hidden by what a step writes, and both are gone with a merge."""
+    store, rows_stored, needed = MemoryRunStore(), list[int](), list[int]()
+    for batch in range(200):
+        stored = stepped(store, batch, [(key, 4 * batch + key % 4) for key in range(8)])
+        rows_stored.append(sum(run.rows for run in stored.manifest.runs))
+        if batch % 10 == 0:
+            slices = stored.operator.state.slices
+            needed.append(0 if slices is None else slices.all().height)
+    assert max(needed[2:]) == min(needed[2:])
+    assert max(rows_stored[100:]) <= max(rows_stored[:100]) <= 8 * max(needed)
