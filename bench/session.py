@@ -17,6 +17,7 @@ _STATIC = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "4g",
+    "spark.python.unix.domain.socket.enabled": "true",
 }
 _SETTINGS = {
     "spark.sql.shuffle.partitions": "2",

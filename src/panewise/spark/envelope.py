@@ -7,6 +7,7 @@ On the way in: ``rows``, ``partials``, ``invalid``, ``marks``, ``seen`` (JSON: t
 """
 
 import io
+import struct
 
 import polars as pl
 import pyarrow as pa
@@ -15,18 +16,50 @@ from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, 
 IN = StructType([StructField("shard", IntegerType()), StructField("kind", StringType()), StructField("payload", BinaryType())])
 OUT = StructType([StructField("kind", StringType()), StructField("payload", BinaryType())])
 _ARROW_IN = pa.schema([("shard", pa.int32()), ("kind", pa.string()), ("payload", pa.binary())])
+_LENGTH = struct.Struct("<I")
+_LONG = 1 << 16  # bytes of a frame from which on it pays to make its columns narrow
+_WIDTHS = ((8, pl.UInt8()), (16, pl.UInt16()), (32, pl.UInt32()))
 
 
 def encode(frame: pl.DataFrame) -> bytes:
-    """A frame as a payload."""
-    stream = io.BytesIO()
-    frame.write_ipc_stream(stream)
+    """A frame as a payload: a row with the least value of each column that was made narrow, its length before it, and the rows.
+
+    A byte costs Spark some 10 ns on its way from one stage to the next, four times what it costs to save it: numbers and
+    instants of 64 bits travel as their distances from the least, in as many bits as the longest one needs.
+    """
+    widths = _widths(frame) if frame.estimated_size() >= _LONG else {}
+    least = frame.select(pl.col(list(widths)).min())
+    stream, head = io.BytesIO(), _stream(least)
+    stream.write(_LENGTH.pack(len(head)))
+    stream.write(head)
+    far = ((pl.col(name).to_physical() - pl.lit(least[name].to_physical()[0])).cast(width) for name, width in widths.items())
+    frame.with_columns(far).write_ipc_stream(stream)
     return stream.getvalue()
 
 
 def decode(payload: bytes) -> pl.DataFrame:
     """A payload as a frame."""
-    return pl.read_ipc_stream(io.BytesIO(payload))
+    (length,) = _LENGTH.unpack_from(payload)
+    body = memoryview(payload)[_LENGTH.size :]
+    least, rows = (pl.read_ipc_stream(io.BytesIO(part)) for part in (body[:length], body[length:]))
+    near = (pl.lit(least[name].to_physical()[0]) + pl.col(name).cast(pl.Int64) for name in least.columns)
+    return rows.with_columns(value.alias(name).cast(least.schema[name]) for value, name in zip(near, least.columns, strict=True))
+
+
+def _widths(frame: pl.DataFrame) -> dict[str, pl.DataType]:
+    """The narrow types of the columns that fit into one."""
+    wide = [name for name, dtype in frame.schema.items() if dtype in (pl.Int64, pl.Datetime, pl.Duration)]
+    whole = pl.col(wide).to_physical()
+    lowest, highest = frame.select(whole.min()), frame.select(whole.max())
+    spans = {name: highest[name][0] - lowest[name][0] for name in wide if lowest[name][0] is not None}
+    fitting = {name: next((dtype for bits, dtype in _WIDTHS if span.bit_length() <= bits), None) for name, span in spans.items()}
+    return {name: dtype for name, dtype in fitting.items() if dtype is not None}
+
+
+def _stream(frame: pl.DataFrame) -> bytes:
+    stream = io.BytesIO()
+    frame.write_ipc_stream(stream)
+    return stream.getvalue()
 
 
 def batch(envelopes: list[tuple[int, str, bytes]]) -> pa.RecordBatch:

@@ -1,0 +1,38 @@
+"""Frames as payloads of envelopes."""
+
+import datetime as dt
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from panewise.spark.envelope import decode, encode
+from tests.engine.effort import FEW
+
+ROWS = 9_000  # of a column of 64 bits: more than an envelope leaves as they are
+_WHOLE = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-300, 300), st.none())
+
+
+def _repeated(values: list[int | None], dtype: pl.DataType) -> pl.Series:
+    return pl.Series("n", [values[at % len(values)] for at in range(ROWS)], dtype=pl.Int64).cast(dtype)
+
+
+@FEW
+@given(st.lists(_WHOLE, min_size=1, max_size=5), st.sampled_from([pl.Int64(), pl.Datetime("us", "UTC"), pl.Duration("us")]))
+def test_a_frame_comes_back_as_it_was(values: list[int | None], dtype: pl.DataType) -> None:
+    frame = pl.DataFrame([_repeated(values, dtype), pl.Series("text", ["é", None, ""] * (ROWS // 3))])
+    told = decode(encode(frame))
+    assert told.schema == frame.schema
+    assert told.equals(frame)
+
+
+def test_a_short_frame_comes_back_as_it_was() -> None:
+    frame = pl.DataFrame({"at": [dt.datetime(1969, 12, 31, tzinfo=dt.UTC), None], "n": [-(2**63), 2**63 - 1]})
+    assert decode(encode(frame)).equals(frame)
+    assert decode(encode(frame.clear())).equals(frame.clear())
+
+
+def test_distances_travel_in_as_few_bytes_as_they_need() -> None:
+    near, far = pl.Series("n", [2**62 + at % 256 for at in range(ROWS)]), pl.Series("n", [at % 2 * 2**40 for at in range(ROWS)])
+    assert len(encode(near.to_frame())) < ROWS * 1.2
+    assert len(encode(far.to_frame())) > ROWS * 8
