@@ -35,7 +35,7 @@ def envelopes(spec: WindowOperator, columns: dict[str, pl.DataType], rows: pl.Da
 @FEW
 @given(data=st.data(), partitions=st.integers(1, 3))
 def test_shards_see_the_same_watermark(data: st.DataObject, partitions: int) -> None:
-    fixed = {
+    fixed: dict[str, Any] = {
         "keys": ["shop"],
         "evaluate": "batch",
         "time": "event",
