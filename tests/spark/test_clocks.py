@@ -98,12 +98,6 @@ def test_stream_time_does_not_depend_on_shards(feed: Feed) -> None:
     assert found[0][1] == [("key 0", 5, 58_000_000), ("key 7", 6, 760_000_000)]
 
 
-def test_inputs_of_its_own_are_refused(feed: Feed) -> None:
-    feed.put((0, "a", 1))
-    with pytest.raises(pw.SpecError, match=r"watermark=Inputs\(.* on a DataFrame \| Spark itself takes the least of the watermarks"):
-        minutes(feed.stream()).watermark(pw.Inputs(["a", "b"])).agg(F.count())
-
-
 @pytest.mark.parametrize(("ticking", "sent"), [(True, [("EARLY", 3)]), (False, [])])
 def test_a_clock_stream_fires_time_triggers_of_a_silent_stream(feed: Feed, ticking: bool, sent: list[tuple[str, int]]) -> None:
     """Semantics 12.7: a later run without rows; it ends."""

@@ -11,14 +11,11 @@ from panewise.testing.events import OF_POLICIES
 from tests.transcripts.functions import USER_LISTENERS, USER_WINDOWS
 
 FILES = sorted((Path(__file__).parents[1] / "transcripts").glob("*.yaml"))
-# Without those of `max_future_skew`: it goes by the time that Spark gives the micro-batch, which no event can set.
-# Without those of several inputs, too: on Spark it is Spark that takes the least of their watermarks. And without what a checkpoint
-# of Spark's does in its own way.
+# Without what a checkpoint of Spark's does in its own way.
 DOCUMENTS = [
     (path.stem, document)
     for path in FILES
     for document in transcripts.load(path)
-    if "max_future_skew" not in document["spec"] and document["spec"].get("watermark", {}).get("kind") != "inputs"
     if not any(event["op"] in OF_POLICIES for event in document["events"])
 ]
 CHOSEN = [pair for n, pair in enumerate(DOCUMENTS) if n % 12 == 3]

@@ -27,6 +27,7 @@ from panewise import (
 )
 from panewise import functions as F
 from panewise.errors import SpecWarning
+from panewise.spec import Frame, FrameColumn, FrameOperator, Inputs
 from panewise.spec.aggregates import FUNCTIONS
 from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.composites import Composite
@@ -348,6 +349,11 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
             {"kind": "inputs", "names": "ab"},
             "watermark.names='ab' | watermark.names is a list of inputs' names | give a list of inputs' names",
         ),
+        (
+            "watermark",
+            {"kind": "inputs", "names": ["a", "b"], "column": "s", "delay": {"a": 1, "b": "1 s"}},
+            f"watermark.delay.b='1 s' | watermark.delay.b is {MICROSECONDS} | give {MICROSECONDS}",
+        ),
         ("watermark", {"kind": "fixed_lag"}, "watermark.lag is missing | lag has no default | give watermark.lag"),
         ("null_keys", 1, "null_keys=1 | null_keys is true or false | give true or false"),
         ("position", ["p", "o"], "position=['p', 'o'] | position is an object with named fields | give an object with named fields"),
@@ -410,3 +416,19 @@ def test_text_that_is_no_json_is_refused() -> None:
     assert caught.value.given == "text='{window}'"
     assert caught.value.rule.startswith("a specification is read from JSON (Expecting property name")
     assert caught.value.remedy == "give what to_json wrote"
+
+
+@pytest.mark.parametrize("delay", [None, "1 second", {"a": 0, "b": "1 minute"}])
+def test_inputs_of_rows_there_and_back(delay: Any) -> None:
+    mark = Inputs(["a", "b"], "2 minutes", "s", delay)
+    for spec in (
+        WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=mark),
+        FrameOperator(columns=[FrameColumn(F.count().alias("n"), Frame("rows", -1))], watermark=mark),
+    ):
+        assert from_json(to_json(spec)) == spec
+        assert spec.columns_read == ("event_time", "s")
+
+
+def test_inputs_of_before_there_was_a_column_are_the_same() -> None:
+    old = {**SMALL, "watermark": {"kind": "inputs", "names": ["a", "b"], "idle_after": None}}
+    assert changed_fields(old, to_dict(from_dict(old))) == []

@@ -76,7 +76,7 @@ DOCUMENTS: list[tuple[dict[str, Any], str]] = [
     (column("lag", by="w"), "columns[0].by='w' | the fields here are"),
     (
         {**column("lag"), "watermark": {"kind": "stream_time"}},
-        "watermark={'kind': 'stream_time'} | the kinds here are ['fixed_lag', 'inputs']",
+        "watermark.kind='stream_time' | the kinds here are ['fixed_lag', 'inputs']",
     ),
     ({**column("lag"), "event_time": 3}, "event_time=3 | event_time is a string"),
     ({**column("lag"), "panewise": 9}, "panewise=9 | this release reads version 1"),

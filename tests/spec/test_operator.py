@@ -147,6 +147,34 @@ RULES = {
         lambda: Inputs(["a", "b", "a"]),
         "names=['a', 'b', 'a'] | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
     ),
+    "a column of inputs is named": Rule(
+        lambda: Inputs(["a", "b"], column="s"),
+        lambda: Inputs(["a", "b"], column=""),
+        "column '' | columns are named by non-empty strings | give the column's name",
+    ),
+    "a delay of inputs needs a column": Rule(
+        lambda: Inputs(["a", "b"], column="s", delay="1 s"),
+        lambda: Inputs(["a", "b"], delay="1 s"),
+        "delay='1 s' without a column | a delay is how far the watermark of an input is behind its rows, and without a column no row says "
+        "which input it is of | give column='...', or leave delay out",
+    ),
+    "a delay of inputs is not negative": Rule(
+        lambda: Inputs(["a", "b"], column="s", delay={"a": 0, "b": 1}),
+        lambda: Inputs(["a", "b"], column="s", delay={"a": 0, "b": -1}),
+        "delay=-1 | delay is not negative | give 0 or more",
+    ),
+    "each input has a delay": Rule(
+        lambda: Inputs(["a", "b"], column="s", delay={"a": 1, "b": 1}),
+        lambda: Inputs(["a", "b"], column="s", delay={"a": 1, "c": 1}),
+        "delay={'a': 1, 'c': 1} | a mapping has a delay for each of the inputs ['a', 'b'] "
+        "| name all of them, and no others, or give one delay",
+    ),
+    "the event time names no input": rule(
+        {"watermark": Inputs(["a", "b"], column="s")},
+        {"watermark": Inputs(["a", "b"], column="event_time")},
+        "Inputs(column='event_time'), event_time='event_time' | the column that names the input of a row holds strings, and the event time "
+        "is a timestamp | give the column that names the input",
+    ),
     "time": rule({"time": "processing"}, {"time": "wall"}, "time='wall' | time is one of ('event', 'processing') | give one of these"),
     "processing time needs no column": by_processing_time({}, {"event_time": "t"}, f"event_time='t' | {NO_EVENT_TIME}"),
     "processing time is the watermark": by_processing_time(

@@ -130,6 +130,16 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
             {"watermark": Inputs(["a", "b"], "1 s")},
             "of a and b; an input that has told none for 1 second of processing time is left out.\n",
         ),
+        (
+            {"watermark": Inputs(["a", "b"], column="s")},
+            "e of the inputs a and b, which s names; that of each moves after each batch to the highest event_time of its rows there.\n",
+        ),
+        (
+            {"watermark": Inputs(["a", "b"], "1 s", "s", {"a": "2 s", "b": 0}), "evaluate": "record"},
+            "after each row to the highest event_time of its rows there, less 2 seconds (a), 0 seconds (b); an input without a row for 1 s",
+        ),
+        ({"watermark": Inputs(["a", "b"], column="s", delay="2 s")}, "of its rows there, less 2 seconds.\n"),
+        ({"watermark": Inputs(["a", "b"], column="s")}, "; s is null or names no input."),
         ({"time": "processing"}, "every 1 hour from there; its time is when it arrives.\nWatermark: processing time.\nPanes:"),
         ({"time": "processing"}, "Late rows: no row is late before the end of input."),
         ({"time": "processing"}, "Invalid rows: none.\nOrder: rows of a batch are taken as they stand; triggers"),

@@ -105,6 +105,15 @@ def test_a_watermark_names_its_input(runtime: str, given: Inputs | None, event: 
 
 
 @RUNTIMES
+def test_no_watermark_comes_from_outside_where_rows_tell(runtime: str) -> None:
+    """semantics 12.9."""
+    spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=Inputs(["a", "b"], column="s"))
+    message = "a watermark from outside | with a column of Inputs rows tell the watermarks of their inputs (semantics 12.9) | add rows"
+    with pytest.raises(InputError, match=re.escape(message)):
+        run(spec, [{"op": "watermark", "to": 5, "input": "a"}], runtime)
+
+
+@RUNTIMES
 def test_the_dict_form_and_restarts(runtime: str) -> None:
     document = {"window": {"kind": "global"}, "aggregates": [{"fn": "count", "name": "n"}]}
     outputs = run(document, [add({"event_time": 1}), {"op": "restart"}, add({"event_time": 2}), {"op": "finish"}], runtime)

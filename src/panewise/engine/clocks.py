@@ -1,5 +1,6 @@
 """The two clocks that are given to an operator, and what they say about a window (semantics 12, 13)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -7,7 +8,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.inputs import Inputs
 from panewise.engine.sessions import Sessions
-from panewise.spec import Custom, Entry, FixedLag, Global, Session, StreamTime, WindowOperator, counted, counted_by_key
+from panewise.spec import Custom, Entry, FixedLag, Global, Session, StreamTime, WindowOperator, counted, counted_by_key, told_by_rows
 from panewise.spec import Inputs as InputsSpec
 
 KEY_MARK = "__watermark"  # where each key has its own watermark: that of the row's key; null: minus infinity
@@ -50,13 +51,20 @@ class Clocks:
         now = self.processing_time if processing_time is None else max(self.processing_time, processing_time)
         inputs = self.inputs
         if isinstance(spec.watermark, InputsSpec):
-            inputs = inputs.told(source, watermark, now).read(None if processing_time is None else now)
+            inputs = inputs if told_by_rows(spec.watermark) else inputs.told(source, watermark, now)
+            inputs = inputs.read(None if processing_time is None else now)
             watermark = inputs.least(spec.watermark, now)
         marks = [self.watermark, None if spec.time == "processing" or self.by_key or self.counted else watermark]
         lag = 0 if spec.time == "processing" else spec.watermark.lag.us if isinstance(spec.watermark, FixedLag) else None
         if lag is not None and processing_time is not None:
             marks.append(now - lag)
         return replace(self, processing_time=now, watermark=max((mark for mark in marks if mark is not None), default=None), inputs=inputs)
+
+    def moved_by_rows(self, inputs: InputsSpec, latest: Mapping[str, int]) -> "Clocks":
+        """The watermark once the inputs of rows have told theirs; `latest` are the highest event times of their rows (semantics 12.9)."""
+        told = self.inputs.told_by_rows(inputs, latest, self.processing_time)
+        marks = (self.watermark, told.least(inputs, self.processing_time))
+        return replace(self, watermark=max((mark for mark in marks if mark is not None), default=None), inputs=told)
 
     def complete(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:
         """Whether a window that ends there is complete."""

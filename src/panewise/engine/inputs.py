@@ -1,8 +1,13 @@
-"""The watermarks of several inputs (semantics 12.5, 12.6)."""
+"""The watermarks of several inputs (semantics 12.5, 12.6, 12.9)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import polars as pl
+
 from panewise import spec
+from panewise.chrono import saturating_add
+from panewise.engine.validity import TIME
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,14 @@ class Inputs:
         known[source] = Told(watermark if before is None else max(before, watermark), heard)
         return Inputs(tuple(known.items()), self.since)
 
+    def told_by_rows(self, inputs: spec.Inputs, latest: Mapping[str, int], now: int) -> "Inputs":
+        """The inputs of rows tell their watermarks, together; `latest` are the highest event times of their rows."""
+        after = self
+        for name in inputs.names:
+            if name in latest:
+                after = after.told(name, saturating_add(latest[name], -inputs.delay_of(name)), now)
+        return after
+
     def read(self, processing_time: int | None) -> "Inputs":
         """The clock is read."""
         return self if self.since is not None or processing_time is None else Inputs(self.told_last, processing_time)
@@ -44,3 +57,18 @@ class Inputs:
         if inputs.idle_after is None or self.since is None:
             return False
         return now - (self.since if told.heard is None else told.heard) >= inputs.idle_after.us
+
+
+def later(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    """Of each input the later of two event times.
+
+    >>> later({"a": 1, "b": 5}, {"a": 3})
+    {'a': 3, 'b': 5}
+    """
+    return {name: max(latest[name] for latest in (one, other) if name in latest) for name in {**one, **other}}
+
+
+def latest_of(inputs: spec.Inputs, valid: pl.DataFrame) -> dict[str, int]:
+    """Of each input that has valid rows there the highest of their event times."""
+    seen = valid.group_by(str(inputs.column)).agg(pl.col(TIME).max())
+    return dict(seen.rows())

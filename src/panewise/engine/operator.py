@@ -15,6 +15,7 @@ from panewise.engine.clocks import Clocks
 from panewise.engine.combining import judge, ties_matter
 from panewise.engine.gathering import TURN
 from panewise.engine.held import Held
+from panewise.engine.inputs import latest_of
 from panewise.engine.intake import Intake
 from panewise.engine.lateness import late_schema
 from panewise.engine.outputs import Counts, Output
@@ -86,13 +87,14 @@ class Operator:
     def add(self, rows: pl.DataFrame) -> Output:
         """Takes a batch of rows. After the end of input they are all late, with the reason `finished`."""
         judged = judge(self.plan, rows, self.state.clocks.processing_time)
-        output, refused = self._added(judged.valid), judged.invalid.height
+        added = self._added if self.plan.hears is None or self.plan.each_tells else self._added_and_told
+        output, refused = added(judged.valid), judged.invalid.height
         invalid = self._in_order(pl.concat([judged.invalid, output.invalid])) if output.invalid.height else judged.invalid
         counts = output.counts + Counts(rows_in=refused, invalid=refused)
         return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
 
     def add_valid(self, valid: pl.DataFrame) -> Output:
-        """Takes rows that :func:`panewise.engine.combining.judge` let through."""
+        """Takes rows that :func:`panewise.engine.combining.judge` let through; what a batch tells of its inputs is left to :meth:`tell`."""
         output = self._added(valid)
         return replace(output, invalid=self._in_order(output.invalid).select(*self.plan.invalid_schema))
 
@@ -103,8 +105,28 @@ class Operator:
         timed = validity.with_time(self.plan.spec, invalid, self.state.clocks.processing_time)
         return arrival.in_order(self.plan.spec, timed)
 
+    def tell(self, latest: Mapping[str, int]) -> Output:
+        """After a batch the inputs that it had valid rows of tell their watermarks; `latest` are these rows' highest event times.
+
+        Where rows tell the watermarks of their inputs (semantics 12.9); one at least.
+        """
+        assert self.plan.hears is not None
+        return self._tick(self.state.clocks.moved_by_rows(self.plan.hears, latest))
+
+    def _added_and_told(self, valid: pl.DataFrame) -> Output:
+        """Takes rows, then their inputs tell."""
+        assert self.plan.hears is not None
+        output, latest = self._arrived(valid), latest_of(self.plan.hears, valid)
+        return replace(output, panes=pl.concat([output.panes, self.tell(latest).panes])) if latest else output
+
     def _added(self, valid: pl.DataFrame) -> Output:
-        """The same; what is invalid has its place."""
+        """Takes rows; what is invalid has its place. Where each row is a batch, its input tells after it, and rows of all keys meet."""
+        if not self.plan.each_tells or valid.is_empty():
+            return self._arrived(valid)
+        ordered = arrival.in_order(self.plan.spec, arrival.placed(valid))
+        return Output.joined([self._added_and_told(row) for row in ordered.iter_slices(1)])
+
+    def _arrived(self, valid: pl.DataFrame) -> Output:
         placed = arrival.placed(valid)
         ordered = arrival.in_order(self.plan.spec, placed) if self._order_matters(valid) else placed
         fresh = self.state.marks.without_replays(self.plan.spec, ordered)

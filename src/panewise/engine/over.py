@@ -12,6 +12,7 @@ from panewise.engine.clocks import Clocks
 from panewise.engine.combining import judge
 from panewise.engine.frames import picked
 from panewise.engine.held import Held
+from panewise.engine.inputs import latest_of
 from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
 from panewise.engine.operator import NEWEST_ROWS, State
 from panewise.engine.outputs import Counts, Output
@@ -67,8 +68,15 @@ class OverOperator:
         """Takes a batch of rows. After the end of input they are all late, with the reason `finished`."""
         judged = judge(self.plan, rows, self.state.clocks.processing_time)
         output = self.add_valid(judged.valid)
-        refused = judged.invalid.height
-        return replace(output, invalid=judged.invalid, counts=output.counts + Counts(rows_in=refused, invalid=refused))
+        latest = {} if self.plan.hears is None else latest_of(self.plan.hears, judged.valid)
+        panes = pl.concat([output.panes, self.tell(latest).panes]) if latest else output.panes
+        counts = output.counts + Counts(rows_in=judged.invalid.height, invalid=judged.invalid.height)
+        return replace(output, panes=panes, invalid=judged.invalid, counts=counts)
+
+    def tell(self, latest: Mapping[str, int]) -> Output:
+        """As :meth:`Operator.tell`."""
+        assert self.plan.hears is not None
+        return self._tick(self.state.clocks.moved_by_rows(self.plan.hears, latest))
 
     def add_valid(self, valid: pl.DataFrame) -> Output:
         """Takes rows that :func:`panewise.engine.combining.judge` let through."""

@@ -13,7 +13,7 @@ from panewise.engine.plan import ONE_KEY, check_columns
 from panewise.engine.runs import Shape
 from panewise.engine.validity import REASON
 from panewise.errors import SpecError
-from panewise.spec import Aggregate, Frame, FrameOperator, RowFunction
+from panewise.spec import Aggregate, Frame, FrameOperator, RowFunction, told_by_rows
 
 TIME = END  # of a row in a table: its time, with which it goes; of a kept row that stays until others have come: the last instant
 AT = "__at_time"  # of a kept row: its time
@@ -57,7 +57,8 @@ class FramePlan:
         self.spec, self.schema = spec, dict(schema)
         self.keys = list(spec.keys) or [ONE_KEY]
         # What plans of windows are asked: all keys share the watermark, and nothing is counted or gathered.
-        self.by_key = self.counted = self.gathers = False
+        self.by_key = self.counted = self.gathers = self.each_tells = False
+        self.hears = told_by_rows(spec.watermark)  # the inputs, if rows tell their watermarks
         self.payload = {name: dtype for name, dtype in self.schema.items() if not name.startswith("__")}
         self.invalid_schema, self.late_schema = {**self.schema, REASON: pl.String()}, late_schema(self.schema)
         jobs = _jobs(spec, self.schema)

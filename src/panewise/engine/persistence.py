@@ -144,9 +144,13 @@ class Stored:
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to write: clocks alone are not worth it where the runtime gives them again."""
+        """Whether there is anything to write: clocks alone are not worth it where the runtime gives them again.
+
+        It does not where rows tell: their watermarks are all that is left of them, here and in other shards.
+        """
         old, new = _read_header(self.operator.plan, self.manifest.header)[0], self.operator.state
-        return self.operator.changed or new.clocks.finished != old.finished or _marks(new) != self.manifest.header.get("marks", [])
+        told = self.operator.plan.hears is not None and new.clocks != old
+        return told or self.operator.changed or new.clocks.finished != old.finished or _marks(new) != self.manifest.header.get("marks", [])
 
     @property
     def moved(self) -> bool:

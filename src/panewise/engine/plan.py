@@ -18,7 +18,21 @@ from panewise.engine.trigger_simple import SimpleTrigger, is_simple
 from panewise.engine.trigger_tree import TriggerTree
 from panewise.engine.validity import MARKS, REASON
 from panewise.errors import SpecError
-from panewise.spec import Cumulating, Custom, Entry, Hopping, Never, Position, Sliding, WindowOperator, counted, gap_columns, merging
+from panewise.spec import (
+    Cumulating,
+    Custom,
+    Entry,
+    Hopping,
+    Never,
+    Position,
+    Sliding,
+    WindowOperator,
+    counted,
+    gap_columns,
+    input_columns,
+    merging,
+    told_by_rows,
+)
 from panewise.spec.aggregates import ORDERED
 from panewise.spec.operator import data_loss_reason
 from panewise.spec.sliding_checks import only_at_end
@@ -46,6 +60,8 @@ class Plan:
         self.retracting = spec.accumulation == "retracting"
         self.compares = self.retracting or spec.only_updated  # with the live pane, which is kept for that
         self.by_key = Clocks.of(spec).by_key  # each key has a watermark of its own
+        self.hears = told_by_rows(spec.watermark)  # the inputs, if rows tell their watermarks
+        self.each_tells = self.hears is not None and spec.evaluate == "record"  # each row after it came; else all after a batch
         self.counted = counted(spec.window)  # watermarks and times are numbers of rows
         own = {**self.trigger.columns, **({KEY_MARK: pl.Int64()} if self.by_key else {})}
         self.table_schema = table.table_schema(key_types, self.aggregation, own, live=self.compares)
@@ -112,8 +128,16 @@ def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
         if not (schema[gap].is_integer() or schema[gap] == pl.Duration("us")):
             rule = "the gap of a row is whole microseconds or an interval of them (semantics 9.3)"
             raise SpecError(f"gap {gap}: {schema[gap]}", rule, f"cast {gap} to BIGINT microseconds, or to INTERVAL DAY TO SECOND")
+    _check_inputs(spec, schema)
     if spec.position is not None:
         _check_position(spec.position, schema)
+
+
+def _check_inputs(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
+    for name in input_columns(spec.watermark):
+        if schema[name] != pl.String():
+            rule = "the column that names the input of a row holds strings (semantics 12.9)"
+            raise SpecError(f"input {name}: {schema[name]}", rule, f"cast {name} to STRING")
 
 
 def _check_position(position: Position, schema: Mapping[str, pl.DataType]) -> None:

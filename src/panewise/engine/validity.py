@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from panewise.chrono import MIN_INSTANT, saturating_add
-from panewise.spec import Entry
+from panewise.spec import Entry, told_by_rows
 
 TIME, REASON = "__time", "__reason"
 BAD_TIME, OUT_OF_RANGE, BAD_TYPE = "__bad_time", "__out_of_range", "__bad_type"
@@ -68,6 +68,10 @@ def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tupl
     if spec.max_future_skew is not None:
         horizon = saturating_add(processing_time, spec.max_future_skew.us)
         tests.append(((pl.col(TIME) > horizon).fill_null(False), "event time is too far ahead"))
+    inputs = told_by_rows(spec.watermark)
+    if inputs is not None:
+        not_given(str(inputs.column), f"input {inputs.column} is null")
+        tests.append((~pl.col(str(inputs.column)).is_in(inputs.names).fill_null(True), f"input {inputs.column} is unknown"))
     return tests
 
 

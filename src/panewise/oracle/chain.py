@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from panewise.oracle.aggregate import aggregate
 from panewise.oracle.columns import decimal_scale, is_nan, same_value, sort_key
 from panewise.oracle.frames import FrameInterpreter
-from panewise.oracle.interpreter import Interpreter, Output
-from panewise.oracle.rows import arrival_order
+from panewise.oracle.interpreter import Interpreter
+from panewise.oracle.outputs import Output, joined
 from panewise.oracle.streamwindow import PolicyInterpreter
 from panewise.oracle.trigger import Clock, expired
 from panewise.spec import Aggregate, Chain, FrameOperator, Specification, Stage, StreamWindow, WindowOperator, closed_at_end
@@ -49,13 +49,8 @@ class ChainInterpreter:
             kinds, before = kinds_of(stage.keys, measures, kinds), stage.keys
 
     def add(self, rows: Iterable[dict[str, Any]]) -> Output:
-        """Rows arrive; with evaluate="record" each is an evaluation of its own."""
-        given = list(rows)
-        if self._spec.evaluate == "batch" or not given:
-            return self._through(self._first.add(given))
-        outputs = [self._through(self._first.add([row])) for row in arrival_order(self._spec, self._types, given)]
-        counts = {name: sum(output["counts"][name] for output in outputs) for name in outputs[0]["counts"]}
-        return {**{part: [one for output in outputs for one in output[part]] for part in ("panes", "late", "invalid")}, "counts": counts}
+        """Rows arrive; their evaluations go through the stages one by one."""
+        return joined(self._through(output) for output in self._first.evaluations(rows))
 
     def watermark(self, to: int, source: str | None = None) -> Output:
         """The watermark moves; of several inputs that of one."""

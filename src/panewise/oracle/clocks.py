@@ -7,7 +7,7 @@ from panewise.chrono import saturating_add
 from panewise.errors import InputError
 from panewise.oracle.inputs import InputClocks
 from panewise.oracle.trigger import Clock
-from panewise.spec import Entry, FixedLag, Inputs, StreamTime, counted, counted_by_key
+from panewise.spec import Entry, FixedLag, Inputs, StreamTime, counted, counted_by_key, told_by_rows
 
 Key = tuple[Any, ...]
 
@@ -48,7 +48,8 @@ class Clocks:
         """A watermark comes from outside; of several inputs from one.
 
         Raises:
-            InputError: with processing time, which is the watermark then; where each key has its own; and where rows are counted.
+            InputError: with processing time, which is the watermark then; where each key has its own; where rows are counted; and where
+                rows tell it.
         """
         if counted(self._spec.window):
             rule = "windows of rows are complete by the rows that have come (semantics 8.6)"
@@ -59,6 +60,9 @@ class Clocks:
         if self._spec.time == "processing":
             rule = "with time='processing' the watermark is processing time (semantics 6.8)"
             raise InputError("a watermark from outside", rule, "move the clock")
+        if told_by_rows(self._spec.watermark) is not None:
+            rule = "with a column of Inputs rows tell the watermarks of their inputs (semantics 12.9)"
+            raise InputError("a watermark from outside", rule, "add rows")
         if self._inputs is None:
             self.common.raise_watermark(to)
             return
@@ -76,3 +80,16 @@ class Clocks:
         further = {key: mark for key, mark in reached.items() if key not in self._of_keys or mark > self._of_keys[key]}
         self._of_keys |= further
         return set(further)
+
+    def saw_of_input(self, values: dict[str, Any], time: int) -> None:
+        """A valid row came; where rows tell the watermark of their input, it will."""
+        inputs = told_by_rows(self._spec.watermark)
+        if inputs is not None and self._inputs is not None:
+            self._inputs.saw(values[str(inputs.column)], time)
+
+    def tell_seen(self) -> bool:
+        """The inputs of a batch's rows tell their watermarks; whether any did."""
+        if self._inputs is None or not self._inputs.seen:
+            return False
+        self.common.raise_watermark(self._inputs.tell_seen(self.common.processing_time))
+        return True

@@ -9,7 +9,7 @@ from panewise.errors import InputError
 from panewise.oracle.aggregate import aggregate
 from panewise.oracle.clocks import Clocks, Key
 from panewise.oracle.columns import as_type, check_type, sort_key
-from panewise.oracle.interpreter import COUNTS, Output
+from panewise.oracle.outputs import Output, nothing
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.trigger import Clock
 from panewise.spec import Aggregate, Frame, FrameColumn, FrameOperator, RowFunction
@@ -56,10 +56,12 @@ class FrameInterpreter:
         """
         if self.now.finished:
             raise InputError("rows after finish", "nothing is added after the end of input", "add the rows before finish")
-        output: Output = {"panes": [], "late": [], "invalid": [], "counts": dict.fromkeys(COUNTS, 0)}
+        output = nothing()
         judged = [self._taken(given, output) for given in arrival_order(self._spec, self._types, list(rows))]
         self._waiting += [row for row in judged if row is not None]
         output["panes"] = self._sent()
+        if self._clocks.tell_seen():
+            output["panes"] += self._sent()
         return output
 
     def watermark(self, to: int, source: str | None = None) -> Output:
@@ -108,6 +110,7 @@ class FrameInterpreter:
             counts["invalid"] += 1
             return None
         row = read(self._spec, self._types, given, self.now.processing_time)
+        self._clocks.saw_of_input(row.values, row.time)
         if self._is_replay(row):
             counts["replays"] += 1
             return None
@@ -134,7 +137,7 @@ class FrameInterpreter:
     # Rows out
 
     def _moved(self) -> Output:
-        return {"panes": self._sent(), "late": [], "invalid": [], "counts": dict.fromkeys(COUNTS, 0)}
+        return nothing() | {"panes": self._sent()}
 
     def _sent(self) -> list[dict[str, Any]]:
         """The rows that can be sent now, with their new columns."""

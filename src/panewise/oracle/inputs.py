@@ -1,5 +1,6 @@
-"""Several inputs, each with a watermark of its own (semantics 12.5, 12.6)."""
+"""Several inputs, each with a watermark of its own (semantics 12.5, 12.6, 12.9)."""
 
+from panewise.chrono import saturating_add
 from panewise.spec import Inputs
 
 
@@ -15,6 +16,7 @@ class InputClocks:
         self._inputs = inputs
         self._marks: dict[str, int] = {}
         self._heard: dict[str, int] = {}
+        self._seen: dict[str, int] = {}  # of each input the highest event time in the present batch
         self._reading = False
 
     def tell(self, name: str, to: int, processing_time: int) -> int | None:
@@ -23,6 +25,22 @@ class InputClocks:
         if self._reading:
             self._heard[name] = processing_time
         return self._least(processing_time)
+
+    def saw(self, name: str, time: int) -> None:
+        """A valid row of an input came."""
+        self._seen[name] = max(time, self._seen.get(name, time))
+
+    def tell_seen(self, processing_time: int) -> int | None:
+        """After a batch the inputs that it had rows of tell, together; gives the watermark of all."""
+        for name, time in self._seen.items():
+            self.tell(name, saturating_add(time, -self._inputs.delay_of(name)), processing_time)
+        self._seen = {}
+        return self._least(processing_time)
+
+    @property
+    def seen(self) -> bool:
+        """Whether the present batch had rows of any input."""
+        return bool(self._seen)
 
     def clock(self, processing_time: int) -> int | None:
         """The clock is read; gives the watermark of all. The silence of inputs is counted from the first reading."""

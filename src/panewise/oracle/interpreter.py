@@ -1,6 +1,6 @@
 """The interpreter: events in, panes and late and invalid rows out (semantics 13, 18, 20, 21)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,18 +13,12 @@ from panewise.oracle.columns import check_type, same_value
 from panewise.oracle.evict import left
 from panewise.oracle.held import Held, pane_order
 from panewise.oracle.numbers import Numbers
+from panewise.oracle.outputs import Output, joined, nothing
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.sliding import Slides
 from panewise.oracle.trigger import Clock, Decision, decide, expired, moment
 from panewise.oracle.trigger_tree import Node
 from panewise.spec import Sliding, WindowOperator, counted, merging
-
-COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
-Output = dict[str, Any]
-
-
-def _nothing() -> Output:
-    return {"panes": [], "late": [], "invalid": [], "counts": dict.fromkeys(COUNTS, 0)}
 
 
 class Interpreter:
@@ -65,13 +59,19 @@ class Interpreter:
         Raises:
             InputError: after finish.
         """
+        return joined(self.evaluations(rows))
+
+    def evaluations(self, rows: Iterable[dict[str, Any]]) -> Iterator[Output]:
+        """What :meth:`add` gives, evaluation by evaluation; each comes when the next is asked for."""
         if self._clocks.common.finished:
             raise InputError("rows after finish", "nothing is added after the end of input", "add the rows before finish")
-        output = _nothing()
         ordered = arrival_order(self._spec, self._types, list(rows))
         for batch in ([row] for row in ordered) if self._spec.evaluate == "record" else [ordered]:
+            output = nothing()
             self._batch(batch, output)
-        return output
+            yield output
+            if self._clocks.tell_seen():
+                yield self._evaluated_all()
 
     def watermark(self, to: int, source: str | None = None) -> Output:
         """The watermark moves; of several inputs that of one.
@@ -146,6 +146,7 @@ class Interpreter:
             output["invalid"].append({"row": dict(given), "reason": reason})
             return "invalid"
         row = read(self._spec, self._types, given, self._clock.processing_time)
+        self._clocks.saw_of_input(row.values, row.time)
         if self._is_replay(row):
             return "replays"
         if self._numbers is not None:
@@ -262,7 +263,7 @@ class Interpreter:
     # An evaluation
 
     def _evaluated_all(self) -> Output:
-        return {**_nothing(), "panes": self._evaluated(list(self._held.values()))}
+        return {**nothing(), "panes": self._evaluated(list(self._held.values()))}
 
     def _evaluated(self, windows: list[Held]) -> list[dict[str, Any]]:
         panes = []

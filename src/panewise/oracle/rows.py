@@ -8,7 +8,7 @@ from panewise.chrono import MIN_INSTANT
 from panewise.oracle.assign import exists, windows_of
 from panewise.oracle.columns import as_type, fits, is_integer, is_long, is_nan, sort_key
 from panewise.oracle.custom import given_windows, no_windows_reason
-from panewise.spec import Custom, Entry, FrameOperator, Hopping, counted, gap_columns
+from panewise.spec import Custom, Entry, FrameOperator, Hopping, counted, gap_columns, input_columns, told_by_rows
 
 Types = dict[str, str]
 
@@ -68,6 +68,8 @@ def _fits(spec: Entry, types: Types, name: str, row: dict[str, Any]) -> bool:
     whole = (*gap_columns(spec.window), *([spec.position.offset] if spec.position else []))
     if name not in types and name in whole:
         return is_long(value)
+    if name not in types and name in input_columns(spec.watermark):
+        return isinstance(value, str)
     if name not in types and spec.position is not None and name == spec.position.partition:
         return is_long(value) or isinstance(value, str)
     return fits(value, types.get(name))
@@ -81,6 +83,7 @@ def invalid_reason(spec: Entry, types: Types, row: dict[str, Any], processing_ti
         lambda: _position(spec, row),
         lambda: _wrong_type(spec, types, row),
         lambda: _too_far_ahead(spec, row, processing_time),
+        lambda: _bad_input(spec, row),
         lambda: _bad_gap(spec, row),
         lambda: _no_window(spec, types, row, processing_time),
     )
@@ -130,6 +133,17 @@ def _too_far_ahead(spec: Entry, row: dict[str, Any], processing_time: int) -> st
     skew = spec.max_future_skew
     ahead = skew is not None and row[spec.time_columns[0]] > processing_time + skew.us
     return "event time is too far ahead" if ahead else None
+
+
+def _bad_input(spec: Entry, row: dict[str, Any]) -> str | None:
+    """Where rows tell the watermarks of their inputs (semantics 12.9)."""
+    inputs = told_by_rows(spec.watermark)
+    if inputs is None:
+        return None
+    given = row.get(str(inputs.column))
+    if given is None:
+        return f"input {inputs.column} is null"
+    return None if given in inputs.names else f"input {inputs.column} is unknown"
 
 
 def _bad_gap(spec: Entry, row: dict[str, Any]) -> str | None:

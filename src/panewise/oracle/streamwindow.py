@@ -7,8 +7,8 @@ from typing import Any
 from panewise.errors import InputError
 from panewise.oracle.aggregate import aggregate
 from panewise.oracle.columns import check_type, is_nan, sort_key
-from panewise.oracle.interpreter import COUNTS, Output
 from panewise.oracle.listening import Listening
+from panewise.oracle.outputs import COUNTS, Output
 from panewise.oracle.partition import Partition, Tuple, exceeds
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.spec import StreamWindow

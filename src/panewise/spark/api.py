@@ -100,7 +100,7 @@ class Windowed:
         return self._with(allowed_lateness=lateness, drop_by=drop_by)
 
     def watermark(self, watermark: Watermark) -> "Windowed":
-        """Where the watermark comes from, if not from `withWatermark` alone: FixedLag."""
+        """Where the watermark comes from, if not from `withWatermark` alone: FixedLag, Inputs with a column, StreamTime."""
         return self._with(watermark=watermark)
 
     def order_by(self, *columns: str) -> "Windowed":

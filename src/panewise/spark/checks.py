@@ -2,15 +2,15 @@
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructField, TimestampType
+from pyspark.sql.types import StringType, StructField, TimestampType
 
 from panewise.errors import SetupError, SpecError
 from panewise.spark.session import PROVIDER
-from panewise.spec import FrameOperator, Specification, first_of
+from panewise.spec import FrameOperator, Specification, first_of, input_columns
 
 
 def check_columns(df: DataFrame, spec: Specification) -> None:
-    """Every column that the specification names is there, and the event time is a timestamp.
+    """Every column that the specification names is there, the event time is a timestamp, and inputs are named by strings.
 
     Raises:
         SpecError: naming the column.
@@ -22,6 +22,10 @@ def check_columns(df: DataFrame, spec: Specification) -> None:
         if name in df.columns:
             rule = "new columns have names of their own, which the input does not have"
             raise SpecError(f"{name!r} twice", rule, "give the new column another name, or drop the old one before the operator")
+    for name in input_columns(first_of(spec).watermark):
+        if not isinstance(df.schema[name].dataType, StringType):
+            rule = "the column that names the input of a row holds strings (semantics 12.9)"
+            raise SpecError(f"input {name}: {df.schema[name].dataType.simpleString()}", rule, f"cast {name} to STRING")
     for name in first_of(spec).time_columns:
         given = df.schema[name].dataType
         if not isinstance(given, TimestampType):

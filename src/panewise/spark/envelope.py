@@ -2,8 +2,8 @@
 
 One holds a whole frame as an Arrow IPC stream, or a JSON note.
 
-On the way in: ``rows``, ``partials``, ``invalid``, ``marks``, ``tick`` (there was a batch), ``control`` (JSON). On
-the way out: ``panes``, ``late``, ``invalid``, ``counts``, and in tests ``held``.
+On the way in: ``rows``, ``partials``, ``invalid``, ``marks``, ``seen`` (JSON: the highest event times of inputs), ``tick``
+(there was a batch), ``control`` (JSON). On the way out: ``panes``, ``late``, ``invalid``, ``counts``, and in tests ``held``.
 """
 
 import io

@@ -57,7 +57,7 @@ class Overs:
         return replace(self, fields={**self.fields, "position": Position(partition, offset, source)})
 
     def watermark(self, watermark: Watermark) -> "Overs":
-        """Where the watermark comes from, if not from `withWatermark` alone: FixedLag."""
+        """Where the watermark comes from, if not from `withWatermark` alone: FixedLag, Inputs with a column."""
         return replace(self, fields={**self.fields, "watermark": watermark})
 
     def options(self, **fields: Any) -> "Overs":

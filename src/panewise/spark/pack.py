@@ -1,5 +1,6 @@
 """Pack: Arrow batches as Spark made them into a few envelopes. Stateless; runs inside ``mapInArrow``."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ from pyspark import TaskContext
 
 from panewise.engine.arrival import PLACE, Marks
 from panewise.engine.combining import can_combine, combine, combine_again, judge, ties_matter
+from panewise.engine.inputs import later, latest_of
 from panewise.engine.over_plan import FramePlan
 from panewise.engine.plan import Plan
 from panewise.engine.prepared import plan_of
@@ -74,6 +76,7 @@ class _Packer:
     rows: int = 0
     partials: list[pl.DataFrame] = field(default_factory=list)
     marks: Marks = field(default_factory=Marks)
+    seen: dict[str, int] = field(default_factory=dict)  # the highest event time of each input
 
     def take(self, chunk: pa.Table) -> Iterator[pa.RecordBatch]:
         """Judges a chunk; its rows go on at once, or wait combined for the end of the partition."""
@@ -86,20 +89,23 @@ class _Packer:
             shard = self.pack.shards[self.partition % len(self.pack.shards)]
             yield batch([(shard, "invalid", encode(judged.invalid.drop(PLACE)))])
         self.marks = self.marks.after(self.plan.spec, judged.valid)
+        if self.plan.hears is not None:
+            self.seen = later(self.seen, latest_of(self.plan.hears, judged.valid))
         if isinstance(self.plan, Plan) and self.pack.combines(self.plan):
             self.partials.append(combine(self.plan, judged.valid))
         else:
             yield self._sharded("rows", judged.valid.drop(self.pack.spare(self.plan)))
 
     def finish(self) -> Iterator[pa.RecordBatch]:
-        """What waits for the end of the partition; and a tick to every shard, so that each sees the clocks of every batch."""
+        """What waits for the end of the partition; and to every shard what it told, or a tick: so each sees the clocks of every batch."""
         if not self.rows:
             return
         if self.partials and isinstance(self.plan, Plan):
             together = self.partials[0] if len(self.partials) == 1 else combine_again(self.plan, pl.concat(self.partials))
             yield self._sharded("partials", together)
-        note = ("tick", b"") if self.marks.table is None else ("marks", encode(self.marks.table))
-        yield batch([(shard, *note) for shard in self.pack.shards])
+        told = [] if self.marks.table is None else [("marks", encode(self.marks.table))]
+        told += [("seen", json.dumps(self.seen).encode())] if self.seen else []
+        yield batch([(shard, *note) for shard in self.pack.shards for note in told or [("tick", b"")]])
 
     def _sharded(self, kind: str, frame: pl.DataFrame) -> pa.RecordBatch:
         """The frame cut by shard."""

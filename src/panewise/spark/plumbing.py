@@ -26,7 +26,17 @@ from panewise.spark.sharding import even_shards
 from panewise.spark.ticks import clock_stream
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, target_schema
-from panewise.spec import Chain, Specification, StreamWindow, counted, first_of, merging, takes_whole_rows
+from panewise.spec import (
+    Chain,
+    Specification,
+    StreamWindow,
+    WindowOperator,
+    counted,
+    first_of,
+    merging,
+    takes_whole_rows,
+    told_by_rows,
+)
 
 KINDS = ("panes", "late", "invalid", "counts")
 
@@ -69,7 +79,7 @@ class Plumbing:
     def _read(self, *, all_columns: bool) -> DataFrame:
         """The input; without need for whole rows only the columns that the operator reads. One at least: rows without any would be lost."""
         whole = all_columns or takes_whole_rows(self.spec)
-        return self.df if whole else self.df.select(*(self.spec.columns_read or self.df.columns[:1]))
+        return self.df.drop(NOW) if whole else self.df.select(*(self.spec.columns_read or self.df.columns[:1]))
 
     def packed(self, *, late_wanted: bool, all_columns: bool) -> DataFrame:
         """The input as envelopes. Without need for whole rows only the columns that the operator reads are read at all."""
@@ -77,7 +87,8 @@ class Plumbing:
         schema = polars_schema(df.schema)
         first = first_of(self.spec)
         if first.max_future_skew is not None:
-            df = df.withColumn(NOW, F.current_timestamp())
+            timed = self.df if NOW in self.df.columns else self.df.withColumn(NOW, F.current_timestamp())
+            df = timed.select(*df.columns, NOW)
         by = self.spec.shared_keys if isinstance(self.spec, Chain) else ()
         packed = df.mapInArrow(Pack(first, schema, self.shards, late_wanted, by), envelope.IN)
         return packed if self.clock is None else packed.union(self.controlled(clock_stream(df.sparkSession, self.clock)))
@@ -108,10 +119,14 @@ class Plumbing:
 
 def _meeting(spec: Specification) -> tuple[str, str] | None:
     """Why there can be one shard only, and what to do; None if there can be several."""
+    first = first_of(spec)
+    if isinstance(first, WindowOperator) and told_by_rows(first.watermark) is not None and first.evaluate == "record":
+        rule = "a row that tells the watermark of its input is followed by the next of all keys, which meet in one shard (semantics 12.9)"
+        return rule, "leave shards out, or use evaluate='batch'"
     if isinstance(spec, Chain) and not spec.shared_keys:
         rule = "all panes of a chain without a key that every stage keeps meet in one shard (semantics 30.11)"
         return rule, "leave shards out, or keep a key of the operator through all stages"
-    if counted(first_of(spec).window) and merging(first_of(spec).window):
+    if counted(first.window) and merging(first.window):
         rule = "a session that ends after n rows of other keys counts the rows of all keys, which meet in one shard (semantics 9.7)"
         return rule, "leave shards out, or use a session that time ends"
     if isinstance(spec, StreamWindow) and spec.one_place is not None:
@@ -138,6 +153,6 @@ def _whole_batch(spec: Specification, schema: dict[str, pl.DataType], now: int) 
     return run
 
 
-def note(**values: int) -> str:
-    """A control note."""
+def note(**values: int | str) -> str:
+    """A control note; of several inputs a watermark goes with the name of its `input`."""
     return json.dumps(values)

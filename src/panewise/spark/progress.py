@@ -6,14 +6,15 @@ from pyspark.sql import functions as F
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spark.checks import watermarked
-from panewise.spec import Entry, FixedLag, Inputs, Specification, StreamTime, StreamWindow, counted, first_of
+from panewise.spec import Entry, FixedLag, Inputs, Specification, StreamTime, StreamWindow, counted, first_of, told_by_rows
 
 _CONSTANT = "__clockless"
 
 
 def makes_own(spec: Entry) -> bool:
     """Whether the operator makes its watermark itself, and can do without the query's."""
-    return spec.time == "processing" or isinstance(spec.watermark, FixedLag | StreamTime) or counted(spec.window)
+    by_itself = isinstance(spec.watermark, FixedLag | StreamTime) or told_by_rows(spec.watermark) is not None
+    return spec.time == "processing" or by_itself or counted(spec.window)
 
 
 def with_watermark(df: DataFrame, spec: Entry) -> DataFrame:
@@ -24,18 +25,15 @@ def with_watermark(df: DataFrame, spec: Entry) -> DataFrame:
 
 
 def check_inputs(spec: Entry) -> None:
-    """Refuses several inputs, which are one DataFrame here.
+    """Refuses inputs without a column: nobody would tell their watermarks.
 
     Raises:
-        SpecError: saying how Spark joins watermarks.
+        SpecError: saying what to give.
     """
-    if isinstance(spec.watermark, Inputs):
-        rule = (
-            "Spark itself takes the least of the watermarks of streams that are joined in a union, and knows no idle ones (semantics 12.5)"
-        )
-        raise SpecError(
-            f"watermark={spec.watermark!r} on a DataFrame", rule, "give each stream its withWatermark before the union, and leave it out"
-        )
+    if isinstance(spec.watermark, Inputs) and spec.watermark.column is None:
+        rule = "the rows of a DataFrame say which input they are of, and tell its watermark (semantics 12.9)"
+        remedy = "add a column with the name before the union, and give Inputs(..., column='...', delay='...')"
+        raise SpecError(f"watermark={spec.watermark!r} on a DataFrame", rule, remedy)
 
 
 def check_batch(whole: Specification, clock: Duration | None) -> None:

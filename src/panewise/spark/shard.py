@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import polars as pl
 
@@ -10,6 +11,7 @@ from panewise.engine import Counts, Output
 from panewise.engine.arrival import MARK, PLACE, Marks
 from panewise.engine.chain import AnyOperator
 from panewise.engine.combining import combine_again
+from panewise.engine.inputs import later
 from panewise.engine.operator import Operator
 from panewise.engine.validity import with_time
 from panewise.spark.envelope import decode, encode
@@ -23,7 +25,8 @@ class Mail:
     partials: list[pl.DataFrame] = field(default_factory=list)
     invalid: list[pl.DataFrame] = field(default_factory=list)
     marks: list[pl.DataFrame] = field(default_factory=list)
-    control: dict[str, int] = field(default_factory=dict)
+    seen: dict[str, int] = field(default_factory=dict)
+    control: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, envelopes: Iterable[tuple[str, bytes]]) -> "Mail":
@@ -32,14 +35,16 @@ class Mail:
         for kind, payload in envelopes:
             if kind == "control":
                 mail.control.update(json.loads(payload))
+            elif kind == "seen":
+                mail.seen = later(mail.seen, json.loads(payload))
             elif kind != "tick":
                 getattr(mail, kind).append(decode(payload))
         return mail
 
 
 def step(operator: AnyOperator, mail: Mail, processing_time: int | None, watermark: int | None) -> Iterator[Output]:
-    """One micro-batch (semantics 18): the clocks move together, then the rows arrive, then input may end."""
-    yield operator.advance(processing_time, watermark)
+    """One micro-batch (semantics 18): the clocks move together, the rows arrive, their inputs tell, and input may end."""
+    yield operator.advance(processing_time, watermark, mail.control.get("input"))
     if mail.invalid:
         refused = pl.concat(mail.invalid)
         yield _only_invalid(operator, refused)
@@ -48,6 +53,8 @@ def step(operator: AnyOperator, mail: Mail, processing_time: int | None, waterma
     if mail.partials and isinstance(operator, Operator):
         one = mail.partials[0] if len(mail.partials) == 1 else combine_again(operator.plan, pl.concat(mail.partials))
         yield operator.add_combined(one)
+    if mail.seen and not operator.plan.each_tells:
+        yield operator.tell(mail.seen)
     if mail.marks:
         operator.raise_marks(_joined(operator, mail.marks))
     if mail.control.get("finish"):

@@ -19,7 +19,7 @@ from panewise.spec.frames import Frame, FrameColumn, FrameOperator, RowFunction
 from panewise.spec.measures import Rows, length, rows
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
 from panewise.spec.overs import Over, WindowSpec, frame_operator
-from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark
+from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark, input_columns, told_by_rows
 from panewise.spec.sliding import Sliding
 from panewise.spec.streamevent import HeldPartition, WindowEvent
 from panewise.spec.streamlistener import WindowListener
@@ -106,10 +106,12 @@ __all__ = [
     "first_of",
     "frame_operator",
     "gap_columns",
+    "input_columns",
     "length",
     "merging",
     "merging_at_touch",
     "policies",
     "rows",
     "takes_whole_rows",
+    "told_by_rows",
 ]

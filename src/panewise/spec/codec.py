@@ -25,12 +25,13 @@ from panewise.spec.measure_codec import plain_measure, read_gap, read_measure
 from panewise.spec.measures import Rows
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator, default_event_time
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
-from panewise.spec.readers import Reader, flag, listed, members_of, names, number, once_each, or_null, text, typed, whole, wrong
+from panewise.spec.readers import Reader, flag, members_of, names, number, once_each, or_null, text, typed, whole, wrong
 from panewise.spec.sliding import Sliding
 from panewise.spec.streamwindow import StreamWindow
 from panewise.spec.streamwindow_codec import UserListeners
 from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
 from panewise.spec.useraggregate import UserAggregate
+from panewise.spec.watermark_codec import plain_watermark, watermark_from
 from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling
 
 FORMAT_VERSION: Final = 1
@@ -41,7 +42,6 @@ _LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation
 _COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
 _TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITES)}
 _EVICTORS: dict[str, type] = {kind.kind: kind for kind in (CountEvictor, TimeEvictor, DeltaEvictor)}
-_WATERMARKS: dict[str, type] = {kind.kind: kind for kind in (FixedLag, StreamTime, Inputs)}
 
 UserWindows = Mapping[str, Custom]
 
@@ -181,7 +181,9 @@ def _plain(value: Any) -> Any:
         return plain_aggregate(value)
     if isinstance(value, Position):
         return {field.name: getattr(value, field.name) for field in fields(value)}
-    if type(value) in (*_WINDOWS.values(), *_TRIGGERS.values(), *_EVICTORS.values(), *_WATERMARKS.values()):
+    if isinstance(value, (FixedLag, StreamTime, Inputs)):
+        return plain_watermark(value)
+    if type(value) in (*_WINDOWS.values(), *_TRIGGERS.values(), *_EVICTORS.values()):
         return {"kind": value.kind, **{name: _plain(getattr(value, name)) for name in _parts_of(type(value))}}
     return value
 
@@ -241,7 +243,7 @@ def _delta(value: Any, where: str) -> bool | tuple[str, ...]:
 
 
 def _kind(kinds: dict[str, type]) -> Reader:
-    """Reads a window, trigger, evictor or watermark: its kind says which class, the class says which fields."""
+    """Reads a window, trigger or evictor: its kind says which class, the class says which fields."""
 
     def read(value: Any, where: str) -> Any:
         kind = value.get("kind") if isinstance(value, Mapping) else value
@@ -291,8 +293,8 @@ def _stages(value: Any, users: Users) -> tuple[Stage, ...]:
 
 _PARTS: dict[str, Reader] = {
     **dict.fromkeys(("size", "hop"), read_measure),
-    **dict.fromkeys(("step", "period", "delay", "duration", "lag"), _duration),
-    **dict.fromkeys(("align", "idle_after"), or_null(_duration)),
+    **dict.fromkeys(("step", "period", "delay", "duration"), _duration),
+    "align": or_null(_duration),
     **dict.fromkeys(("origin", "n"), whole),
     **dict.fromkeys(("early", "late"), or_null(_trigger)),
     **dict.fromkeys(("trigger", "main", "until"), _trigger),
@@ -302,7 +304,6 @@ _PARTS: dict[str, Reader] = {
     "gap": read_gap,
     **dict.fromkeys(("gaps", "after"), flag),
     "columns": names,
-    "names": listed("a list of inputs' names"),
     "merge": _merge,
     **dict.fromkeys(("name", "touching", "anchor", "unit", "zone", "week_start"), text),
 }
@@ -320,7 +321,7 @@ _FIELDS: dict[str, Reader] = {
     "only_updated": flag,
     "timestamp": or_null(text),
     "max_future_skew": or_null(_duration),
-    "watermark": or_null(_kind(_WATERMARKS)),
+    "watermark": or_null(watermark_from(FixedLag, StreamTime, Inputs)),
     "event_time": or_null(text),
     **dict.fromkeys(("time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), text),
 }

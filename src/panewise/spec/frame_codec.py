@@ -11,7 +11,8 @@ from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
 from panewise.spec.frames import ROW_FUNCTIONS, Frame, FrameColumn, FrameOperator, RowFunction
 from panewise.spec.operator import Position
 from panewise.spec.progress import FixedLag, Inputs
-from panewise.spec.readers import Reader, flag, listed, members_of, names, or_null, text, typed, wrong
+from panewise.spec.readers import Reader, flag, members_of, names, or_null, text, typed, wrong
+from panewise.spec.watermark_codec import plain_watermark, watermark_from
 
 COLUMNS: Final = "columns"  # the field that tells a frame operator from a window operator
 NAMES: Final = tuple(field.name for field in fields(FrameOperator))
@@ -45,7 +46,7 @@ def _plain(value: Any) -> Any:
         case tuple():
             return list(value)
         case FixedLag() | Inputs():
-            return {"kind": value.kind, **{field.name: _plain(getattr(value, field.name)) for field in fields(value)}}
+            return plain_watermark(value)
         case Position():
             return {field.name: getattr(value, field.name) for field in fields(value)}
     return value
@@ -101,23 +102,11 @@ def _duration(value: Any, where: str) -> Duration:
     return Duration(typed(int, "a whole number of microseconds")(value, where))
 
 
-def _watermark(value: Any, where: str) -> FixedLag | Inputs:
-    inputs: dict[str, Reader] = {"names": listed("a list of inputs' names"), "idle_after": or_null(_duration)}
-    parts: dict[str, dict[str, Reader]] = {"fixed_lag": {"lag": _duration}, "inputs": inputs}
-    kind = value.get("kind") if isinstance(value, Mapping) else None
-    if not isinstance(kind, str) or kind not in parts:
-        raise SpecError(f"{where}={value!r}", f"the kinds here are {sorted(parts)}", "give {'kind': ...} with one of these")
-    mine = parts[kind]
-    told = members_of(value, where, {"kind", *mine}, required=tuple(mine)[:1])
-    given = {name: read(told[name], f"{where}.{name}") for name, read in mine.items() if name in told}
-    return FixedLag(**given) if kind == "fixed_lag" else Inputs(**given)
-
-
 _FIELDS: dict[str, Reader] = {
     **dict.fromkeys(("keys", "order"), names),
     "event_time": or_null(text),
     "position": or_null(position_from),
     "null_keys": flag,
     "max_future_skew": or_null(_duration),
-    "watermark": or_null(_watermark),
+    "watermark": or_null(watermark_from(FixedLag, Inputs)),
 }

@@ -3,6 +3,7 @@
 from panewise.chrono import Duration
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.frames import Frame, FrameColumn, FrameOperator, RowFunction
+from panewise.spec.input_words import bad_inputs, of_inputs
 from panewise.spec.progress import FixedLag, Inputs
 
 
@@ -105,9 +106,8 @@ def _progress(spec: FrameOperator) -> list[str]:
     match spec.watermark:
         case FixedLag(lag=lag):
             return [f"Watermark: {lag} behind processing time, or that from outside if it is further."]
-        case Inputs(names=names, idle_after=idle):
-            left_out = "" if idle is None else f"; an input that has told none for {idle} of processing time is left out"
-            return [f"Watermark: the least of those of {_both(names)}{left_out}."]
+        case Inputs() as inputs:
+            return [f"Watermark: {of_inputs(inputs, spec.event_time)}."]
     return []
 
 
@@ -134,6 +134,7 @@ def _invalid(spec: FrameOperator) -> str:
         reasons.append(f"{spec.position.partition} or {spec.position.offset} is null")
     if spec.max_future_skew is not None:
         reasons.append(f"{spec.event_time} is more than {spec.max_future_skew} ahead of processing time")
+    reasons += bad_inputs(spec.watermark)
     return f"Invalid rows: {'; '.join(reasons) or 'none'}."
 
 

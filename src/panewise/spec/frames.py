@@ -8,7 +8,7 @@ from panewise.chrono import MAX_INSTANT, Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.operator import Position
-from panewise.spec.progress import FixedLag, Inputs, Watermark
+from panewise.spec.progress import FixedLag, Inputs, Watermark, check_input_column, input_columns
 
 if TYPE_CHECKING:
     from panewise.spec.overs import Over, WindowSpec
@@ -197,6 +197,7 @@ class FrameOperator:
         _check_kinds(self)
         _check_names(self)
         _check_order(self)
+        check_input_column(self.watermark, self.event_time)
         _check_frames(self)
 
     @property
@@ -214,7 +215,8 @@ class FrameOperator:
         """Every input column that the operator looks at, each once; it takes all others along."""
         position = self.position.columns if self.position else ()
         values = (name for column in self.columns for name in column.what.columns)
-        return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *values)))
+        inputs = input_columns(self.watermark)
+        return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *inputs, *values)))
 
     @property
     def rows_ahead(self) -> int:

@@ -13,7 +13,7 @@ from panewise.spec.counted import check_counted
 from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
-from panewise.spec.progress import Watermark
+from panewise.spec.progress import Watermark, check_input_column, input_columns
 from panewise.spec.sliding_checks import check_sliding
 from panewise.spec.times import check_time
 from panewise.spec.triggers import AfterCount
@@ -167,6 +167,7 @@ class WindowOperator:
         _check_meaning(self)
         check_counted(self)
         check_time(self)
+        check_input_column(self.watermark, self.event_time)
         check_sliding(self)
         warn_of_data_loss(self, strict=strict)
         warn_of_idle_trigger(self, strict=strict)
@@ -189,7 +190,8 @@ class WindowOperator:
         values = (column for a in self.aggregates for column in a.columns)
         told = self.delta if isinstance(self.delta, tuple) else ()
         others = (*columns_of(self.window), *values, *columns(self.trigger), *evictor_columns(self.evictor), *told)
-        return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *others)))
+        inputs = input_columns(self.watermark)
+        return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *inputs, *others)))
 
     @property
     def time_columns(self) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Where the watermark comes from, if not from outside (semantics 12.4 and following). Values only."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
@@ -35,28 +35,67 @@ class FixedLag:
 class Inputs:
     """The watermark is the least of those of several inputs; one that has been silent for long does not hold it back.
 
-    Each input tells its own: `{"op": "watermark", "to": t, "input": "orders"}`. On Spark, union streams that have a `withWatermark` each.
+    Each input tells its own: `{"op": "watermark", "to": t, "input": "orders"}`; or, with a `column`, the rows tell for it: after each
+    batch (micro-batch) that has rows of an input, the highest event time of these, less the delay. On Spark there has to be a column.
 
     Args:
         names: two inputs or more.
         idle_after: an input that has told no watermark for this long, in processing time, is left out until it tells one. Default: never.
+        column: the column, of strings, that names the input of a row; a row that names none of them is invalid.
+        delay: how far the watermark of an input is behind its rows, 0 or more; one for all, or a mapping with one for each name. Default 0.
+            Only with a column.
 
-    >>> Inputs(["orders", "payments"], idle_after="1 minute")
-    Inputs(names=('orders', 'payments'), idle_after=Duration('1 minute'))
+    >>> Inputs(["orders", "payments"], idle_after="1 minute", column="source", delay={"orders": 0, "payments": "10 seconds"})
+    Inputs(names=('orders', 'payments'), idle_after=Duration('1 minute'), column='source', \
+delay=(('orders', Duration('0 seconds')), ('payments', Duration('10 seconds'))))
 
-    Source: semantics 12.5, 12.6; S4 WindowedMergeOperator, Flink withIdleness.
+    Source: semantics 12.5, 12.6, 12.9; S4 WindowedMergeOperator, Flink withIdleness.
     """
 
     kind: ClassVar[str] = "inputs"
     names: tuple[str, ...]
     idle_after: Duration | None
+    column: str | None
+    delay: Duration | tuple[tuple[str, Duration], ...] | None
 
-    def __init__(self, names: Iterable[str], idle_after: DurationLike | None = None) -> None:
+    def __init__(
+        self,
+        names: Iterable[str],
+        idle_after: DurationLike | None = None,
+        column: str | None = None,
+        delay: DurationLike | Mapping[str, DurationLike] | None = None,
+    ) -> None:
         given = names if isinstance(names, str) else tuple(names)
         if isinstance(given, str) or len(set(given)) < max(2, len(given)) or not all(isinstance(name, str) and name for name in given):
             raise SpecError(f"names={names!r}", "inputs are two or more, with different names", "give a list: Inputs(['a', 'b'])")
         object.__setattr__(self, "names", given)
         object.__setattr__(self, "idle_after", None if idle_after is None else positive(idle_after, "idle_after"))
+        if column is not None and not (isinstance(column, str) and column):
+            raise SpecError(f"column {column!r}", "columns are named by non-empty strings", "give the column's name")
+        object.__setattr__(self, "column", column)
+        object.__setattr__(self, "delay", _delays(given, column, delay))
+
+    def delay_of(self, name: str) -> int:
+        """How far the watermark of an input is behind its rows, in microseconds."""
+        each = dict(self.delay) if isinstance(self.delay, tuple) else {}
+        one = each.get(name, self.delay)
+        return one.us if isinstance(one, Duration) else 0
+
+
+def _delays(names: tuple[str, ...], column: str | None, delay: Any) -> Any:
+    """The delay as it is kept: one, or one for each name in their order."""
+    if column is None:
+        if delay is not None:
+            rule = "a delay is how far the watermark of an input is behind its rows, and without a column no row says which input it is of"
+            raise SpecError(f"delay={delay!r} without a column", rule, "give column='...', or leave delay out")
+        return None
+    if not isinstance(delay, (Mapping, tuple)):
+        return _length(0 if delay is None else delay, "delay")
+    each = dict(delay)  # a tuple is what was kept
+    if set(each) != set(names):
+        rule = f"a mapping has a delay for each of the inputs {list(names)}"
+        raise SpecError(f"delay={each!r}", rule, "name all of them, and no others, or give one delay")
+    return tuple((name, _length(each[name], "delay")) for name in names)
 
 
 @dataclass(frozen=True, init=False)
@@ -84,8 +123,33 @@ class StreamTime:
 Watermark: TypeAlias = FixedLag | StreamTime | Inputs
 
 
+def told_by_rows(watermark: Watermark | None) -> Inputs | None:
+    """The inputs, if their watermarks are made of rows (semantics 12.9).
+
+    >>> told_by_rows(Inputs(["a", "b"])), told_by_rows(Inputs(["a", "b"], column="source")).column
+    (None, 'source')
+    """
+    return watermark if isinstance(watermark, Inputs) and watermark.column is not None else None
+
+
+def input_columns(watermark: Watermark | None) -> tuple[str, ...]:
+    """The column that names the input of a row, if there is one."""
+    return (watermark.column,) if isinstance(watermark, Inputs) and watermark.column is not None else ()
+
+
 def _length(value: DurationLike, name: str) -> Duration:
     length = Duration.of(value, name)
     if length.us < 0:
         raise SpecError(f"{name}={value!r}", f"{name} is not negative", "give 0 or more")
     return length
+
+
+def check_input_column(watermark: Watermark | None, event_time: str | None) -> None:
+    """Refuses the event time as the column that names the inputs of rows.
+
+    Raises:
+        SpecError: naming the column.
+    """
+    if event_time in input_columns(watermark):
+        rule = "the column that names the input of a row holds strings, and the event time is a timestamp"
+        raise SpecError(f"Inputs(column={event_time!r}), event_time={event_time!r}", rule, "give the column that names the input")

@@ -10,6 +10,7 @@ from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.frame_words import describe_frames
 from panewise.spec.frames import FrameOperator
+from panewise.spec.input_words import bad_inputs, of_inputs
 from panewise.spec.measures import Rows, length
 from panewise.spec.operator import WindowOperator, data_loss_reason
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
@@ -118,9 +119,8 @@ def _progress(spec: WindowOperator) -> str:
         case StreamTime(delay=delay):
             behind = "" if delay.us == 0 else f", less {delay}"
             return f"Watermark: of each key its own: the highest {spec.event_time} that it has seen{behind}."
-        case Inputs(names=names, idle_after=idle):
-            left_out = "" if idle is None else f"; an input that has told none for {idle} of processing time is left out"
-            return f"Watermark: the least of those of {_listed(names)}{left_out}."
+        case Inputs() as inputs:
+            return f"Watermark: {of_inputs(inputs, spec.event_time, each_row=spec.evaluate == 'record')}."
     return ""
 
 
@@ -268,6 +268,7 @@ def _invalid(spec: WindowOperator) -> str:
         reasons.append(f"{spec.position.partition} or {spec.position.offset} is null")
     if spec.max_future_skew is not None:
         reasons.append(f"{spec.event_time} is more than {spec.max_future_skew} ahead of processing time")
+    reasons += bad_inputs(spec.watermark)
     reasons += [f"{gap} is null or not above zero" for gap in gap_columns(spec.window)]
     if isinstance(spec.window, Custom):
         reasons.append(

@@ -19,6 +19,8 @@ from panewise.spec import (
     counted,
     first_of,
     gap_columns,
+    input_columns,
+    told_by_rows,
 )
 from panewise.spec.codec import from_dict
 from panewise.spec.counted import with_event_time
@@ -98,7 +100,8 @@ def script(
         *([first.position.offset] if first.position else []),
     ]
     told = _with_first(whole_spec, first)
-    columns = infer(rows, types or {}, first.columns_read, whole)
+    strings = dict.fromkeys(input_columns(first.watermark), "string")
+    columns = infer(rows, strings | dict(types or {}), first.columns_read, whole)
     _check_partitions(columns, read)
     return Script(told, columns, read, given, **options)
 
@@ -175,6 +178,9 @@ def _check_watermarks(spec: Entry, events: tuple[Event, ...]) -> None:
         raise InputError("a watermark from outside", rule, "give {'op': 'clock', 'to': ...}")
     if isinstance(spec.watermark, StreamTime) and any(event.op == "watermark" for event in events):
         rule = "with StreamTime each key has a watermark of its own (semantics 12.8)"
+        raise InputError("a watermark from outside", rule, "add rows")
+    if told_by_rows(spec.watermark) is not None and any(event.op == "watermark" for event in events):
+        rule = "with a column of Inputs rows tell the watermarks of their inputs (semantics 12.9)"
         raise InputError("a watermark from outside", rule, "add rows")
     names = spec.watermark.names if isinstance(spec.watermark, Inputs) else (None,)
     for event in events:

@@ -1,6 +1,6 @@
 """Hypothesis strategies of frame operators, and events for them (semantics 29)."""
 
-from typing import Any
+from typing import Any, Final
 
 from hypothesis import strategies as st
 
@@ -8,7 +8,7 @@ from panewise import functions as F
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.spec import FixedLag, Frame, FrameColumn, FrameOperator, Inputs, Position
 from panewise.testing.samples import MEASURES, types_of
-from panewise.testing.scripts import Writer
+from panewise.testing.scripts import Writer, moved_by_rows
 from panewise.testing.strategies import aggregates
 
 __all__ = ["frame_events", "frame_specs", "frames"]
@@ -32,6 +32,14 @@ def _frame(kind: Any, start: int | None, length: int) -> Frame:
     return Frame(kind, start, 0 if length > 2 and start <= 0 else start + length)
 
 
+_WATERMARKS: Final = [
+    FixedLag(0),
+    FixedLag(3),
+    Inputs(["a", "b"], idle_after=4),
+    Inputs(["a", "b"], idle_after=4, column="input", delay=1),
+]
+
+
 @st.composite
 def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> FrameOperator:
     """Operators of every field's every kind of value, but those that are given."""
@@ -44,7 +52,7 @@ def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> FrameOperator:
         "keys": draw(st.sampled_from([["key"], ["key"], [], ["level"], ["shop", "level"]])),
         "null_keys": draw(st.booleans()),
         "max_future_skew": draw(st.sampled_from([None, None, None, 3, 20])) if timed else None,
-        "watermark": draw(st.sampled_from([None] * 6 + [FixedLag(0), FixedLag(3), Inputs(["a", "b"], idle_after=4)])) if timed else None,
+        "watermark": draw(st.sampled_from([None] * 6 + _WATERMARKS)) if timed else None,
         "event_time": timed,
         "order": ordered,
         "position": position,
@@ -74,7 +82,8 @@ def frame_events(draw: st.DrawFn, /, spec: FrameOperator, max_events: int = 9, m
     writer = _FrameWriter(draw, spec, types_of(spec), max_rows)
     chosen = draw(st.lists(st.sampled_from(["add"] * 5 + ["watermark"] * 4 + ["clock", "restart"]), min_size=1, max_size=max_events))
     script = [writer.event(op) for op in chosen]
-    after_finish = [{"op": "finish"}, *([writer.event("watermark")] if draw(st.booleans()) else [])]
+    then = "clock" if moved_by_rows(spec) else "watermark"
+    after_finish = [{"op": "finish"}, *([writer.event(then)] if draw(st.booleans()) else [])]
     return script + (after_finish if draw(st.sampled_from([True, True, False])) else [])
 
 

@@ -23,8 +23,8 @@ def run(
         spec: a window operator, a chain or a StreamWindow, or its dict form.
         events: `{"op": "add", "rows": [...]}`, `{"op": "watermark", "to": t}`, `{"op": "clock", "to": t}`,
             `{"op": "restart"}` or `{"op": "finish"}`; of a StreamWindow also `{"op": "drain"}`, `{"op": "checkpoint"}`, `{"op": "reset"}`,
-            `{"op": "reset_to_initial"}` or `{"op": "evict", "partition": {...}}`. With `watermark=Inputs([...])` a watermark
-            names its `"input"`. A row is a dict; it may carry `"position": [partition, offset]`
+            `{"op": "reset_to_initial"}` or `{"op": "evict", "partition": {...}}`. With `watermark=Inputs([...])` without a column
+            a watermark names its `"input"`. A row is a dict; it may carry `"position": [partition, offset]`
             or `[source, partition, offset]`.
         runtime: "oracle", "engine" or "spark".
         types: types of columns: "bigint", "double", "string", "boolean", "decimal(p,s)". Default: as their values say.

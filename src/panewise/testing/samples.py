@@ -17,8 +17,9 @@ _TIMES_AND_PLACES = {
 }
 _KEYS = {"key": "string", "level": "double", "shop": "bigint"}
 OF_WINDOWS: Final = {"gap": "bigint"}
+OF_INPUTS: Final = {"input": "string"}
 MEASURES: Final = {"v": "double", "n": "bigint", "s": "string", "flag": "boolean", "price": "decimal(10,2)"}
-COLUMN_TYPES: Final = _TIMES_AND_PLACES | _KEYS | OF_WINDOWS | MEASURES
+COLUMN_TYPES: Final = _TIMES_AND_PLACES | _KEYS | OF_WINDOWS | OF_INPUTS | MEASURES
 VALUES: Final[dict[str, list[Any]]] = {
     "bigint": [0, 1, 2, -1, 7],
     "double": [0.0, 1.0, -0.25, 2.5, 100.75, -0.0, 3],
@@ -27,6 +28,7 @@ VALUES: Final[dict[str, list[Any]]] = {
     "decimal": [Decimal("0.00"), Decimal("1.25"), Decimal("-3.5"), Decimal("99999999.99")],
 }
 KEY_VALUES: Final[dict[str, list[Any]]] = {"key": ["a", "a", "b"], "level": [0.0, -0.0, 3], "shop": [1, 1, 2]}  # few, so that windows meet
+INPUT_VALUES: Final = ["a", "b"] * 6 + ["c"]  # of inputs called a and b
 MISFITS: Final[dict[str, list[Any]]] = {
     "bigint": ["x", True, 1.5, 2**63, -(2**70)],
     "double": ["x", True, Decimal("1.5")],

@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from panewise.spec import Entry, Inputs, StreamTime, WindowOperator, counted
+from panewise.spec import Entry, Inputs, StreamTime, WindowOperator, counted, told_by_rows
 from panewise.testing.edges import EXTREMES, GAPS, clocks, expiries, times, watermarks
-from panewise.testing.samples import KEY_VALUES, MISFITS, OF_WINDOWS, VALUES, types_of
+from panewise.testing.samples import INPUT_VALUES, KEY_VALUES, MISFITS, OF_INPUTS, OF_WINDOWS, VALUES, types_of
 
 
 @st.composite
@@ -22,14 +22,14 @@ def events(draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_ro
     ops = ["add"] * 5 + ["watermark"] * 3 + ["clock"] * clock_moves + ["restart"]
     chosen = draw(st.lists(st.sampled_from(ops), min_size=1, max_size=max_events))
     script = [writer.event(op) for op in chosen]
-    then = ["clock"] if _moved_by_rows(spec) else ["watermark", "clock"]
+    then = ["clock"] if moved_by_rows(spec) else ["watermark", "clock"]
     after_finish = [{"op": "finish"}, *([writer.event(op) for op in then] if draw(st.booleans()) else [])]
     return script + (after_finish if draw(st.booleans()) else [])
 
 
-def _moved_by_rows(spec: Entry) -> bool:
+def moved_by_rows(spec: Entry) -> bool:
     """Whether no watermark comes from outside, as rows move it."""
-    return isinstance(spec.watermark, StreamTime) or counted(spec.window)
+    return isinstance(spec.watermark, StreamTime) or told_by_rows(spec.watermark) is not None or counted(spec.window)
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Writer:
         if self.spec.time == "processing":
             op = "clock" if op == "watermark" else op
             self.seen = self.readings
-        if _moved_by_rows(self.spec) and op == "watermark":
+        if moved_by_rows(self.spec) and op == "watermark":
             op = "add"
         if op == "add":
             return {"op": op, "rows": [self._row() for _ in range(self.draw(st.sampled_from([*range(self.max_rows + 1), 3])))]}
@@ -97,6 +97,8 @@ class Writer:
     def _cell(self, name: str) -> Any:
         if name in OF_WINDOWS:
             return self._one_of([*GAPS * 6, None, 0, -1, 2**63 - 1, "x"])
+        if name in OF_INPUTS:
+            return self._one_of(INPUT_VALUES)
         nulls: list[Any] = [None] if name not in self.spec.keys or self.spec.null_keys else []
         values: Sequence[Any] = (
             KEY_VALUES[name] if name in self.spec.keys and name in KEY_VALUES else VALUES[self.types[name].split("(")[0]]

@@ -287,7 +287,13 @@ def _without_end(trigger: Any) -> bool:
     return not any(isinstance(node, AfterEventTime) for node in walk(trigger))
 
 
-_WATERMARKS: Final = (Inputs(["a", "b"]), Inputs(["a", "b"], idle_after=4), StreamTime(), StreamTime(2), StreamTime(7))
+_OF_INPUTS: Final = (
+    Inputs(["a", "b"]),
+    Inputs(["a", "b"], idle_after=4),
+    Inputs(["a", "b"], column="input"),
+    Inputs(["a", "b"], idle_after=4, column="input", delay={"a": 2, "b": 0}),
+)
+_WATERMARKS: Final = (*_OF_INPUTS, StreamTime(), StreamTime(2), StreamTime(7))
 _arrival: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         {},

@@ -9,7 +9,7 @@ import polars as pl
 from panewise.errors import InputError, SpecWarning
 from panewise.oracle import PolicyInterpreter, interpreter
 from panewise.oracle.chain import AnyInterpreter
-from panewise.oracle.interpreter import COUNTS
+from panewise.oracle.outputs import COUNTS
 from panewise.spec import Chain, Custom, FrameOperator, Specification
 from panewise.spec.custom import EachRow
 from panewise.testing.events import Event, Script

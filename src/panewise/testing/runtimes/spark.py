@@ -19,11 +19,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from panewise.errors import InputError
 from panewise.spark.envelope import decode
+from panewise.spark.pack import NOW
 from panewise.spark.plumbing import Plumbing, note
 from panewise.spark.session import configure
 from panewise.spark.sharding import even_shards
 from panewise.spark.types import polars_schema, spark_schema
-from panewise.spec import Inputs
 from panewise.testing.columns import Row
 from panewise.testing.events import OF_POLICIES, Event, Script
 from panewise.testing.ingest import FLAGS, ROW, frame, schema
@@ -39,8 +39,6 @@ def play(script: Script) -> list[dict[str, Any]]:
         if event.op in OF_POLICIES:
             rule = "on Spark state is in the query's checkpoint, and a restart is the reset (semantics 10.24)"
             raise InputError(f"op {event.op!r}", rule, "use another runtime, or restart")
-    if isinstance(script.first.watermark, Inputs):
-        raise InputError(f"watermark={script.first.watermark!r}", "on Spark it is Spark that joins watermarks", "use another runtime")
     with tempfile.TemporaryDirectory(prefix="panewise-") as scratch:
         stage = _Stage(script, Path(scratch))
         with stage.running():
@@ -61,6 +59,7 @@ class _Stage:
     sent: list[tuple[str, bytes]] = field(default_factory=list)
     held: dict[int, pl.DataFrame] = field(default_factory=dict)
     files: int = 0
+    clock: int = 0
     query: StreamingQuery | None = None
 
     def __post_init__(self) -> None:
@@ -78,19 +77,22 @@ class _Stage:
 
     def _start(self) -> StreamingQuery:
         session, spec = _session(), self.script.first
-        columns = {name: pl.Datetime("us", "UTC") if name in spec.time_columns else dtype for name, dtype in self._columns().items()}
+        instants = (*spec.time_columns, NOW)
+        columns = {name: pl.Datetime("us", "UTC") if name in instants else dtype for name, dtype in self._columns().items()}
         rows = session.readStream.schema(spark_schema(columns)).option("maxFilesPerTrigger", 1).parquet(str(self.scratch / "rows"))
         # A watermark must be there; that of this constant never moves.
         watched = rows.withColumn("clockless", F.timestamp_seconds(F.lit(0))).withWatermark("clockless", "0 seconds").drop("clockless")
         plumbing = Plumbing(watched, self.script.spec, even_shards(self.script.options.get("shards", 1)), clocks="control", held=True)
         notes = session.readStream.schema("value STRING").option("maxFilesPerTrigger", 1).text(str(self.scratch / "notes"))
         packed = plumbing.packed(late_wanted=True, all_columns=True).union(plumbing.controlled(notes))
-        tagged = plumbing.stepped(packed, polars_schema(watched.schema))
+        tagged = plumbing.stepped(packed, polars_schema(plumbing.inputs(all_columns=True)))
         writer = tagged.writeStream.foreachBatch(self._collect).option("checkpointLocation", str(self.scratch / "checkpoint"))
         return writer.start()
 
     def _columns(self) -> dict[str, pl.DataType]:
-        return schema(self.script.types) | FLAGS
+        """The columns of the files; where validity asks for the time, each row brings that of the transcript's clock."""
+        now = {} if self.script.first.max_future_skew is None else {NOW: pl.Int64()}
+        return schema(self.script.types) | FLAGS | now
 
     def _collect(self, tagged: DataFrame, _: int) -> None:
         self.sent += [(row.kind, bytes(row.payload)) for row in tagged.collect()]
@@ -114,11 +116,16 @@ class _Stage:
         name = f"{self.files:06}"
         if event.op == "add":
             rows = frame(self.script.first, self.script.types, event.rows)
-            whole = rows.with_columns(pl.col(self.script.first.time_columns).cast(pl.Datetime("us", "UTC")))
+            now = pl.lit(self.clock, dtype=pl.Int64).alias(NOW)
+            timed = rows if NOW not in self._columns() else rows.with_columns(now)
+            instants = [name for name in (*self.script.first.time_columns, NOW) if name in timed.columns]
+            whole = timed.with_columns(pl.col(instants).cast(pl.Datetime("us", "UTC")))
             whole.write_parquet(self.scratch / name)
             (self.scratch / name).rename(self.scratch / "rows" / f"{name}.parquet")
             return
-        texts = {"watermark": note(watermark=event.to or 0), "clock": note(clock=event.to or 0), "finish": note(finish=1)}
+        source = {} if event.source is None else {"input": event.source}
+        self.clock = max(self.clock, (event.to or 0) if event.op == "clock" else 0)
+        texts = {"watermark": note(watermark=event.to or 0, **source), "clock": note(clock=event.to or 0), "finish": note(finish=1)}
         (self.scratch / name).write_text(texts[event.op])
         (self.scratch / name).rename(self.scratch / "notes" / f"{name}.txt")
 

@@ -1,0 +1,32 @@
+"""Several inputs in words: what :func:`panewise.spec.words.describe` says of them."""
+
+from panewise.chrono import Duration
+from panewise.spec.progress import Inputs, Watermark, told_by_rows
+
+
+def of_inputs(inputs: Inputs, event_time: str | None, *, each_row: bool = False) -> str:
+    """What the watermark is.
+
+    >>> of_inputs(Inputs(["a", "b"], "1 s"), "ts")
+    'the least of those of a and b; an input that has told none for 1 second of processing time is left out'
+    """
+    names = f"{', '.join(inputs.names[:-1])} and {inputs.names[-1]}"
+    silence = f"for {inputs.idle_after} of processing time is left out"
+    if inputs.column is None:
+        return f"the least of those of {names}{'' if inputs.idle_after is None else f'; an input that has told none {silence}'}"
+    moves = f"that of each moves after each {'row' if each_row else 'batch'} to the highest {event_time} of its rows there{_less(inputs)}"
+    silent = "" if inputs.idle_after is None else f"; an input without a row {silence}"
+    return f"the least of those of the inputs {names}, which {inputs.column} names; {moves}{silent}"
+
+
+def _less(inputs: Inputs) -> str:
+    if isinstance(inputs.delay, Duration):
+        return f", less {inputs.delay}" if inputs.delay.us else ""
+    each = dict(inputs.delay or ())
+    return f", less {', '.join(f'{delay} ({name})' for name, delay in each.items())}"
+
+
+def bad_inputs(watermark: Watermark | None) -> list[str]:
+    """Which rows are invalid because of the column that names their input."""
+    inputs = told_by_rows(watermark)
+    return [] if inputs is None else [f"{inputs.column} is null or names no input"]

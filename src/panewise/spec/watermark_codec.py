@@ -1,0 +1,71 @@
+"""Where a watermark comes from, as plain values, both ways."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from panewise.chrono import Duration
+from panewise.errors import SpecError
+from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark
+from panewise.spec.readers import Reader, listed, members_of, or_null, text, typed
+
+_MICROSECONDS = "a whole number of microseconds"
+
+
+def plain_watermark(watermark: Watermark) -> dict[str, Any]:
+    """The watermark as a dict of plain values.
+
+    >>> plain_watermark(Inputs(["a", "b"], column="source", delay={"a": 0, "b": 5}))
+    {'kind': 'inputs', 'names': ['a', 'b'], 'idle_after': None, 'column': 'source', 'delay': {'a': 0, 'b': 5}}
+    """
+    return {"kind": watermark.kind, **{field.name: _plain(getattr(watermark, field.name), field.name) for field in fields(watermark)}}
+
+
+def _plain(value: Any, name: str) -> Any:
+    if isinstance(value, tuple):
+        return {key: delay.us for key, delay in value} if name == "delay" else list(value)
+    return value.us if isinstance(value, Duration) else value
+
+
+def watermark_from(*kinds: type[Watermark]) -> Reader:
+    """Reads watermarks of these kinds.
+
+    >>> watermark_from(FixedLag)({"kind": "fixed_lag", "lag": 5}, "watermark")
+    FixedLag(lag=Duration('5 microseconds'))
+    """
+    known = {kind.kind: kind for kind in kinds}
+
+    def read(value: Any, where: str) -> Watermark:
+        kind = value.get("kind") if isinstance(value, Mapping) else value
+        if not isinstance(value, Mapping) or not isinstance(kind, str) or kind not in known:
+            given = f"{where}.kind={kind!r}" if isinstance(value, Mapping) else f"{where}={value!r}"
+            raise SpecError(given, f"the kinds here are {sorted(known)}", "give {'kind': ...} with one of these")
+        parts = _PARTS[kind]
+        told = members_of(value, where, {"kind", *parts}, required=_REQUIRED.get(kind, ()))
+        return known[kind](**{name: reader(told[name], f"{where}.{name}") for name, reader in parts.items() if name in told})
+
+    return read
+
+
+def _duration(value: Any, where: str) -> Duration:
+    return Duration(typed(int, _MICROSECONDS)(value, where))
+
+
+def _delay(value: Any, where: str) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _duration(delay, f"{where}.{name}") for name, delay in value.items()}
+    return Duration(typed(int, f"{_MICROSECONDS}, or an object with one for each input")(value, where))
+
+
+_OF_INPUTS: dict[str, Reader] = {
+    "names": listed("a list of inputs' names"),
+    "idle_after": or_null(_duration),
+    "column": or_null(text),
+    "delay": or_null(_delay),
+}
+_PARTS: dict[str, dict[str, Reader]] = {
+    FixedLag.kind: {"lag": _duration},
+    StreamTime.kind: {"delay": _duration},
+    Inputs.kind: _OF_INPUTS,
+}
+_REQUIRED: dict[str, tuple[str, ...]] = {FixedLag.kind: ("lag",), Inputs.kind: ("names",)}

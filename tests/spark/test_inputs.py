@@ -1,0 +1,166 @@
+"""Inputs whose watermarks rows tell (semantics 12.9), in real streaming queries over a union."""
+
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as S
+
+import panewise as pw
+from panewise import functions as F
+from panewise.spark import ParquetSink, Result, windowed
+from panewise.testing import run
+from tests.spark.conftest import START, Feed
+
+SINKS = ("panes", "late", "invalid", "counts")
+
+
+def feeds(feed: Feed) -> tuple[Feed, Feed]:
+    """The feed, and another one beside it."""
+    (feed.folder / "other").mkdir()
+    return feed, Feed(feed.spark, feed.folder / "other")
+
+
+def union(one: Feed, other: Feed) -> DataFrame:
+    """Both streams, with a column that says which of them a row is of."""
+    named = [each.stream().withColumn("source", S.lit(name)) for each, name in ((one, "one"), (other, "other"))]
+    return named[0].union(named[1])
+
+
+def sums(df: DataFrame, shards: int = 3, **inputs: Any) -> Result:
+    described = windowed(df, "ts").groupBy("k").window(pw.Tumbling("1 minute")).allowed_lateness("1 minute").shards(shards)
+    mark = pw.Inputs(["one", "other"], column="source", delay={"one": 0, "other": "10 seconds"}, **inputs)
+    described = described.watermark(mark)
+    return (described.clock("1 millisecond") if inputs else described).agg(F.sum("v").alias("s"))
+
+
+def drain(feed: Feed, result: Result) -> None:
+    sinks = {name: ParquetSink(feed.sink(name)) for name in SINKS}
+    result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+
+
+def told(feed: Feed) -> list[tuple[Any, ...]]:
+    """Key, start in seconds, sum, timing and index of every pane."""
+    panes = feed.read("panes").sort("k", "window_start", "index")
+    return [(k, (start - START).seconds, *rest) for k, start, *rest in panes.select("k", "window_start", "s", "timing", "index").rows()]
+
+
+def by_the_oracle(spec: Any, batches: list[list[tuple[float, str, int, str]]]) -> list[tuple[Any, ...]]:
+    """The same from the oracle."""
+    rows = [[{"ts": int(s * 1e6), "k": k, "v": v, "source": source} for s, k, v, source in batch] for batch in batches]
+    events = [{"op": "add", "rows": batch} for batch in rows]
+    panes = [pane for output in run(spec, events) for pane in output["panes"]]
+    panes.sort(key=lambda pane: (pane["k"], pane["window_start"], pane["index"]))
+    return [(pane["k"], pane["window_start"] // 1_000_000, pane["s"], pane["timing"], pane["index"]) for pane in panes]
+
+
+def test_the_least_of_a_union_whose_streams_take_turns(feed: Feed) -> None:
+    """A run for each batch, so that each begins with the checkpoint of the one before; all shards hear of all rows."""
+    one, other = feeds(feed)
+    batches = [
+        [(0.0, "a", 1, "one"), (70.0, "a", 2, "other")],
+        [(65.0, "b", 4, "one"), (200.0, "c", 8, "one")],
+        [(71.0, "b", 16, "other"), (30.0, "a", 32, "other")],
+        [(5.0, "a", 64, "one"), (140.0, "d", 128, "other")],
+        [(59.0, "e", 256, "one"), (195.0, "d", 512, "other")],
+        [(500.0, "f", 0, "one"), (310.0, "f", 0, "other")],
+    ]
+    result = sums(union(one, other))
+    for batch in batches:
+        for each, name in ((one, "one"), (other, "other")):
+            each.put(*((s, k, v) for s, k, v, source in batch if source == name))
+        drain(feed, result)
+    assert told(feed) == by_the_oracle(result.spec, batches)
+    assert feed.read("counts")["rows_in"].sum() == 12
+    assert feed.read("counts").filter(feed.read("counts")["late"] > 0)["watermark"].null_count() == 0
+
+
+def test_a_stream_that_falls_silent_is_left_out_by_the_clock(feed: Feed) -> None:
+    """A clock stream reads the time in later runs, in which nothing comes (semantics 12.6, 12.7)."""
+    one, other = feeds(feed)
+    one.put((0.0, "a", 1), (70.0, "b", 2), (3.0, "c", 4))
+    other.put((15.0, "a", 8))
+    result = sums(union(one, other), idle_after="1 microsecond")
+    drain(feed, result)
+    assert feed.read("panes").is_empty()  # the watermark is that of the other stream: 5 seconds
+    one.put((75.0, "a", 16))
+    drain(feed, result)  # both were silent between the runs; this one wakes, and counts alone
+    assert told(feed) == [("a", 0, 9, "ON_TIME", 0), ("c", 0, 4, "ON_TIME", 0)]
+    other.put((72.0, "c", 32), (65.0, "d", 64))
+    drain(feed, result)  # at 62 seconds, which is less than there was
+    assert feed.read("late").is_empty()
+    drain(feed, result)  # all are idle: the watermark stays
+    assert len(told(feed)) == 2
+
+
+@pytest.mark.usefixtures("spark")
+def test_windows_close_by_the_clock_alone_in_every_shard() -> None:
+    """An input falls silent, the query is restarted, and the clock goes on: the same with several shards as in the oracle."""
+    inputs = {"kind": "inputs", "names": ["a", "b"], "idle_after": 10, "column": "s", "delay": {"a": 1, "b": 0}}
+    spec = {"keys": ["k"], "window": {"kind": "tumbling", "size": 5}, "aggregates": [{"fn": "sum", "column": "v", "name": "sum"}]}
+    add = lambda *rows: {"op": "add", "rows": [dict(zip(("event_time", "k", "s", "v"), row, strict=True)) for row in rows]}  # noqa: E731
+    events = [
+        {"op": "clock", "to": 100},
+        add(*((t, f"key {t}", "ab"[t % 2], t) for t in range(10)), (3, "key 3", "c", 1)),
+        {"op": "clock", "to": 105},
+        add((16, "key 1", "a", 1), (12, "key 2", "a", 1)),
+        {"op": "restart"},
+        {"op": "clock", "to": 110},
+        add((13, "key 8", "b", 1), (14, "key 9", "b", 1)),
+        add((21, "key 8", "a", 1)),
+        {"op": "restart"},
+        {"op": "clock", "to": 119},
+        add((9, "key 5", "a", 1)),
+        {"op": "clock", "to": 120},
+    ]
+    wanted, got = run(spec | {"watermark": inputs}, events), run(spec | {"watermark": inputs}, events, "spark", shards=3)
+    order = lambda pane: (pane["window_end"], pane["k"])  # noqa: E731 - between keys it is Spark's
+    for right, left in zip(wanted, got, strict=True):
+        assert sorted(left["panes"], key=order) == sorted(right["panes"], key=order)
+        assert (left["counts"], left["late"], left["invalid"]) == (right["counts"], right["late"], right["invalid"])
+    assert [len(output["panes"]) for output in wanted] == [0, 5, 0, 0, 0, 6, 0, 0, 0, 0, 0, 1]
+
+
+def test_rows_of_no_input_are_invalid(feed: Feed) -> None:
+    feed.put((0.0, "one", 1), (3600.0, "neither", 2), (3600.0, None, 3), (10.0, "other", 4))
+    mark = pw.Inputs(["one", "other"], column="k")
+    result = windowed(feed.stream(), "ts").window(pw.Tumbling("1 minute")).watermark(mark).agg(F.count().alias("n"))
+    drain(feed, result)
+    reasons = [(row["v"], reason) for row, reason in feed.read("invalid").select("row", "reason").rows()]
+    assert sorted(reasons) == [(2, "input k is unknown"), (3, "input k is null")]
+    assert feed.read("panes").is_empty()
+
+
+def test_inputs_of_a_batch(feed: Feed) -> None:
+    """All rows come at once, so none is late."""
+    feed.put((0.0, "one", 1), (200.0, "one", 2), (10.0, "other", 4), (100.0, "other", 8))
+    mark = pw.Inputs(["one", "other"], column="k")
+    result = windowed(feed.batch(), "ts").groupBy("k").window(pw.Tumbling("1 minute")).watermark(mark).agg(F.sum("v").alias("s"))
+    assert sorted(row.s for row in result.panes.collect()) == [1, 2, 4, 8]
+    assert result.late.count() == 0
+
+
+def test_inputs_without_a_column_are_refused(feed: Feed) -> None:
+    feed.put((0.0, "a", 1))
+    with pytest.raises(pw.SpecError) as caught:
+        windowed(feed.stream(), "ts").window(pw.Tumbling(1)).watermark(pw.Inputs(["a", "b"])).agg(F.count())
+    assert str(caught.value) == (
+        "watermark=Inputs(names=('a', 'b'), idle_after=None, column=None, delay=None) on a DataFrame "
+        "| the rows of a DataFrame say which input they are of, and tell its watermark (semantics 12.9) "
+        "| add a column with the name before the union, and give Inputs(..., column='...', delay='...')"
+    )
+
+
+def test_row_by_row_there_is_one_shard(feed: Feed) -> None:
+    feed.put((0.0, "a", 1))
+    each = windowed(feed.stream(), "ts").groupBy("v").window(pw.Tumbling("1 minute")).options(evaluate="record")
+    each = each.watermark(pw.Inputs(["a", "b"], column="k"))
+    assert len(each.agg(F.count()).plumbing.shards) == 1
+    with pytest.raises(pw.SpecError, match=r"shards=2 \| a row that tells the watermark of its input .* \| leave shards out, or use"):
+        each.shards(2).agg(F.count())
+
+
+def test_the_column_holds_strings(feed: Feed) -> None:
+    feed.put((0.0, "a", 1))
+    with pytest.raises(pw.SpecError, match=r"input v: .* \| the column that names the input of a row holds strings .* \| cast v to STRING"):
+        windowed(feed.stream(), "ts").window(pw.Tumbling(1)).watermark(pw.Inputs(["a", "b"], column="v")).agg(F.count())
