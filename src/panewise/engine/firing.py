@@ -141,13 +141,14 @@ def _sent(plan: Plan, results: pl.DataFrame) -> pl.DataFrame:
 def _after(plan: Plan, judged: pl.DataFrame, sent: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """The windows after the firings."""
     spec, aggregation, identity = plan.spec, plan.aggregation, plan.identity
+    names = list(aggregation.result_types | LIVE_PANE) if plan.compares else []
     if plan.compares:
-        names = list(aggregation.result_types | LIVE_PANE)
         news = sent.select(*identity, pl.lit(True).alias(SENT), *(pl.col(name).alias(f"__new:{name}") for name in names))
-    else:
-        names = []
-        news = sent.select(*identity, pl.lit(True).alias(SENT))
-    marked = judged.join(news, on=identity, how="left", nulls_equal=True, maintain_order="left").with_columns(pl.col(SENT).fill_null(False))
+        marked = judged.join(news, on=identity, how="left", nulls_equal=True, maintain_order="left").with_columns(
+            pl.col(SENT).fill_null(False)
+        )
+    else:  # every firing sends a pane
+        marked = judged.with_columns(pl.col(FIRE).fill_null(False).alias(SENT))
     fired = pl.col(FIRE)
     updates = [
         pl.when(fired).then(0).otherwise(pl.col(PENDING)).alias(PENDING),

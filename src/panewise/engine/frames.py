@@ -16,6 +16,7 @@ import polars as pl
 Places: TypeAlias = npt.NDArray[np.intp]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 _FEW = 1 << 14  # rows that are not worth a thread pool
+_AT = "__at"
 
 
 def kept(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
@@ -29,6 +30,19 @@ def picked(frame: pl.DataFrame, places: Places) -> pl.DataFrame:
     """The rows at these places, which Polars takes fastest as its own type of index."""
     index = pl.Series(places.astype(np.uint32))
     return frame[index] if len(places) > _FEW or not frame.width else frame.select_seq(pl.all().gather(index))
+
+
+def ordered(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """The rows in the order of these columns, nulls first, equal ones as they stand.
+
+    Of many rows a sort by each column, the last first, takes a quarter of the time of one by all of them.
+    """
+    if frame.height <= _FEW:
+        return frame.sort(by, nulls_last=False, maintain_order=True)
+    order = frame.select(by).with_row_index(_AT)
+    for name in reversed(by):
+        order = order.sort(name, nulls_last=False, maintain_order=True)
+    return frame[order[_AT]]
 
 
 def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:

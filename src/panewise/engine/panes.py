@@ -3,6 +3,7 @@
 import polars as pl
 
 from panewise.engine.assign import END, START
+from panewise.engine.frames import ordered
 from panewise.engine.table import LIVE, LIVE_PANE, live_column
 from panewise.spec import Global, WindowOperator, closed_at_end
 
@@ -66,4 +67,4 @@ def _ordered(panes: pl.DataFrame, spec: WindowOperator) -> pl.DataFrame:
     if panes.height < 2:
         return panes
     ranked = panes.with_columns((pl.col("op") == "+").alias(_OP))
-    return ranked.sort(["window_end", "window_start", *spec.keys, _OP], nulls_last=False, maintain_order=True).drop(_OP)
+    return ordered(ranked, ["window_end", "window_start", *spec.keys, _OP]).drop(_OP)
