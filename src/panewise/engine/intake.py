@@ -124,7 +124,7 @@ def _into_windows(
         pieces = pieces.join(closed, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
     open_ = ~clocks.complete(plan.spec, pl.col(END))
     new = table.newborn(pieces, plan.taking_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_)
-    plain = not plan.trigger.columns and not plan.trigger.passing
+    plain = not plan.trigger.passing and not plan.trigger.joined(pl.col(HELD))
     if plain and not once and any_order(plan.aggregation, new):
         new, once = joined(plan, new.clear(), new, plan.identity), True
     wanted = new[plan.identity]
@@ -132,7 +132,7 @@ def _into_windows(
     touched = paired(plan.aggregation, known, new) if plain and once else None
     if touched is None:
         touched = joined(plan, known.rows, new, plan.identity) if known.rows.height or not once else new
-    return triggered(plan, touched, clocks), known.rows, known.rows.clear()
+    return triggered(plan, touched, Moment.at(plan.spec, clocks)), known.rows, known.rows.clear()
 
 
 def joined(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) -> pl.DataFrame:
@@ -141,7 +141,7 @@ def joined(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) ->
     return table.merged(pl.concat(marked, how="diagonal"), by, plan.aggregation, new.schema, plan.trigger.joined(pl.col(HELD)))
 
 
-def triggered(plan: Plan, windows: pl.DataFrame, clocks: Clocks, same: pl.Expr | None = None) -> pl.DataFrame:
+def triggered(plan: Plan, windows: pl.DataFrame, now: Moment, same: pl.Expr | None = None) -> pl.DataFrame:
     """The windows as table rows, after their triggers were given the rows; `same` as in :meth:`TriggerTree.taken`."""
-    windows = plan.trigger.taken(windows, Moment.at(plan.spec, clocks), same)
+    windows = plan.trigger.taken(windows, now, same)
     return windows.select_seq(pl.col(name).cast(dtype) for name, dtype in plan.table_schema.items())

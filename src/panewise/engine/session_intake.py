@@ -8,6 +8,7 @@ from panewise.engine.clocks import Clocks
 from panewise.engine.contents import NEW
 from panewise.engine.held import Held
 from panewise.engine.intake import Intake, joined, triggered
+from panewise.engine.moment import Moment
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
 from panewise.engine.sessions import SESSION, Assigned
@@ -63,4 +64,4 @@ def _renewed(plan: Plan, merged: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
         NEW: pl.col(ROWS),  # all that a new window holds (semantics 21.8)
     }
     resets = [pl.when(_SAME).then(pl.col(name)).otherwise(value).alias(name) for name, value in anew.items() if name in merged.columns]
-    return triggered(plan, merged.with_columns(resets), clocks, same=pl.col(_SAME).fill_null(False))
+    return triggered(plan, merged.with_columns(resets), Moment.at(plan.spec, clocks), same=pl.col(_SAME).fill_null(False))

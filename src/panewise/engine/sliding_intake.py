@@ -5,7 +5,7 @@ costs one slice, whatever windows hold it. Otherwise windows are made with their
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,7 @@ from panewise.engine.clocks import KEY_MARK, Clocks
 from panewise.engine.frames import Places, kept, picked
 from panewise.engine.held import Held
 from panewise.engine.intake import Intake, joined, triggered
+from panewise.engine.moment import Moment
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
 from panewise.engine.sliding import CODE, Slide, coded, in_order, positions
@@ -151,13 +152,13 @@ def _touched(
 
 def _together(plan: Plan, known: pl.DataFrame, contents: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """Windows held and what comes to them, or to new ones, as rows of the table. What is made again from slices replaces what was held."""
-    open_ = ~clocks.complete(plan.spec, pl.col(END))
-    new = table.newborn(contents, plan.taking_schema, pending=pl.col(PENDING), born=clocks.processing_time, open_=open_)
+    now = Moment.at(plan.spec, clocks)
+    new = table.newborn(contents, plan.taking_schema, pending=pl.col(PENDING), born=clocks.processing_time, open_=~now.complete)
     if known.is_empty():
-        return triggered(plan, new, clocks)
+        return triggered(plan, new, now)
     if plan.remade:
         known = known.with_columns(plan.aggregation.cleared(pl.lit(True), pl.lit(True)))
-    return triggered(plan, joined(plan, known, new, plan.identity), clocks)
+    return triggered(plan, joined(plan, known, new, plan.identity), now)
 
 
 def completed(plan: Plan, slices: Held, before: Clocks, now: Clocks, marks: Callable[[], pl.DataFrame]) -> pl.DataFrame:
@@ -198,7 +199,8 @@ def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, cl
     found = _Spans.of(windows, pieces)
     contents = found.where(found.filled).contents(plan)
     opened = table.newborn(contents, plan.taking_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
-    return triggered(plan, opened, clocks)
+    # Their rows came before the move that completes them: the trigger has yet to see that they flip.
+    return triggered(plan, opened, replace(Moment.at(plan.spec, clocks), complete=pl.lit(False)))
 
 
 def unmade(plan: Plan, slices: Held, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:

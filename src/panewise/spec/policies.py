@@ -61,7 +61,8 @@ def apex(
 ) -> Trigger:
     """S4's TriggerOption: atWatermark, withEarlyFiringsAtEvery and withLateFiringsAtEvery of a time, a count, or both.
 
-    With `at_watermark=False` there is no on-time firing: early and late firings are then one and the same, and must not differ.
+    With `at_watermark=False` there is no on-time firing: early and late firings are then one and the same, and must not differ. S4's
+    firing at the watermark without new rows is `on_time="always"` of the operator.
     `fireOnlyUpdatedPanes` is what "retracting" always does, and `only_updated=True` of the operator asks of "accumulating".
 
     >>> apex(early_every="1 minute", late_count=10)
