@@ -51,6 +51,7 @@ from panewise.spec import (
     rows,
 )
 from panewise.spec.composites import finish, fires_once, walk
+from panewise.spec.policies import apex, flink_continuous_event_time, flink_continuous_processing_time, flink_count, samza
 from panewise.spec.sliding import ANCHORS
 from panewise.testing.edges import CHANGES, focus
 from panewise.testing.samples import ALL_TEXT, HOLDS, JOINED, MEASURES, NULLS, SHIFTS, STEPS, TRUES, types_of
@@ -145,12 +146,21 @@ def _tree(draw: st.DrawFn, depth: int, *, ends: bool) -> Any:
     return made(*(_tree(draw, depth - 1, ends=ends) for _ in range(draw(st.integers(1, 3)))))
 
 
+# Policies of other systems, with times as short as the scripts'.
+_NAMED: Final = (
+    *(samza(early, late) for early in (None, 2, "each") for late in (1, 4)),
+    *(apex(early_every=2, early_count=count, late_every=3, late_count=count) for count in (None, 2)),
+    *(apex(early_every=every, early_count=count, at_watermark=False) for every, count in ((3, None), (None, 2), (3, 2))),
+    *(apex(late_every=3), flink_continuous_event_time(3), flink_continuous_processing_time(3), flink_count(2)),
+)
+
+
 def triggers() -> st.SearchStrategy[Any]:
-    """Every trigger: the few that most operators have, and trees of all."""
+    """Every trigger: the few that most operators have, those with a name, and trees of all."""
     simple = st.one_of(st.just(Always()), st.builds(AfterCount, st.integers(1, 4)), st.builds(Every, st.integers(1, 5)), st.just(Never()))
     parts = st.one_of(st.none(), simple)
     after_watermark = st.builds(AfterWatermark, early=parts, late=parts)
-    return st.one_of(after_watermark, after_watermark, simple, leaves(), composites())
+    return st.one_of(after_watermark, after_watermark, simple, leaves(), composites(), st.sampled_from(_NAMED))
 
 
 def aggregates() -> st.SearchStrategy[list[Aggregate]]:
