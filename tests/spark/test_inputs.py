@@ -54,6 +54,7 @@ def by_the_oracle(spec: Any, batches: list[list[tuple[float, str, int, str]]]) -
     return [(pane["k"], pane["window_start"] // 1_000_000, pane["s"], pane["timing"], pane["index"]) for pane in panes]
 
 
+@pytest.mark.soak
 def test_the_least_of_a_union_whose_streams_take_turns(feed: Feed) -> None:
     """A run for each batch, so that each begins with the checkpoint of the one before; all shards hear of all rows."""
     one, other = feeds(feed)
