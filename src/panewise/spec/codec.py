@@ -25,7 +25,7 @@ from panewise.spec.measure_codec import plain_measure, read_gap, read_measure
 from panewise.spec.measures import Rows
 from panewise.spec.operator import UNLIMITED, Position, WindowOperator, default_event_time
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
-from panewise.spec.readers import Reader, flag, members_of, names, number, once_each, or_null, text, typed, whole, wrong
+from panewise.spec.readers import Reader, duration, flag, kind_of, members_of, names, number, once_each, or_null, text, typed, whole, wrong
 from panewise.spec.sliding import Sliding
 from panewise.spec.streamwindow import StreamWindow
 from panewise.spec.streamwindow_codec import UserListeners
@@ -224,10 +224,6 @@ def _with_function(window: Custom, windows: UserWindows) -> Custom:
     return replace(window, function=windows[window.name].function)
 
 
-def _duration(value: Any, where: str) -> Duration:
-    return Duration(typed(int, "a whole number of microseconds")(value, where))
-
-
 def _merge(value: Any, where: str) -> Any:
     return value if value == "touching" else typed(bool, "true, false or 'touching'")(value, where)
 
@@ -246,10 +242,7 @@ def _kind(kinds: dict[str, type]) -> Reader:
     """Reads a window, trigger or evictor: its kind says which class, the class says which fields."""
 
     def read(value: Any, where: str) -> Any:
-        kind = value.get("kind") if isinstance(value, Mapping) else value
-        if not isinstance(value, Mapping) or not isinstance(kind, str) or kind not in kinds:
-            given = f"{where}.kind={kind!r}" if isinstance(value, Mapping) else f"{where}={value!r}"
-            raise SpecError(given, f"the kinds here are {sorted(kinds)}", "give {'kind': ...} with one of these")
+        kind = kind_of(value, where, kinds)
         # The function of Custom is found by its name later.
         made: Callable[..., Any] = partial(Custom, len) if kinds[kind] is Custom else kinds[kind]
         parts = {name: _PARTS[name] for name in _parts_of(kinds[kind])}
@@ -293,8 +286,8 @@ def _stages(value: Any, users: Users) -> tuple[Stage, ...]:
 
 _PARTS: dict[str, Reader] = {
     **dict.fromkeys(("size", "hop"), read_measure),
-    **dict.fromkeys(("step", "period", "delay", "duration"), _duration),
-    "align": or_null(_duration),
+    **dict.fromkeys(("step", "period", "delay", "duration"), duration),
+    "align": or_null(duration),
     **dict.fromkeys(("origin", "n"), whole),
     **dict.fromkeys(("early", "late"), or_null(_trigger)),
     **dict.fromkeys(("trigger", "main", "until"), _trigger),
@@ -320,7 +313,7 @@ _FIELDS: dict[str, Reader] = {
     "null_keys": flag,
     "only_updated": flag,
     "timestamp": or_null(text),
-    "max_future_skew": or_null(_duration),
+    "max_future_skew": or_null(duration),
     "watermark": or_null(watermark_from(FixedLag, StreamTime, Inputs)),
     "event_time": or_null(text),
     **dict.fromkeys(("time", "accumulation", "drop_by", "on_time", "closing", "evaluate"), text),

@@ -11,7 +11,7 @@ from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
 from panewise.spec.frames import ROW_FUNCTIONS, Frame, FrameColumn, FrameOperator, RowFunction
 from panewise.spec.operator import Position
 from panewise.spec.progress import FixedLag, Inputs
-from panewise.spec.readers import Reader, flag, members_of, names, or_null, text, typed, wrong
+from panewise.spec.readers import Reader, duration, flag, members_of, names, or_null, text, wrong
 from panewise.spec.watermark_codec import plain_watermark, watermark_from
 
 COLUMNS: Final = "columns"  # the field that tells a frame operator from a window operator
@@ -98,15 +98,11 @@ def _frame(value: Any, where: str) -> Frame:
     return Frame(told["kind"], told.get("start"), told.get("end", 0))
 
 
-def _duration(value: Any, where: str) -> Duration:
-    return Duration(typed(int, "a whole number of microseconds")(value, where))
-
-
 _FIELDS: dict[str, Reader] = {
     **dict.fromkeys(("keys", "order"), names),
     "event_time": or_null(text),
     "position": or_null(position_from),
     "null_keys": flag,
-    "max_future_skew": or_null(_duration),
+    "max_future_skew": or_null(duration),
     "watermark": or_null(watermark_from(FixedLag, Inputs)),
 }

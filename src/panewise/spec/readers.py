@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from panewise.chrono import Duration
 from panewise.errors import SpecError
 
 Reader: TypeAlias = Callable[[Any, str], Any]
@@ -42,6 +43,20 @@ text = typed(str, "a string")
 flag = typed(bool, "true or false")
 whole = typed(int, "a whole number")
 number = typed((int, float), "a number")
+
+
+def duration(value: Any, where: str) -> Duration:
+    """Reads a duration."""
+    return Duration(typed(int, "a whole number of microseconds")(value, where))
+
+
+def kind_of(value: Any, where: str, kinds: Mapping[str, type]) -> str:
+    """The kind of an object, which is one of these."""
+    kind = value.get("kind") if isinstance(value, Mapping) else value
+    if not isinstance(value, Mapping) or not isinstance(kind, str) or kind not in kinds:
+        given = f"{where}.kind={kind!r}" if isinstance(value, Mapping) else f"{where}={value!r}"
+        raise SpecError(given, f"the kinds here are {sorted(kinds)}", "give {'kind': ...} with one of these")
+    return kind
 
 
 def or_null(read: Reader) -> Reader:

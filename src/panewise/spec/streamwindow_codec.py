@@ -12,7 +12,7 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.aggregate_codec import Users, aggregates_from, plain_aggregate, position_from
 from panewise.spec.operator import Position
-from panewise.spec.readers import Reader, flag, members_of, names, or_null, text, typed, whole, wrong
+from panewise.spec.readers import Reader, duration, flag, kind_of, members_of, names, or_null, text, typed, whole, wrong
 from panewise.spec.streamlistener import WindowListener
 from panewise.spec.streampolicies import (
     CountPolicy,
@@ -102,19 +102,12 @@ def _readers(users: Users, listeners: UserListeners | None) -> dict[str, Reader]
 
 def _policy(kinds: dict[str, type]) -> Reader:
     def read(value: Any, where: str) -> Any:
-        kind = value.get("kind") if isinstance(value, Mapping) else value
-        if not isinstance(value, Mapping) or not isinstance(kind, str) or kind not in kinds:
-            given = f"{where}.kind={kind!r}" if isinstance(value, Mapping) else f"{where}={value!r}"
-            raise SpecError(given, f"the kinds here are {sorted(kinds)}", "give {'kind': ...} with one of these")
+        kind = kind_of(value, where, kinds)
         parts = {field.name: _PARTS[field.name] for field in fields(kinds[kind])}
         members = members_of(value, where, {"kind", *parts}, tuple(parts))
         return kinds[kind](**{name: read_part(members[name], f"{where}.{name}") for name, read_part in parts.items()})
 
     return read
-
-
-def _duration(value: Any, where: str) -> Duration:
-    return Duration(typed(int, "a whole number of microseconds")(value, where))
 
 
 def _amount(value: Any, where: str) -> Any:
@@ -127,7 +120,7 @@ def _amount(value: Any, where: str) -> Any:
         raise wrong(where, value, "a number, or a decimal as a string") from None
 
 
-_PARTS: dict[str, Reader] = {"n": whole, "duration": _duration, "column": text, "amount": _amount}
+_PARTS: dict[str, Reader] = {"n": whole, "duration": duration, "column": text, "amount": _amount}
 
 
 def _listener(value: Any, where: str, listeners: UserListeners | None) -> WindowListener:

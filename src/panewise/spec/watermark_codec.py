@@ -5,11 +5,8 @@ from dataclasses import fields
 from typing import Any
 
 from panewise.chrono import Duration
-from panewise.errors import SpecError
 from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark
-from panewise.spec.readers import Reader, listed, members_of, or_null, text, typed
-
-_MICROSECONDS = "a whole number of microseconds"
+from panewise.spec.readers import Reader, duration, kind_of, listed, members_of, or_null, text, typed
 
 
 def plain_watermark(watermark: Watermark) -> dict[str, Any]:
@@ -36,10 +33,7 @@ def watermark_from(*kinds: type[Watermark]) -> Reader:
     known = {kind.kind: kind for kind in kinds}
 
     def read(value: Any, where: str) -> Watermark:
-        kind = value.get("kind") if isinstance(value, Mapping) else value
-        if not isinstance(value, Mapping) or not isinstance(kind, str) or kind not in known:
-            given = f"{where}.kind={kind!r}" if isinstance(value, Mapping) else f"{where}={value!r}"
-            raise SpecError(given, f"the kinds here are {sorted(known)}", "give {'kind': ...} with one of these")
+        kind = kind_of(value, where, known)
         parts = _PARTS[kind]
         told = members_of(value, where, {"kind", *parts}, required=_REQUIRED.get(kind, ()))
         return known[kind](**{name: reader(told[name], f"{where}.{name}") for name, reader in parts.items() if name in told})
@@ -47,25 +41,21 @@ def watermark_from(*kinds: type[Watermark]) -> Reader:
     return read
 
 
-def _duration(value: Any, where: str) -> Duration:
-    return Duration(typed(int, _MICROSECONDS)(value, where))
-
-
 def _delay(value: Any, where: str) -> Any:
     if isinstance(value, Mapping):
-        return {name: _duration(delay, f"{where}.{name}") for name, delay in value.items()}
-    return Duration(typed(int, f"{_MICROSECONDS}, or an object with one for each input")(value, where))
+        return {name: duration(delay, f"{where}.{name}") for name, delay in value.items()}
+    return Duration(typed(int, "a whole number of microseconds, or an object with one for each input")(value, where))
 
 
 _OF_INPUTS: dict[str, Reader] = {
     "names": listed("a list of inputs' names"),
-    "idle_after": or_null(_duration),
+    "idle_after": or_null(duration),
     "column": or_null(text),
     "delay": or_null(_delay),
 }
 _PARTS: dict[str, dict[str, Reader]] = {
-    FixedLag.kind: {"lag": _duration},
-    StreamTime.kind: {"delay": _duration},
+    FixedLag.kind: {"lag": duration},
+    StreamTime.kind: {"delay": duration},
     Inputs.kind: _OF_INPUTS,
 }
 _REQUIRED: dict[str, tuple[str, ...]] = {FixedLag.kind: ("lag",), Inputs.kind: ("names",)}
