@@ -60,6 +60,7 @@ bench: $(READY) ## benchmarks
 	@python3 tools/check_env.py
 	@$(PYTHON) -m bench
 	@$(PYTHON) -m bench.flat
+	@$(PYTHON) -m bench.skew
 
 $(FLINK_READY): bench/flink-requirements.txt
 	@echo "making $(FLINK) from bench/flink-requirements.txt (some minutes; half a gigabyte is downloaded)"

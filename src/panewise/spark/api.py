@@ -37,7 +37,8 @@ def windowed(df: DataFrame, event_time: str | None = None) -> "Windowed":
     """Begins a window operator over a DataFrame, streaming or batch.
 
     Args:
-        df: the input; a streaming one with a watermark (`withWatermark`), which windows of rows do not need.
+        df: the input; a streaming one with a watermark (`withWatermark`), unless the operator makes its own: windows of rows,
+            .options(time="processing"), or .watermark(...) with FixedLag, StreamTime or Inputs.
         event_time: column of the event time, a TIMESTAMP. Default: "event_time". Not read with .options(time="processing"); with windows
             of rows it tells the order of the rows of a micro-batch, and need not be there.
 
@@ -145,7 +146,8 @@ class Windowed:
     def shards(self, count: int) -> "Windowed":
         """Number of parts that the state is kept in, fixed for the life of a checkpoint. Default: as many as shuffle partitions.
 
-        There can be one only where rows of all keys meet: with `Session(rows(n))`, and in a chain that keeps no key.
+        There can be one only where rows of all keys meet: with `Session(rows(n))`, in a chain that keeps no key, and with
+        Inputs and evaluate="record".
         """
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise SpecError(f"shards={count!r}", "shards are one or more", "give a number such as 8")
@@ -156,7 +158,7 @@ class Windowed:
 
         Raises:
             SpecError: if the description breaks a rule, or does not fit the columns.
-            SetupError: if the stream has no watermark, or the state store is not RocksDB.
+            SetupError: if the stream has no watermark where it needs one, or the state store is not RocksDB.
         """
         if "window" not in self.fields:
             raise SpecError("no window", "an operator has a window", "call .window(pw.Tumbling('1 minute')) before .agg(...)")

@@ -1,6 +1,6 @@
 """Envelopes: the only rows that travel through Spark's shuffle and state operator.
 
-One holds a whole frame as an Arrow IPC stream, or a JSON note.
+One holds a whole frame as Arrow IPC streams (see :func:`encode`), or a JSON note.
 
 On the way in: ``rows``, ``partials``, ``invalid``, ``marks``, ``seen`` (JSON: the highest event times of inputs), ``tick``
 (there was a batch), ``control`` (JSON). On the way out: ``panes``, ``late``, ``invalid``, ``counts``, and in tests ``held``.
@@ -24,7 +24,7 @@ _WIDTHS = ((8, pl.UInt8()), (16, pl.UInt16()), (32, pl.UInt32()))
 def encode(frame: pl.DataFrame) -> bytes:
     """A frame as a payload: a row with the least value of each column that was made narrow, its length before it, and the rows.
 
-    A byte costs Spark some 10 ns on its way from one stage to the next, four times what it costs to save it: numbers and
+    A byte costs a core some 10 ns on its way from one stage to the next (docs/performance.md): numbers and
     instants of 64 bits travel as their distances from the least, in as many bits as the longest one needs.
     """
     widths = _widths(frame) if frame.estimated_size() >= _LONG else {}

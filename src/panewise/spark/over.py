@@ -20,7 +20,7 @@ def over(df: DataFrame, event_time: str | None = None) -> "Overs":
     """Begins functions over windows of rows of a DataFrame, streaming or batch.
 
     Args:
-        df: the input. A stream whose windows have an order has a watermark (`withWatermark`).
+        df: the input. A stream whose windows have an order has a watermark (`withWatermark`), or .watermark(...) is called.
         event_time: column of the event time, a TIMESTAMP. Default: the first column of the windows' order. Where windows have no order,
             rows are taken as they arrive, those of one micro-batch in the order of this column.
 
@@ -74,7 +74,7 @@ class Overs:
         return replace(self, finishing=when)
 
     def clock(self, every: DurationLike) -> "Overs":
-        """Adds a clock stream, for a FixedLag while the stream is silent: as :meth:`panewise.spark.Windowed.clock`."""
+        """Adds a clock stream, for a FixedLag or idle Inputs while the stream is silent: as :meth:`panewise.spark.Windowed.clock`."""
         return replace(self, clock_every=positive(every, "every"))
 
     def shards(self, count: int) -> "Overs":

@@ -36,7 +36,8 @@ class Inputs:
     """The watermark is the least of those of several inputs; one that has been silent for long does not hold it back.
 
     Each input tells its own: `{"op": "watermark", "to": t, "input": "orders"}`; or, with a `column`, the rows tell for it: after each
-    batch (micro-batch) that has rows of an input, the highest event time of these, less the delay. On Spark there has to be a column.
+    batch (micro-batch; with evaluate="record" each row) that has valid rows of an input, the highest event time of these, less the
+    delay. On Spark there has to be a column.
 
     Args:
         names: two inputs or more.

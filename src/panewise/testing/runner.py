@@ -20,7 +20,7 @@ def run(
     """What an operator sends after each event.
 
     Args:
-        spec: a window operator, a chain or a StreamWindow, or its dict form.
+        spec: a window operator, a chain, a FrameOperator or a StreamWindow, or its dict form.
         events: `{"op": "add", "rows": [...]}`, `{"op": "watermark", "to": t}`, `{"op": "clock", "to": t}`,
             `{"op": "restart"}` or `{"op": "finish"}`; of a StreamWindow also `{"op": "drain"}`, `{"op": "checkpoint"}`, `{"op": "reset"}`,
             `{"op": "reset_to_initial"}` or `{"op": "evict", "partition": {...}}`. With `watermark=Inputs([...])` without a column
