@@ -10,6 +10,7 @@ from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulP
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from bench.shapes import WATERMARK_DELAY
+from panewise.spark.worker import settle
 
 _COUNTED = "shard INT, rows BIGINT"
 _NAME = StructType([StructField("name", StringType())])
@@ -25,6 +26,7 @@ def query(events: DataFrame) -> DataFrame:
 
 def _counts(shards: int) -> Any:
     def counts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle()
         rows = sum(arrived.num_rows for arrived in batches)
         if rows:
             columns = [pa.array(range(shards), pa.int32()), pa.array([rows] * shards, pa.int64())]
@@ -38,6 +40,7 @@ class Empty(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Opens the state."""
+        settle()
         self.state = handle.getMapState("state", _NAME, _DATA)
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803

@@ -1,6 +1,6 @@
 """Window and frame operators over Spark DataFrames: the only part of panewise that imports pyspark."""
 
-from panewise.spark import threads  # noqa: F401 - before anything that imports Polars
+from panewise.spark import worker  # noqa: F401 - before anything that imports Polars
 from panewise.spark.api import Result, Windowed, apply, windowed
 from panewise.spark.over import FrameResult, Overs, over
 from panewise.spark.session import configure

@@ -17,6 +17,7 @@ from panewise.engine.prepared import plan_of
 from panewise.engine.validity import TIME
 from panewise.spark.envelope import batch, encode
 from panewise.spark.sharding import SHARD, with_shards
+from panewise.spark.worker import settle
 from panewise.spec import Entry
 
 NOW = "__now"  # the micro-batch's timestamp, as a column, where validity needs it
@@ -46,6 +47,7 @@ class Pack:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Envelopes of one partition."""
+        settle()
         context = TaskContext.get()
         packer = _Packer(self, plan_of(self.spec, self.schema), 0 if context is None else context.partitionId())
         for chunk in _chunks(batches):
@@ -134,6 +136,7 @@ class Control:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Envelopes of the notes."""
+        settle()
         for arrived in batches:
             for note in arrived.column(0).to_pylist():
                 yield batch([(shard, "control", note.encode()) for shard in self.shards])

@@ -18,6 +18,7 @@ from panewise.spark.envelope import encode
 from panewise.spark.runstore import SparkRunStore
 from panewise.spark.shard import Mail, step, tables, telling
 from panewise.spark.unpack import Unpack
+from panewise.spark.worker import settle
 from panewise.spec import Specification
 from panewise.state import Mirror
 
@@ -52,6 +53,7 @@ class Processor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Opens the state."""
+        settle()
         self._handle = handle
         self._served: set[int] = set()  # shards that this micro-batch has already been given to
         self._store = SparkRunStore(handle)

@@ -12,6 +12,7 @@ from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
 from panewise.engine.validity import REASON
 from panewise.spark.envelope import decode
 from panewise.spark.types import arrow_of, spark_schema
+from panewise.spark.worker import settle
 from panewise.spec import Chain, FrameOperator, Specification, counted, first_of
 
 _INSTANT = pl.Datetime("us", "UTC")
@@ -27,6 +28,7 @@ class Unpack:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Rows of the kind."""
+        settle()
         for arrived in batches:
             for payload in arrived.column("payload").to_pylist():
                 yield from arrow_of(self._shaped(decode(payload)), self.target)
