@@ -2,10 +2,14 @@
 
 import math
 
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from panewise.engine.frames import ordered
+from panewise.engine.ordering import order
 
 
 @pytest.mark.parametrize("rows", [3, 20_000])
@@ -20,3 +24,26 @@ def test_rows_are_in_the_order_of_the_columns_and_else_as_they_stood(rows: int) 
         return name is not None, name or "", value is not None, value is not None and odd, 0.0 if odd or value is None else value, at
 
     assert ordered(frame, ["k", "v"])["at"].to_list() == [row[2] for row in sorted(frame.rows(), key=rank)]
+
+
+def test_whole_numbers_and_instants_have_a_way_of_their_own() -> None:
+    rows = 20_000
+    frame = pl.DataFrame({"t": [(at * 7919) % 100 - 50 for at in range(rows)], "k": [at % 3 for at in range(rows)], "at": range(rows)})
+    frame = frame.with_columns(pl.col("t").cast(pl.Datetime("us")), pl.col("k").cast(pl.UInt8))
+    assert ordered(frame, ["t", "k"])["at"].to_list() == [row[2] for row in sorted(frame.rows())]
+
+
+TYPES = [np.int8, np.uint8, np.int64, np.uint64]
+
+
+@given(st.data())
+def test_an_order_is_that_of_sorted(data: st.DataObject) -> None:
+    kinds = data.draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=3))
+    height = data.draw(st.integers(0, 12))
+    columns = []
+    for kind in kinds:
+        least, most = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+        values = st.integers(least, most) | st.integers(0, 2) | st.sampled_from([least, least + 1, most])
+        columns.append(np.array(data.draw(st.lists(values, min_size=height, max_size=height)), dtype=kind))
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    assert order(columns).tolist() == sorted(range(height), key=lambda at: rows[at])

@@ -13,10 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from panewise.engine.ordering import order
+
 Places: TypeAlias = npt.NDArray[np.intp]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 _FEW = 1 << 14  # rows that are not worth a thread pool
 _AT = "__at"
+_WHOLE = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 
 
 def kept(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
@@ -35,14 +38,17 @@ def picked(frame: pl.DataFrame, places: Places) -> pl.DataFrame:
 def ordered(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """The rows in the order of these columns, nulls first, equal ones as they stand.
 
-    Of many rows a sort by each column, the last first, takes a quarter of the time of one by all of them.
+    Of many rows a sort by each column, the last first, takes a quarter of the time of one by all of them; whole numbers have a faster way.
     """
     if frame.height <= _FEW:
         return frame.sort(by, nulls_last=False, maintain_order=True)
-    order = frame.select(by).with_row_index(_AT)
+    columns = [frame[name].to_physical() for name in by]
+    if all(column.dtype in _WHOLE and not column.null_count() for column in columns):
+        return picked(frame, order([column.to_numpy() for column in columns]))
+    places = frame.select(by).with_row_index(_AT)
     for name in reversed(by):
-        order = order.sort(name, nulls_last=False, maintain_order=True)
-    return frame[order[_AT]]
+        places = places.sort(name, nulls_last=False, maintain_order=True)
+    return frame[places[_AT]]
 
 
 def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:

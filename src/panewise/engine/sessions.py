@@ -12,15 +12,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from panewise.engine.assign import END, START
 from panewise.engine.customs import OWN
+from panewise.engine.frames import Places, picked
+from panewise.engine.ordering import order
 from panewise.engine.validity import TIME
 from panewise.spec import Custom, Rows, Session, merging_at_touch
 
 SESSION, ORDER = "__session", "__order"
 MISSED, CAUSE = "__missed", "__cause"
+_REACHED = "__reached"
 _HELD, _ALIVE, _DOUBTFUL, _AT, _HORIZON = "__is_held", "__alive", "__doubtful", "__at", "__horizon"
 
 
@@ -59,10 +63,7 @@ class Sessions:
         rows, expired = self._expired(rows, held)
         late = pl.concat([behind, shut, expired]).sort(ORDER)
         swept = self._swept(rows, held)
-        sessions = swept.group_by([*self.keys, SESSION], maintain_order=True).agg(
-            pl.col(START).min(), pl.col(END).max(), (~pl.col(_HELD)).any().alias("__grew")
-        )
-        sessions = sessions.filter("__grew").drop("__grew")
+        sessions = _bounds(swept, self.keys)
         members = swept.filter(pl.col(_HELD)).join(sessions.select(SESSION), on=SESSION, how="semi").select(*self.keys, START, END, SESSION)
         numbered = rows.drop(START, END).with_columns(_in_row_order(swept, rows.height))
         return Assigned(numbered, late, sessions, members)
@@ -96,7 +97,7 @@ class Sessions:
         rows = rows.with_columns((pl.col(END) <= self.horizon).fill_null(False).alias(_DOUBTFUL))
         if not rows[_DOUBTFUL].any():
             return rows.drop(_DOUBTFUL), none
-        doubtful = rows.select(ORDER, _DOUBTFUL, self.horizon.alias(_HORIZON)).with_row_index(_AT)
+        doubtful = rows.select(ORDER, _DOUBTFUL, self.horizon.alias(_HORIZON), pl.int_range(pl.len(), dtype=pl.Int64).alias(_AT))
         swept = self._swept(rows, held).join(doubtful, on=_AT, how="left", maintain_order="left")
         alive = (pl.col(_HELD) | ~pl.col(_DOUBTFUL)).any().over(SESSION)
         doubt = (pl.col(_DOUBTFUL).fill_null(False)).any().over(SESSION)
@@ -129,17 +130,41 @@ class Sessions:
         return [window for window in live if window not in met] + [union], True
 
     def _swept(self, rows: pl.DataFrame, held: pl.DataFrame) -> pl.DataFrame:
-        """Rows (with their number in ``__at``) and held sessions, with the number of the session that they fall into."""
-        mine = rows.select(*self.keys, START, END, pl.int_range(pl.len(), dtype=pl.UInt32).alias(_AT), pl.lit(False).alias(_HELD))
-        theirs = held.select(*self.keys, START, END, pl.lit(None, dtype=pl.UInt32).alias(_AT), pl.lit(True).alias(_HELD))
-        # By start, then stably by key: five times as fast as one sort by both, as rows come nearly in order of time.
-        points = pl.concat([theirs, mine]).sort(START).sort(self.keys, maintain_order=True)
-        first = pl.any_horizontal(*(pl.col(key).ne_missing(pl.col(key).shift()) for key in self.keys), pl.int_range(pl.len()) == 0)
-        run = points.with_columns(first.alias("__first")).with_columns(pl.col("__first").cum_sum().alias("__run"))
-        reached = pl.col(END).cum_max().over("__run").shift()
+        """Rows (with their number in ``__at``) and held sessions, key by key in order of start, with the number of their session.
+
+        ``__reached`` is how far the session reaches up to there.
+        """
+        points = pl.concat([held.select(*self.keys, START, END), rows.select(*self.keys, START, END)])
+        codes, by_key = _by_key(points, self.keys)
+        by_start = order([codes, points[START].to_numpy()[by_key]])  # the codes stay as they are
+        places = by_key[by_start]
+        points = picked(points, places)
+        at = pl.Series(_AT, places - held.height)
+        first = pl.Series("__first", np.append(True, codes[1:] != codes[:-1])[: len(codes)])
+        run = points.with_columns(at, (at < 0).alias(_HELD), pl.Series("__run", codes), first)
+        run = run.with_columns(pl.col(END).cum_max().over("__run").alias(_REACHED))
+        reached = pl.col(_REACHED).shift()
         beyond = pl.col(START) > reached if merging_at_touch(self.window) else pl.col(START) >= reached
         fresh = (pl.col("__first") | beyond.fill_null(True)).cum_sum().alias(SESSION)
         return run.with_columns(fresh).drop("__first", "__run")
+
+
+def _by_key(points: pl.DataFrame, keys: list[str]) -> tuple[npt.NDArray[np.int64], Places]:
+    """A number for each key, in order; and the places of the points, key by key."""
+    groups = points.select(keys).with_row_index(_AT).group_by(keys, maintain_order=True).agg(_AT)
+    counts = groups[_AT].list.len().to_numpy()
+    return np.repeat(np.arange(len(counts)), counts), groups[_AT].explode(empty_as_null=False).to_numpy().astype(np.intp)
+
+
+def _bounds(swept: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """The sessions that rows have come to, and where each starts and ends."""
+    numbers = swept[SESSION].to_numpy()
+    ends = np.flatnonzero(np.append(numbers[1:] != numbers[:-1], True))[: len(numbers)]
+    starts = np.append(0, ends[:-1] + 1)[: len(ends)]
+    rows = np.append(0, np.cumsum(~swept[_HELD].to_numpy()))
+    grew = rows[ends + 1] > rows[starts]
+    first, last = picked(swept, starts[grew]), picked(swept, ends[grew])
+    return first.select(*keys, SESSION, START).with_columns(last[_REACHED].alias(END))
 
 
 def _own(window: Session | Custom, schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
