@@ -15,6 +15,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.assign import END, START
 from panewise.engine.frames import Places, picked
+from panewise.engine.ordering import order
 from panewise.spec import Rows, Sliding, closed_at_end
 
 CODE = "__code"
@@ -115,7 +116,7 @@ def coded(keys: list[str], *frames: pl.DataFrame) -> list[pl.DataFrame]:
 
 def in_order(pieces: pl.DataFrame) -> pl.DataFrame:
     """Slices, or windows, of each ``__code`` in order of their start."""
-    return picked(pieces, np.argsort(_Line.of(pieces[CODE], pieces[START]).places(pieces[CODE], pieces[START])))
+    return picked(pieces, order([pieces[CODE].to_numpy(), pieces[START].to_numpy()]))
 
 
 def positions(pieces: pl.DataFrame, spans: pl.DataFrame) -> tuple[Places, Places]:
