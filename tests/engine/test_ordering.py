@@ -1,6 +1,7 @@
 """Many rows are put in order another way than few."""
 
 import math
+from datetime import UTC, datetime
 
 import numpy as np
 import polars as pl
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.engine.frames import ordered
-from panewise.engine.ordering import order
+from panewise.engine.ordering import codes, order
 
 
 @pytest.mark.parametrize("rows", [3, 20_000])
@@ -47,3 +48,21 @@ def test_an_order_is_that_of_sorted(data: st.DataObject) -> None:
         columns.append(np.array(data.draw(st.lists(values, min_size=height, max_size=height)), dtype=kind))
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
     assert order(columns).tolist() == sorted(range(height), key=lambda at: rows[at])
+
+
+KEYS = {
+    pl.Int8(): st.integers(-128, -125) | st.integers(125, 127),
+    pl.UInt64(): st.integers(0, 3) | st.just(2**64 - 1),
+    pl.String(): st.sampled_from(["", "a", "b"]),
+    pl.Datetime("us", "UTC"): st.sampled_from([datetime(year, 1, 1, tzinfo=UTC) for year in (1, 1969, 2024)]),
+}
+
+
+@given(st.data())
+def test_rows_have_equal_codes_where_keys_are_equal(data: st.DataObject) -> None:
+    types = data.draw(st.lists(st.sampled_from(list(KEYS)), min_size=1, max_size=2))
+    rows = data.draw(st.lists(st.tuples(*(st.none() | KEYS[dtype] for dtype in types)), max_size=20))
+    names = [f"k{at}" for at in range(len(types))]
+    found = codes(pl.DataFrame(rows, schema=dict(zip(names, types, strict=True)), orient="row"), names).tolist()
+    assert all(code >= 0 for code in found)
+    assert [[a == b for a in rows] for b in rows] == [[a == b for a in found] for b in found]

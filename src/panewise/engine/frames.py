@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from panewise.engine.ordering import order
+from panewise.engine.ordering import WHOLE, order
 
 Places: TypeAlias = npt.NDArray[np.intp]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 _FEW = 1 << 14  # rows that are not worth a thread pool
 _AT = "__at"
-_WHOLE = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 
 
 def kept(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
@@ -43,7 +42,7 @@ def ordered(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     if frame.height <= _FEW:
         return frame.sort(by, nulls_last=False, maintain_order=True)
     columns = [frame[name].to_physical() for name in by]
-    if all(column.dtype in _WHOLE and not column.null_count() for column in columns):
+    if all(column.dtype in WHOLE and not column.null_count() for column in columns):
         return picked(frame, order([column.to_numpy() for column in columns]))
     places = frame.select(by).with_row_index(_AT)
     for name in reversed(by):

@@ -84,7 +84,8 @@ class _Packer:
         """Judges a chunk; its rows go on at once, or wait combined for the end of the partition."""
         frame = _typed(chunk, self.plan)
         now = int(frame[NOW][0]) if NOW in frame.columns else 0
-        place = pl.int_range(self.rows, self.rows + frame.height, dtype=pl.Int64, eager=True) + (self.partition << 40)
+        first = (self.partition << 40) + self.rows
+        place = pl.int_range(first, first + frame.height, dtype=pl.Int64, eager=True)
         self.rows += frame.height
         judged = judge(self.plan, frame.with_columns(place.alias(PLACE)), now, windows=self.plan.spec.time == "event")
         if not judged.invalid.is_empty():
