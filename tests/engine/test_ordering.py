@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panewise.engine.frames import ordered
+from panewise.engine.frames import distinct, ordered
 from panewise.engine.ordering import codes, order
 
 
@@ -66,3 +66,10 @@ def test_rows_have_equal_codes_where_keys_are_equal(data: st.DataObject) -> None
     found = codes(pl.DataFrame(rows, schema=dict(zip(names, types, strict=True)), orient="row"), names).tolist()
     assert all(code >= 0 for code in found)
     assert [[a == b for a in rows] for b in rows] == [[a == b for a in found] for b in found]
+
+
+@pytest.mark.parametrize("rows", [3, 20_000])
+@pytest.mark.parametrize("far", [1, 10**9])
+def test_different_keys(rows: int, far: int) -> None:
+    frame = pl.DataFrame({"k": [at % 1000 * far for at in range(rows)]})
+    assert sorted(distinct(frame, ["k"])["k"]) == [at * far for at in range(min(rows, 1000))]

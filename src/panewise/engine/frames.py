@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from panewise.engine.ordering import WHOLE, order
+from panewise.engine.ordering import WHOLE, codes, order
 
 Places: TypeAlias = npt.NDArray[np.intp]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -48,6 +48,16 @@ def ordered(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     for name in reversed(by):
         places = places.sort(name, nulls_last=False, maintain_order=True)
     return frame[places[_AT]]
+
+
+def distinct(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """The different keys of the rows, each once."""
+    if rows.height <= _FEW:
+        return rows.select(keys).unique(maintain_order=True)
+    code = codes(rows, keys)
+    some = np.full(int(code.max()) + 1, -1, dtype=np.intp)
+    some[code] = np.arange(rows.height)
+    return picked(rows.select(keys), some[some >= 0])
 
 
 def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
