@@ -60,6 +60,13 @@ def distinct(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     return picked(rows.select(keys), some[some >= 0])
 
 
+def spread(starts: Places, lengths: Places) -> Places:
+    """The places of stretches, one after the other: so many from each start on."""
+    ends = np.cumsum(lengths)
+    places: Places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+    return places
+
+
 def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """One frame after the other; they have the same columns."""
     filled = [frame for frame in frames if frame.height] or frames[:1]

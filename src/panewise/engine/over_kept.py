@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.frames import picked
+from panewise.engine.frames import picked, spread
 from panewise.engine.over_bounds import shifted
-from panewise.engine.over_layout import Flags, Layout, Numbers, spread
+from panewise.engine.over_layout import Flags, Layout, Numbers
 from panewise.engine.over_plan import COUNT, DENSE, NUMBER, PEERS, RANK, SLOT, TIME
 from panewise.engine.over_values import firsts
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from panewise.engine.frames import Places, ordered, picked, stacked
+from panewise.engine.frames import Places, ordered, picked, spread, stacked
 from panewise.engine.over_plan import AT, COUNT, NUMBER, PEERS, RANK, TIME, FramePlan
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -217,10 +217,3 @@ def _stack(plan: FramePlan, kept: pl.DataFrame, rows: pl.DataFrame, after: pl.Da
     if not kept.height:
         return stacked(came)
     return pl.concat([kept.drop(TIME), *came], how="diagonal")
-
-
-def spread(starts: Numbers, counts: Numbers) -> Numbers:
-    """The positions from each start on, so many."""
-    ends = np.cumsum(counts)
-    places: Numbers = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - counts), counts)
-    return places

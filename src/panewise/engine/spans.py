@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.aggregation import LIMIT, Aggregation, greatest, overflow
-from panewise.engine.frames import Mask, Places, picked
+from panewise.engine.frames import Mask, Places, picked, spread
 from panewise.engine.partials import Part
 
 _LATER = "__later:"
@@ -94,8 +94,6 @@ def _chosen(takes: Mask, more: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFram
 def _merged(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
     """Spans of the other parts: all their pieces, merged."""
     lengths = last - first
-    ends = np.cumsum(lengths)
-    places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - lengths), lengths)
     spans = pl.Series(_SPAN, np.repeat(np.arange(len(first)), lengths))
-    held = picked(pieces, places).hstack([spans])
+    held = picked(pieces, spread(first, lengths)).hstack([spans])
     return held.group_by(_SPAN, maintain_order=True).agg(part.merge.alias(part.name) for part in parts).drop(_SPAN)
