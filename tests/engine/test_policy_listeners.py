@@ -8,11 +8,14 @@ from decimal import Decimal
 from enum import IntEnum, StrEnum
 from typing import Any
 
+import polars as pl
 import pytest
 
 from panewise import SpecError, StreamWindow, WindowListener
+from panewise.engine import PolicyOperator
 from panewise.errors import InputError
-from panewise.streamwindow import count
+from panewise.spec import HeldPartition
+from panewise.streamwindow import count, partition_count, time, tuple_count
 from panewise.testing import run
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
@@ -187,7 +190,9 @@ class Asking:
 
 ASKED = [
     ([], None, "evict_partition() | without partition_by the only partition stays (semantics 10.23) | give partition_by, or"),
-    (["k"], {"x": 1}, "evict_partition({'x': 1}) | a partition is named by the columns ['k'] | give these and no others"),
+    (["k"], {"x": 1}, "evict_partition({'x': 1}) | a partition is named by the columns ['k'] | give a dict of these and no others"),
+    (["k"], "a", "evict_partition('a') | a partition is named by the columns ['k'] | give a dict of these and no others"),
+    (["k"], {"k": ["a"]}, "evict_partition({'k': ['a']}) | a partition is named by values of its columns (unhashable type: 'list') | give"),
     (["k"], {"k": "b"}, "evict_partition({'k': 'b'}) in an event of {'k': 'a'} | a listener knows its own partition, and others only with"),
 ]
 
@@ -200,3 +205,118 @@ def test_partitions_that_a_listener_cannot_ask_for(runtime: str, keys: list[str]
     with pytest.raises(InputError) as caught:
         run(StreamWindow.tumbling(count(2), partition_by=keys, listener=listener), [{"op": "add", "rows": [{"k": "a"}]}], runtime)
     assert str(caught.value).startswith(message)
+
+
+@RUNTIMES
+def test_a_partition_that_asks_to_go_when_the_clock_is_read(runtime: str) -> None:
+    """semantics 10.10, 10.26: after all that is due in it, and before what is due in the next one; others need not be due."""
+    listener = WindowListener(lambda: Emptying(), name="emptying", outputs={"held": "bigint"})
+    spec = StreamWindow.sliding(time(5), time(9), partition_by=["k"], partition_eviction=partition_count(9), listener=listener)
+    events = [{"op": "add", "rows": [{"k": "a"}, {"k": "b"}]}, {"op": "clock", "to": 4}, {"op": "add", "rows": [{"k": "c"}]}]
+    *_, output = run(spec, [*events, {"op": "clock", "to": 9}], runtime, windows=True)
+    assert [(pane["k"], pane["event"]) for pane in output["panes"]] == [
+        ("a", "EVICTION"), ("a", "TRIGGER"), ("a", "PARTITION_EVICTION"), ("c", "PARTITION_EVICTION"), ("b", "EVICTION"), ("b", "TRIGGER"),
+        ("b", "PARTITION_EVICTION"),
+    ]  # fmt: skip
+    assert output["windows"] == []
+
+
+class Emptying:
+    """Lets its partition go when it is emptied, and then c."""
+
+    def handle(self, event: Any) -> Any:
+        if event.type == "EVICTION":
+            event.evict_partition()
+            event.evict_partition({"k": "c"})
+        return [{"held": len(event.tuples)}]
+
+
+class Looking:
+    """Tells whom it could choose in the events that end its partition."""
+
+    def handle(self, event: Any) -> Any:
+        if event.type in ("PARTITION_EVICTION", "FINAL"):
+            yield {
+                "held": "".join(f"{one.partition['k']}{one.tuples}" for one in event.partitions),
+                "needs": event.needs_partition_eviction,
+            }
+
+
+LOOKING = WindowListener(Looking, name="looking", outputs={"held": "string", "needs": "boolean"})
+
+
+@RUNTIMES
+@pytest.mark.parametrize("gone", [None, partition_count(9), tuple_count(9)], ids=repr)
+def test_a_partition_is_gone_when_it_is_told_so(runtime: str, gone: Any) -> None:
+    """semantics 10.12, 10.14, 10.27: in its last event it is not among those that are there."""
+    spec = StreamWindow.tumbling(count(9), partition_by=["k"], partition_eviction=gone, listener=LOOKING, flush_on_final=True)
+    events = [{"op": "add", "rows": [{"k": key} for key in "aabc"]}, {"op": "evict", "partition": {"k": "b"}}, {"op": "finish"}]
+    panes = [pane for output in run(spec, events, runtime) for pane in output["panes"]]
+    assert [(pane["k"], pane["event"], pane["held"]) for pane in panes] == [
+        ("b", "PARTITION_EVICTION", "a2c1" if gone else ""), ("a", "FINAL", "c1" if gone else ""), ("c", "FINAL", ""),
+    ]  # fmt: skip
+    assert not any(pane["needs"] for pane in panes)
+
+
+class Scribbling:
+    """Writes upon what it is told."""
+
+    def handle(self, event: Any) -> Any:
+        yield {"seen": f"{event.partition['k']} {[one.partition['k'] for one in event.partitions]} {event.tuples[0]}"}
+        event.partition["k"] = "zzz"
+        event.tuples[0]["k"] = "zzz"
+        for one in event.partitions:
+            one.partition["k"] = "zzz"
+
+
+SCRIBBLING = WindowListener(Scribbling, name="scribbling", outputs={"seen": "string"})
+
+
+@RUNTIMES
+def test_what_a_listener_writes_upon_is_its_own(runtime: str) -> None:
+    """semantics 10.1: the next event is told as if it came in another batch."""
+    spec = StreamWindow.sliding(count(2), partition_by=["k"], partition_eviction=partition_count(9), listener=SCRIBBLING)
+    output = run(spec, [{"op": "add", "rows": [{"k": "a"}, {"k": "b"}, {"k": "a"}]}], runtime)[0]
+    assert [pane["seen"] for pane in output["panes"] if pane["event"] == "TRIGGER"] == [
+        "a ['a'] {'k': 'a'}", "b ['a', 'b'] {'k': 'b'}", "a ['b', 'a'] {'k': 'a'}",
+    ]  # fmt: skip
+
+
+class Growing:
+    """Adds to the list in each tuple."""
+
+    def handle(self, event: Any) -> Any:
+        event.tuples[0]["l"].append(0)
+        yield {"seen": str(event.tuples[0]["l"])}
+
+
+def test_lists_in_tuples_are_its_own_too() -> None:
+    listener = WindowListener(Growing, name="growing", outputs={"seen": "string"})
+    operator = PolicyOperator(
+        StreamWindow.sliding(count(2), listener=listener, events=["INSERTION", "TRIGGER"]), {"l": pl.List(pl.Int64())}
+    )
+    assert operator.add(pl.DataFrame({"l": [[1]]})).panes["seen"].to_list() == ["[1, 0]", "[1, 0]"]
+
+
+class Choosing:
+    """Asks whether any should go, and whether its own is there."""
+
+    def handle(self, event: Any) -> Any:
+        if event.needs_partition_eviction:
+            event.evict_partition()
+
+
+def test_asking_whether_any_should_go_does_not_look_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked with each tuple, and there may be many partitions."""
+    shown = []
+    whole = HeldPartition.__init__
+
+    def noted(self: HeldPartition, *args: Any) -> None:
+        shown.append(self)
+        whole(self, *args)
+
+    monkeypatch.setattr(HeldPartition, "__init__", noted)
+    listener = WindowListener(Choosing, name="choosing", outputs={"x": "bigint"})
+    spec = StreamWindow.tumbling(count(9), partition_by=["k"], partition_eviction=partition_count(95), listener=listener)
+    run(spec, [{"op": "add", "rows": [{"k": f"{n}"} for n in range(100)]}], "engine")
+    assert len(shown) <= 10

@@ -7,14 +7,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from panewise import SpecError, StreamWindow, WindowListener
+from panewise import SpecError, StreamWindow
 from panewise import functions as F
 from panewise.engine import PolicyOperator
 from panewise.engine.cache import Cache
 from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.errors import InputError
+from panewise.oracle import PolicyInterpreter
 from panewise.state import MemoryRunStore
-from panewise.streamwindow import count, delta, partition_count, punct, time
+from panewise.streamwindow import count, delta, punct, time
 from panewise.testing import run
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
@@ -81,34 +82,10 @@ def test_partitions_of_any_type_are_found_again() -> None:
     assert operator.held()["price"].to_list() == [2]
 
 
-@RUNTIMES
-def test_a_partition_that_asks_to_go_when_the_clock_is_read(runtime: str) -> None:
-    """semantics 10.10, 10.26: after all that is due in it, and before what is due in the next one; others need not be due."""
-    listener = WindowListener(lambda: Emptying(), name="emptying", outputs={"held": "bigint"})
-    spec = StreamWindow.sliding(time(5), time(9), partition_by=["k"], partition_eviction=partition_count(9), listener=listener)
-    events = [{"op": "add", "rows": [{"k": "a"}, {"k": "b"}]}, {"op": "clock", "to": 4}, {"op": "add", "rows": [{"k": "c"}]}]
-    *_, output = run(spec, [*events, {"op": "clock", "to": 9}], runtime, windows=True)
-    assert [(pane["k"], pane["event"]) for pane in output["panes"]] == [
-        ("a", "EVICTION"), ("a", "TRIGGER"), ("a", "PARTITION_EVICTION"), ("c", "PARTITION_EVICTION"), ("b", "EVICTION"), ("b", "TRIGGER"),
-        ("b", "PARTITION_EVICTION"),
-    ]  # fmt: skip
-    assert output["windows"] == []
-
-
-class Emptying:
-    """Lets its partition go when it is emptied, and then c."""
-
-    def handle(self, event: Any) -> Any:
-        if event.type == "EVICTION":
-            event.evict_partition()
-            event.evict_partition({"k": "c"})
-        return [{"held": len(event.tuples)}]
-
-
 EVENTS = [
     ([{"op": "reset"}], "a reset without a checkpoint | a reset goes back to the last checkpoint | make a checkpoint before it"),
     ([{"op": "watermark", "to": 1}], "a watermark from outside | with time='processing' the watermark is processing time"),
-    ([{"op": "evict", "partition": {"x": 1}}], "an evict of {'x': 1} | a partition is named by the columns ['k'] | give"),
+    ([{"op": "evict", "partition": {"x": 1}}], "an evict of {'x': 1} | a partition is named by the columns ['k'] | give a dict of"),
     ([{"op": "evict", "partition": {"k": 1}}], "an evict of {'k': 1} | k is of the type string | give a value of this type"),
     ([{"op": "evict", "partition": None}], "events[1].partition=None | a partition is named by its columns | give such as {'k': 'a'}"),
     ([{"op": "evict"}], "events[1] has the fields [] | the fields of 'evict' are ['partition'] | give these and no others"),
@@ -121,6 +98,33 @@ def test_events_that_cannot_be(events: list[dict[str, Any]], message: str) -> No
     with pytest.raises(InputError) as caught:
         run(StreamWindow.tumbling(time(5), partition_by=["k"]), [{"op": "add", "rows": [{"k": "a"}]}, *events])
     assert str(caught.value).startswith(message)
+
+
+NAMES = [
+    (["k"], {"z": 1}, "an evict of {'z': 1} | a partition is named by the columns ['k'] | give a dict of these and no others"),
+    (["k"], "a", "an evict of 'a' | a partition is named by the columns ['k'] | give a dict of these and no others"),
+    (["k"], {"k": 1}, "an evict of {'k': 1} | k is of the type String | give a value of this type"),
+    (["v"], {"v": 2**70}, "an evict of {'v': 1180591620717411303424} | v is of the type Int64 | give a value of this type"),
+    (["p"], {"p": Decimal("1.005")}, "an evict of {'p': Decimal('1.005')} | p is of the type Decimal(precision=10, scale=2) | "),
+    (["k"], {"k": [1]}, "an evict of {'k': [1]} | a partition is named by values of its columns (unhashable type: 'list') | give"),
+    ([], {"z": 1}, "an evict of {'z': 1} | without partition_by the only partition stays (semantics 10.23) | give partition_by, or leave"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("keys", "named", "message"), NAMES)
+def test_names_that_no_partition_can_have(keys: list[str], named: Any, message: str) -> None:
+    operator = PolicyOperator(
+        StreamWindow.tumbling(count(2), partition_by=keys), {"k": pl.String(), "v": pl.Int64(), "p": pl.Decimal(10, 2)}
+    )
+    with pytest.raises(InputError) as caught:
+        operator.evict(named)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(("keys", "named"), [([], {"z": 1}), (["k"], {"z": 1})])
+def test_names_that_the_oracle_refuses(keys: list[str], named: Any) -> None:
+    with pytest.raises(InputError, match=r"an evict of \{'z': 1\}"):
+        PolicyInterpreter(StreamWindow.tumbling(count(2), partition_by=keys)).evict(named)
 
 
 def test_the_only_partition_is_not_evicted() -> None:

@@ -71,10 +71,12 @@ class PolicyOperator(Operator):
         return output
 
     def evict(self, partition: Mapping[str, Any]) -> Output:
-        """A partition goes, named by the columns of `partition_by`; if there is none, nothing happens."""
-        keys = pl.DataFrame([dict(partition)], schema={name: self.plan.schema[name] for name in self.policies.spec.partition_by})
+        """A partition goes, named by the columns of `partition_by`; if there is none, nothing happens.
 
-        found = self.state.windows.find(keys.select(self.policies.shown_keys))
+        Raises:
+            InputError: if it is named by other columns or types, or there is no `partition_by` (semantics 10.23).
+        """
+        found = self.state.windows.find(self.policies.named(partition))
         tuples = self._tuples(self._choices(found), self._no_rows())
 
         def go(partitions: Partitions) -> None:

@@ -25,7 +25,9 @@ def log_of(plan: PolicyPlan, tuples: Tuples, now: int) -> Log:
     def shown() -> list[dict[str, Any]]:
         return tuples.tuples.struct.unnest().select(*plan.shown).to_dicts()
 
-    return Telling(wanted, spec=plan.spec, names=_names(plan, tuples.keys), tuples=shown, now=now, states=tuples.listeners())
+    nested = any(dtype.is_nested() for dtype in plan.shown.values())
+    names = _names(plan, tuples.keys)
+    return Telling(wanted, spec=plan.spec, names=names, tuples=shown, nested=nested, now=now, states=tuples.listeners())
 
 
 def told(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> pl.DataFrame:
