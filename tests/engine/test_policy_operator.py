@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from panewise import SpecError, StreamWindow
+from panewise import SpecError, StreamWindow, WindowListener
 from panewise import functions as F
 from panewise.engine import PolicyOperator
 from panewise.engine.cache import Cache
@@ -15,11 +15,21 @@ from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.errors import InputError
 from panewise.oracle import PolicyInterpreter
 from panewise.state import MemoryRunStore
-from panewise.streamwindow import count, delta, punct, time
+from panewise.streamwindow import count, delta, partition_count, punct, time
 from panewise.testing import run
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 RUNTIMES = pytest.mark.parametrize("runtime", ["oracle", "engine"])
+
+
+class Telling:
+    """Tells how many tuples it is told of."""
+
+    def handle(self, event: Any) -> Any:
+        return [{"n": len(event.tuples)}]
+
+
+TELLING = WindowListener(Telling, name="telling", outputs={"n": "bigint"})
 
 
 def evicted(spec: StreamWindow, values: pl.Series) -> list[list[Any]]:
@@ -158,3 +168,70 @@ def test_a_step_writes_the_partitions_that_it_touches() -> None:
     assert step(5, 3) == [20, 1]
     assert step(9) == [20, 1]  # nothing is due
     assert step(10) == [20, 1, 20]  # every trigger
+
+
+def test_a_partition_that_goes_is_not_written_again() -> None:
+    """What tells runs that it is gone is its name, not its tuples."""
+    spec = StreamWindow.tumbling(count(9), partition_by=["k"], partition_eviction=partition_count(1), listener=TELLING)
+    store, schema = MemoryRunStore(), {"k": pl.Int64(), "text": pl.String()}
+    for key in (1, 2):
+        stored = Stored.load(spec, schema, StoredLibrary(store, Cache()))
+        stored.operator.add(pl.DataFrame({"k": [key], "text": ["long"]}, schema=schema))
+        dead = stored.operator.state.windows.newest.filter("__dead")
+        stored.commit()
+    [gone] = dead.drop("k", "__start", "__end", "__dead").rows()
+    assert (dead["k"].to_list(), set(gone)) == ([1], {None})
+    assert Stored.load(spec, schema, StoredLibrary(store, Cache())).operator.held()["k"].to_list() == [2]
+
+
+@pytest.mark.parametrize("rows", [[], [{}, {}, {}]])
+@pytest.mark.parametrize(
+    "told", [{}, {"listener": TELLING}, {"aggregates": [F.count().alias("n")]}], ids=["plain", "listener", "aggregates"]
+)
+def test_rows_without_columns(rows: list[dict[str, Any]], told: dict[str, Any]) -> None:
+    spec = StreamWindow.tumbling(count(2), events=["EVICTION", "FINAL"], **told)
+    events = [*([{"op": "add", "rows": rows}] if rows else []), {"op": "finish"}]
+    wanted = run(spec, events, "oracle")
+    assert wanted[-1]["panes"][0]["event"] == "FINAL"
+    assert run(spec, events, "engine") == run(spec, events, "engine", stored=True) == wanted
+
+
+FIRST, LAST = -62_135_596_800, 253_402_300_799  # the first second of the year 1, and the last of 9999
+MICRO, DAY = 10**6, 86_400
+YEARS = [
+    (pl.Date(), [FIRST // DAY, LAST // DAY], [FIRST // DAY - 1, LAST // DAY + 1, 2**31 - 1]),
+    (pl.Datetime("us", "UTC"), [FIRST * MICRO, LAST * MICRO + 999_999], [FIRST * MICRO - 1, (LAST + 1) * MICRO, 2**62]),
+    (pl.Datetime("us"), [FIRST * MICRO, LAST * MICRO + 999_999], [-(2**62), (LAST + 1) * MICRO]),
+    (pl.Datetime("ms"), [FIRST * 1000, LAST * 1000 + 999], [(LAST + 1) * 1000]),
+    (pl.Datetime("us", "Asia/Tokyo"), [(FIRST + DAY) * MICRO, (LAST - DAY) * MICRO], [FIRST * MICRO, LAST * MICRO]),
+    (pl.Datetime("ns"), [-(2**63) + 1, 2**63 - 1], []),
+]
+INSIDE = [
+    (lambda dtype: dtype, lambda t: t),
+    (pl.List, lambda t: t.implode().over(pl.int_range(pl.len()))),
+    (lambda dtype: pl.Struct({"n": pl.Int64(), "t": dtype}), lambda t: pl.struct(pl.lit(1, dtype=pl.Int64).alias("n"), t.alias("t"))),
+]
+
+
+@pytest.mark.parametrize(("dtype", "inside", "outside"), YEARS, ids=str)
+@pytest.mark.parametrize(("whole", "wrap"), INSIDE, ids=["plain", "list", "struct"])
+def test_what_python_has_no_value_for_is_invalid_where_a_listener_would_be_told(
+    dtype: pl.DataType, inside: list[int], outside: list[int], whole: Any, wrap: Any
+) -> None:
+    """semantics 10.19."""
+    physical = pl.Series("t", [*inside, None, *outside], dtype=pl.Int32() if dtype == pl.Date() else pl.Int64())
+    rows = pl.DataFrame([physical]).select(wrap(pl.col("t").cast(dtype)).alias("t"))
+    operator = PolicyOperator(StreamWindow.tumbling(count(9), listener=TELLING), {"t": whole(dtype)})
+    output = operator.add(rows)
+    assert output.counts.applied == len(inside) + 1
+    assert output.invalid["__reason"].to_list() == ["t is outside the years 1 to 9999"] * len(outside)
+    assert output.panes["n"].to_list() == [1] * (len(inside) + 1)
+    assert PolicyOperator(StreamWindow.tumbling(count(9)), {"t": whole(dtype)}).add(rows).counts.invalid == 0
+
+
+def test_a_partition_that_python_has_no_value_for() -> None:
+    """semantics 10.19; the listener is told no such column, but its partition."""
+    spec = StreamWindow.tumbling(count(9), partition_by=["t"], columns=["v"], listener=TELLING)
+    operator = PolicyOperator(spec, {"t": pl.Datetime("us", "UTC"), "v": pl.Int64()})
+    rows = pl.DataFrame({"t": [0, 2**62], "v": [1, 2]}).with_columns(pl.col("t").cast(pl.Datetime("us", "UTC")))
+    assert operator.add(rows).invalid["__reason"].to_list() == ["t is outside the years 1 to 9999"]
