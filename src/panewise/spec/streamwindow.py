@@ -1,6 +1,5 @@
 """Windows by policies: the whole specification (semantics 10). A value: frozen, comparable, printable, self-checking."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -9,6 +8,7 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.functions import count as rows
 from panewise.spec.operator import PANE_COLUMNS, Position, WindowOperator
+from panewise.spec.readers import several
 from panewise.spec.streamevent import counts_all
 from panewise.spec.streamlistener import WindowListener
 from panewise.spec.streampolicies import (
@@ -85,7 +85,7 @@ class StreamWindow:
     def __post_init__(self) -> None:
         for name in ("partition_by", "aggregates", "order", "events", "columns"):
             value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None and name in ("events", "columns") else _several(name, value))
+            object.__setattr__(self, name, None if value is None and name in ("events", "columns") else several(name, value))
         if self.kind == "sliding" and self.trigger is None:
             object.__setattr__(self, "trigger", _EACH)
         _check_policies(self)
@@ -173,12 +173,6 @@ class StreamWindow:
     def columns_read(self) -> tuple[str, ...]:
         """Every input column that is read by its name, each once; without `columns` and `aggregates` all others are taken along."""
         return self.intake.columns_read
-
-
-def _several(name: str, values: Any) -> tuple[Any, ...]:
-    if isinstance(values, (str, Aggregate)) or not isinstance(values, Iterable):
-        raise SpecError(f"{name}={values!r}", f"{name} are several, in order", f"give a list: {name}=[...]")
-    return tuple(values)
 
 
 def _check_policies(spec: StreamWindow) -> None:
