@@ -39,7 +39,8 @@ def _window(spec: StreamWindow) -> list[str]:
     apart = f"one for each {listed(spec.partition_by)}" if spec.partition_by else "one"
     if spec.trigger is None:
         return [f"Window: {apart}; it tumbles.", f"  All tuples go {_tumbles(spec.evict)}."]
-    return [f"Window: {apart}; it slides.", f"  {_slides(spec.evict)}.", f"  It triggers {_triggers(spec.trigger)}."]
+    slides = [f"Window: {apart}; it slides.", f"  {_slides(spec.evict)}."]
+    return [*slides, f"  It triggers {_triggers(spec.trigger)}."] if "TRIGGER" in spec.told else slides
 
 
 def _tumbles(policy: Policy) -> str:
