@@ -1,11 +1,16 @@
 """Many rows are put in order another way than few."""
 
 import math
+from datetime import UTC, datetime
 
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from panewise.engine.frames import ordered
+from panewise.engine.frames import distinct, ordered
+from panewise.engine.ordering import codes, order
 
 
 @pytest.mark.parametrize("rows", [3, 20_000])
@@ -20,3 +25,51 @@ def test_rows_are_in_the_order_of_the_columns_and_else_as_they_stood(rows: int) 
         return name is not None, name or "", value is not None, value is not None and odd, 0.0 if odd or value is None else value, at
 
     assert ordered(frame, ["k", "v"])["at"].to_list() == [row[2] for row in sorted(frame.rows(), key=rank)]
+
+
+def test_whole_numbers_and_instants_have_a_way_of_their_own() -> None:
+    rows = 20_000
+    frame = pl.DataFrame({"t": [(at * 7919) % 100 - 50 for at in range(rows)], "k": [at % 3 for at in range(rows)], "at": range(rows)})
+    frame = frame.with_columns(pl.col("t").cast(pl.Datetime("us")), pl.col("k").cast(pl.UInt8))
+    assert ordered(frame, ["t", "k"])["at"].to_list() == [row[2] for row in sorted(frame.rows())]
+
+
+TYPES = [np.int8, np.uint8, np.int64, np.uint64]
+
+
+@given(st.data())
+def test_an_order_is_that_of_sorted(data: st.DataObject) -> None:
+    kinds = data.draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=3))
+    height = data.draw(st.integers(0, 12))
+    columns = []
+    for kind in kinds:
+        least, most = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+        values = st.integers(least, most) | st.integers(0, 2) | st.sampled_from([least, least + 1, most])
+        columns.append(np.array(data.draw(st.lists(values, min_size=height, max_size=height)), dtype=kind))
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    assert order(columns).tolist() == sorted(range(height), key=lambda at: rows[at])
+
+
+KEYS = {
+    pl.Int8(): st.integers(-128, -125) | st.integers(125, 127),
+    pl.UInt64(): st.integers(0, 3) | st.just(2**64 - 1),
+    pl.String(): st.sampled_from(["", "a", "b"]),
+    pl.Datetime("us", "UTC"): st.sampled_from([datetime(year, 1, 1, tzinfo=UTC) for year in (1, 1969, 2024)]),
+}
+
+
+@given(st.data())
+def test_rows_have_equal_codes_where_keys_are_equal(data: st.DataObject) -> None:
+    types = data.draw(st.lists(st.sampled_from(list(KEYS)), min_size=1, max_size=2))
+    rows = data.draw(st.lists(st.tuples(*(st.none() | KEYS[dtype] for dtype in types)), max_size=20))
+    names = [f"k{at}" for at in range(len(types))]
+    found = codes(pl.DataFrame(rows, schema=dict(zip(names, types, strict=True)), orient="row"), names).tolist()
+    assert all(code >= 0 for code in found)
+    assert [[a == b for a in rows] for b in rows] == [[a == b for a in found] for b in found]
+
+
+@pytest.mark.parametrize("rows", [3, 20_000])
+@pytest.mark.parametrize("far", [1, 10**9])
+def test_different_keys(rows: int, far: int) -> None:
+    frame = pl.DataFrame({"k": [at % 1000 * far for at in range(rows)]})
+    assert sorted(distinct(frame, ["k"])["k"]) == [at * far for at in range(min(rows, 1000))]

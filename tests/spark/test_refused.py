@@ -10,10 +10,11 @@ from pyspark.sql import functions as SF
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import DataLossWarning, PanewiseError, SetupError, SpecError
-from panewise.spark import ParquetSink, Result, windowed
+from panewise.spark import ParquetSink, Result, apply, windowed
 from tests.spark.conftest import Feed
 
 MINUTE = pw.Tumbling("1 minute")
+SPEC = pw.WindowOperator(window=MINUTE, keys=["k"], event_time="ts", aggregates=[F.count()])
 COUNT = F.count().alias("n")
 
 
@@ -35,8 +36,10 @@ CASES: list[tuple[Callable[[DataFrame, DataFrame], object], type[PanewiseError],
     (lambda s, b: windowed(b, "ts").window(MINUTE).agg(), SpecError, "aggregates=() | a pane holds at least one aggregate"),
     (lambda s, b: windowed(b, "ts").window(MINUTE).agg(F.sum("k")).panes, SpecError, "'sum(k)' over k: String | sum takes numbers"),
     (lambda s, b: windowed(b, "ts").options(lateness=1), SpecError, "option 'lateness' | the options are"),
-    (lambda s, b: windowed(b, "ts").shards(0), SpecError, "shards=0 | shards are one or more"),
-    (lambda s, b: windowed(b, "ts").finish("now"), SpecError, "finish='now' | input ends never, or at_end"),
+    (lambda s, b: windowed(b, "ts").window(MINUTE).shards(0).agg(COUNT), SpecError, "shards=0 | shards are one or more"),
+    (lambda s, b: apply(b, SPEC, shards=True), SpecError, "shards=True | shards are one or more"),
+    (lambda s, b: windowed(b, "ts").window(MINUTE).finish("now").agg(COUNT), SpecError, "finish='now' | input ends never, or at_end"),
+    (lambda s, b: apply(b, SPEC, finish="at-end"), SpecError, "finish='at-end' | input ends never, or at_end"),
     (lambda s, b: windowed(b, "ts").window(MINUTE).finish("never").agg(COUNT), SpecError, "finish='never' on a batch DataFrame"),
     (lambda s, b: described(b).write(), SpecError, "write() without a sink | an output goes to a sink"),
     (

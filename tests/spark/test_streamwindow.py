@@ -41,6 +41,14 @@ def test_types_come_through(spark: SparkSession) -> None:
     assert row["tuples"][0].asDict() == df.first().asDict()
 
 
+def test_what_is_made_of_tuples_may_have_any_name(spark: SparkSession) -> None:
+    df = spark.createDataFrame([(5,), (6,)], "v BIGINT").coalesce(1)
+    spec = StreamWindow.tumbling(count(2), aggregates=[F.min("v").alias("window_start"), F.max("v").alias("window_end")])
+    event = stream_window(df, spec).events.select("window_start", "window_end")
+    assert event.dtypes == [("window_start", "bigint"), ("window_end", "bigint")]
+    assert [tuple(row) for row in event.collect()] == [(5, 6)]
+
+
 SPEC = StreamWindow.sliding(count(2), count(1), partition_by=["k"], aggregates=[F.sum("v").alias("total")], order=["ts"])
 
 

@@ -96,8 +96,10 @@ CASES: list[tuple[Any, str]] = [
     (lambda: Frame("rows", None, None), "end=None | the bounds of a frame are whole numbers"),  # type: ignore[arg-type]
     (lambda: Frame("rows", 1, 0), "start=1, end=0 | a frame does not end before it starts | exchange the two"),
     (lambda: Frame("range", None, -5), "range from the first row to 5 microseconds before the row | a range without a start ends at"),
-    (lambda: F.lag("v", True), "lag(n=True) | lag takes a number of rows, 0 or more"),
-    (lambda: F.lead("v", 0.5), "lead(n=0.5) | lead takes a number of rows, 0 or more"),
+    (lambda: F.lag("v", True), "lag(offset=True) | lag takes a whole number of rows | give such a number"),
+    (lambda: F.lead("v", 0.5), "lead(offset=0.5) | lead takes a whole number of rows"),
+    (lambda: F.lag("v", -(2**70)), "lag(offset=-1180591620717411303424) | lag takes a whole number of rows"),
+    (lambda: RowFunction("lag", "v", "x", -1), "lag(n=-1) | lag takes a number of rows, 0 or more | use lead to look ahead"),
     (lambda: F.nth_value("v", 2, True), "nth_value('v', ignoreNulls=True) | nth_value counts rows, those with a null, too | take the"),
     (lambda: F.ntile(2), "panewise.functions.ntile | it counts the rows of the whole partition, which has no end on a stream | use row_"),
     (lambda: F.percent_rank(), "panewise.functions.percent_rank | it counts the rows of the whole partition"),

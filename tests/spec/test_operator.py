@@ -142,6 +142,16 @@ RULES = {
         lambda: Inputs("ab"),
         "names='ab' | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
     ),
+    "inputs are named": Rule(
+        lambda: Inputs({"a": 1, "b": 2}),
+        lambda: Inputs([["a"], ["b"]]),  # type: ignore[list-item]
+        "names=[['a'], ['b']] | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
+    ),
+    "inputs are no number": Rule(
+        lambda: Inputs(name for name in "ab"),
+        lambda: Inputs(5),  # type: ignore[arg-type]
+        "names=5 | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
+    ),
     "inputs differ": Rule(
         lambda: Inputs(["a", "b"], idle_after=1),
         lambda: Inputs(["a", "b", "a"]),
@@ -162,6 +172,12 @@ RULES = {
         lambda: Inputs(["a", "b"], column="s", delay={"a": 0, "b": 1}),
         lambda: Inputs(["a", "b"], column="s", delay={"a": 0, "b": -1}),
         "delay=-1 | delay is not negative | give 0 or more",
+    ),
+    "delays are in a mapping": Rule(
+        lambda: Inputs(["a", "b"], column="s", delay=0),
+        lambda: Inputs(["a", "b"], column="s", delay=("a", 1)),  # type: ignore[arg-type]
+        "delay={'a': None, 1: None} | a mapping has a delay for each of the inputs ['a', 'b'] "
+        "| name all of them, and no others, or give one delay",
     ),
     "each input has a delay": Rule(
         lambda: Inputs(["a", "b"], column="s", delay={"a": 1, "b": 1}),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from panewise.engine.frames import ordered
 from panewise.engine.validity import TIME
 from panewise.spec import Entry
 
@@ -20,8 +21,8 @@ def in_order(spec: Entry, rows: pl.DataFrame) -> pl.DataFrame:
     """The rows in arrival order. Without any column that tells it, they mostly stand so."""
     columns = spec.position.columns if spec.position else spec.order or ((TIME,) if spec.time_columns else ())
     if len(columns) < 2 and rows[PLACE].is_sorted():  # a stable sort by one column costs a third of one by two
-        return rows.sort(columns[0], maintain_order=True, nulls_last=False) if columns else rows
-    return rows if rows.height < 2 else rows.sort([*columns, PLACE], nulls_last=False)
+        return ordered(rows, columns) if columns else rows
+    return rows if rows.height < 2 else ordered(rows, [*columns, PLACE])
 
 
 @dataclass(frozen=True)

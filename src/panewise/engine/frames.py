@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from panewise.engine.ordering import WHOLE, codes, order
+
 Places: TypeAlias = npt.NDArray[np.intp]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 _FEW = 1 << 14  # rows that are not worth a thread pool
@@ -35,14 +37,27 @@ def picked(frame: pl.DataFrame, places: Places) -> pl.DataFrame:
 def ordered(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """The rows in the order of these columns, nulls first, equal ones as they stand.
 
-    Of many rows a sort by each column, the last first, takes a quarter of the time of one by all of them.
+    Of many rows a sort by each column, the last first, takes a quarter of the time of one by all of them; whole numbers have a faster way.
     """
     if frame.height <= _FEW:
         return frame.sort(by, nulls_last=False, maintain_order=True)
-    order = frame.select(by).with_row_index(_AT)
+    columns = [frame[name].to_physical() for name in by]
+    if all(column.dtype in WHOLE and not column.null_count() for column in columns):
+        return picked(frame, order([column.to_numpy() for column in columns]))
+    places = frame.select(by).with_row_index(_AT)
     for name in reversed(by):
-        order = order.sort(name, nulls_last=False, maintain_order=True)
-    return frame[order[_AT]]
+        places = places.sort(name, nulls_last=False, maintain_order=True)
+    return frame[places[_AT]]
+
+
+def distinct(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """The different keys of the rows, each once."""
+    if rows.height <= _FEW:
+        return rows.select(keys).unique(maintain_order=True)
+    code = codes(rows, keys)
+    some = np.full(int(code.max()) + 1, -1, dtype=np.intp)
+    some[code] = np.arange(rows.height)
+    return picked(rows.select(keys), some[some >= 0])
 
 
 def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:

@@ -12,7 +12,7 @@ import polars as pl
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.assign import END
 from panewise.engine.compaction import Merge, allowance, next_merge
-from panewise.engine.frames import kept, picked, stacked
+from panewise.engine.frames import distinct, kept, picked, stacked
 from panewise.engine.lookup import Found, Wanted
 from panewise.engine.runs import HASH, Indexed, Library, Shape, merged, parted
 from panewise.engine.table import DEAD
@@ -56,9 +56,10 @@ class Held:
 
     def of_keys(self, rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
         """All windows held of the rows' keys. Only where the hash is made of the keys alone."""
-        found = [self.newest.join(rows, on=keys, how="semi", nulls_equal=True, maintain_order="left")]
+        different = distinct(rows, keys)
+        found = [self.newest.join(different, on=keys, how="semi", nulls_equal=True, maintain_order="left")]
         if self._living():
-            wanted = Wanted.of(rows.select(keys).unique(maintain_order=True), self.shape.by)
+            wanted = Wanted.of(different, self.shape.by)
             found += [self._in_run(run, wanted).rows for run in reversed(self._living())]
         together = pl.concat(found)
         return self._shown(together.unique(self.shape.identity, keep="first", maintain_order=True) if len(found) > 1 else together)

@@ -10,7 +10,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine import arrival, over_kept
 from panewise.engine.clocks import Clocks
 from panewise.engine.combining import judge
-from panewise.engine.frames import picked
+from panewise.engine.frames import ordered, picked
 from panewise.engine.held import Held
 from panewise.engine.inputs import latest_of
 from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
@@ -224,7 +224,7 @@ class OverOperator:
         sent = picked(layout.stack, layout.source[layout.targets]).select(*plan.payload, *([AT] if plan.sorts else []))
         both = sent.hstack(new).hstack([layout.keys[key].gather(layout.code[layout.targets]).alias(f"__by:{key}") for key in plan.keys])
         by = [*([AT, *plan.spec.order] if plan.sorts else []), *(f"__by:{key}" for key in plan.keys)]
-        return both.sort(by, nulls_last=False, maintain_order=True).select(*plan.pane_schema)
+        return ordered(both, by).select(*plan.pane_schema)
 
 
 def passed_until(spec: FrameOperator, clocks: Clocks) -> int | None:

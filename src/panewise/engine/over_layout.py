@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from panewise.engine.frames import Places, picked, stacked
+from panewise.engine.frames import Places, ordered, picked, stacked
 from panewise.engine.over_plan import AT, COUNT, NUMBER, PEERS, RANK, TIME, FramePlan
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -45,8 +45,8 @@ class Layout:
         self.plan, self.step = plan, step
         groups, order, counts = _grouped(plan, step)
         self.keys = groups
-        known = _coded(groups, step.kept, plan.keys).sort(_CODE, NUMBER) if step.kept.height else step.kept
-        later = _coded(groups, step.after, plan.keys).sort(_CODE, maintain_order=True) if step.after.height else step.after
+        known = ordered(_coded(groups, step.kept, plan.keys), [_CODE, NUMBER]) if step.kept.height else step.kept
+        later = ordered(_coded(groups, step.after, plan.keys), [_CODE]) if step.after.height else step.after
         sizes = [_sizes(known, len(groups)), counts, _sizes(later, len(groups))]
         self.kept_count, self.new_count, self.later = sizes[0], counts, later.height
         total = sizes[0] + sizes[1] + sizes[2]

@@ -11,7 +11,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.assign import END
 from panewise.engine.compaction import FAN_IN, allowance, similar
-from panewise.engine.frames import stacked
+from panewise.engine.frames import ordered, stacked
 from panewise.engine.held import Held
 from panewise.engine.runs import HASH, Indexed
 from panewise.engine.table import DEAD
@@ -67,8 +67,7 @@ class Queue(Held):
         return table
 
     def _ordered(self, rows: pl.DataFrame) -> pl.DataFrame:
-        by = self.shape.identity
-        return rows if rows.height < 2 else rows.sort(by, nulls_last=False, maintain_order=True)
+        return rows if rows.height < 2 else ordered(rows, self.shape.identity)
 
 
 def _indexed(rows: pl.DataFrame) -> Indexed:

@@ -16,12 +16,14 @@ import polars as pl
 
 from panewise.engine.assign import END, START
 from panewise.engine.customs import OWN
+from panewise.engine.frames import Mask, Places, picked
+from panewise.engine.ordering import Integers, Line, codes, order
 from panewise.engine.validity import TIME
 from panewise.spec import Custom, Rows, Session, merging_at_touch
 
 SESSION, ORDER = "__session", "__order"
 MISSED, CAUSE = "__missed", "__cause"
-_HELD, _ALIVE, _DOUBTFUL, _AT, _HORIZON = "__is_held", "__alive", "__doubtful", "__at", "__horizon"
+_HELD, _ALIVE, _DOUBTFUL, _HORIZON = "__is_held", "__alive", "__doubtful", "__horizon"
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,8 @@ class Sessions:
         rows, expired = self._expired(rows, held)
         late = pl.concat([behind, shut, expired]).sort(ORDER)
         swept = self._swept(rows, held)
-        sessions = swept.group_by([*self.keys, SESSION], maintain_order=True).agg(
-            pl.col(START).min(), pl.col(END).max(), (~pl.col(_HELD)).any().alias("__grew")
-        )
-        sessions = sessions.filter("__grew").drop("__grew")
-        members = swept.filter(pl.col(_HELD)).join(sessions.select(SESSION), on=SESSION, how="semi").select(*self.keys, START, END, SESSION)
-        numbered = rows.drop(START, END).with_columns(_in_row_order(swept, rows.height))
-        return Assigned(numbered, late, sessions, members)
+        members = held.select(*self.keys, START, END, swept.of_held).filter(swept.of_held.is_in(swept.sessions[SESSION].implode()))
+        return Assigned(rows.drop(START, END).with_columns(swept.of_rows), late, swept.sessions, members)
 
     def _behind(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The rows that drop_by="row" drops."""
@@ -96,13 +93,14 @@ class Sessions:
         rows = rows.with_columns((pl.col(END) <= self.horizon).fill_null(False).alias(_DOUBTFUL))
         if not rows[_DOUBTFUL].any():
             return rows.drop(_DOUBTFUL), none
-        doubtful = rows.select(ORDER, _DOUBTFUL, self.horizon.alias(_HORIZON)).with_row_index(_AT)
-        swept = self._swept(rows, held).join(doubtful, on=_AT, how="left", maintain_order="left")
+        swept = self._swept(rows, held)
+        mine = rows.select(START, END, ORDER, _DOUBTFUL, self.horizon.alias(_HORIZON), swept.of_rows, pl.lit(False).alias(_HELD))
+        both = pl.concat([mine, held.select(START, END, swept.of_held, pl.lit(True).alias(_HELD))], how="diagonal")
         alive = (pl.col(_HELD) | ~pl.col(_DOUBTFUL)).any().over(SESSION)
         doubt = (pl.col(_DOUBTFUL).fill_null(False)).any().over(SESSION)
-        swept = swept.with_columns(alive.alias(_ALIVE))
-        hopeless = swept.filter(~pl.col(_ALIVE) & ~pl.col(_HELD))[ORDER].to_list()
-        contested = swept.filter(pl.col(_ALIVE) & doubt).select(SESSION, START, END, ORDER, _HELD, _HORIZON)
+        both = both.with_columns(alive.alias(_ALIVE))
+        hopeless = both.filter(~pl.col(_ALIVE) & ~pl.col(_HELD))[ORDER].to_list()
+        contested = both.filter(pl.col(_ALIVE) & doubt).select(SESSION, START, END, ORDER, _HELD, _HORIZON)
         late = pl.Series(ORDER, hopeless + self._settle(contested), dtype=rows.schema[ORDER])
         rows = rows.drop(_DOUBTFUL)
         gone = pl.col(ORDER).is_in(late.implode())
@@ -128,18 +126,38 @@ class Sessions:
             return live, False
         return [window for window in live if window not in met] + [union], True
 
-    def _swept(self, rows: pl.DataFrame, held: pl.DataFrame) -> pl.DataFrame:
-        """Rows (with their number in ``__at``) and held sessions, with the number of the session that they fall into."""
-        mine = rows.select(*self.keys, START, END, pl.int_range(pl.len(), dtype=pl.UInt32).alias(_AT), pl.lit(False).alias(_HELD))
-        theirs = held.select(*self.keys, START, END, pl.lit(None, dtype=pl.UInt32).alias(_AT), pl.lit(True).alias(_HELD))
-        # By start, then stably by key: five times as fast as one sort by both, as rows come nearly in order of time.
-        points = pl.concat([theirs, mine]).sort(START).sort(self.keys, maintain_order=True)
-        first = pl.any_horizontal(*(pl.col(key).ne_missing(pl.col(key).shift()) for key in self.keys), pl.int_range(pl.len()) == 0)
-        run = points.with_columns(first.alias("__first")).with_columns(pl.col("__first").cum_sum().alias("__run"))
-        reached = pl.col(END).cum_max().over("__run").shift()
-        beyond = pl.col(START) > reached if merging_at_touch(self.window) else pl.col(START) >= reached
-        fresh = (pl.col("__first") | beyond.fill_null(True)).cum_sum().alias(SESSION)
-        return run.with_columns(fresh).drop("__first", "__run")
+    def _swept(self, rows: pl.DataFrame, held: pl.DataFrame) -> "_Swept":
+        """Rows and held sessions, key by key in order of start: a session ends where the next start lies beyond every end so far."""
+        points = pl.concat([held.select(*self.keys, START, END), rows.select(*self.keys, START, END)], rechunk=True)
+        begin, end = points[START].to_numpy(), points[END].to_numpy()
+        places, fresh = _stretches(codes(points, self.keys), begin, end, touching=merging_at_touch(self.window))
+        number = np.empty(len(places), dtype=np.uint32)
+        number[places] = np.cumsum(fresh)
+        firsts = np.flatnonzero(fresh)
+        grown = np.logical_or.reduceat(places >= held.height, firsts) if len(firsts) else fresh
+        bounds = {START: begin[places[firsts]], END: np.maximum.reduceat(end[places], firsts) if len(firsts) else end}
+        named = picked(points.select(self.keys), places[firsts])
+        sessions = named.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).alias(SESSION), **bounds)
+        return _Swept(sessions.filter(grown), pl.Series(SESSION, number[: held.height]), pl.Series(SESSION, number[held.height :]))
+
+
+@dataclass(frozen=True)
+class _Swept:
+    """The sessions that rows have come to, with their numbers and merged bounds; and the number for each held session and each row."""
+
+    sessions: pl.DataFrame
+    of_held: pl.Series
+    of_rows: pl.Series
+
+
+def _stretches(code: Integers, begin: Integers, end: Integers, *, touching: bool) -> tuple[Places, Mask]:
+    """Places of the intervals by code and begin; and, in this order, whether one begins beyond every end of its code so far."""
+    line = Line.of(code, begin, end)
+    begins = line.places(code, begin)
+    places = order([begins])
+    reached = np.maximum.accumulate(line.places(code, end)[places])
+    fresh = np.append(True, begins[places[1:]] >= reached[:-1] + (1 if touching else 0))
+    return places, fresh[: len(places)]
 
 
 def _own(window: Session | Custom, schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
@@ -158,14 +176,6 @@ def gap_of(window: Session, schema: Mapping[str, pl.DataType]) -> pl.Expr:
         return pl.lit(window.gap.us, dtype=pl.Int64)
     gap = pl.col(window.gap)
     return gap.dt.total_microseconds() if schema[window.gap].is_temporal() else gap.cast(pl.Int64)
-
-
-def _in_row_order(swept: pl.DataFrame, height: int) -> pl.Series:
-    """The session numbers of the rows, in the order of the rows: a scatter, where a join would cost a third of the step."""
-    of_rows = swept.filter(~pl.col(_HELD))
-    numbers = np.empty(height, dtype=np.uint32)
-    numbers[of_rows[_AT].to_numpy()] = of_rows[SESSION].to_numpy()
-    return pl.Series(SESSION, numbers)
 
 
 def _interval(start: str, end: str) -> pl.Expr:

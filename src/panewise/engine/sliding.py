@@ -7,14 +7,15 @@ like all others, [s, e + 1 microsecond).
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.assign import END, START
 from panewise.engine.frames import Places, picked
+from panewise.engine.ordering import Line, codes, order
 from panewise.spec import Rows, Sliding, closed_at_end
 
 CODE = "__code"
@@ -109,47 +110,20 @@ class Slide:
 
 def coded(keys: list[str], *frames: pl.DataFrame) -> list[pl.DataFrame]:
     """Frames with a number for each key in ``__code``, the same in all of them: numbers are sorted and compared faster than keys."""
-    known = pl.concat([frame.select(keys) for frame in frames]).unique(maintain_order=True).with_row_index(CODE)
-    return [frame.join(known, on=keys, nulls_equal=True, maintain_order="left") for frame in frames]
+    numbers = pl.Series(CODE, codes(pl.concat([frame.select(keys) for frame in frames], rechunk=True), keys))
+    ends = accumulate(frame.height for frame in frames)
+    return [frame.with_columns(numbers.slice(end - frame.height, frame.height)) for frame, end in zip(frames, ends, strict=True)]
 
 
 def in_order(pieces: pl.DataFrame) -> pl.DataFrame:
     """Slices, or windows, of each ``__code`` in order of their start."""
-    return picked(pieces, np.argsort(_Line.of(pieces[CODE], pieces[START]).places(pieces[CODE], pieces[START])))
+    return picked(pieces, order([pieces[CODE].to_numpy(), pieces[START].to_numpy()]))
 
 
 def positions(pieces: pl.DataFrame, spans: pl.DataFrame) -> tuple[Places, Places]:
     """Where in pieces, which are in order, those of each span's ``__code`` from its start to before its end begin and end."""
-    bounds = [pieces[START], spans[START], spans[END]]
-    line = _Line.of(pl.concat([pieces[CODE], spans[CODE]]), *bounds)
-    at = line.places(pieces[CODE], bounds[0])
-    return np.searchsorted(at, line.places(spans[CODE], bounds[1])), np.searchsorted(at, line.places(spans[CODE], bounds[2]))
-
-
-@dataclass(frozen=True)
-class _Line:
-    """One line on which all times of one key come before those of the next.
-
-    `times` are all that there are, in order, where they lie too far apart to be put on it as they are.
-    """
-
-    first: int
-    length: int
-    times: npt.NDArray[np.int64] | None
-
-    @classmethod
-    def of(cls, codes: pl.Series, *times: pl.Series) -> "_Line":
-        low, high = (
-            min((int(series.min()) for series in times if series.len()), default=0),  # type: ignore[arg-type]
-            max((int(series.max()) for series in times if series.len()), default=0),  # type: ignore[arg-type]
-        )
-        count = 1 + int(codes.max() or 0)  # type: ignore[arg-type]
-        if (high - low + 1) * count < 2**62:
-            return cls(low, high - low + 1, None)
-        known = np.unique(np.concatenate([series.to_numpy() for series in times]))
-        return cls(0, len(known), known)
-
-    def places(self, codes: pl.Series, times: pl.Series) -> npt.NDArray[np.int64]:
-        """Where they are on it."""
-        along = times.to_numpy() - self.first if self.times is None else np.searchsorted(self.times, times.to_numpy())
-        return codes.to_numpy().astype(np.int64) * self.length + along
+    bounds = [pieces[START].to_numpy(), spans[START].to_numpy(), spans[END].to_numpy()]
+    of_pieces, of_spans = pieces[CODE].to_numpy(), spans[CODE].to_numpy()
+    line = Line.of(np.concatenate([of_pieces, of_spans]), *bounds)
+    at = line.places(of_pieces, bounds[0])
+    return np.searchsorted(at, line.places(of_spans, bounds[1])), np.searchsorted(at, line.places(of_spans, bounds[2]))

@@ -10,7 +10,7 @@ from pyspark.sql.types import TimestampType
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SetupError, SpecError
-from panewise.spark.checks import check_columns, check_stream
+from panewise.spark.checks import check_asked, check_columns, check_stream
 from panewise.spark.plumbing import Plumbing, unpacked
 from panewise.spark.progress import check_batch, check_inputs, makes_own, with_watermark
 from panewise.spark.types import polars_schema
@@ -125,8 +125,6 @@ class Windowed:
 
     def finish(self, when: Literal["never", "at_end"]) -> "Windowed":
         """Whether the end of the input completes all windows. Default: of a batch yes, of a stream no."""
-        if when not in ("never", "at_end"):
-            raise SpecError(f"finish={when!r}", "input ends never, or at_end", "give one of these")
         return replace(self, finishing=when)
 
     def clock(self, every: DurationLike) -> "Windowed":
@@ -149,8 +147,6 @@ class Windowed:
         There can be one only where rows of all keys meet: with `Session(rows(n))`, in a chain that keeps no key, and with
         Inputs and evaluate="record".
         """
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise SpecError(f"shards={count!r}", "shards are one or more", "give a number such as 8")
         return replace(self, shard_count=count)
 
     def agg(self, *aggregates: Aggregate) -> "Result":
@@ -181,6 +177,7 @@ def apply(
 ) -> "Result":
     """A ready specification of any kind over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
     every = None if clock is None else positive(clock, "clock")
+    check_asked(finish, shards)
     spec = _over(df, spec)
     first = first_of(spec)
     check_columns(df, spec)

@@ -9,6 +9,18 @@ from panewise.spark.session import PROVIDER
 from panewise.spec import FrameOperator, Specification, first_of, input_columns
 
 
+def check_asked(finish: object, shards: object) -> None:
+    """What is asked of a query besides its specification.
+
+    Raises:
+        SpecError: naming what was given.
+    """
+    if finish not in (None, "never", "at_end"):
+        raise SpecError(f"finish={finish!r}", "input ends never, or at_end", "give one of these")
+    if shards is not None and (isinstance(shards, bool) or not isinstance(shards, int) or shards < 1):
+        raise SpecError(f"shards={shards!r}", "shards are one or more", "give a number such as 8")
+
+
 def check_columns(df: DataFrame, spec: Specification) -> None:
     """Every column that the specification names is there, the event time is a timestamp, and inputs are named by strings.
 

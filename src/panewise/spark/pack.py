@@ -79,12 +79,14 @@ class _Packer:
     partials: list[pl.DataFrame] = field(default_factory=list)
     marks: Marks = field(default_factory=Marks)
     seen: dict[str, int] = field(default_factory=dict)  # the highest event time of each input
+    last: pl.DataFrame | None = None  # the source position of the last row, and its shard
 
     def take(self, chunk: pa.Table) -> Iterator[pa.RecordBatch]:
         """Judges a chunk; its rows go on at once, or wait combined for the end of the partition."""
         frame = _typed(chunk, self.plan)
         now = int(frame[NOW][0]) if NOW in frame.columns else 0
-        place = pl.int_range(self.rows, self.rows + frame.height, dtype=pl.Int64, eager=True) + (self.partition << 40)
+        first = (self.partition << 40) + self.rows
+        place = pl.int_range(first, first + frame.height, dtype=pl.Int64, eager=True)
         self.rows += frame.height
         judged = judge(self.plan, frame.with_columns(place.alias(PLACE)), now, windows=self.plan.spec.time == "event")
         if not judged.invalid.is_empty():
@@ -113,10 +115,20 @@ class _Packer:
         """The frame cut by shard."""
         if len(self.pack.shards) == 1:
             return batch([(self.pack.shards[0], kind, encode(frame))] if frame.height else [])
-        cut = with_shards(frame, list(self.pack.by) or self.plan.keys, self.pack.shards).partition_by(
-            SHARD, as_dict=True, include_key=False
-        )
+        sharded = self._together(with_shards(frame, list(self.pack.by) or self.plan.keys, self.pack.shards))
+        cut = sharded.partition_by(SHARD, as_dict=True, include_key=False)
         return batch([(int(shard), kind, encode(part)) for (shard,), part in cut.items()])
+
+    def _together(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows of one source position go to the shard of the first of them, where the others are replays (semantics 4.2)."""
+        position = self.plan.spec.position
+        if position is None:
+            return rows
+        places = rows.select(*position.columns, SHARD)
+        both = places if self.last is None else pl.concat([self.last, places])
+        both = both.with_columns(pl.col(SHARD).first().over(position.columns))
+        self.last = both.tail(1)
+        return rows.with_columns(both[SHARD].tail(rows.height))
 
 
 def _typed(chunk: pa.Table, plan: Plan | FramePlan) -> pl.DataFrame:

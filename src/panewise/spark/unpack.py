@@ -13,7 +13,7 @@ from panewise.engine.validity import REASON
 from panewise.spark.envelope import decode
 from panewise.spark.types import arrow_of, spark_schema
 from panewise.spark.worker import settle
-from panewise.spec import Chain, FrameOperator, Specification, counted, first_of
+from panewise.spec import Chain, FrameOperator, Specification, StreamWindow, counted, first_of
 
 _INSTANT = pl.Datetime("us", "UTC")
 
@@ -76,7 +76,7 @@ def target_schema(kind: str, spec: Specification, panes: dict[str, pl.DataType],
             return StructType([StructField(name, inputs[name].dataType if name in inputs.names else made) for name, made in types.items()])
         keys = spec.shared_keys if isinstance(spec, Chain) else spec.keys
         types |= {name: inputs[name].dataType for name in keys}
-        bounds = () if in_rows else ("window_start", "window_end")
+        bounds = () if in_rows or isinstance(spec, StreamWindow) else ("window_start", "window_end")
         instants = (*bounds, "processing_time", *(["timestamp"] if first.timestamp == "end" else []))
         types |= {name: TimestampType() for name in instants if name in types}
         return StructType([StructField(name, dtype) for name, dtype in types.items()])

@@ -66,9 +66,11 @@ delay=(('orders', Duration('0 seconds')), ('payments', Duration('10 seconds'))))
         column: str | None = None,
         delay: DurationLike | Mapping[str, DurationLike] | None = None,
     ) -> None:
-        given = names if isinstance(names, str) else tuple(names)
-        if isinstance(given, str) or len(set(given)) < max(2, len(given)) or not all(isinstance(name, str) and name for name in given):
-            raise SpecError(f"names={names!r}", "inputs are two or more, with different names", "give a list: Inputs(['a', 'b'])")
+        given = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else ()
+        if not all(isinstance(name, str) and name for name in given) or len(set(given)) < max(2, len(given)):
+            raise SpecError(
+                f"names={list(given) or names!r}", "inputs are two or more, with different names", "give a list: Inputs(['a', 'b'])"
+            )
         object.__setattr__(self, "names", given)
         object.__setattr__(self, "idle_after", None if idle_after is None else positive(idle_after, "idle_after"))
         if column is not None and not (isinstance(column, str) and column):
@@ -92,7 +94,8 @@ def _delays(names: tuple[str, ...], column: str | None, delay: Any) -> Any:
         return None
     if not isinstance(delay, (Mapping, tuple)):
         return _length(0 if delay is None else delay, "delay")
-    each = dict(delay)  # a tuple is what was kept
+    pairs = delay.items() if isinstance(delay, Mapping) else delay  # a tuple of pairs is what was kept
+    each = dict(pair if isinstance(pair, tuple) and len(pair) == 2 else (pair, None) for pair in pairs)
     if set(each) != set(names):
         rule = f"a mapping has a delay for each of the inputs {list(names)}"
         raise SpecError(f"delay={each!r}", rule, "name all of them, and no others, or give one delay")

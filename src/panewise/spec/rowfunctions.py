@@ -1,5 +1,6 @@
 """Functions of rows near a row, named as in pyspark.sql.functions; users find them in :mod:`panewise.functions`."""
 
+from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
 from panewise.spec.aggregates import Aggregate, checked_column, default_name
 from panewise.spec.frames import RowFunction
@@ -86,6 +87,8 @@ def last_value(column: str, ignoreNulls: bool = False) -> Aggregate:  # noqa: N8
 def _shift(fn: str, column: str, offset: int, default: bool | int | float | str | None) -> RowFunction:
     """A look back or ahead; with a negative offset the other one, under the name that was asked for."""
     name = default_name(fn, column, offset, default)
-    if isinstance(offset, int) and offset < 0:
+    if isinstance(offset, bool) or not isinstance(offset, int) or abs(offset) >= MAX_INSTANT:
+        raise SpecError(f"{fn}(offset={offset!r})", f"{fn} takes a whole number of rows", "give such a number, below 2^63")
+    if offset < 0:
         fn, offset = ("lead" if fn == "lag" else "lag"), -offset
     return RowFunction(fn, checked_column(column), name, offset, default)

@@ -1,0 +1,34 @@
+"""The first stage without a query."""
+
+from collections import defaultdict
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import panewise as pw
+from panewise import functions as F
+from panewise.spark.envelope import decode
+from panewise.spark.pack import Pack
+
+SPEC = pw.WindowOperator(
+    window=pw.Tumbling("1 minute"), keys=["k"], event_time="t", position=pw.Position(), aggregates=[F.sum("v")], allowed_lateness="1 minute"
+)
+SCHEMA = {"t": pl.Int64(), "k": pl.Int64(), "v": pl.Int64(), "partition": pl.Int64(), "offset": pl.Int64()}
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1000])
+def test_rows_of_one_position_meet_in_one_shard(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+    """Three rows were made of each record (`explode`), with keys of their own: two of them are replays (semantics 4.2)."""
+    monkeypatch.setattr("panewise.spark.pack._CHUNK_ROWS", chunk)
+    rows = pl.DataFrame([{"t": 0, "k": at % 7, "v": at, "partition": 0, "offset": at // 3} for at in range(60)], schema=SCHEMA)
+    batches: list[pa.RecordBatch] = rows.to_arrow().to_batches(max_chunksize=1)
+    went = defaultdict(set)
+    for sent in Pack(SPEC, SCHEMA, [0, 1, 2], late_wanted=True)(iter(batches)):
+        for envelope in sent.to_pylist():
+            if envelope["kind"] == "rows":
+                for row in decode(envelope["payload"]).rows(named=True):
+                    went[row["offset"]].add(envelope["shard"])
+    assert len(went) == 20
+    assert all(len(shards) == 1 for shards in went.values())
+    assert {shard for shards in went.values() for shard in shards} == {0, 1, 2}
