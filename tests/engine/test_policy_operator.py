@@ -13,12 +13,23 @@ from panewise.engine import PolicyOperator
 from panewise.engine.cache import Cache
 from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.errors import InputError
+from panewise.oracle import PolicyInterpreter
 from panewise.state import MemoryRunStore
 from panewise.streamwindow import count, delta, partition_count, punct, time
 from panewise.testing import run
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 RUNTIMES = pytest.mark.parametrize("runtime", ["oracle", "engine"])
+
+
+class Telling:
+    """Tells how many tuples it is told of."""
+
+    def handle(self, event: Any) -> Any:
+        return [{"n": len(event.tuples)}]
+
+
+TELLING = WindowListener(Telling, name="telling", outputs={"n": "bigint"})
 
 
 def evicted(spec: StreamWindow, values: pl.Series) -> list[list[Any]]:
@@ -81,98 +92,10 @@ def test_partitions_of_any_type_are_found_again() -> None:
     assert operator.held()["price"].to_list() == [2]
 
 
-class Wrong:
-    """Gives, or remembers, what it was made with."""
-
-    def __init__(self, given: Any = None, kept: Any = None) -> None:
-        self.kept, self.given = kept, given
-
-    def handle(self, event: Any) -> Any:
-        return self.given
-
-
-GIVEN = [
-    (Wrong([{"y": 1}]), "wrong gave {'y': 1} | what wrong gives are dicts of its outputs {'x': 'bigint'} | give such dicts,"),
-    (Wrong([{"x": 1.5}]), "wrong gave {'x': 1.5} | what wrong gives are dicts of its outputs"),
-    (Wrong([{"x": True}]), "wrong gave {'x': True} | what wrong gives are dicts of its outputs"),
-    (Wrong([7]), "wrong gave 7 | what wrong gives are dicts of its outputs"),
-    (Wrong(kept={1: 2}), "the state {'kept': {1: 2}, 'given': None} of wrong | the attributes of a listener are its state"),
-    (Wrong(kept=(1, 2)), "the state {'kept': (1, 2), 'given': None} of wrong | the attributes of a listener are its state"),
-    (Wrong(kept={1, 2}), "the state {'kept': {1, 2}, 'given': None} of wrong | the attributes of a listener are its state"),
-]  # fmt: skip
-
-
-@RUNTIMES
-@pytest.mark.parametrize(("wrong", "message"), GIVEN)
-def test_what_a_listener_may_not_do(runtime: str, wrong: Wrong, message: str) -> None:
-    listener = WindowListener(lambda: Wrong(wrong.given, wrong.kept), name="wrong", outputs={"x": "bigint"})
-    with pytest.raises(InputError) as caught:
-        run(StreamWindow.tumbling(count(2), listener=listener), [{"op": "add", "rows": [{"v": 1}]}], runtime)
-    assert str(caught.value).startswith(message)
-
-
-@RUNTIMES
-def test_a_whole_number_beyond_every_double_is_no_double(runtime: str) -> None:
-    listener = WindowListener(lambda: Wrong([{"x": 10**400}]), name="wrong", outputs={"x": "double"})
-    with pytest.raises(InputError, match="what wrong gives are dicts of its outputs"):
-        run(StreamWindow.tumbling(count(2), listener=listener), [{"op": "add", "rows": [{"v": 1}]}], runtime)
-
-
-class Asking:
-    """Asks for the partition that it was made with."""
-
-    def __init__(self, named: Any = None) -> None:
-        self.named = named
-
-    def handle(self, event: Any) -> Any:
-        event.evict_partition(self.named)
-
-
-ASKED = [
-    ([], None, "evict_partition() | without partition_by the only partition stays (semantics 10.23) | give partition_by, or"),
-    (["k"], {"x": 1}, "evict_partition({'x': 1}) | a partition is named by the columns ['k'] | give these and no others"),
-    (["k"], {"k": "b"}, "evict_partition({'k': 'b'}) in an event of {'k': 'a'} | a listener knows its own partition, and others only with"),
-]
-
-
-@RUNTIMES
-@pytest.mark.parametrize(("keys", "named", "message"), ASKED)
-def test_partitions_that_a_listener_cannot_ask_for(runtime: str, keys: list[str], named: Any, message: str) -> None:
-    """semantics 10.26."""
-    listener = WindowListener(lambda: Asking(named), name="asking", outputs={"x": "bigint"})
-    with pytest.raises(InputError) as caught:
-        run(StreamWindow.tumbling(count(2), partition_by=keys, listener=listener), [{"op": "add", "rows": [{"k": "a"}]}], runtime)
-    assert str(caught.value).startswith(message)
-
-
-@RUNTIMES
-def test_a_partition_that_asks_to_go_when_the_clock_is_read(runtime: str) -> None:
-    """semantics 10.10, 10.26: after all that is due in it, and before what is due in the next one; others need not be due."""
-    listener = WindowListener(lambda: Emptying(), name="emptying", outputs={"held": "bigint"})
-    spec = StreamWindow.sliding(time(5), time(9), partition_by=["k"], partition_eviction=partition_count(9), listener=listener)
-    events = [{"op": "add", "rows": [{"k": "a"}, {"k": "b"}]}, {"op": "clock", "to": 4}, {"op": "add", "rows": [{"k": "c"}]}]
-    *_, output = run(spec, [*events, {"op": "clock", "to": 9}], runtime, windows=True)
-    assert [(pane["k"], pane["event"]) for pane in output["panes"]] == [
-        ("a", "EVICTION"), ("a", "TRIGGER"), ("a", "PARTITION_EVICTION"), ("c", "PARTITION_EVICTION"), ("b", "EVICTION"), ("b", "TRIGGER"),
-        ("b", "PARTITION_EVICTION"),
-    ]  # fmt: skip
-    assert output["windows"] == []
-
-
-class Emptying:
-    """Lets its partition go when it is emptied, and then c."""
-
-    def handle(self, event: Any) -> Any:
-        if event.type == "EVICTION":
-            event.evict_partition()
-            event.evict_partition({"k": "c"})
-        return [{"held": len(event.tuples)}]
-
-
 EVENTS = [
     ([{"op": "reset"}], "a reset without a checkpoint | a reset goes back to the last checkpoint | make a checkpoint before it"),
     ([{"op": "watermark", "to": 1}], "a watermark from outside | with time='processing' the watermark is processing time"),
-    ([{"op": "evict", "partition": {"x": 1}}], "an evict of {'x': 1} | a partition is named by the columns ['k'] | give"),
+    ([{"op": "evict", "partition": {"x": 1}}], "an evict of {'x': 1} | a partition is named by the columns ['k'] | give a dict of"),
     ([{"op": "evict", "partition": {"k": 1}}], "an evict of {'k': 1} | k is of the type string | give a value of this type"),
     ([{"op": "evict", "partition": None}], "events[1].partition=None | a partition is named by its columns | give such as {'k': 'a'}"),
     ([{"op": "evict"}], "events[1] has the fields [] | the fields of 'evict' are ['partition'] | give these and no others"),
@@ -185,6 +108,33 @@ def test_events_that_cannot_be(events: list[dict[str, Any]], message: str) -> No
     with pytest.raises(InputError) as caught:
         run(StreamWindow.tumbling(time(5), partition_by=["k"]), [{"op": "add", "rows": [{"k": "a"}]}, *events])
     assert str(caught.value).startswith(message)
+
+
+NAMES = [
+    (["k"], {"z": 1}, "an evict of {'z': 1} | a partition is named by the columns ['k'] | give a dict of these and no others"),
+    (["k"], "a", "an evict of 'a' | a partition is named by the columns ['k'] | give a dict of these and no others"),
+    (["k"], {"k": 1}, "an evict of {'k': 1} | k is of the type String | give a value of this type"),
+    (["v"], {"v": 2**70}, "an evict of {'v': 1180591620717411303424} | v is of the type Int64 | give a value of this type"),
+    (["p"], {"p": Decimal("1.005")}, "an evict of {'p': Decimal('1.005')} | p is of the type Decimal(precision=10, scale=2) | "),
+    (["k"], {"k": [1]}, "an evict of {'k': [1]} | a partition is named by values of its columns (unhashable type: 'list') | give"),
+    ([], {"z": 1}, "an evict of {'z': 1} | without partition_by the only partition stays (semantics 10.23) | give partition_by, or leave"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("keys", "named", "message"), NAMES)
+def test_names_that_no_partition_can_have(keys: list[str], named: Any, message: str) -> None:
+    operator = PolicyOperator(
+        StreamWindow.tumbling(count(2), partition_by=keys), {"k": pl.String(), "v": pl.Int64(), "p": pl.Decimal(10, 2)}
+    )
+    with pytest.raises(InputError) as caught:
+        operator.evict(named)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(("keys", "named"), [([], {"z": 1}), (["k"], {"z": 1})])
+def test_names_that_the_oracle_refuses(keys: list[str], named: Any) -> None:
+    with pytest.raises(InputError, match=r"an evict of \{'z': 1\}"):
+        PolicyInterpreter(StreamWindow.tumbling(count(2), partition_by=keys)).evict(named)
 
 
 def test_the_only_partition_is_not_evicted() -> None:
@@ -218,3 +168,70 @@ def test_a_step_writes_the_partitions_that_it_touches() -> None:
     assert step(5, 3) == [20, 1]
     assert step(9) == [20, 1]  # nothing is due
     assert step(10) == [20, 1, 20]  # every trigger
+
+
+def test_a_partition_that_goes_is_not_written_again() -> None:
+    """What tells runs that it is gone is its name, not its tuples."""
+    spec = StreamWindow.tumbling(count(9), partition_by=["k"], partition_eviction=partition_count(1), listener=TELLING)
+    store, schema = MemoryRunStore(), {"k": pl.Int64(), "text": pl.String()}
+    for key in (1, 2):
+        stored = Stored.load(spec, schema, StoredLibrary(store, Cache()))
+        stored.operator.add(pl.DataFrame({"k": [key], "text": ["long"]}, schema=schema))
+        dead = stored.operator.state.windows.newest.filter("__dead")
+        stored.commit()
+    [gone] = dead.drop("k", "__start", "__end", "__dead").rows()
+    assert (dead["k"].to_list(), set(gone)) == ([1], {None})
+    assert Stored.load(spec, schema, StoredLibrary(store, Cache())).operator.held()["k"].to_list() == [2]
+
+
+@pytest.mark.parametrize("rows", [[], [{}, {}, {}]])
+@pytest.mark.parametrize(
+    "told", [{}, {"listener": TELLING}, {"aggregates": [F.count().alias("n")]}], ids=["plain", "listener", "aggregates"]
+)
+def test_rows_without_columns(rows: list[dict[str, Any]], told: dict[str, Any]) -> None:
+    spec = StreamWindow.tumbling(count(2), events=["EVICTION", "FINAL"], **told)
+    events = [*([{"op": "add", "rows": rows}] if rows else []), {"op": "finish"}]
+    wanted = run(spec, events, "oracle")
+    assert wanted[-1]["panes"][0]["event"] == "FINAL"
+    assert run(spec, events, "engine") == run(spec, events, "engine", stored=True) == wanted
+
+
+FIRST, LAST = -62_135_596_800, 253_402_300_799  # the first second of the year 1, and the last of 9999
+MICRO, DAY = 10**6, 86_400
+YEARS = [
+    (pl.Date(), [FIRST // DAY, LAST // DAY], [FIRST // DAY - 1, LAST // DAY + 1, 2**31 - 1]),
+    (pl.Datetime("us", "UTC"), [FIRST * MICRO, LAST * MICRO + 999_999], [FIRST * MICRO - 1, (LAST + 1) * MICRO, 2**62]),
+    (pl.Datetime("us"), [FIRST * MICRO, LAST * MICRO + 999_999], [-(2**62), (LAST + 1) * MICRO]),
+    (pl.Datetime("ms"), [FIRST * 1000, LAST * 1000 + 999], [(LAST + 1) * 1000]),
+    (pl.Datetime("us", "Asia/Tokyo"), [(FIRST + DAY) * MICRO, (LAST - DAY) * MICRO], [FIRST * MICRO, LAST * MICRO]),
+    (pl.Datetime("ns"), [-(2**63) + 1, 2**63 - 1], []),
+]
+INSIDE = [
+    (lambda dtype: dtype, lambda t: t),
+    (pl.List, lambda t: t.implode().over(pl.int_range(pl.len()))),
+    (lambda dtype: pl.Struct({"n": pl.Int64(), "t": dtype}), lambda t: pl.struct(pl.lit(1, dtype=pl.Int64).alias("n"), t.alias("t"))),
+]
+
+
+@pytest.mark.parametrize(("dtype", "inside", "outside"), YEARS, ids=str)
+@pytest.mark.parametrize(("whole", "wrap"), INSIDE, ids=["plain", "list", "struct"])
+def test_what_python_has_no_value_for_is_invalid_where_a_listener_would_be_told(
+    dtype: pl.DataType, inside: list[int], outside: list[int], whole: Any, wrap: Any
+) -> None:
+    """semantics 10.19."""
+    physical = pl.Series("t", [*inside, None, *outside], dtype=pl.Int32() if dtype == pl.Date() else pl.Int64())
+    rows = pl.DataFrame([physical]).select(wrap(pl.col("t").cast(dtype)).alias("t"))
+    operator = PolicyOperator(StreamWindow.tumbling(count(9), listener=TELLING), {"t": whole(dtype)})
+    output = operator.add(rows)
+    assert output.counts.applied == len(inside) + 1
+    assert output.invalid["__reason"].to_list() == ["t is outside the years 1 to 9999"] * len(outside)
+    assert output.panes["n"].to_list() == [1] * (len(inside) + 1)
+    assert PolicyOperator(StreamWindow.tumbling(count(9)), {"t": whole(dtype)}).add(rows).counts.invalid == 0
+
+
+def test_a_partition_that_python_has_no_value_for() -> None:
+    """semantics 10.19; the listener is told no such column, but its partition."""
+    spec = StreamWindow.tumbling(count(9), partition_by=["t"], columns=["v"], listener=TELLING)
+    operator = PolicyOperator(spec, {"t": pl.Datetime("us", "UTC"), "v": pl.Int64()})
+    rows = pl.DataFrame({"t": [0, 2**62], "v": [1, 2]}).with_columns(pl.col("t").cast(pl.Datetime("us", "UTC")))
+    assert operator.add(rows).invalid["__reason"].to_list() == ["t is outside the years 1 to 9999"]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from panewise import SpecError, StreamWindow, Tumbling, WindowListener, WindowOperator
 from panewise import functions as F
-from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
+from panewise.spec.codec import changed_fields, complete, from_dict, from_json, to_dict, to_json
 from panewise.spec.words import describe
 from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time, tuple_count
 from panewise.testing.policies import CHOOSING, GATHERING, stream_windows
@@ -155,23 +155,73 @@ RULES = {
     "only when full": Rule(
         lambda: StreamWindow.sliding(count(3), only_when_full=True),
         lambda: StreamWindow.sliding(time(3), only_when_full=True),
-        "only_when_full=True in sliding(TimePolicy(duration=Duration('3 microseconds'))) | it is told of sliding windows that are not "
+        "only_when_full=True with sliding(TimePolicy(duration=Duration('3 microseconds'))) | it concerns sliding windows that are not "
         "full when they begin | leave only_when_full out",
     ),
     "skip unchanged": Rule(
         lambda: StreamWindow.sliding(count(3), time(3), skip_unchanged=True),
         lambda: StreamWindow.sliding(count(3), skip_unchanged=True),
-        "skip_unchanged=True in sliding(CountPolicy(n=3)) | only a trigger of time comes without a tuple | leave skip_unchanged out",
+        "skip_unchanged=True with trigger=CountPolicy(n=1) | only a trigger of time comes without a tuple | leave skip_unchanged out",
+    ),
+    "amount that is no decimal": Rule(
+        lambda: delta("v", Decimal(0)),
+        lambda: delta("v", Decimal("NaN")),
+        "delta('v', Decimal('NaN')) | an amount is a number, 0 or more, or a duration | "
+        "give one such as 5, 0.5, Decimal('0.05') or '1 minute'",
+    ),
+    "amount without end": Rule(
+        lambda: delta("v", 10**400),
+        lambda: delta("v", Decimal("Infinity")),
+        "delta('v', Decimal('Infinity')) | an amount is a number, 0 or more, or a duration | "
+        "give one such as 5, 0.5, Decimal('0.05') or '1 minute'",
+    ),
+    "kind that is no word": Rule(
+        lambda: StreamWindow(kind="sliding", evict=count(3)),
+        lambda: StreamWindow(kind=["sliding"], evict=count(3)),  # type: ignore[arg-type]
+        "kind=['sliding'] | a window is tumbling or sliding | use StreamWindow.tumbling or StreamWindow.sliding",
+    ),
+    "columns that are no words": Rule(
+        lambda: StreamWindow.tumbling(count(3), columns=["a"]),
+        lambda: StreamWindow.tumbling(count(3), columns=[["a"]]),
+        "column ['a'] | columns are named by non-empty strings | give the column's name",
+    ),
+    "trigger by count that nobody is told of": Rule(
+        lambda: StreamWindow.sliding(count(3), count(1), events=["EVICTION"]),
+        lambda: StreamWindow.sliding(count(3), count(2), events=["EVICTION"]),
+        "trigger=CountPolicy(n=2) with events=('EVICTION',) | a trigger of count or time raises TRIGGER, and does nothing else "
+        "(semantics 10.2) | leave the trigger out, or add 'TRIGGER' to events",
+    ),
+    "trigger by time that nobody is told of": Rule(
+        lambda: StreamWindow.sliding(count(3), delta("v", 2), events=["EVICTION"]),
+        lambda: StreamWindow.sliding(count(3), time(2), events=["EVICTION"]),
+        "trigger=TimePolicy(duration=Duration('2 microseconds')) with events=('EVICTION',) | a trigger of count or time raises TRIGGER, "
+        "and does nothing else (semantics 10.2) | leave the trigger out, or add 'TRIGGER' to events",
+    ),
+    "only when full of nothing": Rule(
+        lambda: StreamWindow.sliding(count(3), events=["EVICTION", "TRIGGER"], only_when_full=True),
+        lambda: StreamWindow.sliding(count(3), events=["EVICTION"], only_when_full=True),
+        "only_when_full=True with events=('EVICTION',) | it concerns TRIGGER | leave only_when_full out",
+    ),
+    "skip unchanged of nothing": Rule(
+        lambda: StreamWindow.sliding(count(3), time(3), events=["TRIGGER"], skip_unchanged=True),
+        lambda: StreamWindow.sliding(count(3), time(3), events=["FINAL"], skip_unchanged=True),
+        "skip_unchanged=True with events=('FINAL',) | it concerns TRIGGER | leave skip_unchanged out",
+    ),
+    "flush of nothing": Rule(
+        lambda: StreamWindow.tumbling(count(3), events=["FINAL"], flush_on_final=True),
+        lambda: StreamWindow.tumbling(count(3), events=["INSERTION"], flush_on_final=True),
+        "flush_on_final=True with events=('INSERTION',) | it concerns EVICTION and FINAL | "
+        "leave flush_on_final out",
     ),
     "flush on final": Rule(
         lambda: StreamWindow.tumbling(count(3), flush_on_final=True),
         lambda: StreamWindow.sliding(count(3), flush_on_final=True),
-        "flush_on_final=True in sliding(CountPolicy(n=3)) | it is told of tumbling windows | leave flush_on_final out",
+        "flush_on_final=True with sliding(CountPolicy(n=3)) | it concerns tumbling windows | leave flush_on_final out",
     ),
     "null keys": Rule(
         lambda: StreamWindow.tumbling(count(3), null_keys=True, **KEYED),
         lambda: StreamWindow.tumbling(count(3), null_keys=True),
-        "null_keys=True in tumbling(CountPolicy(n=3)) | without partition_by there are no keys | leave null_keys out",
+        "null_keys=True with tumbling(CountPolicy(n=3)) | without partition_by there are no keys | leave null_keys out",
     ),
     "names": Rule(
         lambda: StreamWindow.tumbling(count(3), partition_by=["name"]),
@@ -214,7 +264,32 @@ def test_changed_fields() -> None:
     assert changed_fields(to_dict(old), {"stream_window": "tumbling", "evict": {"kind": "count", "n": 3}}) == []
 
 
+def test_documents_with_the_version_are_compared() -> None:
+    old, new = (json.loads(to_json(StreamWindow.tumbling(count(n), listener=LISTENER))) for n in (3, 4))
+    assert old["panewise"] == 1
+    assert changed_fields(old, old) == []
+    assert changed_fields(old, new) == ["evict"]
+    assert changed_fields(old, {**new, "panewise": 1}) == ["evict"]
+    other = json.loads(to_json(WindowOperator(window=Tumbling(5), aggregates=[F.count()])))
+    assert changed_fields(old, other) == ["stream_window"]
+    with pytest.raises(SpecError, match="this release reads version 1 of the format"):
+        changed_fields(old, {**new, "panewise": 2})
+
+
+def test_a_listener_that_is_only_looked_at_says_its_outputs() -> None:
+    with pytest.raises(SpecError) as caught:
+        complete({"stream_window": "tumbling", "evict": {"kind": "count", "n": 1}, "listener": {"name": "it"}})
+    assert str(caught.value) == "listener.outputs is missing | outputs has no default | give listener.outputs"
+
+
 READ = [
+    (
+        {"stream_window": "tumbling", "evict": {"kind": "delta", "column": "v", "amount": "NaN"}},
+        (
+            "delta('v', Decimal('NaN')) | an amount is a number, 0 or more, or a duration | "
+            "give one such as 5, 0.5, Decimal('0.05') or '1 minute'"
+        ),
+    ),
     ({"stream_window": "tumbling"}, "evict is missing | evict has no default | give evict"),
     (
         {"stream_window": "tumbling", "evict": {"kind": "weight"}},

@@ -19,6 +19,8 @@ def classes(spec: StreamWindow, script: Events, outputs: Events) -> set[str]:
     """The edge classes that a script reaches."""
     panes = [pane for output in outputs for pane in output["panes"]]
     found = {event["op"] for event in script} | {f"{event['op']} sends" for event, o in zip(script, outputs, strict=True) if o["panes"]}
+    clocks = [event["to"] for event in script if event["op"] == "clock"]
+    found |= {"clock goes back" for n, to in enumerate(clocks) if any(before > to for before in clocks[:n])}
     found |= {"empty batch" for event in script if event.get("rows") == []}
     found |= {f"{spec.evict.kind} {pane['event']}" for pane in panes}
     found |= {f"trigger {spec.trigger.kind}" for pane in panes if pane["event"] == "TRIGGER" and spec.trigger is not None}
@@ -46,10 +48,10 @@ def _sign(by: float) -> str:
 
 COMMON = {
     "add", "clock", "restart", "drain", "checkpoint", "reset", "reset_to_initial", "evict", "finish", "empty batch", "clock sends",
-    "reset sends", "evict sends", "finish sends", "count INSERTION", "count EVICTION", "time INSERTION", "time EVICTION", "delta INSERTION",
-    "delta EVICTION", "empty FINAL", "several FINAL", "several EVICTION", "several PARTITION_EVICTION", "partition_age", "partition_count",
-    "tuple_count", "listener", "asking", "aggregates", "invalid null", "invalid NaN", "invalid type", "replays", "null_keys", "falling",
-    "difference at the amount", "difference above it",
+    "reset sends", "evict sends", "finish sends", "count INSERTION", "count EVICTION", "time INSERTION", "time EVICTION",
+    "delta INSERTION", "delta EVICTION", "clock goes back", "empty FINAL", "several FINAL", "several EVICTION",
+    "several PARTITION_EVICTION", "partition_age", "partition_count", "tuple_count", "listener", "asking", "aggregates", "invalid null",
+    "invalid NaN", "invalid type", "replays", "null_keys", "falling", "difference at the amount", "difference above it",
 }  # fmt: skip
 OF_KINDS = {
     "tumbling": {"punct EVICTION", "empty EVICTION", "empty PARTITION_EVICTION", "flush_on_final"},

@@ -36,11 +36,13 @@ class Partition:
 class Log:
     """Events in the order in which they happen: what, of which partition, and from which place of the pool to which.
 
-    `living` are the partitions there are, in the order of their last insertions: the policies keep them there.
+    `living` are the partitions there are, in the order of their last insertions, and `total` is how many tuples they hold: the policies
+    keep them there.
     """
 
     told: frozenset[str]
     living: dict[int, "Partition"] = field(default_factory=dict)
+    total: int = 0
     events: list[str] = field(default_factory=list)
     partitions: list[int] = field(default_factory=list)
     lows: list[int] = field(default_factory=list)
@@ -78,12 +80,11 @@ class Partitions:
         self._spec, self._pool, self._log, self._now = spec, pool, log, now
         self.tally = tally  # insertions so far
         self.living = log.living
-        self._tuples = 0
 
     def hold(self, partition: Partition) -> None:
         """Takes a partition that was held before; the one that has waited longest first."""
         self.living[partition.number] = partition
-        self._tuples += partition.high - partition.low
+        self._log.total += partition.high - partition.low
 
     def begin(self, number: int) -> Partition:
         """A new partition."""
@@ -121,23 +122,22 @@ class Partitions:
 
     def finish(self) -> None:
         """The end of input: every partition is gone."""
-        for partition in self.living.values():
+        for partition in list(self.living.values()):
             if self._spec.flush_on_final and partition.low < partition.high:
                 self._tumble(partition)
-            self._log.note("FINAL", partition, partition.low, partition.high)
-        self.living.clear()
+            self._leave(partition, "FINAL")
         self._log.forget()
 
     def evict(self, number: int) -> None:
         """A partition goes, if it is there; and those that are asked for then."""
         if number in self.living:
-            self._evict(self.living[number])
+            self._leave(self.living[number], "PARTITION_EVICTION")
             self._evict_asked()
 
     def _evict_asked(self) -> None:
         while (number := self._log.asked()) is not None:
             if number in self.living:
-                self._evict(self.living[number])
+                self._leave(self.living[number], "PARTITION_EVICTION")
 
     def _in_order(self) -> Iterator[Partition]:
         """The partitions that are there now, as far as they still are when it is their turn."""
@@ -145,10 +145,11 @@ class Partitions:
             if number in self.living:
                 yield partition
 
-    def _evict(self, partition: Partition) -> None:
+    def _leave(self, partition: Partition, event: str) -> None:
+        """The partition is gone, and its last event is told."""
         del self.living[partition.number]
-        self._tuples -= partition.high - partition.low
-        self._log.note("PARTITION_EVICTION", partition, partition.low, partition.high)
+        self._log.total -= partition.high - partition.low
+        self._log.note(event, partition, partition.low, partition.high)
 
     def next_due(self, partition: Partition) -> int:
         """The first reading of the clock at which something happens in the partition."""
@@ -220,7 +221,7 @@ class Partitions:
             if partition.changed or not spec.skip_unchanged:
                 self._trigger(partition)
         if isinstance(spec.partition_eviction, PartitionAge) and now - partition.fed >= spec.partition_eviction.duration.us:
-            self._evict(partition)
+            self._leave(partition, "PARTITION_EVICTION")
 
     def _evict_by_time(self, partition: Partition, before: int) -> None:
         low = partition.low
@@ -244,13 +245,13 @@ class Partitions:
         gone = self._spec.partition_eviction
         if isinstance(gone, PartitionCount):
             return len(self.living) > gone.n
-        return isinstance(gone, TupleCount) and self._tuples > gone.n
+        return isinstance(gone, TupleCount) and self._log.total > gone.n
 
     def _enter(self, partition: Partition, at: int) -> None:
         self.tally += 1
         partition.used, partition.fed, partition.changed = self.tally, self._now, True
         partition.high = self._pool.following[partition.number] = at + 1
-        self._tuples += 1
+        self._log.total += 1
         self._log.note("INSERTION", partition, at, at + 1)
 
     def _tumble(self, partition: Partition) -> None:
@@ -258,7 +259,7 @@ class Partitions:
 
     def _slide(self, partition: Partition, low: int) -> None:
         first, partition.low, partition.changed = partition.low, low, True
-        self._tuples -= low - first
+        self._log.total -= low - first
         self._log.note("EVICTION", partition, first, low)
 
     def _trigger(self, partition: Partition) -> None:

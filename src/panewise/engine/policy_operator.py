@@ -22,12 +22,13 @@ from panewise.engine.partitions import Partitions
 from panewise.engine.plan import ONE_KEY
 from panewise.engine.policy_listening import Telling
 from panewise.engine.policy_plan import TUPLES, PolicyPlan
-from panewise.engine.policy_pool import Tuples, comparable
+from panewise.engine.policy_pool import Tuples, bare, comparable
+from panewise.engine.policy_validity import is_marker, split
 from panewise.engine.runs import MemoryLibrary
 from panewise.engine.validity import REASON
 from panewise.spec import StreamWindow
 from panewise.spec.streamevent import counts_all
-from panewise.spec.streampolicies import DeltaPolicy, PunctPolicy, policy_columns
+from panewise.spec.streampolicies import DeltaPolicy
 
 _Work = Callable[[Partitions], None]
 
@@ -71,10 +72,12 @@ class PolicyOperator(Operator):
         return output
 
     def evict(self, partition: Mapping[str, Any]) -> Output:
-        """A partition goes, named by the columns of `partition_by`; if there is none, nothing happens."""
-        keys = pl.DataFrame([dict(partition)], schema={name: self.plan.schema[name] for name in self.policies.spec.partition_by})
+        """A partition goes, named by the columns of `partition_by`; if there is none, nothing happens.
 
-        found = self.state.windows.find(keys.select(self.policies.shown_keys))
+        Raises:
+            InputError: if it is named by other columns or types, or there is no `partition_by` (semantics 10.23).
+        """
+        found = self.state.windows.find(self.policies.named(partition))
         tuples = self._tuples(self._choices(found), self._no_rows())
 
         def go(partitions: Partitions) -> None:
@@ -96,7 +99,7 @@ class PolicyOperator(Operator):
     def reset_to_initial(self) -> Output:
         """As before the first tuple; processing time goes on."""
         everything = self.state.windows.all()
-        self._store(everything.clear(), everything)
+        self._store(everything.clear(), bare(self.policies, everything))
         self.state = State(self.state.windows, self.state.clocks)
         return self._nothing
 
@@ -112,7 +115,7 @@ class PolicyOperator(Operator):
         """Rows in the order of arrival, without replays."""
         if self.state.clocks.finished:
             return self._too_late(rows)
-        taken, refused = self._split(rows)
+        taken, refused = split(self.policies, rows)
         output = self._inserted(taken)
         invalid = refused.select(self._placed_invalid)
         counts = Counts(rows_in=rows.height, applied=taken.height, invalid=refused.height)
@@ -128,30 +131,10 @@ class PolicyOperator(Operator):
         invalid = rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON)).select(self._placed_invalid)
         return replace(self._nothing, late=late, invalid=invalid, counts=Counts(rows_in=rows.height, late=rows.height))
 
-    def _split(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The rows that policies can take, and the others with the reason (semantics 10.4, 10.5)."""
-        spec, tests = self.policies.spec, list[tuple[pl.Expr, str]]()
-        if not spec.null_keys:
-            tests += [(pl.col(key).is_null(), f"key {key} is null") for key in spec.partition_by]
-        for name in policy_columns(*(p for p in (spec.evict, spec.trigger) if isinstance(p, DeltaPolicy))):
-            tests.append((pl.col(name).is_null(), f"delta {name} is null"))
-            if self.plan.schema[name].is_float():
-                tests.append((pl.col(name).is_nan().fill_null(False), f"delta {name} is NaN"))
-        if not tests or rows.is_empty():
-            return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
-        reason = pl.coalesce(pl.when(test).then(pl.lit(text)) for test, text in tests)
-        judged = rows.with_columns(pl.when(~self._is_marker).then(reason).alias(REASON))
-        return judged.filter(pl.col(REASON).is_null()).drop(REASON), judged.filter(pl.col(REASON).is_not_null())
-
-    @property
-    def _is_marker(self) -> pl.Expr:
-        evict = self.policies.spec.evict
-        return pl.col(evict.column).fill_null(False) if isinstance(evict, PunctPolicy) else pl.lit(False)
-
     def _inserted(self, rows: pl.DataFrame) -> Output:
         if rows.is_empty():
             return self._nothing
-        markers = rows.select(pl.repeat(False, pl.len()) | self._is_marker).to_series()
+        markers = rows.select(pl.repeat(False, pl.len()) | is_marker(self.policies)).to_series()
         came = rows.filter(~markers)
         trigger = self.policies.spec.trigger
         values = comparable(came[trigger.column]).to_list() if isinstance(trigger, DeltaPolicy) else [None] * came.height
@@ -162,8 +145,8 @@ class PolicyOperator(Operator):
 
         def take(partitions: Partitions) -> None:
             following = iter(zip(tuples.numbers, values, strict=True))
-            for is_marker in markers.to_list():
-                if is_marker:
+            for marks in markers.to_list():
+                if marks:
                     partitions.marker()
                 else:
                     partitions.insert(*next(following))

@@ -23,9 +23,11 @@ def log_of(plan: PolicyPlan, tuples: Tuples, now: int) -> Log:
         return Log(wanted)
 
     def shown() -> list[dict[str, Any]]:
-        return tuples.tuples.struct.unnest().select(*plan.shown).to_dicts()
+        return _shown(plan, tuples).to_list()
 
-    return Telling(wanted, spec=plan.spec, names=_names(plan, tuples.keys), tuples=shown, now=now, states=tuples.listeners())
+    nested = any(dtype.is_nested() for dtype in plan.shown.values())
+    names = _names(plan, tuples.keys)
+    return Telling(wanted, spec=plan.spec, names=names, tuples=shown, nested=nested, now=now, states=tuples.listeners())
 
 
 def told(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> pl.DataFrame:
@@ -39,9 +41,15 @@ def told(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> pl.DataFrame:
     if plan.aggregation is not None:
         contents = _aggregated(plan, tuples, lows, highs)
     else:
-        shown = tuples.tuples.struct.unnest().select(pl.struct(*plan.shown)).to_series()
-        contents = pl.DataFrame([stretches(shown, lows, highs).alias("tuples")])
+        contents = pl.DataFrame([stretches(_shown(plan, tuples), lows, highs).alias("tuples")])
     return _panes(plan, tuples, log.events, log.partitions, contents, now)
+
+
+def _shown(plan: PolicyPlan, tuples: Tuples) -> pl.Series:
+    """What is shown of each tuple; of rows that have no columns empty structs, which no expression makes."""
+    if not plan.shown:
+        return pl.Series([{}] * len(tuples.tuples), dtype=pl.Struct({}))
+    return tuples.tuples.struct.unnest().select(pl.struct(*plan.shown)).to_series()
 
 
 def _names(plan: PolicyPlan, keys: pl.DataFrame) -> list[dict[str, Any]]:

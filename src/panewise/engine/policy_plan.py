@@ -1,6 +1,7 @@
 """Windows by policies over columns of known types: everything about such an operator that does not change."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
@@ -10,8 +11,9 @@ from panewise.engine.assign import END, START
 from panewise.engine.panes import shown_key
 from panewise.engine.plan import ONE_KEY
 from panewise.engine.runs import Shape
-from panewise.errors import SpecError
+from panewise.errors import InputError, SpecError
 from panewise.spec import StreamWindow
+from panewise.spec.streamevent import name_of
 from panewise.spec.streampolicies import DeltaPolicy, PunctPolicy, TimePolicy
 
 Schema = dict[str, pl.DataType]
@@ -54,6 +56,20 @@ class PolicyPlan:
         """The keys of rows: -0.0 is 0.0 (semantics 15.2)."""
         return [shown_key(key, self.schema[key]).alias(key) if key in self.schema else pl.col(key) for key in self.keys]
 
+    def named(self, partition: Mapping[str, Any]) -> pl.DataFrame:
+        """The key of a partition that is named by the columns of `partition_by`, in one row.
+
+        Raises:
+            InputError: if it is named by other columns, or by values of other types, or there is no `partition_by`.
+        """
+        given = f"an evict of {partition!r}"
+        values = name_of(partition, self.spec.partition_by, given)
+        for name, value in zip(self.keys, values, strict=True):
+            if not _is_of(value, self.schema[name]):
+                raise InputError(given, f"{name} is of the type {self.schema[name]}", "give a value of this type")
+        made = [pl.Series(name, [value], dtype=self.schema[name]) for name, value in zip(self.keys, values, strict=True)]
+        return pl.DataFrame(made).select(self.shown_keys)
+
     @property
     def times_tuples(self) -> bool:
         """Whether it matters when a tuple came."""
@@ -95,6 +111,14 @@ class PolicyPlan:
 def comparable_type(dtype: pl.DataType) -> pl.DataType:
     """The type in which values of a column are compared: instants as whole microseconds."""
     return pl.Int64() if isinstance(dtype, pl.Datetime) else dtype
+
+
+def _is_of(value: Any, dtype: pl.DataType) -> bool:
+    """Whether a value is one of the type, and not only made one."""
+    try:
+        return bool(pl.Series([value], dtype=dtype).to_list() == [value])
+    except (TypeError, OverflowError):
+        return False
 
 
 def _check_types(spec: StreamWindow, schema: Schema) -> None:

@@ -114,9 +114,15 @@ class Tuples:
         return keys.hstack(columns).select(*plan.table_schema)
 
     def gone(self, plan: PolicyPlan, partitions: Partitions) -> pl.DataFrame:
-        """The table's rows of the partitions held that are not left."""
+        """The table's rows of the partitions held that are not left, bare."""
         left = pl.Series(list(partitions.living), dtype=self.held.schema[_NUMBER])
-        return self.held.filter(~pl.col(_NUMBER).is_in(left.implode())).select(*plan.table_schema)
+        return bare(plan, self.held.filter(~pl.col(_NUMBER).is_in(left.implode())))
+
+
+def bare(plan: PolicyPlan, rows: pl.DataFrame) -> pl.DataFrame:
+    """The table's rows of partitions that are gone, which may be written once more: the keys, start and end; all else is null."""
+    told = {*plan.keys, START, END}
+    return rows.select(pl.col(name) if name in told else pl.lit(None, dtype=dtype).alias(name) for name, dtype in plan.table_schema.items())
 
 
 def comparable(values: pl.Series) -> pl.Series:

@@ -1,29 +1,21 @@
 """Windows by policies, one tuple at a time (semantics 10)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
 from panewise.errors import InputError
 from panewise.oracle.aggregate import aggregate
-from panewise.oracle.columns import check_type, is_nan, sort_key
+from panewise.oracle.columns import check_type
 from panewise.oracle.listening import Listening
 from panewise.oracle.outputs import COUNTS, Output
 from panewise.oracle.partition import Partition, Tuple, exceeds
+from panewise.oracle.partitions import Partitions
+from panewise.oracle.policy_rows import is_marker, without_place
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.spec import StreamWindow
-from panewise.spec.streamevent import Evictions, HeldPartition
-from panewise.spec.streampolicies import (
-    CountPolicy,
-    DeltaPolicy,
-    PartitionAge,
-    PartitionCount,
-    PunctPolicy,
-    TimePolicy,
-    TupleCount,
-)
-
-Key = tuple[Any, ...]
+from panewise.spec.streamevent import Evictions
+from panewise.spec.streampolicies import CountPolicy, DeltaPolicy, PartitionAge, TimePolicy
 
 
 class PolicyInterpreter:
@@ -42,11 +34,11 @@ class PolicyInterpreter:
             check_type(column, kind)
         self._now = 0
         self._finished = False
-        self._partitions: dict[Key, Partition] = {}  # in the order of their last insertions
+        self._partitions = Partitions(spec)
+        self._asked = Evictions(spec.partition_eviction, self._partitions)
         self._marks: dict[Any, int] = {}
-        self._checkpoint: tuple[dict[Key, Partition], dict[Any, int]] | None = None
+        self._checkpoint: tuple[Partitions, dict[Any, int]] | None = None
         self._output: Output = {}
-        self._asked = Evictions(spec.partition_eviction, self._held)
 
     # What can be done to it
 
@@ -85,11 +77,11 @@ class PolicyInterpreter:
                 return
             self._begin()
             self._finished = True
-            for partition in self._in_order():
+            for partition in self._partitions.in_order():
                 if self._spec.flush_on_final and partition.tuples:
                     self._tumble(partition)
+                self._partitions.remove(partition)
                 self._raise("FINAL", partition, partition.tuples)
-            self._partitions = {}
             self._asked.asked.clear()
 
         return self._doing(end)
@@ -98,7 +90,7 @@ class PolicyInterpreter:
         """A partition is evicted by its name."""
 
         def go() -> None:
-            key = self._key(named)
+            key = self._partitions.key(named)
             if key in self._partitions:
                 self._evict_partition(self._partitions[key])
                 self._evict_asked()
@@ -128,7 +120,7 @@ class PolicyInterpreter:
             raise InputError("a reset without a checkpoint", "a reset goes back to the last checkpoint", "make a checkpoint before it")
 
         def go_back() -> None:
-            self._partitions, self._marks = deepcopy(kept)
+            self._put_back(*deepcopy(kept))
             self._due()
 
         return self._doing(go_back)
@@ -137,18 +129,17 @@ class PolicyInterpreter:
         """As before the first tuple."""
 
         def forget() -> None:
-            self._partitions, self._marks = {}, {}
+            self._put_back(Partitions(self._spec), {})
 
         return self._doing(forget)
 
     def windows(self) -> list[dict[str, Any]]:
         """The partitions held, with the number of their tuples, in the order of their keys."""
-        held = sorted(self._partitions.items(), key=lambda item: [sort_key(value) for value in item[0]])
-        bounds = {"window_start": None, "window_end": None}
-        return [
-            {**dict(zip(self._spec.partition_by, key, strict=True)), **bounds, "pending": len(partition.tuples), "closed": False}
-            for key, partition in held
-        ]
+        return self._partitions.windows()
+
+    def _put_back(self, partitions: Partitions, marks: dict[Any, int]) -> None:
+        self._partitions, self._marks = partitions, marks
+        self._asked = Evictions(self._spec.partition_eviction, partitions)
 
     def _doing(self, what: Callable[[], None]) -> Output:
         self._output = {"panes": [], "late": [], "invalid": [], "counts": dict.fromkeys(COUNTS, 0)}
@@ -164,13 +155,13 @@ class PolicyInterpreter:
             row = read(intake, self._types, given, self._now)
             if self._is_replay(row):
                 return "replays"
-            reason = self._without_place(row)
+            reason = without_place(self._spec, row)
         if reason is not None:
             self._output["invalid"].append({"row": dict(given), "reason": reason})
             return "invalid"
-        if self._is_marker(row):
+        if is_marker(self._spec, row):
             self._begin()
-            for partition in self._in_order():
+            for partition in self._partitions.in_order():
                 self._tumble(partition)
                 self._evict_asked()
         else:
@@ -187,28 +178,11 @@ class PolicyInterpreter:
         self._marks[tuple(origin)] = offset
         return False
 
-    def _without_place(self, row: Row) -> str | None:
-        """Why the row can be no tuple, though it is valid otherwise (semantics 10.4, 10.5)."""
-        if self._is_marker(row):
-            return None
-        for name in () if self._spec.null_keys else self._spec.partition_by:
-            if row.values[name] is None:
-                return f"key {name} is null"
-        for policy in (self._spec.evict, self._spec.trigger):
-            if isinstance(policy, DeltaPolicy) and row.values[policy.column] is None:
-                return f"delta {policy.column} is null"
-            if isinstance(policy, DeltaPolicy) and is_nan(row.values[policy.column]):
-                return f"delta {policy.column} is NaN"
-        return None
-
-    def _is_marker(self, row: Row) -> bool:
-        evict = self._spec.evict
-        return isinstance(evict, PunctPolicy) and row.values[evict.column] is True
-
     def _insert(self, row: Row) -> None:
-        known = self._partitions.pop(row.key, None)
-        partition = self._partitions[row.key] = known or Partition(row.key, self._now)  # the last in order
-        if known is None:
+        begins = row.key not in self._partitions
+        partition = Partition(row.key, self._now) if begins else self._partitions[row.key]
+        self._partitions.put(partition)
+        if begins:
             self._began(partition)
         new = Tuple({name: value for name, value in row.values.items() if self._is_shown(name)}, row.values, self._now)
         if self._spec.kind == "tumbling":
@@ -258,7 +232,7 @@ class PolicyInterpreter:
     def _begin(self) -> None:
         """The one partition of an operator without keys is there from the start."""
         if not self._spec.partition_by and () not in self._partitions and not self._finished:
-            self._partitions[()] = Partition((), self._now)
+            self._partitions.put(Partition((), self._now))
             self._began(self._partitions[()])
 
     def _began(self, partition: Partition) -> None:
@@ -268,7 +242,7 @@ class PolicyInterpreter:
     def _due(self) -> None:
         """What is due now, partition by partition (semantics 10.10)."""
         evict, trigger, gone = self._spec.evict, self._spec.trigger, self._spec.partition_eviction
-        for partition in self._in_order():
+        for partition in self._partitions.in_order():
             if isinstance(evict, TimePolicy) and self._spec.kind == "sliding":
                 leaving = [one for one in partition.tuples if self._now - one.arrived > evict.duration.us]
                 if leaving:
@@ -284,52 +258,29 @@ class PolicyInterpreter:
                 self._evict_partition(partition)
             self._evict_asked()
 
-    def _in_order(self) -> Iterator[Partition]:
-        """The partitions that are there now, as far as they still are when it is their turn."""
-        for partition in list(self._partitions.values()):
-            if partition.key in self._partitions:
-                yield partition
-
     # Partitions that go
 
     def _make_room(self) -> None:
-        if not self._too_much():
+        if not self._partitions.too_many:
             return
-        for partition in self._in_order():
+        for partition in self._partitions.in_order():
             if partition.tuples:
                 break
             self._evict_partition(partition)
             self._evict_asked()
-        while self._too_much():
-            self._evict_partition(next(self._in_order()))
+        while self._partitions.too_many:
+            self._evict_partition(next(self._partitions.in_order()))
             self._evict_asked()
 
-    def _too_much(self) -> bool:
-        gone = self._spec.partition_eviction
-        if isinstance(gone, PartitionCount):
-            return len(self._partitions) > gone.n
-        return isinstance(gone, TupleCount) and sum(len(partition.tuples) for partition in self._partitions.values()) > gone.n
-
     def _evict_partition(self, partition: Partition) -> None:
-        del self._partitions[partition.key]
+        self._partitions.remove(partition)
         self._raise("PARTITION_EVICTION", partition, partition.tuples)
 
     def _evict_asked(self) -> None:
         """The partitions go that listeners have asked for (semantics 10.26)."""
-        while self._asked.asked:
-            key = self._key(self._asked.asked.pop(0))
+        while (key := self._asked.next()) is not None:
             if key in self._partitions:
                 self._evict_partition(self._partitions[key])
-
-    def _held(self) -> list[HeldPartition]:
-        return [HeldPartition(self._names(partition), len(partition.tuples)) for partition in self._partitions.values()]
-
-    def _names(self, partition: Partition) -> dict[str, Any]:
-        return dict(zip(self._spec.partition_by, partition.key, strict=True))
-
-    def _key(self, named: Mapping[str, Any]) -> Key:
-        values = (named[name] for name in self._spec.partition_by)
-        return tuple(0.0 if isinstance(value, float) and value == 0 else value for value in values)
 
     # Events
 
@@ -361,7 +312,7 @@ class PolicyInterpreter:
         """Sends a pane, or what the listener makes of the event."""
         if event not in self._spec.told:
             return
-        names = self._names(partition)
+        names = self._partitions.names(partition)
         for contents in self._contents(event, names, partition, list(tuples)):
             self._output["panes"].append({**names, "event": event, **contents, "processing_time": self._now})
 

@@ -11,6 +11,7 @@ from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
 from panewise.spec.operator import PANE_COLUMNS, WindowOperator
 from panewise.spec.progress import StreamTime
+from panewise.spec.readers import several
 from panewise.spec.streamwindow import StreamWindow
 from panewise.spec.windows import counted, merging
 
@@ -30,8 +31,8 @@ class Stage:
     keys: tuple[str, ...] = ()
 
     def __init__(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> None:
-        object.__setattr__(self, "aggregates", _several("aggregates", aggregates))
-        object.__setattr__(self, "keys", _several("keys", keys))
+        object.__setattr__(self, "aggregates", several("aggregates", aggregates))
+        object.__setattr__(self, "keys", several("keys", keys))
         for key in self.keys:
             if not isinstance(key, str) or not key:
                 raise SpecError(f"column {key!r}", "columns are named by non-empty strings", "give the column's name")
@@ -78,7 +79,7 @@ class Chain:
     def __post_init__(self) -> None:
         if not isinstance(self.first, WindowOperator):
             raise SpecError(f"first={self.first!r}", "a chain begins with a WindowOperator", "give one, or call its method then")
-        object.__setattr__(self, "stages", _several("stages", self.stages))
+        object.__setattr__(self, "stages", several("stages", self.stages))
         if not self.stages or not all(isinstance(stage, Stage) for stage in self.stages):
             raise SpecError(f"stages={self.stages!r}", "what follows the first operator are stages, one or more", "call then(...)")
         if isinstance(self.first.watermark, StreamTime):
@@ -142,12 +143,6 @@ def first_of(spec: Specification) -> Entry:
     if isinstance(spec, StreamWindow):
         return spec.intake
     return spec.first if isinstance(spec, Chain) else spec
-
-
-def _several(name: str, values: Any) -> tuple[Any, ...]:
-    if isinstance(values, (str, Aggregate, Stage)) or not isinstance(values, Iterable):
-        raise SpecError(f"{name}={values!r}", f"{name} are several, in order", f"give a list: {name}=[...]")
-    return tuple(values)
 
 
 def _check_columns(stage: Stage, before: WindowOperator | Stage) -> None:

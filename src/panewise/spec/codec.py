@@ -131,7 +131,7 @@ def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     ['keys']
     """
     if streamwindow_codec.KIND in (*old, *new):
-        return streamwindow_codec.changed_fields(old, new, _AnyUser())
+        return streamwindow_codec.changed_fields(_of_this_version(old), _of_this_version(new), _AnyUser())
     before, after = complete(old), complete(new)
     return [name for name in dict.fromkeys((*_FIELDS, _THEN, *frame_codec.NAMES)) if before.get(name) != after.get(name)]
 
@@ -139,7 +139,7 @@ def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 def complete(document: Mapping[str, Any]) -> dict[str, Any]:
     """The dict with defaults filled in; of windows nothing is built, so that nothing warns."""
     if streamwindow_codec.KIND in document:
-        return streamwindow_codec.complete(document, _AnyUser())
+        return streamwindow_codec.complete(_of_this_version(document), _AnyUser())
     if _is_of_frames(document):
         return frame_codec.to_dict(frame_codec.from_dict(_of_this_version(document), _AnyUser()))
     given = _read_fields(document, _AnyUser(), _AnyWindow())

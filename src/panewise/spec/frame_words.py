@@ -4,6 +4,7 @@ from panewise.chrono import Duration
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.frames import Frame, FrameColumn, FrameOperator, RowFunction
 from panewise.spec.input_words import bad_inputs, of_inputs
+from panewise.spec.listing import listed
 from panewise.spec.progress import FixedLag, Inputs
 
 
@@ -27,11 +28,7 @@ def describe_frames(spec: FrameOperator) -> str:
 
 
 def _of_key(spec: FrameOperator, what: str = "rows") -> str:
-    return f"{what} of its {_both(spec.keys)}" if spec.keys else what
-
-
-def _both(names: tuple[str, ...]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{what} of its {listed(spec.keys)}" if spec.keys else what
 
 
 def _counted(n: int, what: str = "row") -> str:
@@ -42,7 +39,7 @@ def _told(column: FrameColumn, spec: FrameOperator) -> str:
     what = column.what
     if isinstance(what, Aggregate):
         name = what.user.name if what.user is not None else what.fn
-        return f"{name}{f' of {_both(what.columns)}' if what.columns else ' of rows'} over {_framed(column.frame, spec)}"
+        return f"{name}{f' of {listed(what.columns)}' if what.columns else ' of rows'} over {_framed(column.frame, spec)}"
     return _function(what, column.frame, spec)
 
 
@@ -92,13 +89,13 @@ def _place(n: int) -> str:
 
 
 def _order(spec: FrameOperator) -> str:
-    of = f" of a {_both(spec.keys)}" if spec.keys else ""
+    of = f" of a {listed(spec.keys)}" if spec.keys else ""
     replays = "; a row seen before is counted and skipped" if spec.position else ""
     if spec.event_time is None:
         columns = spec.position.columns if spec.position else spec.order
-        within = f", those of a batch in the order of {_both(columns)}" if columns else ""
+        within = f", those of a batch in the order of {listed(columns)}" if columns else ""
         return f"Order: rows{of} are taken as they arrive{within}{replays}."
-    ties = f"by {_both(spec.order)}, then as they arrive" if spec.order else "as they arrive"
+    ties = f"by {listed(spec.order)}, then as they arrive" if spec.order else "as they arrive"
     return f"Order: rows{of} are taken in the order of {spec.event_time}, those of equal time {ties}{replays}."
 
 
@@ -139,7 +136,7 @@ def _invalid(spec: FrameOperator) -> str:
 
 
 def _state(spec: FrameOperator) -> str:
-    of = f"of each {_both(spec.keys)} " if spec.keys else ""
+    of = f"of each {listed(spec.keys)} " if spec.keys else ""
     kept = [] if spec.event_time is None and not spec.rows_ahead else ["rows until they are sent"]
     rows, time = _rows_behind(spec), _us_behind(spec)
     if rows:

@@ -9,6 +9,7 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.operator import Position
 from panewise.spec.progress import FixedLag, Inputs, Watermark, check_input_column, input_columns
+from panewise.spec.readers import several
 
 if TYPE_CHECKING:
     from panewise.spec.overs import Over, WindowSpec
@@ -190,7 +191,7 @@ class FrameOperator:
         values = dict(locals())
         del values["self"]
         for name in ("columns", "keys", "order"):
-            values[name] = _several(name, values[name])
+            values[name] = several(name, values[name])
         values["max_future_skew"] = None if max_future_skew is None else _not_negative(max_future_skew)
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -227,12 +228,6 @@ class FrameOperator:
     def us_ahead(self) -> int:
         """How far the watermark must be past a row (semantics 29.2)."""
         return max(column.us_ahead for column in self.columns)
-
-
-def _several(name: str, values: Any) -> tuple[Any, ...]:
-    if isinstance(values, (str, FrameColumn)) or not isinstance(values, Iterable):
-        raise SpecError(f"{name}={values!r}", f"{name} are several, in order", f"give a list: {name}=[...]")
-    return tuple(values)
 
 
 def _not_negative(value: DurationLike) -> Duration:

@@ -1,6 +1,7 @@
 """Several inputs in words: what :func:`panewise.spec.words.describe` says of them."""
 
 from panewise.chrono import Duration
+from panewise.spec.listing import listed
 from panewise.spec.progress import Inputs, Watermark, told_by_rows
 
 
@@ -10,7 +11,7 @@ def of_inputs(inputs: Inputs, event_time: str | None, *, each_row: bool = False)
     >>> of_inputs(Inputs(["a", "b"], "1 s"), "ts")
     'the least of those of a and b; an input that has told none for 1 second of processing time is left out'
     """
-    names = f"{', '.join(inputs.names[:-1])} and {inputs.names[-1]}"
+    names = listed(tuple(inputs.names))
     silence = f"for {inputs.idle_after} of processing time is left out"
     if inputs.column is None:
         return f"the least of those of {names}{'' if inputs.idle_after is None else f'; an input that has told none {silence}'}"

@@ -14,6 +14,7 @@ from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
 from panewise.spec.progress import Watermark, check_input_column, input_columns
+from panewise.spec.readers import several
 from panewise.spec.sliding_checks import check_sliding
 from panewise.spec.times import check_time
 from panewise.spec.triggers import AfterCount
@@ -154,10 +155,10 @@ class WindowOperator:
     ) -> None:
         values = dict(locals())
         del values["self"], values["strict"]
-        values["aggregates"] = _several("aggregates", aggregates)
-        values["keys"], values["order"] = _several("keys", keys), _several("order", order)
+        values["aggregates"] = several("aggregates", aggregates)
+        values["keys"], values["order"] = several("keys", keys), several("order", order)
         values["event_time"] = default_event_time(window) if event_time is None else event_time
-        values["delta"] = delta if isinstance(delta, bool) else _several("delta", delta)
+        values["delta"] = delta if isinstance(delta, bool) else several("delta", delta)
         values["allowed_lateness"] = _lateness(allowed_lateness)
         values["max_future_skew"] = None if max_future_skew is None else _not_negative(max_future_skew, "max_future_skew")
         for name, value in values.items():
@@ -218,12 +219,6 @@ def default_event_time(window: Any) -> str | None:
     ('event_time', None)
     """
     return None if counted(window) else "event_time"
-
-
-def _several(name: str, values: Any) -> tuple[Any, ...]:
-    if isinstance(values, (str, Aggregate)) or not isinstance(values, Iterable):
-        raise SpecError(f"{name}={values!r}", f"{name} are several, in order", f"give a list: {name}=[...]")
-    return tuple(values)
 
 
 def _lateness(value: Any) -> Any:

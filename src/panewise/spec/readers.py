@@ -1,6 +1,6 @@
-"""Readers of plain values: each takes a value and where it stands, and gives it checked."""
+"""Readers of values: each takes a value and where it stands, and gives it checked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from panewise.chrono import Duration
@@ -76,6 +76,17 @@ def listed(what: str) -> Reader:
 
 
 names = listed("a list of column names")
+
+
+def several(name: str, values: Any) -> tuple[Any, ...]:
+    """What a field of several values was given, in order; a string is a single one.
+
+    >>> several("keys", ["a", "b"])
+    ('a', 'b')
+    """
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise SpecError(f"{name}={values!r}", f"{name} are several, in order", f"give a list: {name}=[...]")
+    return tuple(values)
 
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

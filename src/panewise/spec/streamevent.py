@@ -1,8 +1,8 @@
 """What a listener is told of a window by policies, and what it can ask for then (semantics 10.15, 10.26, 10.27)."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from panewise.errors import InputError
 from panewise.spec.streampolicies import PartitionCount, PartitionEviction, TupleCount
@@ -16,19 +16,38 @@ class HeldPartition:
     tuples: int
 
 
+Name = tuple[Any, ...]  # the values of `partition_by`, in its order
+
+
+class HeldPartitions(Protocol):
+    """The partitions that are there, as far as who tells of an event knows them."""
+
+    def all(self) -> Iterable[HeldPartition]:
+        """Each of them, in the order of their last insertions."""
+        ...
+
+    def find(self, name: Name) -> HeldPartition | None:
+        """The one of this name, if it is there."""
+        ...
+
+    def counts(self) -> tuple[int, int]:
+        """How many they are, and how many tuples they hold."""
+        ...
+
+
 @dataclass
 class Evictions:
     """What listeners have asked for and has not been done yet.
 
     Args:
         policy: which partitions go by themselves.
-        held: gives the partitions that a listener may choose among, in the order of their last insertions.
-        asked: those that are to go, by name, in the order in which they were asked for.
+        held: the partitions that a listener may choose among.
+        asked: those that are to go, in the order in which they were asked for.
     """
 
-    policy: PartitionEviction | None = None
-    held: Callable[[], Iterable[HeldPartition]] = tuple
-    asked: list[Mapping[str, Any]] = field(default_factory=list)
+    policy: PartitionEviction | None
+    held: HeldPartitions
+    asked: dict[Name, None] = field(default_factory=dict)
 
     @property
     def of_all(self) -> bool:
@@ -38,14 +57,43 @@ class Evictions:
     @property
     def left(self) -> tuple[HeldPartition, ...]:
         """The partitions held that have not been asked for."""
-        return tuple(one for one in self.held() if one.partition not in self.asked)
+        return tuple(one for one in self.held.all() if tuple(one.partition.values()) not in self.asked)
+
+    def left_of(self, name: Name) -> tuple[HeldPartition, ...]:
+        """The one of this name, if it is there and has not been asked for."""
+        found = None if name in self.asked else self.held.find(name)
+        return () if found is None else (found,)
 
     @property
     def needed(self) -> bool:
-        """Whether the policy would let one of those go that are left."""
+        """Whether the policy would let one of those go that are left. It looks at those asked for only, as there are fewer of them."""
+        if not isinstance(self.policy, (PartitionCount, TupleCount)):
+            return False
+        partitions, tuples = self.held.counts()
+        going = [one for one in map(self.held.find, self.asked) if one is not None]
         if isinstance(self.policy, PartitionCount):
-            return len(self.left) > self.policy.n
-        return isinstance(self.policy, TupleCount) and sum(one.tuples for one in self.left) > self.policy.n
+            return partitions - len(going) > self.policy.n
+        return tuples - sum(one.tuples for one in going) > self.policy.n
+
+    def next(self) -> Name | None:
+        """Takes out the partition that is to go next; None if there is none."""
+        name = next(iter(self.asked), None)
+        if name is not None:
+            del self.asked[name]
+        return name
+
+
+class _Nothing:
+    """No partitions: of an event that nobody tells of."""
+
+    def all(self) -> tuple[HeldPartition, ...]:
+        return ()
+
+    def find(self, name: Name) -> None:
+        return None
+
+    def counts(self) -> tuple[int, int]:
+        return 0, 0
 
 
 @dataclass(frozen=True)
@@ -66,16 +114,16 @@ class WindowEvent:
     partition: Mapping[str, Any]
     tuples: tuple[Mapping[str, Any], ...]
     processing_time: int
-    evictions: Evictions = field(default_factory=Evictions, compare=False, repr=False)
+    evictions: Evictions = field(default_factory=lambda: Evictions(None, _Nothing()), compare=False, repr=False)
 
     @property
     def partitions(self) -> tuple[HeldPartition, ...]:
         """The partitions that are there and have not been asked to go, the one that has waited longest for a tuple first.
 
-        With `partition_count` or `tuple_count` all; else the event's own. Source: semantics 10.27; S5 StreamWindow.getPartitions.
+        With `partition_count` or `tuple_count` all, which costs as much as there are; else the event's own. In PARTITION_EVICTION and FINAL
+        the event's own is gone. Source: semantics 10.27; S5 StreamWindow.getPartitions.
         """
-        left = self.evictions.left
-        return left if self.evictions.of_all else tuple(one for one in left if one.partition == self.partition)
+        return self.evictions.left if self.evictions.of_all else self.evictions.left_of(tuple(self.partition.values()))
 
     @property
     def needs_partition_eviction(self) -> bool:
@@ -109,19 +157,45 @@ class WindowEvent:
 
         Source: semantics 10.26; S5 StreamWindow.evictPartition.
         """
-        wanted = dict(self.partition if partition is None else partition)
-        given = "evict_partition()" if partition is None else f"evict_partition({wanted!r})"
-        if not self.partition:
-            rule = "without partition_by the only partition stays (semantics 10.23)"
-            raise InputError(given, rule, "give partition_by, or leave the call out")
-        if set(wanted) != set(self.partition):
-            raise InputError(given, f"a partition is named by the columns {list(self.partition)}", "give these and no others")
-        if wanted != self.partition and not self.evictions.of_all:
+        named = self.partition if partition is None else partition
+        given = "evict_partition()" if partition is None else f"evict_partition({named!r})"
+        name = name_of(named, tuple(self.partition), given)
+        if name != tuple(self.partition.values()) and not self.evictions.of_all:
             rule = "a listener knows its own partition, and others only with partition_count or tuple_count (semantics 10.26)"
             raise InputError(
                 f"{given} in an event of {dict(self.partition)!r}", rule, "give such a partition_eviction, or leave the name out"
             )
-        self.evictions.asked.append(wanted)
+        self.evictions.asked[name] = None
+
+
+def name_of(partition: Any, partition_by: tuple[str, ...], given: str) -> Name:
+    """The values that name a partition, in the order of the columns.
+
+    Args:
+        partition: what somebody has named it by.
+        partition_by: the columns.
+        given: what the error shows.
+
+    Raises:
+        InputError: if there are no such columns, or others are named, or a value can be none of a column's.
+
+    >>> name_of({"b": 2, "a": 1}, ("a", "b"), "an evict")
+    (1, 2)
+
+    Source: semantics 10.23.
+    """
+    if not partition_by:
+        rule = "without partition_by the only partition stays (semantics 10.23)"
+        raise InputError(given, rule, "give partition_by, or leave the call out")
+    if not isinstance(partition, Mapping) or set(partition) != set(partition_by):
+        rule = f"a partition is named by the columns {list(partition_by)}"
+        raise InputError(given, rule, "give a dict of these and no others")
+    name = tuple(partition[column] for column in partition_by)
+    try:
+        hash(name)
+    except TypeError as error:
+        raise InputError(given, f"a partition is named by values of its columns ({error})", "give such values") from error
+    return name
 
 
 def counts_all(policy: PartitionEviction | None) -> bool:

@@ -1,17 +1,16 @@
 """Listeners: objects of the user that are told of a window's events, and what is asked of them (semantics 10.19)."""
 
 import json
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from panewise.errors import InputError, SpecError
+from panewise.spec.listenerstate import is_text, written
 from panewise.spec.streamevent import WindowEvent
 from panewise.spec.useraggregate import ResultType
 
 RESULT_TYPES: tuple[str, ...] = get_args(ResultType)
-_WHOLE = range(-(2**63), 2**63)
 
 
 @dataclass(frozen=True, init=False)
@@ -20,8 +19,9 @@ class WindowListener:
 
     Args:
         make: gives the object, mostly its class. It has a method `handle(event)` that takes a :class:`WindowEvent` and gives dicts of
-            outputs; the event can be asked to let partitions go. The object's attributes are its state, and are JSON values: null,
-            true, false, numbers, strings, lists, dicts with string keys.
+            outputs; the event can be asked to let partitions go. The object's attributes are its state, and are JSON values: None,
+            bool, int, finite float, str, list, and dict with string keys, of exactly these types, and none of the lists and dicts in
+            two places.
         name: the name by which JSON and checkpoints refer to it. Another listener under the same name is not noticed.
         outputs: the columns of what it gives, and their types: "bigint", "double", "string" or "boolean".
 
@@ -63,20 +63,35 @@ class WindowListener:
         object.__setattr__(self, "outputs", tuple(outputs.items()))
 
     def restored(self, state: str | None) -> Any:
-        """An object with this state; without one as it is made."""
+        """An object with this state; without one as it is made.
+
+        Raises:
+            SpecError: if it is no listener.
+        """
         made = self.make()
+        if not callable(getattr(made, "handle", None)):
+            raise SpecError(f"{self.name} makes {made!r}", "a listener has a method handle(event)", "give it one, or another class")
+        if not hasattr(made, "__dict__") or any(cls.__dict__.get("__slots__") for cls in type(made).__mro__):
+            rule = "the attributes of a listener are its state, and are found in its __dict__"
+            raise SpecError(f"{self.name} makes {made!r}, with __slots__", rule, "leave __slots__ out")
         if state is not None:
             vars(made).clear()
             vars(made).update(json.loads(state))
         return made
 
     def told(self, listening: Any, event: WindowEvent) -> list[dict[str, Any]]:
-        """What an object gives for an event.
+        """What an object gives for an event: of each row the outputs that it has, as values of their types.
 
         Raises:
             InputError: if that is something else than its outputs.
         """
-        return [self._checked(row) for row in listening.handle(event) or ()]
+        given = listening.handle(event)
+        if given is None:
+            return []
+        if not isinstance(given, Iterable) or isinstance(given, (str, Mapping)):
+            rule = f"handle of {self.name} gives dicts, as a list or one after the other, or None"
+            raise InputError(f"{self.name} gave {given!r}", rule, "give a list of dicts, or yield them")
+        return [self._row(row) for row in given]
 
     def state_of(self, listening: Any) -> str:
         """The state of an object.
@@ -84,32 +99,38 @@ class WindowListener:
         Raises:
             InputError: if it is not JSON.
         """
-        state = vars(listening)
-        try:
-            text = json.dumps(state)
-            if json.loads(text) == state:
-                return text
-        except (TypeError, ValueError):
-            pass
-        rule = "the attributes of a listener are its state, and are JSON values"
-        raise InputError(f"the state {state!r} of {self.name}", rule, "use numbers, strings, lists and dicts with string keys")
+        return written(vars(listening), self.name)
 
-    def _checked(self, row: Any) -> dict[str, Any]:
+    def _row(self, row: Any) -> dict[str, Any]:
+        """A row of its own, as the listener may go on with the one that it gave."""
         outputs = dict(self.outputs)
         if not isinstance(row, dict) or not set(row) <= set(outputs) or not all(_fits(row[name], outputs[name]) for name in row):
             rule = f"what {self.name} gives are dicts of its outputs {outputs}"
             raise InputError(f"{self.name} gave {row!r}", rule, "give such dicts, or change outputs")
-        return row
+        given = {name: row[name] for name in outputs if name in row}
+        return {name: None if value is None else _EXACTLY[outputs[name]](value) for name, value in given.items()}
+
+
+_EXACTLY: dict[str, Callable[[Any], Any]] = {"bigint": int, "double": float, "string": str.__str__, "boolean": bool}
 
 
 def _fits(value: Any, kind: str) -> bool:
     """Whether a value is one of the type; null is one of every type."""
     if value is None:
         return True
-    if kind in ("string", "boolean"):
-        return isinstance(value, str if kind == "string" else bool)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if kind == "string":
+        return isinstance(value, str) and is_text(value)
+    if isinstance(value, bool) or kind == "boolean":
+        return isinstance(value, bool) and kind == "boolean"
+    if kind == "double":
+        return isinstance(value, float) or (isinstance(value, int) and _is_double(value))
+    return isinstance(value, int) and -(2**63) <= value < 2**63
+
+
+def _is_double(value: int) -> bool:
+    """Whether a whole number is no larger than every double."""
+    try:
+        float(value)
+    except OverflowError:
         return False
-    if isinstance(value, float):
-        return kind == "double"
-    return abs(value) <= sys.float_info.max if kind == "double" else value in _WHOLE
+    return True

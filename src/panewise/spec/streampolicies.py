@@ -1,5 +1,6 @@
 """Policies of S5's windows: what evicts tuples, what triggers, and which partitions go (semantics 10.2 to 10.5, 10.14). Values only."""
 
+import math
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -45,7 +46,7 @@ class DeltaPolicy:
     def __post_init__(self) -> None:
         _check_column("delta", self.column)
         amount = self.amount
-        if isinstance(amount, bool) or not isinstance(amount, (int, float, Decimal)) or not 0 <= amount < float("inf"):
+        if isinstance(amount, bool) or not isinstance(amount, (int, float, Decimal)) or not _is_finite(amount) or amount < 0:
             rule = "an amount is a number, 0 or more, or a duration"
             raise SpecError(f"delta({self.column!r}, {amount!r})", rule, "give one such as 5, 0.5, Decimal('0.05') or '1 minute'")
 
@@ -191,6 +192,11 @@ def policy_columns(*policies: Policy | None) -> tuple[str, ...]:
 def _check_number(name: str, n: object, what: str) -> None:
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise SpecError(f"{name}({n!r})", f"{name} is a whole number of {what}, one or more", f"give {name}(1) or more")
+
+
+def _is_finite(amount: Amount) -> bool:
+    """Asked before a comparison: a decimal that is no number cannot be compared."""
+    return amount.is_finite() if isinstance(amount, Decimal) else isinstance(amount, int) or math.isfinite(amount)
 
 
 def _check_column(name: str, column: object) -> None:

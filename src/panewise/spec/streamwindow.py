@@ -1,6 +1,5 @@
 """Windows by policies: the whole specification (semantics 10). A value: frozen, comparable, printable, self-checking."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -9,6 +8,7 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.functions import count as rows
 from panewise.spec.operator import PANE_COLUMNS, Position, WindowOperator
+from panewise.spec.readers import several
 from panewise.spec.streamevent import counts_all
 from panewise.spec.streamlistener import WindowListener
 from panewise.spec.streampolicies import (
@@ -85,13 +85,15 @@ class StreamWindow:
     def __post_init__(self) -> None:
         for name in ("partition_by", "aggregates", "order", "events", "columns"):
             value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None and name in ("events", "columns") else _several(name, value))
+            object.__setattr__(self, name, None if value is None and name in ("events", "columns") else several(name, value))
         if self.kind == "sliding" and self.trigger is None:
             object.__setattr__(self, "trigger", _EACH)
+        _check_columns(self)
         _check_policies(self)
         _check_events(self)
         _check_contents(self)
         _check_flags(self)
+        _check_trigger(self)
         _check_names(self)
         _ = self.intake
 
@@ -175,14 +177,8 @@ class StreamWindow:
         return self.intake.columns_read
 
 
-def _several(name: str, values: Any) -> tuple[Any, ...]:
-    if isinstance(values, (str, Aggregate)) or not isinstance(values, Iterable):
-        raise SpecError(f"{name}={values!r}", f"{name} are several, in order", f"give a list: {name}=[...]")
-    return tuple(values)
-
-
 def _check_policies(spec: StreamWindow) -> None:
-    if spec.kind not in _EVICTIONS:
+    if not isinstance(spec.kind, str) or spec.kind not in _EVICTIONS:
         raise SpecError(f"kind={spec.kind!r}", "a window is tumbling or sliding", "use StreamWindow.tumbling or StreamWindow.sliding")
     allowed = _EVICTIONS[spec.kind]
     kinds = tuple(policy.kind for policy in allowed)
@@ -239,25 +235,43 @@ def _check_flags(spec: StreamWindow) -> None:
     for name in ("only_when_full", "skip_unchanged", "flush_on_final", "null_keys"):
         if not isinstance(getattr(spec, name), bool):
             raise SpecError(f"{name}={getattr(spec, name)!r}", f"{name} is True or False", "give one of these")
-    timed = isinstance(spec.trigger, TimePolicy)
-    wrong = {
-        "only_when_full": (
-            spec.kind == "tumbling" or isinstance(spec.evict, TimePolicy),
-            "it is told of sliding windows that are not full when they begin",
-        ),
-        "skip_unchanged": (not timed, "only a trigger of time comes without a tuple"),
-        "flush_on_final": (spec.kind == "sliding", "it is told of tumbling windows"),
-        "null_keys": (not spec.partition_by, "without partition_by there are no keys"),
-    }
-    for name, (refused, rule) in wrong.items():
+    for name, refused, given, rule in _flag_rules(spec):
         if getattr(spec, name) and refused:
-            raise SpecError(f"{name}=True in {spec.kind}({spec.evict!r})", rule, f"leave {name} out")
+            raise SpecError(f"{name}=True with {given}", rule, f"leave {name} out")
 
 
-def _check_names(spec: StreamWindow) -> None:
+def _flag_rules(spec: StreamWindow) -> list[tuple[str, bool, str, str]]:
+    """Of each flag when it is refused, as it would do nothing, with what stands against it and why."""
+    whole, told, tumbling = f"{spec.kind}({spec.evict!r})", f"events={spec.told!r}", spec.kind == "tumbling"
+    fills = tumbling or isinstance(spec.evict, TimePolicy)
+    trigger = whole if tumbling else f"trigger={spec.trigger!r}"
+    flushed = "EVICTION" in spec.told or "FINAL" in spec.told
+    return [
+        ("only_when_full", fills, whole, "it concerns sliding windows that are not full when they begin"),
+        ("only_when_full", "TRIGGER" not in spec.told, told, "it concerns TRIGGER"),
+        ("skip_unchanged", not isinstance(spec.trigger, TimePolicy), trigger, "only a trigger of time comes without a tuple"),
+        ("skip_unchanged", "TRIGGER" not in spec.told, told, "it concerns TRIGGER"),
+        ("flush_on_final", not tumbling, whole, "it concerns tumbling windows"),
+        ("flush_on_final", not flushed, told, "it concerns EVICTION and FINAL"),
+        ("null_keys", not spec.partition_by, whole, "without partition_by there are no keys"),
+    ]
+
+
+def _check_trigger(spec: StreamWindow) -> None:
+    """One that nobody is told of does nothing; but that of each tuple is the default, and one of a delta judges rows (semantics 10.4)."""
+    trigger = spec.trigger
+    if trigger not in (None, _EACH) and not isinstance(trigger, DeltaPolicy) and "TRIGGER" not in spec.told:
+        rule = "a trigger of count or time raises TRIGGER, and does nothing else (semantics 10.2)"
+        raise SpecError(f"trigger={trigger!r} with events={spec.told!r}", rule, "leave the trigger out, or add 'TRIGGER' to events")
+
+
+def _check_columns(spec: StreamWindow) -> None:
     for name in (*spec.partition_by, *spec.order, *(spec.columns or ())):
         if not isinstance(name, str) or not name:
             raise SpecError(f"column {name!r}", "columns are named by non-empty strings", "give the column's name")
+
+
+def _check_names(spec: StreamWindow) -> None:
     given = [name for name, _ in spec.listener.outputs] if spec.listener else ["tuples"]
     outputs = [*spec.partition_by, *_OWN, *([aggregate.name for aggregate in spec.aggregates] or given)]
     twice = sorted({name for name in outputs if outputs.count(name) > 1})

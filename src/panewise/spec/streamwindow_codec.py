@@ -124,7 +124,7 @@ _PARTS: dict[str, Reader] = {"n": whole, "duration": duration, "column": text, "
 
 
 def _listener(value: Any, where: str, listeners: UserListeners | None) -> WindowListener:
-    members = members_of(value, where, {"name", "outputs"}, required=("name",))
+    members = members_of(value, where, {"name", "outputs"}, required=("name",) if listeners is not None else ("name", "outputs"))
     name = text(members["name"], f"{where}.name")
     if listeners is None:
         return WindowListener(object, name=name, outputs=members["outputs"])

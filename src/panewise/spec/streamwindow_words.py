@@ -1,5 +1,6 @@
 """Windows by policies in plain words: what goes when, and what is sent of it."""
 
+from panewise.spec.listing import listed
 from panewise.spec.streampolicies import (
     CountPolicy,
     DeltaPolicy,
@@ -30,19 +31,16 @@ def describe_policies(spec: StreamWindow) -> str:
     return "\n".join([*_window(spec), *_sent(spec), _invalid(spec), _order(spec), _state(spec)])
 
 
-def _listed(names: tuple[str, ...], word: str = "and") -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
-
-
 def _many(n: int, what: str) -> str:
     return f"{n} {what}" if n != 1 else f"one {what.removesuffix('s')}"
 
 
 def _window(spec: StreamWindow) -> list[str]:
-    apart = f"one for each {_listed(spec.partition_by)}" if spec.partition_by else "one"
+    apart = f"one for each {listed(spec.partition_by)}" if spec.partition_by else "one"
     if spec.trigger is None:
         return [f"Window: {apart}; it tumbles.", f"  All tuples go {_tumbles(spec.evict)}."]
-    return [f"Window: {apart}; it slides.", f"  {_slides(spec.evict)}.", f"  It triggers {_triggers(spec.trigger)}."]
+    slides = [f"Window: {apart}; it slides.", f"  {_slides(spec.evict)}."]
+    return [*slides, f"  It triggers {_triggers(spec.trigger)}."] if "TRIGGER" in spec.told else slides
 
 
 def _tumbles(policy: Policy) -> str:
@@ -83,13 +81,13 @@ def _triggers(policy: Policy) -> str:
 
 def _sent(spec: StreamWindow) -> list[str]:
     if spec.listener is not None:
-        outputs = _listed(tuple(name for name, _ in spec.listener.outputs))
-        lines = [f"Sent: what {spec.listener.name} makes of {_listed(spec.told)}: {outputs}."]
+        outputs = listed(tuple(name for name, _ in spec.listener.outputs))
+        lines = [f"Sent: what {spec.listener.name} makes of {listed(spec.told)}: {outputs}."]
     elif spec.aggregates:
-        lines = [f"Sent: {_listed(spec.told)}, each with {_listed(tuple(a.name for a in spec.aggregates))} of its tuples."]
+        lines = [f"Sent: {listed(spec.told)}, each with {listed(tuple(a.name for a in spec.aggregates))} of its tuples."]
     else:
-        columns = "" if spec.columns is None else f", of which {_listed(spec.columns)}"
-        lines = [f"Sent: {_listed(spec.told)}, each with its tuples{columns}."]
+        columns = "" if spec.columns is None else f", of which {listed(spec.columns)}"
+        lines = [f"Sent: {listed(spec.told)}, each with its tuples{columns}."]
     if spec.only_when_full:
         lines.append("  No TRIGGER comes before the window was full once.")
     if spec.skip_unchanged:
@@ -105,13 +103,13 @@ def _invalid(spec: StreamWindow) -> str:
         reasons.append(f"{spec.position.partition} or {spec.position.offset} is null")
     compared = policy_columns(*(policy for policy in (spec.evict, spec.trigger) if isinstance(policy, DeltaPolicy)))
     reasons += [f"{name} is null or NaN" for name in compared]
-    return f"Invalid rows: {_listed(tuple(reasons), 'or') if reasons else 'none but those of a wrong type'}."
+    return f"Invalid rows: {listed(tuple(reasons), 'or') if reasons else 'none but those of a wrong type'}."
 
 
 def _order(spec: StreamWindow) -> str:
     if spec.position is not None:
-        return f"Order: tuples are taken one by one, in the order of {_listed(spec.position.columns)}; replays are left out."
-    return f"Order: tuples are taken one by one, {f'in the order of {_listed(spec.order)}' if spec.order else 'as they stand'}."
+        return f"Order: tuples are taken one by one, in the order of {listed(spec.position.columns)}; replays are left out."
+    return f"Order: tuples are taken one by one, {f'in the order of {listed(spec.order)}' if spec.order else 'as they stand'}."
 
 
 def _state(spec: StreamWindow) -> str:

@@ -11,6 +11,7 @@ from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.frame_words import describe_frames
 from panewise.spec.frames import FrameOperator
 from panewise.spec.input_words import bad_inputs, of_inputs
+from panewise.spec.listing import listed
 from panewise.spec.measures import Rows, length
 from panewise.spec.operator import WindowOperator, data_loss_reason
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
@@ -68,12 +69,8 @@ def _instant(us: int) -> str:
         return f"{us} microseconds from 1970-01-01 00:00:00 UTC"
 
 
-def _listed(names: tuple[str, ...], word: str = "and") -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
-
-
 def _windows(spec: WindowOperator) -> str:
-    keys = f", apart for each {_listed(spec.keys)}" if spec.keys else ""
+    keys = f", apart for each {listed(spec.keys)}" if spec.keys else ""
     time = "; its time is when it arrives" if spec.time == "processing" else ""
     return f"Windows: {_membership(spec.window)}{keys}{time}."
 
@@ -137,7 +134,7 @@ def _starts(origin: int, every: Duration | Rows) -> str:
 
 def _panes(spec: WindowOperator) -> str:
     """The firings, in the order in which a window lives through them."""
-    lines = [f"Panes: each holds {_listed(tuple(a.name for a in spec.aggregates))}.", *_firings(spec)]
+    lines = [f"Panes: each holds {listed(tuple(a.name for a in spec.aggregates))}.", *_firings(spec)]
     if spec.closing == "always":
         lines.append("  When a window expires or closes a last pane is sent, even if no rows came since the pane before.")
     elif _keeps_rows_back(spec):
@@ -222,7 +219,7 @@ def _evicted(spec: WindowOperator) -> list[str]:
 def _delta(spec: WindowOperator) -> list[str]:
     if spec.delta is False:
         return []
-    columns = "all their columns" if spec.delta is True else f"their {_listed(spec.delta)}"
+    columns = "all their columns" if spec.delta is True else f"their {listed(spec.delta)}"
     return [f"  Its delta lists the rows that are new since the pane before, with {columns}; a pane with new rows is always sent."]
 
 
@@ -282,7 +279,7 @@ def _invalid(spec: WindowOperator) -> str:
 def _order(spec: WindowOperator) -> str:
     asked = "after each row" if spec.evaluate == "record" else "once for each batch"
     columns = spec.position.columns if spec.position else spec.order or spec.time_columns
-    taken = f"in the order of {_listed(columns)}, then as they stand" if columns else "as they stand"
+    taken = f"in the order of {listed(columns)}, then as they stand" if columns else "as they stand"
     replays = "; a row seen before is counted and skipped" if spec.position else ""
     return f"Order: rows of a batch are taken {taken}{replays}; triggers are asked {asked}."
 
@@ -298,7 +295,7 @@ def _state(spec: WindowOperator) -> str:
 
 def _stage(chain: Chain, stage: Stage) -> str:
     """What a following stage makes of the panes of the one before."""
-    apart = f" and each {_listed(stage.keys)}" if stage.keys else ""
+    apart = f" and each {listed(stage.keys)}" if stage.keys else ""
     contents = {
         "discarding": "the panes that came together",
         "accumulating": "the latest pane of every key of the stage before",
@@ -306,11 +303,11 @@ def _stage(chain: Chain, stage: Stage) -> str:
         "a pane equal to it is not sent",
     }
     updated = "; a pane equal to the one before is not sent" if chain.first.only_updated else ""
-    held = f"It holds {_listed(tuple(a.name for a in stage.aggregates))} of {contents[chain.first.accumulation]}{updated}."
+    held = f"It holds {listed(tuple(a.name for a in stage.aggregates))} of {contents[chain.first.accumulation]}{updated}."
     return f"Then: whenever panes come out, one pane with their timing for each of their windows{apart}.\n  {held}"
 
 
 def _sharing(chain: Chain) -> str:
     if chain.shared_keys:
-        return f"Shards: panes that differ in {_listed(chain.shared_keys, 'or')} never meet, so shards are made by this."
+        return f"Shards: panes that differ in {listed(chain.shared_keys, 'or')} never meet, so shards are made by this."
     return "Shards: all panes meet, so there is one; a key that is kept through all stages would let there be several."

@@ -24,6 +24,7 @@ from panewise.spec import (
 )
 from panewise.spec.codec import from_dict
 from panewise.spec.counted import with_event_time
+from panewise.spec.streamevent import name_of
 from panewise.testing.columns import MISFIT, ColumnType, Row, infer, is_long
 
 OF_POLICIES = ("drain", "checkpoint", "reset", "reset_to_initial", "evict")  # what is done to windows by policies (semantics 10.21)
@@ -139,12 +140,8 @@ def _check_policies(spec: Specification, events: tuple[Event, ...]) -> None:
     if "reset" in ops and "checkpoint" not in ops[: ops.index("reset")]:
         raise InputError("a reset without a checkpoint", "a reset goes back to the last checkpoint", "make a checkpoint before it")
     for event in events:
-        if event.op == "evict" and not spec.keys:
-            rule = "without partition_by the only partition stays (semantics 10.23)"
-            raise InputError(f"an evict of {dict(event.partition)}", rule, "leave it out")
-        if event.op == "evict" and set(event.partition) != set(spec.keys):
-            rule = f"a partition is named by the columns {list(spec.keys)}"
-            raise InputError(f"an evict of {dict(event.partition)}", rule, "give a value for each of them")
+        if event.op == "evict":
+            name_of(event.partition, spec.keys, f"an evict of {dict(event.partition)}")
 
 
 def _check_partitions(types: Mapping[str, str], events: tuple[Event, ...]) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from panewise import functions as F
 from panewise.spec import Position, StreamWindow, WindowListener
-from panewise.spec.streampolicies import policy_columns
+from panewise.spec.streampolicies import DeltaPolicy, policy_columns
 from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time, tuple_count
 from panewise.testing.samples import JOINED, KEY_VALUES, MISFITS, NULLS
 
@@ -120,23 +120,28 @@ def stream_windows(draw: st.DrawFn, /, kind: Literal["tumbling", "sliding"] | No
         lengths = st.integers(1, 6)
         gone = [st.none(), st.none(), lengths.map(partition_age), lengths.map(tuple_count), st.integers(1, 3).map(partition_count)]
         fields["partition_eviction"] = draw(st.one_of(*gone))
-    spec = StreamWindow(kind=chosen, **fields)
-    flags = {name: draw(st.booleans()) for name in _flags(spec) if name not in fixed}
-    events = draw(st.sampled_from([None, None, *spec.possible]))
-    return StreamWindow(kind=chosen, **{**fields, **flags, "events": fields.get("events", events and _events(draw, spec, events))})
+    possible = StreamWindow(kind=chosen, **fields).possible
+    one = draw(st.sampled_from([None, None, *possible]))
+    told = fields.setdefault("events", one and _events(draw, possible, one))
+    if told is not None and "TRIGGER" not in told and not isinstance(fields["trigger"], DeltaPolicy):
+        fields["trigger"] = None  # as one that nobody is told of
+    flags = {name: draw(st.booleans()) for name in _flags(StreamWindow(kind=chosen, **fields)) if name not in fixed}
+    return StreamWindow(kind=chosen, **{**fields, **flags})
 
 
 def _flags(spec: StreamWindow) -> list[str]:
     """The flags that mean something there."""
     found = ["null_keys"] if spec.partition_by else []
     if spec.kind == "tumbling":
-        return [*found, "flush_on_final"]
+        return [*found, "flush_on_final"] if {"EVICTION", "FINAL"} & set(spec.told) else found
+    if "TRIGGER" not in spec.told:
+        return found
     found += ["only_when_full"] if spec.evict.kind != "time" else []
     return found + (["skip_unchanged"] if spec.trigger is not None and spec.trigger.kind == "time" else [])
 
 
-def _events(draw: st.DrawFn, spec: StreamWindow, one: str) -> list[str]:
-    others = [event for event in spec.possible if event != one]
+def _events(draw: st.DrawFn, possible: tuple[str, ...], one: str) -> list[str]:
+    others = [event for event in possible if event != one]
     return [one, *draw(st.lists(st.sampled_from(others), unique=True, max_size=len(others)))]
 
 
@@ -175,8 +180,9 @@ class _Writer:
         if op == "add":
             return {"op": op, "rows": [self._row() for _ in range(self.draw(st.integers(0, self.max_rows)))]}
         if op == "clock":
-            self.now = max(self.now, self.now + self._one_of([0, 1, 1, 1, 2, 3, 5, 6, 17, -1]))
-            return {"op": op, "to": self.now}
+            to = self.now + self._one_of([0, 1, 1, 1, 2, 3, 5, 6, 17, -1])
+            self.now = max(self.now, to)
+            return {"op": op, "to": to}
         if op == "evict":
             named = {name: self._one_of(KEY_VALUES[name]) for name in self.spec.partition_by}
             return {"op": op, "partition": named} if named else None

@@ -1,0 +1,26 @@
+"""The rows that come to windows by policies: which of them are markers, and which can be no tuples (semantics 10.1, 10.4, 10.5)."""
+
+from panewise.oracle.columns import is_nan
+from panewise.oracle.rows import Row
+from panewise.spec import StreamWindow
+from panewise.spec.streampolicies import DeltaPolicy, PunctPolicy
+
+
+def is_marker(spec: StreamWindow, row: Row) -> bool:
+    """Whether the row is a marker; null is not true."""
+    return isinstance(spec.evict, PunctPolicy) and row.values[spec.evict.column] is True
+
+
+def without_place(spec: StreamWindow, row: Row) -> str | None:
+    """Why the row can be no tuple, though it is valid otherwise; None if it can, or is a marker."""
+    if is_marker(spec, row):
+        return None
+    for name in () if spec.null_keys else spec.partition_by:
+        if row.values[name] is None:
+            return f"key {name} is null"
+    for policy in (spec.evict, spec.trigger):
+        if isinstance(policy, DeltaPolicy) and row.values[policy.column] is None:
+            return f"delta {policy.column} is null"
+        if isinstance(policy, DeltaPolicy) and is_nan(row.values[policy.column]):
+            return f"delta {policy.column} is NaN"
+    return None

@@ -1,0 +1,322 @@
+"""Listeners of windows by policies: what they may not give, keep or ask for, and what they see (semantics 10.19, 10.26, 10.27)."""
+
+import math
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import IntEnum, StrEnum
+from typing import Any
+
+import polars as pl
+import pytest
+
+from panewise import SpecError, StreamWindow, WindowListener
+from panewise.engine import PolicyOperator
+from panewise.errors import InputError
+from panewise.spec import HeldPartition
+from panewise.streamwindow import count, partition_count, time, tuple_count
+from panewise.testing import run
+
+NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
+RUNTIMES = pytest.mark.parametrize("runtime", ["oracle", "engine"])
+ADD: list[dict[str, Any]] = [{"op": "add", "rows": [{"v": 1}]}]
+
+
+def refusal(make: Callable[[], Any], runtime: str, error: type[Exception] = InputError) -> str:
+    """The message of the error that a listener's first event ends with."""
+    listener = WindowListener(make, name="wrong", outputs={"x": "bigint"})
+    with pytest.raises(error) as caught:
+        run(StreamWindow.tumbling(count(2), listener=listener), ADD, runtime)
+    return str(caught.value)
+
+
+class Wrong:
+    """Gives, or remembers, what it was made with."""
+
+    def __init__(self, given: Any = None, kept: Any = None) -> None:
+        self.kept, self.given = kept, given
+
+    def handle(self, event: Any) -> Any:
+        return self.given
+
+
+ROWS = "what wrong gives are dicts of its outputs {'x': 'bigint'} | give such dicts, or change outputs"
+HANDLE = "handle of wrong gives dicts, as a list or one after the other, or None | give a list of dicts, or yield them"
+GIVEN = [
+    ([{"y": 1}], f"wrong gave {{'y': 1}} | {ROWS}"),
+    ([{"x": 1.5}], f"wrong gave {{'x': 1.5}} | {ROWS}"),
+    ([{"x": True}], f"wrong gave {{'x': True}} | {ROWS}"),
+    ([{"x": 2**63}], f"wrong gave {{'x': 9223372036854775808}} | {ROWS}"),
+    ([7], f"wrong gave 7 | {ROWS}"),
+    (3, f"wrong gave 3 | {HANDLE}"),
+    ("x", f"wrong gave 'x' | {HANDLE}"),
+    ({"x": 1}, f"wrong gave {{'x': 1}} | {HANDLE}"),
+]  # fmt: skip
+
+
+@RUNTIMES
+@pytest.mark.parametrize(("given", "message"), GIVEN)
+def test_what_a_listener_may_not_give(runtime: str, given: Any, message: str) -> None:
+    assert refusal(lambda: Wrong(given), runtime) == message
+
+
+class Letter(StrEnum):
+    A = "a"
+
+
+class Number(IntEnum):
+    ONE = 1
+
+
+STATE = (
+    "the attributes of a listener are its state, and are JSON values, of exactly these types | use None, bool, int, float that is finite, "
+    "str, list and dict with string keys, such as dict(counter) and list(a_tuple)"
+)
+KEPT = [
+    {1: 2}, (1, 2), {1, 2}, Counter("a"), OrderedDict(a=1), Letter.A, {Letter.A: 1}, Number.ONE, Decimal(1), NOON, math.inf, math.nan,
+    "\ud83d", [[{"a": (1,)}]], 10**5000,
+]  # fmt: skip
+
+
+@RUNTIMES
+@pytest.mark.parametrize("kept", KEPT, ids=lambda kept: type(kept).__name__)
+def test_state_that_would_come_back_as_something_else(runtime: str, kept: Any) -> None:
+    """semantics 10.19: else it would matter where batches are cut, and whether there is a restart (10.1, 33)."""
+    assert refusal(lambda: Wrong(kept=kept), runtime).endswith(f" in the state of wrong | {STATE}")
+
+
+@RUNTIMES
+def test_state_that_stands_in_two_places(runtime: str) -> None:
+    """semantics 10.19: it would come back as two."""
+    seen: list[int] = []
+    rule = "the attributes of a listener are its state, a JSON value, in which no list or dict stands in two places"
+    wanted = f"[] twice in the state of wrong | {rule} | keep it once, or a copy of it: list(it), dict(it)"
+    assert refusal(lambda: Wrong(given=seen, kept=seen), runtime) == wanted
+    assert refusal(lambda: Wrong(kept=[{"a": seen}, seen]), runtime) == wanted
+    loop: list[Any] = []
+    loop.append(loop)
+    assert refusal(lambda: Wrong(kept=loop), runtime).startswith("[[...]] twice in the state of wrong | ")
+
+
+class Slots:
+    __slots__ = ("kept",)
+
+    def handle(self, event: Any) -> Any: ...
+
+
+class MoreThanSlots(Slots):
+    """Has attributes, of which only some are found."""
+
+
+MADE = [
+    (object, "", "a listener has a method handle(event) | give it one, or another class"),
+    (Slots, ", with __slots__", "the attributes of a listener are its state, and are found in its __dict__ | leave __slots__ out"),
+    (MoreThanSlots, ", with __slots__", "the attributes of a listener are its state, and are found in its __dict__ | leave __slots__ out"),
+]  # fmt: skip
+
+
+@RUNTIMES
+@pytest.mark.parametrize(("make", "what", "message"), MADE)
+def test_objects_that_are_no_listeners(runtime: str, make: Any, what: str, message: str) -> None:
+    made = make()
+    assert refusal(lambda: made, runtime, SpecError) == f"wrong makes {made!r}{what} | {message}"
+
+
+def giving(given: Any) -> Any:
+    """A class of listeners without state."""
+    return type("Giving", (), {"handle": lambda self, event: given})
+
+
+EXACT = [
+    ("double", 2**130, float(2**130)),
+    ("double", Number.ONE, 1.0),
+    ("bigint", Number.ONE, 1),
+    ("string", Letter.A, "a"),
+    ("boolean", False, False),
+]  # fmt: skip
+
+
+@RUNTIMES
+@pytest.mark.parametrize(("kind", "given", "wanted"), EXACT)
+def test_what_a_listener_gives_has_the_type_of_its_output(runtime: str, kind: Any, given: Any, wanted: Any) -> None:
+    listener = WindowListener(giving([{"x": given}]), name="right", outputs={"x": kind})
+    [pane] = run(StreamWindow.tumbling(count(2), listener=listener), ADD, runtime)[0]["panes"]
+    assert (pane["x"], type(pane["x"])) == (wanted, type(wanted))
+
+
+UNFIT = [("double", 10**400), ("string", "\ud800")]
+
+
+@RUNTIMES
+@pytest.mark.parametrize(("kind", "given"), UNFIT)
+def test_what_no_column_can_hold(runtime: str, kind: Any, given: Any) -> None:
+    """A whole number beyond every double, half of a surrogate pair."""
+    listener = WindowListener(giving([{"x": given}]), name="wrong", outputs={"x": kind})
+    with pytest.raises(InputError, match="what wrong gives are dicts of its outputs"):
+        run(StreamWindow.tumbling(count(2), listener=listener), ADD, runtime)
+
+
+class Reusing:
+    """Gives the same dict again and again."""
+
+    def __init__(self) -> None:
+        self.row = {"x": 0}
+
+    def handle(self, event: Any) -> Any:
+        for _ in range(2):
+            self.row["x"] += 1
+            yield self.row
+
+
+@RUNTIMES
+def test_a_row_is_what_it_was_when_it_was_given(runtime: str) -> None:
+    """semantics 10.1: in whichever batch the next event comes."""
+    listener = WindowListener(Reusing, name="reusing", outputs={"x": "bigint"})
+    spec = StreamWindow.tumbling(count(9), listener=listener)
+    output = run(spec, [{"op": "add", "rows": [{"v": 1}, {"v": 2}]}], runtime)[0]
+    assert [pane["x"] for pane in output["panes"]] == [1, 2, 3, 4]
+
+
+class Asking:
+    """Asks for the partition that it was made with."""
+
+    def __init__(self, named: Any = None) -> None:
+        self.named = named
+
+    def handle(self, event: Any) -> Any:
+        event.evict_partition(self.named)
+
+
+ASKED = [
+    ([], None, "evict_partition() | without partition_by the only partition stays (semantics 10.23) | give partition_by, or"),
+    (["k"], {"x": 1}, "evict_partition({'x': 1}) | a partition is named by the columns ['k'] | give a dict of these and no others"),
+    (["k"], "a", "evict_partition('a') | a partition is named by the columns ['k'] | give a dict of these and no others"),
+    (["k"], {"k": ["a"]}, "evict_partition({'k': ['a']}) | a partition is named by values of its columns (unhashable type: 'list') | give"),
+    (["k"], {"k": "b"}, "evict_partition({'k': 'b'}) in an event of {'k': 'a'} | a listener knows its own partition, and others only with"),
+]
+
+
+@RUNTIMES
+@pytest.mark.parametrize(("keys", "named", "message"), ASKED)
+def test_partitions_that_a_listener_cannot_ask_for(runtime: str, keys: list[str], named: Any, message: str) -> None:
+    """semantics 10.26."""
+    listener = WindowListener(lambda: Asking(named), name="asking", outputs={"x": "bigint"})
+    with pytest.raises(InputError) as caught:
+        run(StreamWindow.tumbling(count(2), partition_by=keys, listener=listener), [{"op": "add", "rows": [{"k": "a"}]}], runtime)
+    assert str(caught.value).startswith(message)
+
+
+@RUNTIMES
+def test_a_partition_that_asks_to_go_when_the_clock_is_read(runtime: str) -> None:
+    """semantics 10.10, 10.26: after all that is due in it, and before what is due in the next one; others need not be due."""
+    listener = WindowListener(lambda: Emptying(), name="emptying", outputs={"held": "bigint"})
+    spec = StreamWindow.sliding(time(5), time(9), partition_by=["k"], partition_eviction=partition_count(9), listener=listener)
+    events = [{"op": "add", "rows": [{"k": "a"}, {"k": "b"}]}, {"op": "clock", "to": 4}, {"op": "add", "rows": [{"k": "c"}]}]
+    *_, output = run(spec, [*events, {"op": "clock", "to": 9}], runtime, windows=True)
+    assert [(pane["k"], pane["event"]) for pane in output["panes"]] == [
+        ("a", "EVICTION"), ("a", "TRIGGER"), ("a", "PARTITION_EVICTION"), ("c", "PARTITION_EVICTION"), ("b", "EVICTION"), ("b", "TRIGGER"),
+        ("b", "PARTITION_EVICTION"),
+    ]  # fmt: skip
+    assert output["windows"] == []
+
+
+class Emptying:
+    """Lets its partition go when it is emptied, and then c."""
+
+    def handle(self, event: Any) -> Any:
+        if event.type == "EVICTION":
+            event.evict_partition()
+            event.evict_partition({"k": "c"})
+        return [{"held": len(event.tuples)}]
+
+
+class Looking:
+    """Tells whom it could choose in the events that end its partition."""
+
+    def handle(self, event: Any) -> Any:
+        if event.type in ("PARTITION_EVICTION", "FINAL"):
+            yield {
+                "held": "".join(f"{one.partition['k']}{one.tuples}" for one in event.partitions),
+                "needs": event.needs_partition_eviction,
+            }
+
+
+LOOKING = WindowListener(Looking, name="looking", outputs={"held": "string", "needs": "boolean"})
+
+
+@RUNTIMES
+@pytest.mark.parametrize("gone", [None, partition_count(9), tuple_count(9)], ids=repr)
+def test_a_partition_is_gone_when_it_is_told_so(runtime: str, gone: Any) -> None:
+    """semantics 10.12, 10.14, 10.27: in its last event it is not among those that are there."""
+    spec = StreamWindow.tumbling(count(9), partition_by=["k"], partition_eviction=gone, listener=LOOKING, flush_on_final=True)
+    events = [{"op": "add", "rows": [{"k": key} for key in "aabc"]}, {"op": "evict", "partition": {"k": "b"}}, {"op": "finish"}]
+    panes = [pane for output in run(spec, events, runtime) for pane in output["panes"]]
+    assert [(pane["k"], pane["event"], pane["held"]) for pane in panes] == [
+        ("b", "PARTITION_EVICTION", "a2c1" if gone else ""), ("a", "FINAL", "c1" if gone else ""), ("c", "FINAL", ""),
+    ]  # fmt: skip
+    assert not any(pane["needs"] for pane in panes)
+
+
+class Scribbling:
+    """Writes upon what it is told."""
+
+    def handle(self, event: Any) -> Any:
+        yield {"seen": f"{event.partition['k']} {[one.partition['k'] for one in event.partitions]} {event.tuples[0]}"}
+        event.partition["k"] = "zzz"
+        event.tuples[0]["k"] = "zzz"
+        for one in event.partitions:
+            one.partition["k"] = "zzz"
+
+
+SCRIBBLING = WindowListener(Scribbling, name="scribbling", outputs={"seen": "string"})
+
+
+@RUNTIMES
+def test_what_a_listener_writes_upon_is_its_own(runtime: str) -> None:
+    """semantics 10.1: the next event is told as if it came in another batch."""
+    spec = StreamWindow.sliding(count(2), partition_by=["k"], partition_eviction=partition_count(9), listener=SCRIBBLING)
+    output = run(spec, [{"op": "add", "rows": [{"k": "a"}, {"k": "b"}, {"k": "a"}]}], runtime)[0]
+    assert [pane["seen"] for pane in output["panes"] if pane["event"] == "TRIGGER"] == [
+        "a ['a'] {'k': 'a'}", "b ['a', 'b'] {'k': 'b'}", "a ['b', 'a'] {'k': 'a'}",
+    ]  # fmt: skip
+
+
+class Growing:
+    """Adds to the list in each tuple."""
+
+    def handle(self, event: Any) -> Any:
+        event.tuples[0]["l"].append(0)
+        yield {"seen": str(event.tuples[0]["l"])}
+
+
+def test_lists_in_tuples_are_its_own_too() -> None:
+    listener = WindowListener(Growing, name="growing", outputs={"seen": "string"})
+    operator = PolicyOperator(
+        StreamWindow.sliding(count(2), listener=listener, events=["INSERTION", "TRIGGER"]), {"l": pl.List(pl.Int64())}
+    )
+    assert operator.add(pl.DataFrame({"l": [[1]]})).panes["seen"].to_list() == ["[1, 0]", "[1, 0]"]
+
+
+class Choosing:
+    """Asks whether any should go, and whether its own is there."""
+
+    def handle(self, event: Any) -> Any:
+        if event.needs_partition_eviction:
+            event.evict_partition()
+
+
+def test_asking_whether_any_should_go_does_not_look_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked with each tuple, and there may be many partitions."""
+    shown = []
+    whole = HeldPartition.__init__
+
+    def noted(self: HeldPartition, *args: Any) -> None:
+        shown.append(self)
+        whole(self, *args)
+
+    monkeypatch.setattr(HeldPartition, "__init__", noted)
+    listener = WindowListener(Choosing, name="choosing", outputs={"x": "bigint"})
+    spec = StreamWindow.tumbling(count(9), partition_by=["k"], partition_eviction=partition_count(95), listener=listener)
+    run(spec, [{"op": "add", "rows": [{"k": f"{n}"} for n in range(100)]}], "engine")
+    assert len(shown) <= 10
