@@ -126,12 +126,12 @@ NOT_OF_GLOBAL = {name for name in COMMON_CLASSES if name.startswith(("row at", "
 NOT_OF_SLIDING = {name for name in COMMON_CLASSES if "evictor" in name} | {"delta", "late closed"}  # refused (semantics 7.8)
 NOT_OF_COUNTED = NOT_OF_GLOBAL | {"watermark", "late behind"}
 NOT_OF_SLIDING_ROWS = NOT_OF_COUNTED | NOT_OF_SLIDING | {"timing EARLY", "op -", "time firing", "row at start", "row at end"}
-ROUNDS, SAMPLES, FLOOR = 24, 200, 2
+ROUNDS, SAMPLES = 24, 200
 
 
 @pytest.mark.parametrize("kind", ALL_KINDS)
 def test_every_edge_class_is_generated(kind: str) -> None:
-    """At least FLOOR scripts reach each class, within ROUNDS fixed samples: examples of one sample are much alike."""
+    """Each class is reached within ROUNDS fixed samples: examples of one sample are much alike."""
     counts: Counter[str] = Counter()
     wanted = COMMON_CLASSES | CLASSES_OF_KINDS[kind]
     left_out = {"global": NOT_OF_GLOBAL, "sliding": NOT_OF_SLIDING, "sliding_rows": NOT_OF_SLIDING_ROWS}
@@ -147,7 +147,7 @@ def test_every_edge_class_is_generated(kind: str) -> None:
             counts.update(classes(spec, script, run(spec, script, types=types_of(spec), windows=True)))
 
         collect()
-        rare = {name: counts[name] for name in sorted(wanted) if counts[name] < FLOOR}
-        if not rare:
+        missing = {name for name in wanted if not counts[name]}
+        if not missing:
             return
-    assert rare == {}, dict(counts.most_common())
+    assert not missing, dict(counts.most_common())

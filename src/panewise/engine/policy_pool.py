@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.assign import END, START
-from panewise.engine.frames import Places
+from panewise.engine.frames import Places, spread
 from panewise.engine.partitions import Partition, Partitions, Pool
 from panewise.engine.plan import ONE_KEY
 from panewise.engine.policy_plan import (
@@ -133,8 +133,7 @@ def comparable(values: pl.Series) -> pl.Series:
 def stretches(values: pl.Series, lows: Places, highs: Places) -> pl.Series:
     """For each low and high the list of the values from the one place up to the other."""
     lengths = highs - lows
-    ends = np.cumsum(lengths)
-    places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(lows - (ends - lengths), lengths)
+    places = spread(lows, lengths)
     found = pl.DataFrame({_AT: pl.Series(np.repeat(np.arange(len(lows)), lengths), dtype=pl.Int64), _TUPLE: values.gather(places)})
     lists = found.group_by(_AT, maintain_order=True).agg(_TUPLE)
     every = pl.DataFrame({_AT: pl.Series(range(len(lows)), dtype=pl.Int64)}).join(lists, on=_AT, how="left", maintain_order="left")
