@@ -30,6 +30,13 @@ def test_a_batch(spark: SparkSession) -> None:
     assert result.counts.agg(SF.sum("applied")).first()[0] == len(ROWS)
 
 
+def test_the_end_of_a_batch_without_rows(spark: SparkSession) -> None:
+    df = spark.createDataFrame([], "k STRING, v INT")
+    [event] = stream_window(df, StreamWindow.tumbling(count(3))).events.collect()
+    assert (event["event"], event["tuples"]) == ("FINAL", [])
+    assert stream_window(df, StreamWindow.tumbling(count(3), partition_by=["k"])).events.collect() == []
+
+
 def test_types_come_through(spark: SparkSession) -> None:
     df = spark.sql(
         "SELECT timestamp'2024-01-01 00:00:00' AS ts, 1.50BD AS price, array(1, 2) AS items, true AS flag, date'2024-01-02' AS day"

@@ -100,6 +100,8 @@ class Plumbing:
     def stepped(self, packed: DataFrame, schema: dict[str, pl.DataType], direct: Unpack | None = None) -> DataFrame:
         """Envelopes through the operator: envelopes again, or on a stream the real columns of one kind of output."""
         if not packed.isStreaming:
+            if isinstance(self.spec, StreamWindow) and not self.spec.partition_by:  # it has a partition without rows, too (semantics 10.12)
+                packed = packed.union(self.controlled(packed.sparkSession.createDataFrame([(note(finish=1),)], "note STRING")))
             return packed.groupBy("shard").applyInArrow(_whole_batch(self.spec, schema, time.time_ns() // 1000), envelope.OUT)
         cache = int(setting(packed, CACHE, "1024"))
         settings = Settings(self.spec, schema, len(self.shards), uuid.uuid4().hex, self.clocks, self.held, direct, cache)
