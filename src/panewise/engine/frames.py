@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from panewise.engine.ordering import WHOLE, codes, order
+from panewise.engine.ordering import WHOLE, Places, codes, order
 
-Places: TypeAlias = npt.NDArray[np.intp]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 _FEW = 1 << 14  # rows that are not worth a thread pool
 _AT = "__at"

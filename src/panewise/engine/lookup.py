@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from panewise.engine.frames import Places, equal
+from panewise.engine.frames import equal
 from panewise.engine.hashing import Hashes, row_hashes
+from panewise.engine.ordering import Places
 from panewise.engine.runs import Indexed, part_range
 from panewise.state import Run
 

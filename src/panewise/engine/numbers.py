@@ -11,7 +11,8 @@ import polars as pl
 from panewise.engine import keymarks
 from panewise.engine.assign import SLICE
 from panewise.engine.clocks import KEY_MARK
-from panewise.engine.frames import Mask, Places, picked
+from panewise.engine.frames import Mask, picked
+from panewise.engine.ordering import Places
 from panewise.engine.plan import Plan
 from panewise.engine.validity import TIME
 from panewise.spec import Hopping

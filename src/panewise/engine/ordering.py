@@ -96,17 +96,17 @@ class Line:
     times: npt.NDArray[np.int64] | None
 
     @classmethod
-    def of(cls, codes: Integers, *times: Integers) -> "Line":
+    def of(cls, code: Integers, *times: Integers) -> "Line":
         """The line of these codes and times, which need not belong together."""
         some = [one for one in times if len(one)]
         low, high = min((int(one.min()) for one in some), default=0), max((int(one.max()) for one in some), default=0)
-        count = 1 + (int(codes.max()) if len(codes) else 0)
+        count = 1 + (int(code.max()) if len(code) else 0)
         if (high - low + 1) * count < 1 << 62:
             return cls(low, high - low + 1, None)
         known = np.unique(np.concatenate(times))
         return cls(0, len(known), known)
 
-    def places(self, codes: Integers, times: Integers) -> npt.NDArray[np.int64]:
+    def places(self, code: Integers, times: Integers) -> npt.NDArray[np.int64]:
         """Where they are on it."""
         along = times - self.first if self.times is None else np.searchsorted(self.times, times)
-        return codes.astype(np.int64) * self.length + along
+        return code.astype(np.int64) * self.length + along

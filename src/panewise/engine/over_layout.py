@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from panewise.engine.frames import Places, ordered, picked, spread, stacked
+from panewise.engine.frames import ordered, picked, spread, stacked
+from panewise.engine.ordering import Places
 from panewise.engine.over_plan import AT, COUNT, NUMBER, PEERS, RANK, TIME, FramePlan
 
 Numbers: TypeAlias = npt.NDArray[np.int64]

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from panewise.engine.frames import Places, picked
+from panewise.engine.frames import picked
+from panewise.engine.ordering import Places
 from panewise.engine.panes import shown_key
 from panewise.engine.partitions import Log
 from panewise.engine.policy_listening import Telling

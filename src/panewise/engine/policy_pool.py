@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.assign import END, START
-from panewise.engine.frames import Places, spread
+from panewise.engine.frames import spread
+from panewise.engine.ordering import Places
 from panewise.engine.partitions import Partition, Partitions, Pool
 from panewise.engine.plan import ONE_KEY
 from panewise.engine.policy_plan import (

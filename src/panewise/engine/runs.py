@@ -14,8 +14,9 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.assign import END
-from panewise.engine.frames import Places, kept, picked
+from panewise.engine.frames import kept, picked
 from panewise.engine.hashing import Hashes, row_hashes
+from panewise.engine.ordering import Places
 from panewise.engine.table import BORN, CLOSED, DEAD, FIRED, PENDING
 from panewise.engine.trigger_leaves import DEADLINE, MARK, earliest
 from panewise.state import Run

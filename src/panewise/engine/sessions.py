@@ -16,8 +16,8 @@ import polars as pl
 
 from panewise.engine.assign import END, START
 from panewise.engine.customs import OWN
-from panewise.engine.frames import Mask, Places, picked
-from panewise.engine.ordering import Integers, Line, codes, order
+from panewise.engine.frames import Mask, picked
+from panewise.engine.ordering import Integers, Line, Places, codes, order
 from panewise.engine.validity import TIME
 from panewise.spec import Custom, Rows, Session, merging_at_touch
 

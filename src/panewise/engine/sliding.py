@@ -14,8 +14,8 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.assign import END, START
-from panewise.engine.frames import Places, picked
-from panewise.engine.ordering import Line, codes, order
+from panewise.engine.frames import picked
+from panewise.engine.ordering import Line, Places, codes, order
 from panewise.spec import Rows, Sliding, closed_at_end
 
 CODE = "__code"

@@ -14,10 +14,11 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine import keymarks, spans, table
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import KEY_MARK, Clocks
-from panewise.engine.frames import Places, kept, picked
+from panewise.engine.frames import kept, picked
 from panewise.engine.held import Held
 from panewise.engine.intake import Intake, joined, triggered
 from panewise.engine.moment import Moment
+from panewise.engine.ordering import Places
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
 from panewise.engine.sliding import CODE, Slide, coded, in_order, positions

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.aggregation import LIMIT, Aggregation, greatest, overflow
-from panewise.engine.frames import Mask, Places, picked, spread
+from panewise.engine.frames import Mask, picked, spread
+from panewise.engine.ordering import Places
 from panewise.engine.partials import Part
 
 _LATER = "__later:"

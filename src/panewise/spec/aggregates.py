@@ -131,6 +131,6 @@ def _check_ranking(aggregate: Aggregate) -> None:
 
 def _check_fraction(name: str, value: float | None, *, low_included: bool, high: float) -> None:
     numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not numeric or not 0 <= value <= high or (value == 0 and not low_included):  # type: ignore[operator]
+    if value is None or not numeric or not 0 <= value <= high or (value == 0 and not low_included):
         bound = f"{'[' if low_included else '('}0, {high}]"
         raise SpecError(f"{name}={value!r}", f"{name} is a number in {bound}", f"give one in {bound}")
