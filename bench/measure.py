@@ -27,13 +27,14 @@ class Pair:
 
 
 def alternate(ours: Run, peer: Run, rounds: int, warm_up: Sequence[Run]) -> Pair:
-    """Runs ours, peer, ours, peer, ...; before that the warm-up, in which the JVM compiles its code and which does not count."""
+    """Runs ours, peer, ours, peer, ..., ours; before that the warm-up, in which the JVM compiles its code and which does not count."""
     for run in warm_up:
         run()
     samples: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
         samples[0].extend(ours())
         samples[1].extend(peer())
+    samples[0].extend(ours())
     return Pair(statistics.median(samples[0]), statistics.median(samples[1]))
 
 

@@ -41,7 +41,7 @@ def start() -> SparkSession:
 
 def beside(spark: SparkSession) -> SparkSession:
     """A session of the same Spark whose settings, the benchmark's, are its own."""
-    session = configure(spark.newSession())
+    session = configure(spark.newSession(), local_checkpoints=True)
     for name, value in _SETTINGS.items():
         session.conf.set(name, value)
     return session

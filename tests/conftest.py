@@ -40,7 +40,7 @@ def _session(scratch: Path) -> "SparkSession":
     builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse")).config("spark.local.dir", str(scratch / "local"))
     for name, value in SPARK_CONF.items():
         builder = builder.config(name, value)
-    return configure(builder.getOrCreate())
+    return configure(builder.getOrCreate(), local_checkpoints=True)
 
 
 @pytest.fixture(scope="session")

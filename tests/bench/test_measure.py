@@ -38,9 +38,9 @@ def test_runs_alternate_after_the_warm_up_which_does_not_count() -> None:
 
         return run
 
-    ours, peer = runner("ours", [99.0], [1.0, 2.0], [9.0]), runner("peer", [4.0], [8.0])
-    assert alternate(ours, peer, 2, [ours]) == Pair(2.0, 6.0)
-    assert order == ["ours", "ours", "peer", "ours", "peer"]
+    ours, peer = runner("ours", [99.0], [1.0, 2.0], [9.0], [1.5]), runner("peer", [4.0], [8.0])
+    assert alternate(ours, peer, 2, [ours]) == Pair(1.75, 6.0)
+    assert order == ["ours", "ours", "peer", "ours", "peer", "ours"]
 
 
 def test_the_ratio_is_above_one_if_ours_is_faster() -> None:

@@ -38,12 +38,14 @@ CONF = {
 class Asked:
     """What a job can be asked for, as job.finish=never and the like.
 
-    With `fails_at`, the sink of panes fails in that micro-batch, as soon as snapshots of the state are there.
+    With `fails_at`, the sink of panes fails in that micro-batch, as soon as snapshots of the state are there. `checkpoints` is "local"
+    where the session is told that they are, so that Spark writes them another way.
     """
 
     finish: str = "at_end"
     shards: str = ""
     fails_at: str = ""
+    checkpoints: str = "anywhere"
 
 
 def begin(spark: SparkSession, source: str, out: str, name: str, asked: Asked = Asked()) -> WindowQuery:
@@ -93,7 +95,7 @@ def main(source: str, out: str, master: str, name: str, *settings: str) -> None:
     builder = SparkSession.builder.master(master).appName(f"panewise {name}")
     for key, value in given.items():
         builder = builder.config(key, value)
-    spark = configure(builder.getOrCreate())
+    spark = configure(builder.getOrCreate(), local_checkpoints=asked.checkpoints == "local")
     if "spark.submit.pyFiles" in given:
         sys.stdout.write(f"panewise in workers: {' '.join(where_panewise_is(spark))}\n")
     begin(spark, source, out, name, asked).awaitTermination()

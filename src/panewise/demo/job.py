@@ -51,7 +51,7 @@ def session() -> SparkSession:
     builder = SparkSession.builder.master("local[2]").appName("panewise demo")
     for name, value in _CONF.items():
         builder = builder.config(name, value)
-    return configure(builder.getOrCreate())
+    return configure(builder.getOrCreate(), local_checkpoints=True)
 
 
 def run(spark: SparkSession, source: Path, out: Path, on_batch: Callable[[int], None]) -> None:

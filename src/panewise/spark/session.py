@@ -15,11 +15,18 @@ _SETTINGS = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
 }
 
+# Spark's default starts six processes (chmod, readlink) for each file of a checkpoint on a local disk, unless Hadoop's native library
+# is there: up to half of a short micro-batch (docs/decisions/0020-checkpoints-on-a-local-disk.md).
+_LOCAL = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+}
 
 CACHE = "panewise.cacheMegabytes"
 
 
-def configure(spark: SparkSession, *, cache_mb: int = 1024) -> SparkSession:
+def configure(spark: SparkSession, *, cache_mb: int = 1024, local_checkpoints: bool = False) -> SparkSession:
     """Prepares a session, classic or Connect, for window operators, and gives it back.
 
     It sets RocksDB as the state store (without which no operator starts), writes state as a change log (each micro-batch
@@ -29,12 +36,15 @@ def configure(spark: SparkSession, *, cache_mb: int = 1024) -> SparkSession:
     Args:
         cache_mb: megabytes of state that each Python worker keeps in memory, mapped files included; state that is longer is read from
             the executor's local directory as it is needed.
+        local_checkpoints: whether the checkpoints of all queries of the session are on disks of this machine (``file:``). Spark then
+            writes them without starting processes, which takes a short micro-batch half the time. Leave it out for checkpoints on
+            HDFS, where Spark's default replaces files in one step.
 
     Raises:
         SetupError: if `cache_mb` is below 1.
     """
     if cache_mb < 1:
         raise SetupError(f"cache_mb={cache_mb}", "a worker keeps a megabyte of state or more", "give a number such as 1024, the default")
-    for name, value in (_SETTINGS | {CACHE: str(cache_mb)}).items():
+    for name, value in (_SETTINGS | {CACHE: str(cache_mb)} | (_LOCAL if local_checkpoints else {})).items():
         spark.conf.set(name, value)
     return spark

@@ -47,7 +47,7 @@ def play(script: Script) -> list[dict[str, Any]]:
 
 def _session() -> SparkSession:
     builder = SparkSession.builder.master("local[2]").config("spark.sql.shuffle.partitions", "2")
-    return configure(builder.config("spark.ui.enabled", "false").getOrCreate())
+    return configure(builder.config("spark.ui.enabled", "false").getOrCreate(), local_checkpoints=True)
 
 
 @dataclass
