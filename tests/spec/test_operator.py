@@ -133,29 +133,30 @@ RULES = {
         lambda: StreamTime(0), lambda: StreamTime(-1), "delay=-1 | delay is not negative | give 0 or more"
     ),
     "inputs are several": Rule(
-        lambda: Inputs(["a", "b"]),
+        lambda: Inputs(["a"], column="s"),
         lambda: Inputs(["a"]),
-        "names=['a'] | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
+        "names=['a'] | inputs are two or more (with a column one or more), with different names | give a list: Inputs(['a', 'b'])",
     ),
     "inputs are a list": Rule(
         lambda: Inputs(("a", "b")),
         lambda: Inputs("ab"),
-        "names='ab' | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
+        "names='ab' | inputs are two or more (with a column one or more), with different names | give a list: Inputs(['a', 'b'])",
     ),
     "inputs are named": Rule(
         lambda: Inputs({"a": 1, "b": 2}),
         lambda: Inputs([["a"], ["b"]]),  # type: ignore[list-item]
-        "names=[['a'], ['b']] | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
+        "names=[['a'], ['b']] | inputs are two or more (with a column one or more), with different names | give a list: Inputs(['a', 'b'])",
     ),
     "inputs are no number": Rule(
         lambda: Inputs(name for name in "ab"),
         lambda: Inputs(5),  # type: ignore[arg-type]
-        "names=5 | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
+        "names=5 | inputs are two or more (with a column one or more), with different names | give a list: Inputs(['a', 'b'])",
     ),
     "inputs differ": Rule(
         lambda: Inputs(["a", "b"], idle_after=1),
         lambda: Inputs(["a", "b", "a"]),
-        "names=['a', 'b', 'a'] | inputs are two or more, with different names | give a list: Inputs(['a', 'b'])",
+        "names=['a', 'b', 'a'] | inputs are two or more (with a column one or more), with different names "
+        "| give a list: Inputs(['a', 'b'])",
     ),
     "a column of inputs is named": Rule(
         lambda: Inputs(["a", "b"], column="s"),
@@ -245,9 +246,10 @@ RULES = {
         "Global(), allowed_lateness=1 microsecond | a global window has no end to be late after | leave allowed_lateness out",
     ),
     "on time at a watermark": rule(
-        {"on_time": "always", "trigger": AfterWatermark()},
+        {"on_time": "always", "trigger": Repeatedly(AfterAny(AfterWatermark(), AfterCount(2)))},
         {"on_time": "always", "trigger": Always()},
-        "on_time='always', trigger=Always() | only AfterWatermark has an on-time firing | use AfterWatermark, or leave on_time out",
+        "on_time='always', trigger=Always() | only a trigger with AfterWatermark in it waits for the end of the window (semantics 21.4) "
+        "| use AfterWatermark, or leave on_time out",
     ),
     "only what accumulates is updated": rule(
         {"only_updated": True, "accumulation": "accumulating"},

@@ -36,7 +36,7 @@ from panewise.spec.composites import Trigger
         (policies.apex(at_watermark=False), Never()),
         (policies.apex(early_count=3, at_watermark=False), Repeatedly(AfterCount(3))),
         (policies.apex(early_count=3, late_count=3, at_watermark=False), Repeatedly(AfterCount(3))),
-        (policies.final_only(), AfterWatermark(late=Never())),
+        (policies.final_only(), Never()),
         (policies.each_update(), Always()),
         (policies.flink_event_time(), AfterWatermark(late=Always())),
         (policies.flink_continuous_event_time(5), AfterWatermark(early=AfterEventTime(5), late=Always())),

@@ -89,14 +89,14 @@ def _firings(every: DurationLike | None, count: int | None) -> Trigger | None:
     return AfterAny(*found) if len(found) > 1 else found[0] if found else None
 
 
-def final_only() -> AfterWatermark:
-    """One result for each window, when it is complete (S2; Kafka Streams: EmitStrategy.onWindowClose; Spark: append mode).
+def final_only() -> Never:
+    """One result for each window, when it expires (S2; Kafka Streams: EmitStrategy.onWindowClose, suppress; Spark: append mode).
 
-    Rows within an allowed lateness are not sent before the window expires.
+    The allowed lateness is Kafka's grace period: what comes in it is in the one pane, whose timing is then LATE, and without it ON_TIME.
 
-    Source: S2; semantics 17.3.
+    Source: S2; semantics 7.9, 17.3.
     """
-    return AfterWatermark(late=Never())
+    return Never()
 
 
 def each_update() -> Always:

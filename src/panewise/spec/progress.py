@@ -40,7 +40,8 @@ class Inputs:
     delay. On Spark there has to be a column.
 
     Args:
-        names: two inputs or more.
+        names: two inputs or more; with a column also one, whose rows then make one watermark for all keys (the stream time of a Kafka
+            Streams task, Flink's bounded out-of-orderness).
         idle_after: an input that has told no watermark for this long, in processing time, is left out until it tells one. Default: never.
         column: the column, of strings, that names the input of a row; a row that names none of them is invalid.
         delay: how far the watermark of an input is behind its rows, 0 or more; one for all, or a mapping with one for each name. Default 0.
@@ -67,10 +68,10 @@ delay=(('orders', Duration('0 seconds')), ('payments', Duration('10 seconds'))))
         delay: DurationLike | Mapping[str, DurationLike] | None = None,
     ) -> None:
         given = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else ()
-        if not all(isinstance(name, str) and name for name in given) or len(set(given)) < max(2, len(given)):
-            raise SpecError(
-                f"names={list(given) or names!r}", "inputs are two or more, with different names", "give a list: Inputs(['a', 'b'])"
-            )
+        least = 2 if column is None else 1
+        if not all(isinstance(name, str) and name for name in given) or len(set(given)) < max(least, len(given)):
+            rule = "inputs are two or more (with a column one or more), with different names"
+            raise SpecError(f"names={list(given) or names!r}", rule, "give a list: Inputs(['a', 'b'])")
         object.__setattr__(self, "names", given)
         object.__setattr__(self, "idle_after", None if idle_after is None else positive(idle_after, "idle_after"))
         if column is not None and not (isinstance(column, str) and column):

@@ -227,7 +227,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
         "allowed_lateness": draw(st.sampled_from(lateness)),
         "null_keys": draw(st.booleans()),
         "max_future_skew": draw(st.sampled_from([None, None, None, None, ahead + 3, ahead + 20])),
-        "on_time": draw(st.sampled_from(["if_pending", "always"])) if isinstance(trigger, AfterWatermark) else "if_pending",
+        "on_time": draw(st.sampled_from(["if_pending", "always"])) if _waits_for_end(trigger) else "if_pending",
         "closing": draw(st.sampled_from(["if_pending", "if_pending", "always"])),
         "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
         "watermark": draw(st.sampled_from([*[None] * 9, FixedLag(0), FixedLag(3), FixedLag(ahead + 10), *_WATERMARKS])),
@@ -270,7 +270,7 @@ def _slid(fields: dict[str, Any]) -> dict[str, Any]:
         trigger = AfterWatermark(Repeatedly(AfterAll(AfterCount(2), AfterProcessingTime(2))), Always())
     if finish(trigger) == "any_time" or (finish(trigger) == "at_end" and fields["allowed_lateness"] != 0):
         trigger = Repeatedly(trigger)
-    on_time = fields["on_time"] if isinstance(trigger, AfterWatermark) else "if_pending"
+    on_time = fields["on_time"] if _waits_for_end(trigger) else "if_pending"
     changes = {"trigger": trigger, "on_time": on_time, "evictor": None, "delta": False}
     if counted(fields["window"]):  # each window sends one pane (semantics 8.8)
         single = {"trigger": DEFAULT_TRIGGER, "accumulation": "discarding", "on_time": "if_pending", "closing": "if_pending"}
@@ -293,6 +293,10 @@ def _by_rows(draw: st.DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
+def _waits_for_end(trigger: Any) -> bool:
+    return any(isinstance(node, AfterWatermark) for node in walk(trigger))
+
+
 def _without_end(trigger: Any) -> bool:
     return not any(isinstance(node, AfterEventTime) for node in walk(trigger))
 
@@ -300,6 +304,7 @@ def _without_end(trigger: Any) -> bool:
 _OF_INPUTS: Final = (
     Inputs(["a", "b"]),
     Inputs(["a", "b"], idle_after=4),
+    Inputs(["a"], column="input", delay=2),
     Inputs(["a", "b"], column="input"),
     Inputs(["a", "b"], idle_after=4, column="input", delay={"a": 2, "b": 0}),
 )
