@@ -41,23 +41,23 @@ def kept(layout: Layout, horizon: int | None) -> tuple[pl.DataFrame, pl.DataFram
     pinned: Flags = position >= unsent - plan.behind
     ends: Numbers = np.full(len(position), MAX_INSTANT)
     stays = pinned
-    if plan.us_behind:
+    if plan.looks_back:
         times = layout.times[position]
         pinned = pinned | (_seen_back(layout, code, times) if plan.ahead else False)
         ends = np.where(pinned, MAX_INSTANT, times)
         stays = pinned | (True if horizon is None else times > horizon)
     fresh = position >= layout.first_new[code]
     before = layout.kept_ends[layout.source[position]]
-    changed = fresh if not plan.us_behind else fresh | (ends != before)
+    changed = fresh if not plan.looks_back else fresh | (ends != before)
     put = _told(layout, position[stays & changed], ends[stays & changed])
-    gone = position[~stays & ~fresh & (before == MAX_INSTANT)] if plan.us_behind else position[:0]
+    gone = position[~stays & ~fresh & (before == MAX_INSTANT)] if plan.looks_back else position[:0]
     return put, _told(layout, gone, np.full(len(gone), MAX_INSTANT))
 
 
 def _candidates(layout: Layout) -> Numbers:
     """Positions that may be kept or have been: without frames of time only the last rows of each key."""
     plan = layout.plan
-    first = layout.start if plan.us_behind else np.maximum(layout.first_new, layout.passed - plan.behind - plan.ahead)
+    first = layout.start if plan.looks_back else np.maximum(layout.first_new, layout.passed - plan.behind - plan.ahead)
     return spread(first, layout.passed - first)
 
 
@@ -74,7 +74,7 @@ def _told(layout: Layout, position: Numbers, ends: Numbers) -> pl.DataFrame:
     plan = layout.plan
     number = layout.number[position]
     ring = max(1, plan.behind + plan.ahead)  # rows that take each other's place, where only the last ones count
-    slot = number if plan.us_behind else number % ring
+    slot = number if plan.looks_back else number % ring
     frame = picked(layout.stack, layout.source[position])
     keys = picked(layout.keys, layout.code[position])
     made = {SLOT: slot, NUMBER: number, TIME: ends}

@@ -71,6 +71,8 @@ class FramePlan:
         self.ahead, self.us_ahead = spec.rows_ahead, spec.us_ahead
         self.reach = _us_behind(spec)
         self.behind, self.us_behind = _rows_behind(spec), 0 if self.ranges else self.reach
+        # A row that waits for rows after it looks back in time, if only to its peers, which may be sent before it.
+        self.looks_back = self.us_behind > 0 or (self.ahead > 0 and _from_peers(spec))
         self.ranks = any(column.what.fn in ("rank", "dense_rank") for column in self.functions)
         # The last row that all rows to come of a frame without a start hold, counted from the first row to come.
         ends = [column.frame.end for column in spec.columns if column.frame is not None and column.frame.start is None]
@@ -190,6 +192,11 @@ def _rows_behind(spec: FrameOperator) -> int:
 def _us_behind(spec: FrameOperator) -> int:
     starts = [column.frame.start for column in spec.columns if column.frame is not None and column.frame.kind == "range"]
     return max([0, *(-start for start in starts if start is not None)])
+
+
+def _from_peers(spec: FrameOperator) -> bool:
+    """Whether a range begins with the rows of equal time."""
+    return any(column.frame is not None and column.frame.kind == "range" and column.frame.start == 0 for column in spec.columns)
 
 
 def _default(what: Any, schema: Schema) -> pl.Series | None:
