@@ -48,7 +48,11 @@ class WindowQuery:
         self._finisher = finisher
 
     def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802 - PySpark's name
-        """Waits for the end; then, once everything has been processed, ends the input and waits for the last panes."""
+        """Waits for the end; then, once everything has been processed, ends the input and waits for the last panes.
+
+        Args:
+            timeout: seconds to wait for what has come to be processed; the last panes are waited for as long as they take.
+        """
         if timeout is not None and not self.query.awaitTermination(timeout):  # type: ignore[arg-type]
             return False
         self.query.awaitTermination()

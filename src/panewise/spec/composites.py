@@ -45,7 +45,7 @@ class AfterWatermark:
             if part is None:
                 continue
             _check(part, name)
-            if any(isinstance(node, AfterWatermark) for node in walk(part)):
+            if waits_for_end(part):
                 rule = f"{name} says what to do while the watermark is on one side of the end, so it does not ask for the end itself"
                 raise SpecError(f"{name}={part!r}", rule, f"leave AfterWatermark out of {name}")
 
@@ -175,6 +175,11 @@ def walk(trigger: Trigger) -> Iterator[Trigger]:
     yield trigger
     for part in parts(trigger):
         yield from walk(part)
+
+
+def waits_for_end(trigger: Trigger) -> bool:
+    """Whether there is an AfterWatermark in it."""
+    return any(isinstance(node, AfterWatermark) for node in walk(trigger))
 
 
 def columns(trigger: Trigger) -> tuple[str, ...]:

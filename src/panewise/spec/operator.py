@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import DataLossWarning, IdleTriggerWarning, SpecError, explain
 from panewise.spec.aggregates import Aggregate
-from panewise.spec.composites import DEFAULT_TRIGGER, AfterWatermark, Trigger, columns, finish, idle_part, walk
+from panewise.spec.composites import DEFAULT_TRIGGER, AfterWatermark, Trigger, columns, finish, idle_part, waits_for_end
 from panewise.spec.counted import check_counted
 from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.functions import max as max_
@@ -295,7 +295,7 @@ def _check_meaning(spec: WindowOperator) -> None:
     if spec.only_updated and spec.accumulation != "accumulating":
         rule = "only_updated compares what accumulates; discarding panes hold new rows, and retracting mode never repeats a pane"
         raise SpecError(f"only_updated=True, accumulation={spec.accumulation!r}", rule, "leave only_updated out, or use 'accumulating'")
-    if spec.on_time == "always" and not any(isinstance(part, AfterWatermark) for part in walk(spec.trigger)):
+    if spec.on_time == "always" and not waits_for_end(spec.trigger):
         rule = "only a trigger with AfterWatermark in it waits for the end of the window (semantics 21.4)"
         raise SpecError(f"on_time='always', trigger={spec.trigger!r}", rule, "use AfterWatermark, or leave on_time out")
     check_evictor(spec.evictor, spec.accumulation)

@@ -50,7 +50,7 @@ from panewise.spec import (
     counted,
     rows,
 )
-from panewise.spec.composites import finish, fires_once, walk
+from panewise.spec.composites import finish, fires_once, waits_for_end, walk
 from panewise.spec.policies import apex, flink_continuous_event_time, flink_continuous_processing_time, flink_count, samza
 from panewise.spec.sliding import ANCHORS
 from panewise.testing.edges import CHANGES, focus
@@ -227,7 +227,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
         "allowed_lateness": draw(st.sampled_from(lateness)),
         "null_keys": draw(st.booleans()),
         "max_future_skew": draw(st.sampled_from([None, None, None, None, ahead + 3, ahead + 20])),
-        "on_time": draw(st.sampled_from(["if_pending", "always"])) if _waits_for_end(trigger) else "if_pending",
+        "on_time": draw(st.sampled_from(["if_pending", "always"])) if waits_for_end(trigger) else "if_pending",
         "closing": draw(st.sampled_from(["if_pending", "if_pending", "always"])),
         "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
         "watermark": draw(st.sampled_from([*[None] * 9, FixedLag(0), FixedLag(3), FixedLag(ahead + 10), *_WATERMARKS])),
@@ -270,7 +270,7 @@ def _slid(fields: dict[str, Any]) -> dict[str, Any]:
         trigger = AfterWatermark(Repeatedly(AfterAll(AfterCount(2), AfterProcessingTime(2))), Always())
     if finish(trigger) == "any_time" or (finish(trigger) == "at_end" and fields["allowed_lateness"] != 0):
         trigger = Repeatedly(trigger)
-    on_time = fields["on_time"] if _waits_for_end(trigger) else "if_pending"
+    on_time = fields["on_time"] if waits_for_end(trigger) else "if_pending"
     changes = {"trigger": trigger, "on_time": on_time, "evictor": None, "delta": False}
     if counted(fields["window"]):  # each window sends one pane (semantics 8.8)
         single = {"trigger": DEFAULT_TRIGGER, "accumulation": "discarding", "on_time": "if_pending", "closing": "if_pending"}
@@ -291,10 +291,6 @@ def _by_rows(draw: st.DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
         made["trigger"] = draw(triggers().filter(_without_end))
         made["on_time"] = "if_pending"
     return made
-
-
-def _waits_for_end(trigger: Any) -> bool:
-    return any(isinstance(node, AfterWatermark) for node in walk(trigger))
 
 
 def _without_end(trigger: Any) -> bool:
