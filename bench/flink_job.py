@@ -1,12 +1,13 @@
-"""One Flink job over the event files, on its own Python: `flink_job.py QUERY DIRECTORY PARALLELISM`; prints seconds as JSON.
+"""One Flink job over the event files, on its own Python: `flink_job.py QUERY DIRECTORY PARALLELISM STATE`; prints seconds as JSON.
 
 It is run by `python -m bench.flink` in .venv-flink, whose libraries clash with ours, so it imports nothing of ours. The files are
-read before the clock starts, and Flink gets them as Arrow; there are no checkpoints, and what comes out is thrown away. The job runs
-twice, the second time counts, and the time that the job takes to start is taken off.
+read before the clock starts, and Flink gets them as Arrow; what comes out is thrown away. STATE is heap, rocksdb, or memory, without
+checkpoints. The job runs twice, the second time counts, and the time that the job takes to start is taken off.
 """
 
 import json
 import sys
+import tempfile
 import time
 from typing import Any
 
@@ -32,14 +33,22 @@ def over(tables: TableEnvironment) -> Table:
     return tables.sql_query(_PRECEDING)
 
 
+CHECKPOINTS = {"execution.checkpointing.interval": "500ms"}  # ours commits a micro-batch about as often
+STATES = {
+    "heap": {**CHECKPOINTS, "state.backend.type": "hashmap"},
+    "rocksdb": {**CHECKPOINTS, "state.backend.type": "rocksdb", "execution.checkpointing.incremental": "true"},
+    "memory": {"state.backend.type": "hashmap"},
+}
 QUERIES = {"rows": (rows, "k BIGINT, n BIGINT, s BIGINT, m BIGINT"), "over": (over, "k BIGINT, s BIGINT")}
 
 
-def seconds(query: str, directory: str, parallelism: int) -> float:
+def seconds(query: str, directory: str, parallelism: int, settings: dict[str, str]) -> float:
     """How long the job takes from its submission to its end, less what it takes for a few rows: that is the start of its cluster."""
     tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     tables.get_config().set("parallelism.default", str(parallelism))
     tables.get_config().set("pipeline.object-reuse", "true")
+    for name, value in settings.items():
+        tables.get_config().set(name, value)
     tables.execute_sql(f"CREATE TEMPORARY TABLE nothing ({QUERIES[query][1]}) WITH ('connector' = 'blackhole')")
     events = pq.read_table(directory, columns=["k", "v"]).to_pandas()
     few = events.head(parallelism)
@@ -59,4 +68,7 @@ def _run(tables: TableEnvironment, query: str, events: Any, parallelism: int) ->
 
 
 if __name__ == "__main__":
-    print(json.dumps({"seconds": seconds(sys.argv[1], sys.argv[2], int(sys.argv[3]))}))
+    asked, files, cores, state = sys.argv[1:]
+    with tempfile.TemporaryDirectory(prefix="bench-flink-") as folder:
+        checkpoints = {"execution.checkpointing.dir": f"file://{folder}"}
+        print(json.dumps({"seconds": seconds(asked, files, int(cores), {**STATES[state], **checkpoints})}))

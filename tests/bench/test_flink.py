@@ -9,7 +9,7 @@ from bench import data, flink
 
 def test_defaults() -> None:
     asked = flink.arguments([])
-    assert (asked.batch_rows, asked.batches) == (1_000_000, 7)
+    assert (asked.batch_rows, asked.batches, asked.query, asked.state) == (1_000_000, 7, None, "heap")
 
 
 @pytest.mark.parametrize("argv", [["--batch-rows", "0"], ["--batches", "2"]])
@@ -22,4 +22,4 @@ def test_what_makes_no_sense_is_refused(argv: list[str], capsys: pytest.CaptureF
 def test_without_flink(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(flink, "ENVIRONMENT", tmp_path)
     with pytest.raises(SystemExit, match=r"Flink has an environment of its own \| run make bench-peers"):
-        flink.flink_seconds("rows", data.Events(tmp_path, 1, 3))
+        flink.flink_seconds("rows", data.Events(tmp_path, 1, 3), "heap")

@@ -32,6 +32,14 @@ def test_a_short_frame_comes_back_as_it_was() -> None:
     assert decode(encode(frame.clear())).equals(frame.clear())
 
 
+def test_a_column_with_one_value_travels_once() -> None:
+    for rows in (1, ROWS):
+        frame = pl.DataFrame({"n": [at % 7 for at in range(rows)]})
+        sent = encode(frame, {"place": -(2**62)})
+        assert decode(sent).equals(frame.with_columns(pl.lit(-(2**62), dtype=pl.Int64).alias("place")))
+        assert len(sent) < len(encode(frame)) + 1_000
+
+
 def test_distances_travel_in_as_few_bytes_as_they_need() -> None:
     near, far = pl.Series("n", [2**62 + at % 256 for at in range(ROWS)]), pl.Series("n", [at % 2 * 2**40 for at in range(ROWS)])
     assert len(encode(near.to_frame())) < ROWS * 1.2

@@ -8,8 +8,10 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
+from panewise.engine import Output, operator_for
 from panewise.spark.envelope import decode
 from panewise.spark.pack import Pack
+from panewise.spark.shard import Mail, step
 
 SPEC = pw.WindowOperator(
     window=pw.Tumbling("1 minute"), keys=["k"], event_time="t", position=pw.Position(), aggregates=[F.sum("v")], allowed_lateness="1 minute"
@@ -32,3 +34,17 @@ def test_rows_of_one_position_meet_in_one_shard(monkeypatch: pytest.MonkeyPatch,
     assert len(went) == 20
     assert all(len(shards) == 1 for shards in went.values())
     assert {shard for shards in went.values() for shard in shards} == {0, 1, 2}
+
+
+def test_rows_keep_their_order_through_envelopes_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Semantics 3: without a column that tells it, rows arrive as they stand, chunk after chunk."""
+    monkeypatch.setattr("panewise.spark.pack._CHUNK_ROWS", 3)
+    spec = pw.WindowOperator(window=pw.Tumbling(pw.rows(100)), trigger=pw.AfterWatermark(), aggregates=[F.collect_list("v").alias("all")])
+    schema = {"v": pl.Int64()}
+    batches = pl.DataFrame({"v": range(20)}, schema=schema).to_arrow().to_batches(max_chunksize=1)
+    envelopes = [one for sent in Pack(spec, schema, [0], late_wanted=False)(iter(batches)) for one in sent.to_pylist()]
+    mail = Mail.read((one["kind"], one["payload"]) for one in reversed(envelopes))
+    assert len(mail.rows) == 7
+    mail.control["finish"] = 1
+    panes = Output.joined(list(step(operator_for(spec, schema), mail, 0, None))).panes
+    assert panes["all"].to_list() == [list(range(20))]

@@ -8,6 +8,7 @@ On the way in: ``rows``, ``partials``, ``invalid``, ``marks``, ``seen`` (JSON: t
 
 import io
 import struct
+from collections.abc import Mapping
 
 import polars as pl
 import pyarrow as pa
@@ -21,15 +22,18 @@ _LONG = 1 << 16  # bytes of a frame from which on it pays to make its columns na
 _WIDTHS = ((8, pl.UInt8()), (16, pl.UInt16()), (32, pl.UInt32()))
 
 
-def encode(frame: pl.DataFrame) -> bytes:
+def encode(frame: pl.DataFrame, alike: Mapping[str, int] | None = None) -> bytes:
     """A frame as a payload: a row with the least value of each column that was made narrow, its length before it, and the rows.
+
+    `alike` are further columns, of 64 bits, with the one value that all rows have; they stand in the first row alone.
 
     A byte costs a core some 10 ns on its way from one stage to the next (docs/performance.md): numbers and
     instants of 64 bits travel as their distances from the least, in as many bits as the longest one needs.
     """
     widths = _widths(frame) if frame.estimated_size() >= _LONG else {}
     least = frame.select(pl.col(list(widths)).min())
-    stream, head = io.BytesIO(), _stream(least)
+    further = [pl.Series(name, [value], dtype=pl.Int64) for name, value in (alike or {}).items()]
+    stream, head = io.BytesIO(), _stream(pl.DataFrame([*least.get_columns(), *further]))
     stream.write(_LENGTH.pack(len(head)))
     stream.write(head)
     far = ((pl.col(name).to_physical() - pl.lit(least[name].to_physical()[0])).cast(width) for name, width in widths.items())
@@ -42,8 +46,9 @@ def decode(payload: bytes) -> pl.DataFrame:
     (length,) = _LENGTH.unpack_from(payload)
     body = memoryview(payload)[_LENGTH.size :]
     least, rows = (pl.read_ipc_stream(io.BytesIO(part)) for part in (body[:length], body[length:]))
-    near = (pl.lit(least[name].to_physical()[0]) + pl.col(name).cast(pl.Int64) for name in least.columns)
-    return rows.with_columns(value.alias(name).cast(least.schema[name]) for value, name in zip(near, least.columns, strict=True))
+    told = {name: pl.lit(least[name].to_physical()[0], dtype=pl.Int64) for name in least.columns}
+    near = {name: value + pl.col(name).cast(pl.Int64) if name in rows.columns else value for name, value in told.items()}
+    return rows.with_columns(value.cast(least.schema[name]).alias(name) for name, value in near.items())
 
 
 def _widths(frame: pl.DataFrame) -> dict[str, pl.DataType]:

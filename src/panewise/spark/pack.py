@@ -114,10 +114,10 @@ class _Packer:
     def _sharded(self, kind: str, frame: pl.DataFrame) -> pa.RecordBatch:
         """The frame cut by shard."""
         if len(self.pack.shards) == 1:
-            return batch([(self.pack.shards[0], kind, encode(frame))] if frame.height else [])
+            return batch([(self.pack.shards[0], kind, _encoded(frame))] if frame.height else [])
         sharded = self._together(with_shards(frame, list(self.pack.by) or self.plan.keys, self.pack.shards))
         cut = sharded.partition_by(SHARD, as_dict=True, include_key=False)
-        return batch([(int(shard), kind, encode(part)) for (shard,), part in cut.items()])
+        return batch([(int(shard), kind, _encoded(part)) for (shard,), part in cut.items()])
 
     def _together(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows of one source position go to the shard of the first of them, where the others are replays (semantics 4.2)."""
@@ -129,6 +129,13 @@ class _Packer:
         both = both.with_columns(pl.col(SHARD).first().over(position.columns))
         self.last = both.tail(1)
         return rows.with_columns(both[SHARD].tail(rows.height))
+
+
+def _encoded(rows: pl.DataFrame) -> bytes:
+    """Rows as a payload. Their places rise, and only order counts, so the first one tells enough (see :mod:`panewise.spark.shard`)."""
+    if PLACE not in rows.columns:
+        return encode(rows)
+    return encode(rows.drop(PLACE), {PLACE: int(rows[PLACE][0])})
 
 
 def _typed(chunk: pa.Table, plan: Plan | FramePlan) -> pl.DataFrame:

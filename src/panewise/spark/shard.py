@@ -49,7 +49,7 @@ def step(operator: AnyOperator, mail: Mail, processing_time: int | None, waterma
         refused = pl.concat(mail.invalid)
         yield _only_invalid(operator, refused)
     if mail.rows:
-        yield _taken(operator, pl.concat(_by_place(mail.rows)))
+        yield _taken(operator, _together(mail.rows))
     if mail.partials and isinstance(operator, Operator):
         one = mail.partials[0] if len(mail.partials) == 1 else combine_again(operator.plan, pl.concat(mail.partials))
         yield operator.add_combined(one)
@@ -61,10 +61,15 @@ def step(operator: AnyOperator, mail: Mail, processing_time: int | None, waterma
         yield operator.finish()
 
 
-def _by_place(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
-    """Frames in the order of their rows' places, so that rows need not be sorted by these."""
-    placed = [frame for frame in frames if PLACE in frame.columns and frame.height]
-    return sorted(placed, key=lambda frame: int(frame[PLACE][0])) if len(placed) == len(frames) else frames
+def _together(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    """The rows of all envelopes. Where places matter, each envelope has that of its first row, and rows get theirs anew.
+
+    Columns are in one piece each: gathering rows from several takes four times as long.
+    """
+    if PLACE not in frames[0].columns:
+        return pl.concat(frames, rechunk=True)
+    rows = pl.concat(sorted(frames, key=lambda frame: int(frame[PLACE][0])), rechunk=True)
+    return rows.with_columns(pl.int_range(rows.height, dtype=pl.Int64, eager=True).alias(PLACE))
 
 
 def _taken(operator: AnyOperator, rows: pl.DataFrame) -> Output:
