@@ -17,6 +17,7 @@ _STATIC = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "4g",
+    "spark.driver.extraJavaOptions": "-Xms4g -XX:+AlwaysPreTouch",  # else the first minute is spent on page faults of a heap that grows
     "spark.python.unix.domain.socket.enabled": "true",
 }
 _SETTINGS = {

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 MB = 1 << 20
-WORKING = (
-    160 + 64
-) * MB  # besides the cache: a step of 20,000 rows and merges, and what is kept for the next; 140 for a state of 50 MB, too
+# Besides the cache: what a step of 20,000 rows and merges need, and what is kept for the next one; it was 140 for a state of 50 MB, too.
+WORKING = (160 + 64) * MB
 AS_IN_A_WORKER = {  # panewise.spark.worker
     "POLARS_MAX_THREADS": "1",
     "_RJEM_MALLOC_CONF": "dirty_decay_ms:10000,muzzy_decay_ms:10000",

@@ -35,7 +35,7 @@ def configure(spark: SparkSession, *, cache_mb: int = 1024, local_checkpoints: b
 
     Args:
         cache_mb: megabytes of state that each Python worker keeps in memory, mapped files included; state that is longer is read from
-            the executor's local directory as it is needed.
+            the executor's local directory as it is needed. Besides, a worker keeps up to 65 MB of free memory for its next micro-batch.
         local_checkpoints: whether the checkpoints of all queries of the session are on disks of this machine (``file:``). Spark then
             starts about a third of the processes (chmod, readlink) to write them, and a short micro-batch takes about half the time.
             Leave it out for checkpoints on HDFS, where files that are written again would not be replaced.

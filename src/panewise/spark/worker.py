@@ -16,7 +16,7 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of mallopt(3)
 def keep_memory() -> None:
     """Has memory that is free kept for the next micro-batch: what Polars had for ten seconds, of the others' 64 MB.
 
-    Else every micro-batch gets it from the system anew, page by page, which was a tenth of the time of a million rows
+    Else every micro-batch gets it from the system anew, page by page, which was an eighth of the time of a million rows
     (docs/performance.md). What the user has set for either goes before.
     """
     told = [one for one in os.environ.get(_JEMALLOC, "").split(",") if one and one not in _OF_POLARS]
