@@ -27,7 +27,8 @@ OFTEN_SNAPSHOTS = {
 LOCAL = {"job.checkpoints": "local"}
 
 ROUNDS: list[tuple[str, str, Plan]] = [
-    ("session-retracting", "local[2]", Plan(1, "driver", FILES)),
+    ("session-retracting", "local[2]", Plan(1, "driver", FILES, kills=2)),
+    ("cumulating-accumulating", "local[2]", Plan(2, "worker", FILES)),
     ("cumulating-accumulating", "local[2,4]", Plan(3, "worker", FILES, kills=2)),
     ("session-retracting", CLUSTER, Plan(4, "executor", FILES)),
 ]
