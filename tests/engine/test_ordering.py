@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panewise.engine.frames import distinct, ordered
+from panewise.engine.frames import distinct, gathered, ordered
 from panewise.engine.ordering import codes, order
 
 
@@ -73,3 +73,23 @@ def test_rows_have_equal_codes_where_keys_are_equal(data: st.DataObject) -> None
 def test_different_keys(rows: int, far: int) -> None:
     frame = pl.DataFrame({"k": [at % 1000 * far for at in range(rows)]})
     assert sorted(distinct(frame, ["k"])["k"]) == [at * far for at in range(min(rows, 1000))]
+
+
+@pytest.mark.parametrize("rows", [0, 3, 20_000])
+@pytest.mark.parametrize("keys", [["k"], ["far"], ["name"], ["name", "k"]])
+def test_rows_gathered_by_key(rows: int, keys: list[str]) -> None:
+    names = [None, "b", "a"]
+    told = {
+        "k": [at % 5 for at in range(rows)],
+        "far": [at % 7 * 10**12 for at in range(rows)],
+        "name": [names[at % 3] for at in range(rows)],
+    }
+    frame = pl.DataFrame(told, schema={"k": pl.Int64(), "far": pl.Int64(), "name": pl.String()})
+    expected: dict[tuple[object, ...], list[int]] = {}
+    for at, key in enumerate(frame.select(keys).rows()):
+        expected.setdefault(key, []).append(at)
+    found, places, counts = gathered(frame, keys)
+    ends = np.cumsum(counts)
+    pieces = [places[end - count : end].tolist() for end, count in zip(ends, counts, strict=True)]
+    assert dict(zip(found.rows(), pieces, strict=True)) == expected
+    assert len(places) == rows

@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import Operator
+from panewise.engine import Operator, persistence
 from panewise.engine.cache import Cache
 from panewise.engine.persistence import Stored, StoredLibrary, restore, save
 from panewise.engine.runs import Indexed, Shape
@@ -156,6 +156,13 @@ def test_a_cache_keeps_its_bound_and_forgets_the_least_recently_used() -> None:
     assert cache.bytes == size
 
 
+@pytest.fixture(params=["short", "long"])
+def _length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies as those of short runs, which are what is stored, and as those of long ones, which are mapped."""
+    monkeypatch.setattr(persistence, "_SHORT", 0 if request.param == "long" else 1 << 22)
+
+
+@pytest.mark.usefixtures("_length")
 def test_another_process_reads_the_mirror_and_not_the_store(tmp_path: Path) -> None:
     store, mirror = CountingStore(), Mirror(tmp_path / "runs")
     step(store, Cache(), rows((1, 0, 5)), mirror=mirror)
@@ -166,6 +173,7 @@ def test_another_process_reads_the_mirror_and_not_the_store(tmp_path: Path) -> N
     assert {path.stem for path in (tmp_path / "runs").iterdir()} == set(store.names)
 
 
+@pytest.mark.usefixtures("_length")
 @pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[:-1], lambda data: data[:-3] + b"x" + data[-2:], None])
 def test_a_lost_or_damaged_copy_is_read_from_the_store(tmp_path: Path, damage: Callable[[bytes], bytes] | None) -> None:
     store, mirror = CountingStore(), Mirror(tmp_path)

@@ -59,6 +59,18 @@ def distinct(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     return picked(rows.select(keys), some[some >= 0])
 
 
+def gathered(rows: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, Places, Places]:
+    """The different keys of the rows, the places of the rows key by key, as they stand in each, and how many rows each key has."""
+    if rows.height <= _FEW:
+        groups = rows.select(keys).with_row_index(_AT).group_by(keys, maintain_order=True).agg(_AT)
+        at, lengths = groups[_AT].explode(empty_as_null=False), groups[_AT].list.len()
+        return groups.drop(_AT), at.to_numpy().astype(np.intp), lengths.to_numpy().astype(np.intp)
+    code = codes(rows, keys)
+    places, counts = order([code]), np.bincount(code)
+    counts = counts[counts > 0]
+    return picked(rows.select(keys), places[np.cumsum(counts) - counts]), places, counts
+
+
 def spread(starts: Places, lengths: Places) -> Places:
     """The places of stretches, one after the other: so many from each start on."""
     ends = np.cumsum(lengths)

@@ -11,14 +11,14 @@ import polars as pl
 from panewise.engine import keymarks
 from panewise.engine.assign import SLICE
 from panewise.engine.clocks import KEY_MARK
-from panewise.engine.frames import Mask, picked
+from panewise.engine.frames import Mask, gathered, picked
 from panewise.engine.ordering import Places
 from panewise.engine.plan import Plan
 from panewise.engine.validity import TIME
 from panewise.spec import Hopping
 
 RUN = "__run"  # rows of one key and slice, which stand together, have it in common; it never falls
-_AT, _CAME = "__at", "__came"
+_CAME = "__came"
 
 
 @dataclass(frozen=True)
@@ -34,22 +34,23 @@ class Numbered:
     moved: pl.DataFrame
 
 
-def came(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
-    """The keys of rows, each once, how many rows it has, and their places."""
-    placed = rows.with_row_index(_AT).group_by(plan.keys, maintain_order=True)
-    return placed.agg(pl.len().cast(pl.Int64).alias(_CAME), pl.col(_AT))
+def came(plan: Plan, rows: pl.DataFrame) -> tuple[pl.DataFrame, Places]:
+    """The keys of rows, each once with how many rows it has; and the places of the rows, key by key."""
+    keys, places, counts = gathered(rows, plan.keys)
+    return keys.hstack([pl.Series(_CAME, counts, dtype=pl.Int64)]), places
 
 
-def of_keys(plan: Plan, rows: pl.DataFrame, keys: pl.DataFrame, before: pl.DataFrame) -> Numbered:
+def of_keys(plan: Plan, rows: pl.DataFrame, keys: pl.DataFrame, places: Places, before: pl.DataFrame) -> Numbered:
     """Numbers the rows (in arrival order) of each key, of which as many came before as the watermarks `before` say.
 
-    `keys` are what :func:`came` told of the rows. Rows are put together by key, so that everything after that goes through them once.
+    `keys` and `places` are what :func:`came` told of the rows, which are put together by key, so that everything after that goes through
+    them once.
     """
     known = keymarks.marked(keys, before, plan.keys).with_columns(pl.col(KEY_MARK).fill_null(0))
     received, counts = known[KEY_MARK].to_numpy(), known[_CAME].to_numpy()
     first = np.cumsum(counts) - counts
     number = pl.Series(TIME, np.arange(rows.height) + np.repeat(received - first, counts))
-    numbered = picked(rows.drop(TIME), known[_AT].explode().to_numpy()).hstack([number])
+    numbered = picked(rows.drop(TIME), places).hstack([number])
     moved = known.select(*plan.keys, (pl.col(KEY_MARK) + pl.col(_CAME)).alias(KEY_MARK))
     if plan.sliding:
         marked = numbered.hstack([pl.Series(KEY_MARK, np.repeat(received, counts))])

@@ -216,11 +216,11 @@ class Operator:
     def _batch_by_key(self, rows: pl.DataFrame) -> Output:
         """Rows are judged by the watermarks that their keys have; these move; then comes the one evaluation (semantics 12.8)."""
         plan = self.plan
-        keys = numbers.came(plan, rows)
+        keys, places = numbers.came(plan, rows)
         mine = self.state.windows.of_keys(keys, plan.keys)
         before, gaps, moved = keymarks.told(mine, plan.keys), rows.clear(), pl.DataFrame()
         if plan.counted:
-            numbered = numbers.of_keys(plan, rows, keys, before)
+            numbered = numbers.of_keys(plan, rows, keys, places, before)
             taken, gaps, moved = self._taken(numbered.rows), numbered.gaps, numbered.moved
         else:
             taken = self._taken(keymarks.marked(rows, before, plan.keys))

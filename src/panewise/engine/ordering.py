@@ -12,6 +12,7 @@ Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 Places: TypeAlias = npt.NDArray[np.intp]
 WHOLE = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 _BITS = 64
+_RADIX_BITS = 16  # numbers that numpy sorts digit by digit
 _SPARSE = 16  # numbers so many times as many as rows are used as they are
 _AT = "__at"
 
@@ -54,6 +55,8 @@ def _sorted(columns: list[_Ranged]) -> Places:
     place = height.bit_length()
     if sum(width for _, _, width in columns) + place > _BITS:
         return np.argsort(columns[0][0], kind="stable")
+    if len(columns) == 1 and columns[0][2] <= _RADIX_BITS:
+        return np.argsort(_distances(*columns[0][:2]).astype(np.uint16), kind="stable")
     packed = np.zeros(height, dtype=np.uint64)
     for column, low, width in columns:
         packed <<= np.uint64(width)

@@ -10,7 +10,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine import arrival, over_kept
 from panewise.engine.clocks import Clocks
 from panewise.engine.combining import judge
-from panewise.engine.frames import ordered, picked
+from panewise.engine.frames import distinct, ordered, picked
 from panewise.engine.held import Held
 from panewise.engine.inputs import latest_of
 from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
@@ -180,7 +180,7 @@ class OverOperator:
         """Rows pass, in their order; what can be sent now is."""
         plan, finished = self.plan, self.state.clocks.finished
         kept, running, *ranges = self.state.following
-        keys = rows.select(plan.keys).unique(maintain_order=True)
+        keys = distinct(rows, plan.keys)
         known = (kept.all() if finished and plan.ahead else kept.of_keys(keys, plan.keys)) if plan.keeps else kept.newest.drop(DEAD)
         if finished and plan.ahead:
             waits = known.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from panewise.engine.frames import ordered, picked, spread, stacked
+from panewise.engine.frames import gathered, ordered, picked, spread, stacked
 from panewise.engine.ordering import Places
 from panewise.engine.over_plan import AT, COUNT, NUMBER, PEERS, RANK, TIME, FramePlan
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
-_CODE, _PLACE = "__code", "__row_place"
+_CODE = "__code"
 _ANY = "__any"  # a column that is there whatever functions read: frames without columns have no rows
 
 
@@ -186,11 +186,7 @@ class Layout:
 
 def _grouped(plan: FramePlan, step: Step) -> tuple[pl.DataFrame, Places, Numbers]:
     """The keys; the places of the rows, key by key; and how many each has."""
-    keyed = step.rows.select(plan.keys).with_row_index(_PLACE)
-    groups = keyed.group_by(plan.keys, maintain_order=True).agg(_PLACE)
-    order = groups[_PLACE].explode(empty_as_null=False).to_numpy().astype(np.int64)
-    counts = groups[_PLACE].list.len().to_numpy().astype(np.int64)
-    keys = groups.drop(_PLACE)
+    keys, order, counts = gathered(step.rows, plan.keys)
     if step.finished and step.kept.height:  # rows of other keys may wait for the end
         others = step.kept.select(plan.keys).unique(maintain_order=True).join(keys, on=plan.keys, how="anti", nulls_equal=True)
         keys = pl.concat([keys, others.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())])

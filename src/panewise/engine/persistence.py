@@ -22,7 +22,7 @@ from panewise.engine.operator import State
 from panewise.engine.over_plan import FramePlan
 from panewise.engine.plan import Plan
 from panewise.engine.prepared import operator_of
-from panewise.engine.runs import Indexed, MemoryLibrary, Shape
+from panewise.engine.runs import HASH, Indexed, MemoryLibrary, Shape
 from panewise.engine.table import DEAD
 from panewise.errors import StateError
 from panewise.spec import Inputs as InputsSpec
@@ -31,7 +31,7 @@ from panewise.spec.codec import changed_fields, to_dict
 from panewise.state import Manifest, Mirror, Run, RunStore
 from panewise.state.blob import decode, encode
 
-_SHORT = 1 << 18  # bytes of a run that is kept in memory, though there is a copy to map
+_SHORT = 1 << 22  # bytes of a run that is kept in memory: to map a copy of it would cost more than it saves
 
 
 @dataclass
@@ -59,9 +59,10 @@ class StoredLibrary:
             return known
         copy = None if self.mirror is None else self.mirror.read(run.name)
         if copy is None:
-            rows = self._copied(run.name, Indexed.again(decode(self.store.run(run.name)), shape))
+            stored = self.store.run(run.name)
+            rows = self._copied(run.name, Indexed.again(decode(stored), shape), stored)
         else:
-            rows = Indexed(copy)
+            rows = Indexed(copy) if HASH in copy.columns else Indexed.again(copy, shape)
         self.cache.put(self._scoped(run.name), rows)
         return rows
 
@@ -88,8 +89,9 @@ class StoredLibrary:
         for run in after:
             if run.name in self._fresh:
                 rows = self._fresh.pop(run.name)
-                self.store.put_run(run.name, encode(rows.bare))
-                self.cache.put(self._scoped(run.name), self._copied(run.name, rows))
+                stored = encode(rows.bare)
+                self.store.put_run(run.name, stored)
+                self.cache.put(self._scoped(run.name), self._copied(run.name, rows, stored))
         dropped = [run.name for run in before if run not in after]
         for name in dropped:
             self.store.drop_run(name)
@@ -100,15 +102,16 @@ class StoredLibrary:
     def _scoped(self, name: str) -> str:
         return f"{self.scope}/{name}"
 
-    def _copied(self, name: str, rows: Indexed) -> Indexed:
-        """The rows, mapped from their copy where there can be one: the memory is then the machine's, shared, and not this process's.
+    def _copied(self, name: str, rows: Indexed, stored: bytes) -> Indexed:
+        """The rows, mapped from their copy where they are many: the memory is then the machine's, shared, and not this process's.
 
-        For a short run that is not worth the trouble; its copy is for the other processes.
+        The copy of a short run is what is stored of it, for the other processes.
         """
         if self.mirror is None:
             return rows
-        self.mirror.write(name, rows.frame)
-        copy = self.mirror.read(name) if rows.frame.estimated_size() > _SHORT else None
+        short = rows.frame.estimated_size() <= _SHORT
+        self.mirror.write(name, stored if short else encode(rows.frame, "uncompressed"))
+        copy = None if short else self.mirror.read(name)
         return rows if copy is None else Indexed(copy)
 
 

@@ -1,6 +1,7 @@
-"""Copies of runs in a directory of this machine, shared by its processes: read by mapping, which costs nothing until used.
+"""Copies of runs in a directory of this machine, shared by its processes.
 
-A copy is no more than that: one that is lost or damaged is read again from the durable state.
+One that is not compressed is mapped, which costs nothing until used. A copy is no more than that: one that is lost or damaged is read
+again from the durable state.
 """
 
 import mmap
@@ -23,7 +24,10 @@ class Mirror:
         self._checked: set[str] = set()
 
     def read(self, name: str) -> pl.DataFrame | None:
-        """The run's copy, mapped; None if there is none, or none that can be trusted. Its checksum is looked at once in a process."""
+        """The run's copy, mapped if it is not compressed; None if there is none, or none that can be trusted.
+
+        Its checksum is looked at once in a process.
+        """
         path = self._path(name)
         try:
             with path.open("rb") as file:
@@ -35,12 +39,15 @@ class Mirror:
             self.drop([name])
             return None
 
-    def write(self, name: str, frame: pl.DataFrame) -> None:
-        """Copies a run; other processes see all of it or nothing. A full or read-only disk only means that there is no copy."""
+    def write(self, name: str, run: bytes) -> None:
+        """Takes a run as :func:`panewise.state.blob.encode` gave it; other processes see all of it or nothing.
+
+        A full or read-only disk only means that there is no copy.
+        """
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=self._directory, delete=False) as file:
-                file.write(blob.encode(frame, "uncompressed"))
+                file.write(run)
             Path(file.name).replace(self._path(name))
         except OSError:
             return
