@@ -45,7 +45,7 @@ demo: $(READY) ## a year of New York flights through hourly windows on Spark; a 
 
 test: $(READY) ## all tests but the long campaigns
 	@python3 tools/check_env.py
-	@$(PYTHON) -m pytest -n 2 --dist loadfile
+	@$(PYTHON) -m pytest -n 3 --dist loadfile
 
 check: $(READY) ## lint, format and types
 	@$(PYTHON) -m ruff check .

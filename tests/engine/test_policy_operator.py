@@ -65,6 +65,15 @@ def test_a_delta_of_other_types_is_refused(dtype: pl.DataType) -> None:
     assert str(caught.value) == f"delta over v: {dtype} | {rule} | cast v to one of these"
 
 
+@pytest.mark.parametrize("dtype", [pl.Float64(), pl.Decimal(10, 2)])
+def test_a_duration_is_no_amount_of_doubles_and_decimals(dtype: pl.DataType) -> None:
+    with pytest.raises(SpecError) as caught:
+        PolicyOperator(StreamWindow.sliding(count(2), delta("v", "1 minute")), {"v": dtype})
+    rule = "a duration is an amount of timestamps, and of whole numbers, which are microseconds then (semantics 10.4)"
+    assert str(caught.value) == f"delta('v', Duration('1 minute')) over v: {dtype} | {rule} | give a number"
+    assert evicted(StreamWindow.tumbling(delta("v", "1 ms"), events=["EVICTION"]), pl.Series("v", [0, 1000, 1001])) == [[0, 1000]]
+
+
 def test_markers_are_boolean() -> None:
     with pytest.raises(SpecError) as caught:
         PolicyOperator(StreamWindow.tumbling(punct("v")), {"v": pl.Int64()})
@@ -92,6 +101,14 @@ def test_partitions_of_any_type_are_found_again() -> None:
     assert operator.held()["price"].to_list() == [2]
 
 
+def test_a_partition_that_is_named_by_nan_is_not_there() -> None:
+    """semantics 10.1, 10.23: NaN is a double, and no key."""
+    operator = PolicyOperator(StreamWindow.tumbling(count(2), partition_by=["k"]), {"k": pl.Float64()})
+    operator.add(pl.DataFrame({"k": [1.0]}))
+    assert operator.evict({"k": float("nan")}).panes.is_empty()
+    assert operator.evict({"k": 1}).panes["event"].to_list() == ["PARTITION_EVICTION"]
+
+
 EVENTS = [
     ([{"op": "reset"}], "a reset without a checkpoint | a reset goes back to the last checkpoint | make a checkpoint before it"),
     ([{"op": "watermark", "to": 1}], "a watermark from outside | with time='processing' the watermark is processing time"),
@@ -116,6 +133,8 @@ NAMES = [
     (["k"], {"k": 1}, "an evict of {'k': 1} | k is of the type String | give a value of this type"),
     (["v"], {"v": 2**70}, "an evict of {'v': 1180591620717411303424} | v is of the type Int64 | give a value of this type"),
     (["p"], {"p": Decimal("1.005")}, "an evict of {'p': Decimal('1.005')} | p is of the type Decimal(precision=10, scale=2) | "),
+    (["v"], {"v": True}, "an evict of {'v': True} | v is of the type Int64 | give a value of this type"),
+    (["v"], {"v": float("nan")}, "an evict of {'v': nan} | v is of the type Int64 | give a value of this type"),
     (["k"], {"k": [1]}, "an evict of {'k': [1]} | a partition is named by values of its columns (unhashable type: 'list') | give"),
     ([], {"z": 1}, "an evict of {'z': 1} | without partition_by the only partition stays (semantics 10.23) | give partition_by, or leave"),
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from panewise.spark import ParquetSink, WindowQuery, apply, configure
 from tests.faults.processes import wait_until
-from tests.faults.specs import SPECS, WITHOUT_LATE_ROWS
+from tests.faults.specs import ALL, WITHOUT_LATE_ROWS
 from tests.faults.stream_files import DDL
 
 # Jobs are short: the second compiler would take more time than it saves, on two cores half of all.
@@ -56,7 +56,7 @@ def begin(spark: SparkSession, source: str, out: str, name: str, asked: Asked = 
     if asked.fails_at:
         sinks["panes"] = FailingSink(sinks["panes"], Path(out), int(asked.fails_at))
     shards = int(asked.shards) if asked.shards else None
-    result = apply(stream, SPECS[name], finish="at_end" if asked.finish == "at_end" else "never", shards=shards)
+    result = apply(stream, ALL[name], finish="at_end" if asked.finish == "at_end" else "never", shards=shards)
     return result.write(**sinks, checkpoint=f"{out}/checkpoint", available_now=True)
 
 

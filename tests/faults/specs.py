@@ -3,9 +3,13 @@
 None asks for processing time (Every, max_future_skew), which no two runs have in common.
 """
 
+from typing import Any
+
 import panewise as pw
 from panewise import functions as F
-from panewise.spec import Trigger, Window
+from panewise import rows
+from panewise.spec import Frame, FrameColumn, FrameOperator, Specification, Trigger, Window
+from panewise.streamwindow import StreamWindow, WindowListener, count, delta, partition_count
 
 WINDOWS: dict[str, Window] = {
     "tumbling": pw.Tumbling("1 minute"),
@@ -30,15 +34,15 @@ AGGREGATES = (
 )
 
 
-def _operator(window: str, accumulation: str, **fields: object) -> pw.WindowOperator:
+def _operator(kind: str, accumulation: str, **fields: object) -> pw.WindowOperator:
     given: dict[str, object] = {
-        "window": WINDOWS[window],
+        "window": WINDOWS[kind],
         "accumulation": accumulation,
         "trigger": TRIGGERS[accumulation],
         "aggregates": AGGREGATES,
         "keys": ["k"],
         "event_time": "ts",
-        "allowed_lateness": 0 if window == "global" else "45 seconds",
+        "allowed_lateness": 0 if kind == "global" else "45 seconds",
     }
     return pw.WindowOperator(**(given | fields))  # type: ignore[arg-type]
 
@@ -54,3 +58,40 @@ SPECS: dict[str, pw.WindowOperator] = {
     "closing-sessions": _operator("session", "accumulating", trigger=pw.AfterWatermark(early=pw.Always()), allowed_lateness=0),
 }
 WITHOUT_LATE_ROWS = {"combined"}  # then rows are combined where they are read
+
+
+def _counted(window: Window, accumulation: str) -> pw.WindowOperator:
+    return _operator("global", accumulation, window=window, trigger=pw.AfterWatermark(early=pw.AfterCount(2)))
+
+
+def _taken(self: Any, event: Any) -> Any:
+    """What a listener does that adds up the tuples that came in, and tells at each event how far it is."""
+    self.total = getattr(self, "total", 0) + (sum(row["v"] for row in event.tuples) if event.type == "INSERTION" else 0)
+    yield {"total": self.total}
+
+
+# Made here, so that Spark's workers need not import this module.
+_ADDING = WindowListener(type("Adding", (), {"handle": _taken}), name="adding", outputs={"total": "bigint"})
+_SUMS = F.sum("v").alias("sum")
+# Windows that rows make, frames, and windows by policies.
+OF_ROWS: dict[str, Specification] = {
+    "frames": FrameOperator(
+        columns=[
+            FrameColumn(_SUMS, Frame("rows", -2, 0)),
+            FrameColumn(F.avg("x").alias("mean"), Frame("range", -60_000_000, 0)),
+            FrameColumn(F.lead("v").alias("next")),
+        ],
+        keys=["k"],
+        event_time="ts",
+    ),
+    "policies": StreamWindow.sliding(count(4), delta("v", 100), partition_by=["k"], order=["id"], listener=_ADDING),
+    "policies-partitions": StreamWindow.tumbling(
+        delta("ts", "1 minute"), partition_by=["k"], order=["id"], aggregates=AGGREGATES, partition_eviction=partition_count(5)
+    ),
+    "rows-hopping": _counted(pw.Hopping(rows(6), rows(2)), "accumulating"),
+    "rows-sliding": pw.WindowOperator(window=pw.Sliding(rows(3)), keys=["k"], event_time="ts", aggregates=AGGREGATES),
+    "rows-tumbling": _counted(pw.Tumbling(rows(5)), "retracting"),
+    "sliding-accumulating": _operator("tumbling", "accumulating", window=pw.Sliding("40 seconds")),
+    "sliding-retracting": _operator("tumbling", "retracting", window=pw.Sliding("40 seconds", anchor="both")),
+}
+ALL = SPECS | OF_ROWS

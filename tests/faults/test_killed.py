@@ -4,6 +4,7 @@ A few rounds here; `make soak` plays a hundred, over all windows and accumulatio
 by its number.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tests.faults.clusters import spark_home
 from tests.faults.conftest import Expected
 from tests.faults.rounds import Job, Plan, Victim, play
 from tests.faults.sinks import check_same, contents
-from tests.faults.specs import SPECS
+from tests.faults.specs import OF_ROWS, SPECS
 
 FILES = 6
 LONG_FILES = 12
@@ -51,9 +52,9 @@ def test_a_killed_job_leaves_what_an_undisturbed_one_does(
     _play(tmp_path, undisturbed, spec, master, plan, LOCAL if plan.seed % 2 else {})
 
 
-def drawn(number: int) -> tuple[str, str, Plan]:
+def drawn(number: int, specs: Iterable[str] = SPECS) -> tuple[str, str, Plan]:
     """The round of a number: all specifications in turn, with victims that change from one turn to the next."""
-    names = sorted(SPECS)
+    names = sorted(specs)
     victims: list[tuple[Victim, str]] = [("driver", "local[2]"), ("worker", "local[2,4]"), ("worker", "local[2]"), ("executor", CLUSTER)]
     victim, master = victims[(number + number // len(names)) % len(victims)]
     return names[number % len(names)], master, Plan(number, victim, LONG_FILES, kills=1 + number % 3)
@@ -66,9 +67,20 @@ def test_a_hundred_rounds(tmp_path: Path, undisturbed: Expected, number: int) ->
     _play(tmp_path, undisturbed, spec, master, plan, OFTEN_SNAPSHOTS | (LOCAL if number // 4 % 2 else {}))
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("number", range(24))
+def test_rounds_over_windows_of_rows(tmp_path: Path, undisturbed: Expected, number: int) -> None:
+    spec, master, plan = drawn(number, OF_ROWS)
+    _play(tmp_path, undisturbed, spec, master, plan, OFTEN_SNAPSHOTS | (LOCAL if number // 4 % 2 else {}))
+
+
 def test_the_rounds_cover_everything() -> None:
     rounds = [drawn(number) for number in range(100)]
     assert {spec for spec, _, _ in rounds} == set(SPECS)
     assert {plan.victim for number, (_, _, plan) in enumerate(rounds) if number // 4 % 2} == {"driver", "worker", "executor"}
     for kind in ("tumbling", "hopping", "cumulating", "session", "global"):
         assert {plan.victim for spec, _, plan in rounds if spec.startswith(kind)} == {"driver", "worker", "executor"}
+    of_rows = [drawn(number, OF_ROWS) for number in range(24)]
+    assert {plan.victim for _, _, plan in of_rows} == {"driver", "worker", "executor"}
+    for name in OF_ROWS:
+        assert len({plan.victim for spec, _, plan in of_rows if spec == name}) > 1

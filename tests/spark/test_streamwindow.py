@@ -100,16 +100,44 @@ class Total:
             yield {"total": self.total}
 
 
+# By its methods alone: a class of this module would have to be importable by Spark's workers.
+LISTENER = type("Total", (), {"__init__": Total.__init__, "handle": Total.handle})
+TOTAL = WindowListener(LISTENER, name="total", outputs={"total": "bigint"})
+
+
 def test_a_listener_on_a_stream(feed: Feed) -> None:
-    # By its methods alone: a class of this module would have to be importable by Spark's workers.
-    listener = type("Total", (), {"__init__": Total.__init__, "handle": Total.handle})
-    total = WindowListener(listener, name="total", outputs={"total": "bigint"})
-    spec = StreamWindow.tumbling(count(2), partition_by=["k"], listener=total, order=["ts"])
+    spec = StreamWindow.tumbling(count(2), partition_by=["k"], listener=TOTAL, order=["ts"])
     for n, row in enumerate(ROWS):
         feed.put((n, row["k"], row["v"]))
     write(feed, spec, finish="at_end", shards=3)
     got = sorted(feed.read("panes").select("k", "event", "total").rows())
     assert got == [("a", "EVICTION", 4), ("a", "EVICTION", 14), ("a", "FINAL", 14), ("b", "EVICTION", 7), ("b", "FINAL", 7)]
+
+
+SUM = {"aggregates": [F.sum("v").alias("total")], "partition_by": ["k"], "order": ["ts"]}
+KEPT = {
+    "the state of listeners": StreamWindow.tumbling(count(2), partition_by=["k"], listener=TOTAL, order=["ts"]),
+    "the reference of a delta": StreamWindow.sliding(count(9), delta("v", 2), **SUM),
+    "which partitions are there": StreamWindow.sliding(
+        count(3), partition_eviction=partition_count(1), events=["TRIGGER", "PARTITION_EVICTION"], **SUM
+    ),
+    "how long a partition is": StreamWindow.sliding(delta("ts", "2 seconds"), count(2), **SUM),
+}
+
+
+@pytest.mark.parametrize("kept", KEPT)
+def test_what_is_kept_over_a_restart(feed: Feed, kept: str) -> None:
+    """semantics 10.24"""
+    rows = [(n, row["k"], row["v"]) for n, row in enumerate(ROWS)]
+    feed.put(*rows[:3])
+    write(feed, KEPT[kept])
+    feed.put(*rows[3:])
+    write(feed, KEPT[kept], finish="at_end")
+    given = [{"k": k, "v": v, "ts": n * 1_000_000} for n, k, v in rows]
+    steps = run(KEPT[kept], [{"op": "add", "rows": given[:3]}, {"op": "add", "rows": given[3:]}, {"op": "finish"}], "oracle")
+    wanted = [(pane["k"], pane["event"], pane["total"]) for step in steps for pane in step["panes"]]
+    assert len(wanted) > 2
+    assert sorted(feed.read("panes").select("k", "event", "total").rows()) == sorted(wanted)
 
 
 REFUSED = [

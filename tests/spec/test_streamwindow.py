@@ -1,6 +1,7 @@
 """Windows by policies: what is legal, what is refused and how, JSON, and words (semantics 10)."""
 
 import json
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -256,6 +257,13 @@ def test_json_gives_the_specification_back(spec: StreamWindow) -> None:
     assert describe(spec).count("\n") >= 4
 
 
+def test_a_delta_keeps_its_duration() -> None:
+    spec = StreamWindow.sliding(delta("ts", "1 minute"), delta("n", timedelta(seconds=1)))
+    assert to_dict(spec)["evict"] == {"kind": "delta", "column": "ts", "amount": {"us": 60_000_000}}
+    assert from_json(to_json(spec)) == spec
+    assert describe(spec).splitlines()[1] == "  The oldest tuples go before one whose ts is more than 1 minute above theirs."
+
+
 def test_changed_fields() -> None:
     old, new = StreamWindow.tumbling(count(3)), StreamWindow.tumbling(count(4), flush_on_final=True, listener=LISTENER)
     assert changed_fields(to_dict(old), to_dict(new)) == ["evict", "listener", "flush_on_final"]
@@ -298,7 +306,10 @@ READ = [
     ({"stream_window": "tumbling", "evict": {"kind": "count"}}, "evict.n is missing | n has no default | give evict.n"),
     (
         {"stream_window": "tumbling", "evict": {"kind": "delta", "column": "v", "amount": "much"}},
-        "evict.amount='much' | evict.amount is a number, or a decimal as a string | give a number, or a decimal as a string",
+        (
+            "evict.amount='much' | evict.amount is a number, a decimal as a string, or a duration as {'us': N} | "
+            "give a number, a decimal as a string, or a duration as {'us': N}"
+        ),
     ),
     (
         {"stream_window": "tumbling", "evict": {"kind": "count", "n": 1}, "listener": {"name": "it"}},

@@ -276,4 +276,4 @@ class Partitions:
 def _differ(policy: DeltaPolicy, new: Any, old: Any) -> bool:
     """Whether a value exceeds another by more than the amount."""
     difference = _EXACT.subtract(new, old) if isinstance(new, Decimal) else new - old
-    return bool(difference > policy.amount)
+    return bool(difference > policy.size)

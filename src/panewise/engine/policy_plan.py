@@ -1,10 +1,12 @@
 """Windows by policies over columns of known types: everything about such an operator that does not change."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
+from panewise.chrono import Duration
 from panewise.engine import userfn
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, START
@@ -114,7 +116,11 @@ def comparable_type(dtype: pl.DataType) -> pl.DataType:
 
 
 def _is_of(value: Any, dtype: pl.DataType) -> bool:
-    """Whether a value is one of the type, and not only made one."""
+    """Whether a value is one of the type, and not only made one: a whole number is a double, True is no number."""
+    if isinstance(value, bool) != (dtype == pl.Boolean()):
+        return value is None
+    if isinstance(value, float) and math.isnan(value):  # equal to nothing
+        return dtype.is_float()
     try:
         return bool(pl.Series([value], dtype=dtype).to_list() == [value])
     except (TypeError, OverflowError):
@@ -124,11 +130,18 @@ def _is_of(value: Any, dtype: pl.DataType) -> bool:
 def _check_types(spec: StreamWindow, schema: Schema) -> None:
     for policy in (spec.evict, spec.trigger):
         if isinstance(policy, DeltaPolicy):
-            dtype = schema[policy.column]
-            instants = isinstance(dtype, pl.Datetime) and dtype.time_unit == "us"
-            if not dtype.is_numeric() and not instants:
-                rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
-                raise SpecError(f"delta over {policy.column}: {dtype}", rule, f"cast {policy.column} to one of these")
+            _check_delta(policy, schema[policy.column])
         if isinstance(policy, PunctPolicy) and schema[policy.column] != pl.Boolean():
             rule = "markers are told by a Boolean column (semantics 10.5)"
             raise SpecError(f"punct over {policy.column}: {schema[policy.column]}", rule, "make one before the operator")
+
+
+def _check_delta(policy: DeltaPolicy, dtype: pl.DataType) -> None:
+    """The column is one that a delta can be of, and the amount is of its type."""
+    instants = isinstance(dtype, pl.Datetime) and dtype.time_unit == "us"
+    if not dtype.is_numeric() and not instants:
+        rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
+        raise SpecError(f"delta over {policy.column}: {dtype}", rule, f"cast {policy.column} to one of these")
+    if isinstance(policy.amount, Duration) and not (instants or dtype.is_integer()):
+        rule = "a duration is an amount of timestamps, and of whole numbers, which are microseconds then (semantics 10.4)"
+        raise SpecError(f"delta({policy.column!r}, {policy.amount!r}) over {policy.column}: {dtype}", rule, "give a number")

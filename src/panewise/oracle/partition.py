@@ -55,5 +55,5 @@ def exceeds(policy: DeltaPolicy, new: Tuple, old: Tuple) -> bool:
     """Whether a tuple's value less that of an older one is more than the amount (semantics 10.4)."""
     one, other = new.values[policy.column], old.values[policy.column]
     if isinstance(one, Decimal):
-        return Fraction(one) - Fraction(other) > Fraction(policy.amount)
-    return bool(one - other > policy.amount)
+        return Fraction(one) - Fraction(other) > Fraction(policy.size)
+    return bool(one - other > policy.size)

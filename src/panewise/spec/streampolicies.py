@@ -41,14 +41,19 @@ class DeltaPolicy:
 
     kind: ClassVar[str] = "delta"
     column: str
-    amount: Amount
+    amount: Amount | Duration
 
     def __post_init__(self) -> None:
         _check_column("delta", self.column)
-        amount = self.amount
+        amount = self.size
         if isinstance(amount, bool) or not isinstance(amount, (int, float, Decimal)) or not _is_finite(amount) or amount < 0:
             rule = "an amount is a number, 0 or more, or a duration"
             raise SpecError(f"delta({self.column!r}, {amount!r})", rule, "give one such as 5, 0.5, Decimal('0.05') or '1 minute'")
+
+    @property
+    def size(self) -> Amount:
+        """The amount in the column's unit."""
+        return self.amount.us if isinstance(self.amount, Duration) else self.amount
 
 
 @dataclass(frozen=True)
@@ -128,16 +133,17 @@ def delta(column: str, amount: Amount | str | timedelta | Duration) -> DeltaPoli
 
     Args:
         column: whole numbers, doubles, decimals or timestamps; a row without a value is invalid.
-        amount: 0 or more, in the column's unit; of a timestamp microseconds, or a duration such as "5 minutes".
+        amount: 0 or more, in the column's unit; of a timestamp microseconds, or a duration such as "5 minutes", which is refused where the
+            column has doubles or decimals.
 
     >>> delta("age", 2)
     DeltaPolicy(column='age', amount=2)
     >>> delta("seen_at", "1 second").amount
-    1000000
+    Duration('1 second')
 
     Source: semantics 10.4; S5 delta(attribute, size).
     """
-    return DeltaPolicy(column, Duration.of(amount, "amount").us if isinstance(amount, (str, timedelta, Duration)) else amount)
+    return DeltaPolicy(column, Duration.of(amount, "amount") if isinstance(amount, (str, timedelta)) else amount)
 
 
 def punct(column: str) -> PunctPolicy:

@@ -45,6 +45,8 @@ def to_dict(spec: StreamWindow) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     match value:
+        case DeltaPolicy(column=column, amount=Duration() as amount):
+            return {"kind": value.kind, "column": column, "amount": {"us": amount.us}}
         case CountPolicy() | TimePolicy() | DeltaPolicy() | PunctPolicy() | PartitionAge() | PartitionCount() | TupleCount():
             return {"kind": value.kind, **{field.name: _plain(getattr(value, field.name)) for field in fields(value)}}
         case Duration():
@@ -111,13 +113,16 @@ def _policy(kinds: dict[str, type]) -> Reader:
 
 
 def _amount(value: Any, where: str) -> Any:
-    """A number; a decimal is written as a string."""
+    """A number; a decimal is written as a string, a duration as an object."""
+    if isinstance(value, Mapping):
+        return duration(members_of(value, where, {"us"}, required=("us",))["us"], f"{where}.us")
+    wanted = "a number, a decimal as a string, or a duration as {'us': N}"
     if not isinstance(value, str):
-        return typed((int, float), "a number, or a decimal as a string")(value, where)
+        return typed((int, float), wanted)(value, where)
     try:
         return Decimal(value)
     except InvalidOperation:
-        raise wrong(where, value, "a number, or a decimal as a string") from None
+        raise wrong(where, value, wanted) from None
 
 
 _PARTS: dict[str, Reader] = {"n": whole, "duration": duration, "column": text, "amount": _amount}
