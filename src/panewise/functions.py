@@ -87,12 +87,18 @@ __all__ = [
     "variance",
 ]
 
-_OF_PARTITIONS = ("cume_dist", "ntile", "percent_rank")
+_PARTITION = "it counts the rows of the whole partition, which has no end on a stream"
+_NAMES = "an operator reads columns by their names; expressions are computed before it, or after it"
+_REFUSED = {
+    **dict.fromkeys(("cume_dist", "ntile", "percent_rank"), (_PARTITION, "use row_number, rank or dense_rank")),
+    **dict.fromkeys(("col", "column", "expr", "lit", "when"), (_NAMES, "give the name, or use pyspark.sql.functions outside")),
+    **dict.fromkeys(("asc", "desc"), ("rows are in ascending order, nulls first", "give the column's name")),
+    "countDistinct": ("it has another name", "use count_distinct"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Refuses what pyspark has for windows and a stream cannot (semantics 29.7)."""
-    if name in _OF_PARTITIONS:
-        rule = "it counts the rows of the whole partition, which has no end on a stream"
-        raise SpecError(f"panewise.functions.{name}", rule, "use row_number, rank or dense_rank")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Refuses what batch code of pyspark has in this place and a stream, or an operator, has not (semantics 29.7)."""
+    if name in _REFUSED:
+        raise SpecError(f"panewise.functions.{name}", *_REFUSED[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; aggregates of your own are made by panewise.UserAggregate")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from panewise import Frame, FrameColumn, FrameOperator
 from panewise import functions as F
-from panewise.engine import Output, OverOperator, operator_for
+from panewise.engine import Output, OverOperator, operator_for, over_running
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.cache import Cache
 from panewise.engine.persistence import Stored, StoredLibrary, restore, save
@@ -247,3 +247,36 @@ def test_a_state_of_another_operator_is_refused() -> None:
         Stored.load(other, COLUMNS, StoredLibrary(store, Cache()))
     with pytest.raises(StateError, match=r"a state with other columns: \['3:|a state with other columns: \[.*'v'\]"):
         Stored.load(by_time(TOTAL), {**COLUMNS, "v": pl.Int32()}, StoredLibrary(store, Cache()))
+
+
+@pytest.mark.parametrize("frame", [Frame("rows", None, 0), Frame("rows", -3, 0), Frame("range", -4, 0)])
+def test_long_spans_are_merged_some_at_a_time(monkeypatch: pytest.MonkeyPatch, frame: Frame) -> None:
+    values = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5]
+    aggregates = [F.median("v").alias("m"), F.collect_list("v").alias("l"), F.sum("v").alias("s")]
+    spec = FrameOperator(columns=[FrameColumn(made, frame) for made in aggregates], keys=["k"], event_time="t")
+
+    def sent() -> list[tuple[Any, ...]]:
+        made = operator(spec)
+        told = []
+        for n in range(2):  # so that something is remembered
+            made.add(pl.DataFrame({"t": range(n * 20, n * 20 + 11), "k": [1, 2] * 5 + [1], "v": values}, schema=COLUMNS))
+            told += made.advance(0, n * 20 + 15).panes.rows()
+        return told
+
+    whole = sent()
+    assert len(whole) == 22
+    for together in (1, 7):
+        monkeypatch.setattr(over_running, "_TOGETHER", together)
+        assert sent() == whole
+
+
+@pytest.mark.parametrize("fn", [F.lag, F.lead])
+def test_rows_farther_away_than_there_can_be_any(fn: Any) -> None:
+    far = 2**62
+    columns = [FrameColumn(F.lag("v", far).alias("a")), FrameColumn(F.lead("v", far).alias("b")), FrameColumn(fn("v").alias("c"))]
+    spec = FrameOperator(columns=[*columns, FrameColumn(F.count().alias("n"), Frame("rows", -far, far))], keys=["k"], event_time="t")
+    made = operator(spec)
+    made.add(pl.DataFrame({"t": [1, 2], "k": [1, 1], "v": [5, 6]}, schema=COLUMNS))
+    made.advance(0, 9)
+    near = [None, 5] if fn is F.lag else [6, None]
+    assert made.finish().panes.select("a", "b", "c", "n").rows() == [(None, None, one, 2) for one in near]

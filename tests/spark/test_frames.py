@@ -30,6 +30,15 @@ def run(result: FrameResult, feed: Feed, checkpoint: str = "checkpoint") -> None
     result.write(**sinks, checkpoint=feed.sink(checkpoint), available_now=True).awaitTermination()
 
 
+def test_columns_one_after_another_are_one_operator(feed: Feed) -> None:
+    feed.put((0, "a", 1), (1, "a", 2), (2, "b", 3))
+    w = Window.partitionBy("k").orderBy("ts")
+    both = {"total": F.sum("v").over(w), "before": F.lag("v").over(w)}
+    chained = ours(feed, batch=True).withColumn("total", both["total"]).withColumn("before", both["before"])
+    assert chained.spec == ours(feed, batch=True).withColumns(both).spec
+    assert sorted(row["total"] for row in chained.rows.collect()) == [1, 3, 3]
+
+
 def put_some(feed: Feed, files: int = 3) -> None:
     """Rows in disorder, no two of a key at the same time, none late."""
     chosen = random.Random(5)
@@ -226,8 +235,17 @@ def test_what_is_refused(feed: Feed) -> None:
         ours(feed).withColumn("k", total)
     with pytest.raises(SpecError, match=r"total=.* \| a new column is a function over a window"):
         ours(feed).withColumn("total", F.sum("v"))
-    with pytest.raises(SpecError, match=r"then\(keys=\['k'\]\) after frames \| .* \| call windowed\(result.rows"):
+    with pytest.raises(SpecError, match=r"then\(keys=\['k'\]\) after frames \| .* \| write the rows, and window them in"):
         ours(feed).withColumn("total", total).then(keys=["k"], aggregates=[F.count()])
+    with pytest.raises(SpecError, match=r"'V' twice \| new columns have names of their own"):
+        ours(feed).withColumn("V", total)
+    with pytest.raises(SpecError, match=r"'more' reads 'total', a new column \| the new columns of an operator are made from those of its"):
+        ours(feed).withColumn("total", total).withColumn("more", F.lag("total").over(w))
+    late = Window.partitionBy("k").orderBy("loaded")
+    with pytest.raises(SetupError, match=r"a watermark of ts for the event time loaded \| .* \| call df.withWatermark\('loaded', ...\)"):
+        over(feed.stream().withWatermark("ts", "1 second").withColumn("loaded", SF.col("ts").cast("string").cast("timestamp"))).withColumn(
+            "total", F.sum("v").over(late)
+        )
     with pytest.raises(SetupError, match=r"a stream without a watermark"):
         over(feed.stream()).withColumn("total", total)
     with pytest.raises(SpecError, match=r"'total' over k: String \| sum takes numbers"):

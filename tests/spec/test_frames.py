@@ -116,6 +116,18 @@ CASES: list[tuple[Any, str]] = [
     (lambda: FrameOperator(columns=[TOTAL, TOTAL]), "'total' twice | new columns have names of their own"),
     (lambda: FrameOperator(columns=[FrameColumn(F.sum("v").alias("v"), TOTAL.frame)]), "'v' twice | new columns have names of their own"),
     (lambda: FrameOperator(columns=[FrameColumn(F.lag("v").alias("__v"))]), "a name that starts with '__' | such names are"),
+    (lambda: FrameOperator(columns=[TOTAL], keys=["k", "k"]), "keys=['k', 'k'] | a key is named once | name 'k' once"),
+    (lambda: F.first_value("v", "no"), "first(ignorenulls='no') | ignorenulls is True or False | give one of these"),  # type: ignore[arg-type]
+    (lambda: F.count(1), "column=1 | an aggregate reads a column by its name"),  # type: ignore[arg-type]
+    (
+        lambda: F.sum("v").over(BY_TIME) - F.lag("v").over(BY_TIME),
+        "an expression of sum(v) over a window | a function over a window is a column",
+    ),  # type: ignore[operator]
+    (lambda: 1 + F.lag("v").over(BY_TIME), "an expression of lag(v, 1) over a window | "),  # type: ignore[operator]
+    (lambda: F.lag("v").over(BY_TIME).cast("int"), "an expression of lag(v, 1) over a window | "),
+    (lambda: F.col("v"), "panewise.functions.col | an operator reads columns by their names; expressions are computed before it, or after"),
+    (lambda: F.desc("v"), "panewise.functions.desc | rows are in ascending order, nulls first | give the column's name"),
+    (lambda: F.countDistinct("v"), "panewise.functions.countDistinct | it has another name | use count_distinct"),
     (lambda: FrameOperator(columns=[TOTAL], keys=[""]), "column '' | columns are named by non-empty strings"),
     (lambda: FrameOperator(columns=[TOTAL], order=["event_time"]), "order=('event_time',), event_time='event_time' | the event time comes"),
     (lambda: FrameOperator(columns=[TOTAL], order=["a"], position=Position()), "order=('a',) and a position | a position is the arrival"),
@@ -168,6 +180,12 @@ def test_what_is_refused(make: Any, message: str) -> None:
     assert str(refused.value).startswith(message), str(refused.value)
     assert all(str(refused.value).split(" | "))
     assert len(str(refused.value).split(" | ")) == 3
+
+
+def test_other_names_are_attribute_errors() -> None:
+    assert not hasattr(F, "corr")
+    with pytest.raises(AttributeError, match=r"no attribute 'corr'; aggregates of your own are made by panewise.UserAggregate"):
+        _ = F.corr
 
 
 def test_windows_as_pyspark_writes_them() -> None:

@@ -22,6 +22,8 @@ RANK, DENSE = "__rank", "__dense"  # of a row: how many rows, resp. different ti
 FROM = "__from"  # of a block: the time after which its rows come; they end at its time
 COUNT, PEERS = "__count", "__peers"  # of a key: how many rows have passed, and how many different times
 
+_MOST = 1 << 61  # rows: more than there can be, and sums of two stay inside 64 bits
+
 Schema = dict[str, pl.DataType]
 
 
@@ -68,9 +70,9 @@ class FramePlan:
         self.functions = [column for column in spec.columns if isinstance(column.what, RowFunction)]
         self.defaults = {column.name: _default(column.what, self.schema) for column in self.functions}
         self.pane_schema = self.payload | {column.name: self._type(column.what) for column in spec.columns}
-        self.ahead, self.us_ahead = spec.rows_ahead, spec.us_ahead
+        self.ahead, self.us_ahead = min(spec.rows_ahead, _MOST), spec.us_ahead
         self.reach = _us_behind(spec)
-        self.behind, self.us_behind = _rows_behind(spec), 0 if self.ranges else self.reach
+        self.behind, self.us_behind = min(_rows_behind(spec), _MOST), 0 if self.ranges else self.reach
         # A row that waits for rows after it looks back in time, if only to its peers, which may be sent before it.
         self.looks_back = self.us_behind > 0 or (self.ahead > 0 and _from_peers(spec))
         self.ranks = any(column.what.fn in ("rank", "dense_rank") for column in self.functions)

@@ -10,6 +10,8 @@ from panewise.engine.over_bounds import bounds
 from panewise.engine.over_layout import Flags, Layout, Numbers
 from panewise.engine.over_plan import Job
 
+_TOGETHER = 1 << 21  # values that are merged at once
+
 
 def over(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.DataFrame:
     """The partials of spans of which some may be empty: those that do not end after they begin."""
@@ -19,6 +21,19 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Num
         return held
     nothing = pl.DataFrame([pl.Series(part.name, [part.empty], dtype=part.dtype) for part in aggregation.parts])
     return picked(stacked([held, nothing]), np.where(some, np.cumsum(some) - 1, held.height))
+
+
+def results(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.DataFrame:
+    """The results over spans. Where partials grow with what they hold, some spans at a time: long ones cost time, and not memory."""
+    grows = [part for part in aggregation.parts if part.pair is None and part.joint is None]
+    if not grows:
+        return over(aggregation, pieces, low, high).select(aggregation.results)
+    lengths = [pieces[part.name].list.len().to_numpy() for part in grows if isinstance(part.dtype, pl.List)]
+    before = np.append(0, np.cumsum(1 + sum(lengths, np.zeros(pieces.height, dtype=np.int64))))
+    held = np.cumsum(before[np.maximum(low, high)] - before[low])
+    cuts = np.flatnonzero(np.diff(held // _TOGETHER)) + 1
+    some = zip(np.split(low, cuts), np.split(high, cuts), strict=True)
+    return pl.concat([over(aggregation, pieces, *one).select(aggregation.results) for one in some])
 
 
 class Running:
@@ -39,10 +54,10 @@ class Running:
         layout, pieces = self._layout, self._pieces(job)
         low, high = bounds(layout, job.frame)
         code = layout.code[layout.targets]
-        found = over(job.aggregation, pieces, self._begin[code], self._place(np.maximum(high, low), code))
+        found = results(job.aggregation, pieces, self._begin[code], self._place(np.maximum(high, low), code))
         folds = layout.passed - (layout.count - _folded(layout, layout.count))
         partials = over(job.aggregation, pieces, self._begin, self._place(folds, self._keys))
-        return found.select(job.aggregation.results).get_columns(), [part.alias(job.stored(part.name)) for part in partials.get_columns()]
+        return found.get_columns(), [part.alias(job.stored(part.name)) for part in partials.get_columns()]
 
     def _place(self, position: Numbers, code: Numbers) -> Numbers:
         """Which piece stands at positions of these keys' sequences; where the row there has none of its own, the next one."""

@@ -7,10 +7,9 @@ import numpy as np
 import polars as pl
 
 from panewise.engine import over_ranges
-from panewise.engine.aggregation import Aggregation
 from panewise.engine.over_bounds import bounds
 from panewise.engine.over_layout import Flags, Layout, Numbers
-from panewise.engine.over_running import Running, over
+from panewise.engine.over_running import Running, results
 from panewise.spec import FrameColumn, RowFunction
 
 _FAR = 1 << 62  # more rows than there can be; sums with it stay inside 64 bits
@@ -30,20 +29,16 @@ def values(layout: Layout, ranges: Sequence[Layout] = ()) -> Values:
     made, running = list[pl.Series](), list[pl.Series]()
     for job in plan.bounded:
         low, high = bounds(layout, job.frame)
-        made += _results(job.aggregation, job.aggregation.singles(layout.values), low, high)
+        made += results(job.aggregation, job.aggregation.singles(layout.values), low, high).get_columns()
     for job, sequence in zip(plan.ranges, ranges, strict=True):
-        made += _results(job.aggregation, over_ranges.pieces(sequence, job), *bounds(sequence, job.frame))
+        made += results(job.aggregation, over_ranges.pieces(sequence, job), *bounds(sequence, job.frame)).get_columns()
     for job in plan.unbounded:
-        results, remembered = Running(layout).results(job)
-        made += results
+        found, remembered = Running(layout).results(job)
+        made += found
         running += remembered
     made += [_of_function(layout, column) for column in plan.functions]
     by_name = {series.name: series for series in made}
     return Values(pl.DataFrame([by_name[column.name] for column in plan.spec.columns]), running)
-
-
-def _results(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> list[pl.Series]:
-    return over(aggregation, pieces, low, high).select(aggregation.results).get_columns()
 
 
 def _of_function(layout: Layout, column: FrameColumn) -> pl.Series:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT
-from panewise.errors import InputError
+from panewise.errors import InputError, SpecError
 from panewise.oracle.aggregate import aggregate
 from panewise.oracle.clocks import Clocks, Key
 from panewise.oracle.columns import as_type, check_type, sort_key
@@ -53,11 +53,15 @@ class FrameInterpreter:
 
         Raises:
             InputError: after finish.
+            SpecError: if a new column has the name of one of the input.
         """
         if self.now.finished:
             raise InputError("rows after finish", "nothing is added after the end of input", "add the rows before finish")
-        output = nothing()
-        judged = [self._taken(given, output) for given in arrival_order(self._spec, self._types, list(rows))]
+        output, given_rows = nothing(), list(rows)
+        for column in self._spec.columns:
+            if any(column.name in given for given in given_rows):
+                raise SpecError(f"{column.name!r} twice", "new columns have names of their own", "give the new column another name")
+        judged = [self._taken(given, output) for given in arrival_order(self._spec, self._types, given_rows)]
         self._waiting += [row for row in judged if row is not None]
         output["panes"] = self._sent()
         if self._clocks.tell_seen():

@@ -183,7 +183,7 @@ def apply(
     check_columns(df, spec)
     check_inputs(first)
     if df.isStreaming:
-        check_stream(df, own_watermark=makes_own(first))
+        check_stream(df, first.time_columns, own_watermark=makes_own(first))
         df = with_watermark(df, first)
     elif finish == "never":
         raise SpecError("finish='never' on a batch DataFrame", "a batch ends", "leave finish out")

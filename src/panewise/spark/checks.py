@@ -30,8 +30,9 @@ def check_columns(df: DataFrame, spec: Specification) -> None:
     for name in spec.columns_read:
         if name not in df.columns:
             raise SpecError(f"column {name!r}", "the operator's columns are in its input", f"use one of the columns {df.columns}")
+    same = str if setting(df, "spark.sql.caseSensitive", "false") == "true" else str.lower
     for name in (column.name for column in spec.columns) if isinstance(spec, FrameOperator) else ():
-        if name in df.columns:
+        if same(name) in map(same, df.columns):
             rule = "new columns have names of their own, which the input does not have"
             raise SpecError(f"{name!r} twice", rule, "give the new column another name, or drop the old one before the operator")
     for name in input_columns(first_of(spec).watermark):
@@ -46,15 +47,19 @@ def check_columns(df: DataFrame, spec: Specification) -> None:
             raise SpecError(f"event time {name}: {given.simpleString()}", rule, remedy)
 
 
-def check_stream(df: DataFrame, *, own_watermark: bool) -> None:
-    """A streaming query has a watermark, unless the operator makes its own, and a state store that can hold the state.
+def check_stream(df: DataFrame, event_times: tuple[str, ...], *, own_watermark: bool) -> None:
+    """A streaming query has a watermark of the operator's time, unless this makes its own, and a state store that can hold the state.
 
     Raises:
         SetupError: naming the setting.
     """
-    if not own_watermark and not watermarked(df):
-        rule = "panes are complete, and rows late, by the query's watermark"
+    rule = "panes are complete, and rows late, by the query's watermark"
+    found = [field.name for field in df.schema.fields if _watermarked(field)]
+    if not own_watermark and not found:
         raise SetupError("a stream without a watermark", rule, "call df.withWatermark(event_time, '10 seconds') before the operator")
+    if not own_watermark and event_times and not set(event_times) & set(found):
+        given = f"a watermark of {', '.join(found)} for the event time {event_times[0]}"
+        raise SetupError(given, f"{rule}, which is told by the event time", f"call df.withWatermark({event_times[0]!r}, ...) instead")
     provider = setting(df, PROVIDER, "")
     if "RocksDB" not in provider:
         rule = "transformWithState keeps its state in RocksDB"

@@ -92,12 +92,32 @@ class Overs:
         """
         spec = frame_operator(columns, self.event_time, **self.fields)
         result = apply(self.df, spec, finish=self.finishing, shards=self.shard_count, clock=self.clock_every)
-        return FrameResult(result.plumbing, result.at_end)
+        return FrameResult(result.plumbing, result.at_end, self, columns)
 
 
 @dataclass(frozen=True)
 class FrameResult(Result):
     """The outputs of an operator of frames; the rows take the place of panes, in :meth:`write`, too."""
+
+    described: Overs
+    made: Mapping[str, Over]
+
+    def withColumn(self, name: str, column: Over) -> "FrameResult":  # noqa: N802 - PySpark's name
+        """As :meth:`withColumns`, with one new column."""
+        return self.withColumns({name: column})
+
+    def withColumns(self, columns: Mapping[str, Over]) -> "FrameResult":  # noqa: N802 - PySpark's name
+        """The same with more new columns, all made by one operator.
+
+        Raises:
+            SpecError: for a column that is made of a new one; and as :meth:`Overs.withColumns` does.
+        """
+        for name, column in columns.items():
+            of = [read for read in column.what.columns if read in self.made] if isinstance(column, Over) else []
+            if of:
+                rule = "the new columns of an operator are made from those of its input"
+                raise SpecError(f"{name!r} reads {of[0]!r}, a new column", rule, "write the rows, and make it in another query")
+        return self.described.withColumns({**self.made, **columns})
 
     @cached_property
     def rows(self) -> DataFrame:
@@ -111,4 +131,4 @@ class FrameResult(Result):
             SpecError: always.
         """
         rule = "a stage takes panes and inherits their windows, and rows of frames have none (semantics 29)"
-        raise SpecError(f"then(keys={list(keys)!r}) after frames", rule, "call windowed(result.rows, ...), which is an operator of its own")
+        raise SpecError(f"then(keys={list(keys)!r}) after frames", rule, "write the rows, and window them in another query")

@@ -106,8 +106,10 @@ def _check_options(aggregate: Aggregate) -> None:
     fn = aggregate.fn
     for field in fields(aggregate):
         value, takers = getattr(aggregate, field.name), _TAKERS.get(field.name)
-        if takers is not None and value != field.default and fn not in takers:
+        if takers is not None and value is not field.default and fn not in takers:
             raise SpecError(f"{fn}({field.name}={value!r})", f"{field.name} belongs to {sorted(takers)}", f"leave {field.name} out")
+    if not isinstance(aggregate.ignorenulls, bool):
+        raise SpecError(f"{fn}(ignorenulls={aggregate.ignorenulls!r})", "ignorenulls is True or False", "give one of these")
     if fn == "percentile":
         _check_fraction("percentage", aggregate.percentage, low_included=True, high=1.0)
     if fn == "approx_count_distinct":

@@ -258,6 +258,9 @@ def _check_names(spec: FrameOperator) -> None:
     for name in (*spec.keys, *spec.order, *spec.time_columns):
         if not isinstance(name, str) or not name:
             raise SpecError(f"column {name!r}", "columns are named by non-empty strings", "give the column's name")
+    for name in spec.keys:
+        if spec.keys.count(name) > 1:
+            raise SpecError(f"keys={list(spec.keys)!r}", "a key is named once", f"name {name!r} once")
     made = [column.name for column in spec.columns]
     twice = sorted({name for name in made if made.count(name) > 1 or name in spec.columns_read})
     if twice:

@@ -15,7 +15,8 @@ def user(aggregate: UserAggregate, column: str) -> Aggregate:
 
 def count(column: str = "*") -> Aggregate:
     """Rows of the window ("*"), or values of the column that are not null. Type bigint."""
-    return Aggregate("count", None if column == "*" else checked_column(column), f"count({column})")
+    checked = checked_column(column)
+    return Aggregate("count", None if checked == "*" else checked, f"count({column})")
 
 
 def count_if(column: str) -> Aggregate:

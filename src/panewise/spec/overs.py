@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration
 from panewise.errors import SpecError
@@ -95,6 +95,19 @@ class Over:
     def alias(self, name: str) -> "Over":
         """The same under another name."""
         return replace(self, what=self.what.alias(name))
+
+    def cast(self, *_: object) -> NoReturn:
+        """Refused, as all expressions are: what pyspark computes in one column are two steps here.
+
+        Raises:
+            SpecError: always.
+        """
+        rule = "a function over a window is a column by itself"
+        remedy = "make each function a column, then compute with the columns of the result's rows"
+        raise SpecError(f"an expression of {self.what.name} over a window", rule, remedy)
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __mod__ = __rmod__ = cast
+    __neg__ = __invert__ = __lt__ = __le__ = __gt__ = __ge__ = __and__ = __rand__ = __or__ = __ror__ = __getitem__ = cast
 
 
 def frame_operator(overs: Mapping[str, Over], event_time: str | None = None, **fields: Any) -> FrameOperator:

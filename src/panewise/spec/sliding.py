@@ -25,6 +25,9 @@ class Sliding:
             [t + 1 microsecond, t + 1 microsecond + size]: so every set of rows that a window of this length can hold is one. Of rows
             "end" only.
 
+    A row costs the same however many windows it is in, and a window the logarithm of the rows that it holds; where aggregates keep values
+    (median, lists), or the order of rows matters to one of them (first, max_by), as much as it holds.
+
     >>> Sliding("10 minutes")
     Sliding(size=Duration('10 minutes'), anchor='end')
 
