@@ -86,7 +86,12 @@ OF_ROWS: dict[str, Specification] = {
     ),
     "policies": StreamWindow.sliding(count(4), delta("v", 100), partition_by=["k"], order=["id"], listener=_ADDING),
     "policies-partitions": StreamWindow.tumbling(
-        delta("ts", "1 minute"), partition_by=["k"], order=["id"], aggregates=AGGREGATES, partition_eviction=partition_count(5)
+        delta("ts", "20 seconds"),
+        partition_by=["k"],
+        order=["id"],
+        aggregates=AGGREGATES,
+        events=["EVICTION", "PARTITION_EVICTION"],
+        partition_eviction=partition_count(5),
     ),
     "rows-hopping": _counted(pw.Hopping(rows(6), rows(2)), "accumulating"),
     "rows-sliding": pw.WindowOperator(window=pw.Sliding(rows(3)), keys=["k"], event_time="ts", aggregates=AGGREGATES),
