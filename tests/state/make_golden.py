@@ -222,7 +222,7 @@ CASES = {
             window=pw.Sliding("10 seconds", "both"),
             keys=["k"],
             event_time="ts",
-            aggregates=[F.count().alias("n"), F.sum("v").alias("s"), F.last("v").alias("latest")],
+            aggregates=[F.count().alias("n"), F.sum("v").alias("s"), F.last("v").alias("latest"), F.collect_list("v").alias("values")],
         ),
         (
             Step(1, None, ((4, "a", 1), (1, "a", 2), (4, "a", 4), (2, "b", 8))),

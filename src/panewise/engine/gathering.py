@@ -1,44 +1,63 @@
-"""Aggregates for which order matters, of rows that do not come together in the order in which they arrived.
+"""Aggregates of sliding windows some of which depend on the order in which rows arrived.
 
-The pieces of a sliding window are put together by their event times. So where order matters they keep the rows themselves, each with
-its place among all that arrived, and the aggregates are computed when a window fires.
+The pieces of a sliding window are put together by their event times. So what is one row (:mod:`panewise.engine.turned`) has the turn in
+which it came; lists, and what users define, keep the rows themselves, each with its turn, and are computed when a window fires.
+All others are what they are everywhere.
 """
 
 from collections.abc import Sequence
 
 import polars as pl
 
+from panewise.engine import turned
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.partials import ROWS, Part, rows_part
+from panewise.engine.parts import parts_of
+from panewise.engine.results import result
+from panewise.engine.turned import TURN
 from panewise.spec import Aggregate
+from panewise.spec.aggregates import ORDERED
 
-TURN = "__turn"  # a row's place among all rows that an operator has received
 _GATHERED, _AT = "__gathered", "__at"
 # Grouped by one sorted column, Polars 2.1 takes the variance of a single NaN for 0; by two columns it does not ask whether it is sorted.
 _AGAIN = "__again"
 
 
 class Gathering(Aggregation):
-    """An aggregation whose only partials are the rows themselves, with their ``__turn``."""
+    """An aggregation of rows that have their ``__turn``."""
 
     def __init__(self, aggregates: tuple[Aggregate, ...], schema: dict[str, pl.DataType], passing: Sequence[Part]) -> None:
         super().__init__(aggregates, schema, passing)
-        self._of_rows = Aggregation(aggregates, schema)
-        columns = dict.fromkeys(name for aggregate in aggregates for name in aggregate.columns)
-        kept = {TURN: pl.Int64(), **{name: schema[name] for name in columns}}
-        together = pl.col(_GATHERED).explode(empty_as_null=False)
-        self.parts = [rows_part(), Part(_GATHERED, pl.List(pl.Struct(kept)), pl.struct(*kept), together, [])]
+        parts, self.results = [rows_part()], list[pl.Expr]()
+        listed = list[Aggregate]()
+        for index, aggregate in enumerate(aggregates):
+            if aggregate.fn in turned.FUNCTIONS:
+                parts.append(turned.part(aggregate, index, schema))
+                self.results.append(turned.result(aggregate, index, schema))
+            elif aggregate.fn in ORDERED:
+                listed.append(aggregate)
+            else:
+                parts += parts_of(aggregate, index, schema)
+                self.results.append(result(aggregate, index, schema))
+        self.parts = list({part.name: part for part in parts}.values())
+        self._of_rows = Aggregation(tuple(listed), schema) if listed else None
+        if listed:
+            columns = dict.fromkeys(name for aggregate in listed for name in aggregate.columns)
+            kept = {TURN: pl.Int64(), **{name: schema[name] for name in columns}}
+            together = pl.col(_GATHERED).explode(empty_as_null=False)
+            self.parts.append(Part(_GATHERED, pl.List(pl.Struct(kept)), pl.struct(*kept), together, []))
 
     def fired(self, judged: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The windows, and those of them that fire with their results."""
         firing = judged.filter(fires)
-        return judged, firing.hstack(self._computed(firing))
+        told = firing.with_columns(self.results)
+        return judged, told if self._of_rows is None else told.hstack(self._computed(self._of_rows, firing))
 
-    def _computed(self, windows: pl.DataFrame) -> pl.DataFrame:
+    def _computed(self, of_rows: Aggregation, windows: pl.DataFrame) -> pl.DataFrame:
         """The aggregates of each window's rows; those of no rows where there are none."""
         numbered = windows.select(_GATHERED).with_row_index(_AT).with_columns(pl.lit(0).alias(_AGAIN))
         rows = numbered.filter(pl.col(_GATHERED).list.len() > 0).explode(_GATHERED).unnest(_GATHERED)
-        partials = self._of_rows.lift(rows.sort(_AT, TURN), [_AT, _AGAIN])
+        partials = of_rows.lift(rows.sort(_AT, TURN), [_AT, _AGAIN])
         found = numbered.select(_AT).join(partials, on=_AT, how="left", maintain_order="left")
         none = pl.col(ROWS).is_null()
-        return found.with_columns(self._of_rows.cleared(none, none)).select(self._of_rows.results)
+        return found.with_columns(of_rows.cleared(none, none)).select(of_rows.results)

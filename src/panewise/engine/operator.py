@@ -13,7 +13,6 @@ from panewise.engine import arrival, firing, intake, keymarks, numbers, panes, v
 from panewise.engine.assign import START
 from panewise.engine.clocks import Clocks
 from panewise.engine.combining import judge, ties_matter
-from panewise.engine.gathering import TURN
 from panewise.engine.held import Held
 from panewise.engine.inputs import latest_of
 from panewise.engine.intake import Intake
@@ -26,6 +25,7 @@ from panewise.engine.session_intake import of_sessions
 from panewise.engine.sessions import ORDER
 from panewise.engine.sliding_intake import completed, completed_of_keys, of_sliding, unmade
 from panewise.engine.table import CLOSED, PENDING
+from panewise.engine.turned import TURN
 from panewise.engine.validity import REASON, TIME
 from panewise.spec import Custom, Global, Specification, WindowOperator, merging
 

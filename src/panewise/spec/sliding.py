@@ -26,7 +26,7 @@ class Sliding:
             "end" only.
 
     A row costs the same however many windows it is in, and a window the logarithm of the rows that it holds; where aggregates keep values
-    (median, lists), or the order of rows matters to one of them (first, max_by), as much as it holds.
+    (median, lists, top_n, what users define), as much as it holds.
 
     >>> Sliding("10 minutes")
     Sliding(size=Duration('10 minutes'), anchor='end')

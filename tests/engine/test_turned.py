@@ -1,0 +1,54 @@
+"""Aggregates that are one row: their partials may be merged in any order, and are what the rows say in the order in which they came."""
+
+from typing import Any
+
+import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from panewise import functions as F
+from panewise.engine.aggregation import Aggregation
+from panewise.engine.gathering import Gathering
+from panewise.engine.spans import over
+from panewise.engine.turned import TURN
+from panewise.testing.compare import same
+
+SCHEMA: dict[str, pl.DataType] = {"v": pl.Int64(), "x": pl.Float64(), "s": pl.String()}
+ONE_ROW = [
+    *(F.first("s"), F.last("s"), F.first("x", ignorenulls=True), F.last("v", ignorenulls=True)),
+    *(F.max_by("s", "x"), F.min_by("s", "x"), F.max_by("v", "s"), F.min_by("x", "v")),
+]
+BESIDE = [F.count(), F.sum("v"), F.median("x"), F.collect_list("v"), F.collect_set("s"), F.top_n_by("s", "v", 2)]
+AGGREGATES = tuple(one.alias(f"a{n}") for n, one in enumerate([*ONE_ROW, *BESIDE]))
+ROWS = st.fixed_dictionaries(
+    {
+        "piece": st.integers(0, 4),
+        "v": st.none() | st.integers(-1, 1),
+        "x": st.none() | st.sampled_from([0.0, -0.0, 1.5, float("nan")]),
+        "s": st.none() | st.sampled_from(["a", "b"]),
+    }
+)
+
+
+def results(aggregation: Aggregation, partials: pl.DataFrame) -> dict[str, Any]:
+    _, told = aggregation.fired(partials.with_columns(pl.lit(True).alias("fires")), "fires")
+    return told.select(one.name for one in AGGREGATES).row(0, named=True)
+
+
+@settings(max_examples=150, derandomize=True, database=None, deadline=None)
+@given(given=st.lists(ROWS, min_size=1, max_size=12), data=st.data())
+def test_merged_in_any_order_they_are_those_of_the_rows_as_they_came(given: list[dict[str, Any]], data: st.DataObject) -> None:
+    rows = pl.DataFrame(given, schema={"piece": pl.Int64(), **SCHEMA}).with_row_index(TURN).cast({TURN: pl.Int64()})
+    all_of_them = rows.with_columns(pl.lit(0).alias("all"))
+    plain = Aggregation(AGGREGATES, SCHEMA)
+    wanted = results(plain, plain.lift(all_of_them, ["all"]))
+    turned = Gathering(AGGREGATES, SCHEMA, ())
+    pieces = turned.lift(rows, ["piece"])
+    pieces = pieces[data.draw(st.permutations(range(pieces.height)))]
+    spans = over(turned, pieces, pl.Series([0]), pl.Series([pieces.height]))
+    assert same(results(turned, spans), wanted)
+    both = pl.concat([pieces.with_columns(pl.lit(n).alias("group")) for n in (0, 1)])[data.draw(st.permutations(range(2 * pieces.height)))]
+    merged = both.group_by("group", maintain_order=True).agg(turned.merging())
+    for place in range(2):
+        found = merged[place].select(pl.col(part.name).cast(part.dtype) for part in turned.parts)
+        assert same(results(turned, found), wanted)
