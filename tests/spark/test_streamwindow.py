@@ -136,7 +136,7 @@ def test_what_is_kept_over_a_restart(feed: Feed, kept: str) -> None:
     given = [{"k": k, "v": v, "ts": n * 1_000_000} for n, k, v in rows]
     steps = run(KEPT[kept], [{"op": "add", "rows": given[:3]}, {"op": "add", "rows": given[3:]}, {"op": "finish"}], "oracle")
     wanted = [(pane["k"], pane["event"], pane["total"]) for step in steps for pane in step["panes"]]
-    assert len(wanted) > 2
+    assert len(wanted) > 1
     assert sorted(feed.read("panes").select("k", "event", "total").rows()) == sorted(wanted)
 
 
