@@ -1,7 +1,7 @@
 """Semantics 33 and 35: whatever is killed with kill -9 and whenever, the sinks hold what they would have held without it.
 
-A few rounds here; `make soak` plays a hundred, over all windows and accumulations. A round that fails is played again
-by its number.
+A few rounds here; `make soak` plays a hundred, over all windows and accumulations, and some over windows of rows.
+A round that fails is played again by its number.
 """
 
 from collections.abc import Iterable

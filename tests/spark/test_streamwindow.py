@@ -121,7 +121,7 @@ KEPT = {
     "which partitions are there": StreamWindow.sliding(
         count(3), partition_eviction=partition_count(1), events=["TRIGGER", "PARTITION_EVICTION"], **SUM
     ),
-    "how long a partition is": StreamWindow.sliding(delta("ts", "2 seconds"), count(2), **SUM),
+    "which tuples a delta holds": StreamWindow.sliding(delta("ts", "2 seconds"), count(2), **SUM),
 }
 
 

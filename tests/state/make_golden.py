@@ -1,6 +1,6 @@
 """Small states of format 1, step by step; and the command that wrote them to files: ``python -m tests.state.make_golden``.
 
-The files under ``golden`` are never written again: they are what a query of the first release left behind. A new
+From the first release on the files under ``golden`` are never written again: they are what its queries left behind. A new
 format gets new ones beside them.
 """
 

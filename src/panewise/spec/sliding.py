@@ -25,8 +25,9 @@ class Sliding:
             [t + 1 microsecond, t + 1 microsecond + size]: so every set of rows that a window of this length can hold is one. Of rows
             "end" only.
 
-    A row costs the same however many windows it is in, and a window the logarithm of the rows that it holds; where aggregates keep values
-    (median, lists, top_n, what users define), as much as it holds.
+    With a trigger that does nothing before the end of a window a row costs the same however many windows it is in; with another one it goes
+    into each that is open. To compute a window costs the logarithm of the rows that it holds, besides reading these once for all windows
+    that an evaluation computes; where aggregates keep values (median, lists, top_n, what users define), as much as each of them holds.
 
     >>> Sliding("10 minutes")
     Sliding(size=Duration('10 minutes'), anchor='end')
