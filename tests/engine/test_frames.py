@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from panewise import Frame, FrameColumn, FrameOperator
 from panewise import functions as F
-from panewise.engine import Output, OverOperator, operator_for, over_running
+from panewise.engine import Output, OverOperator, operator_for, spans
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.cache import Cache
 from panewise.engine.persistence import Stored, StoredLibrary, restore, save
@@ -266,7 +266,7 @@ def test_long_spans_are_merged_some_at_a_time(monkeypatch: pytest.MonkeyPatch, f
     whole = sent()
     assert len(whole) == 22
     for together in (1, 7):
-        monkeypatch.setattr(over_running, "_TOGETHER", together)
+        monkeypatch.setattr(spans, "_TOGETHER", together)
         assert sent() == whole
 
 

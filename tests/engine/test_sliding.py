@@ -29,7 +29,7 @@ def rows(*times: int, key: str = "a") -> pl.DataFrame:
 
 def slices(at: Operator) -> list[int]:
     assert at.state.slices is not None
-    return sorted(at.state.slices.all()[START].to_list())
+    return sorted(at.state.slices.held.all()[START].to_list())
 
 
 @pytest.mark.parametrize(("anchor", "lasts"), [("end", 11), ("start", 21), ("both", 22)])
@@ -68,9 +68,9 @@ def test_of_the_last_rows_one_less_than_a_window_holds_is_kept() -> None:
 def test_a_shard_is_woken_when_the_next_window_is_complete(anchor: Any, due: int) -> None:
     at = operator(window=pw.Sliding(10, anchor))
     at.add(rows(100, 104))
-    assert next_due(at.plan, at.state.windows, at.state.clocks, at.state.slices) == due
+    assert next_due(at.plan, at.state.windows, at.state.clocks, at.state.slices.held) == due
     at.advance(watermark=due)
-    assert next_due(at.plan, at.state.windows, at.state.clocks, at.state.slices) == due + 4
+    assert next_due(at.plan, at.state.windows, at.state.clocks, at.state.slices.held) == due + 4
 
 
 @pytest.mark.parametrize("far", [1, 2**40, 2**61])

@@ -12,15 +12,19 @@ import panewise as pw
 from panewise import functions as F
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.spans import over
+from panewise.engine.told import told
 from panewise.errors import AggregateOverflowError
 from panewise.testing.compare import same
 
 SCHEMA = {"v": pl.Int64(), "x": pl.Float64(), "s": pl.String(), "d": pl.Decimal(10, 2)}
+# Its merge tells the earlier state from the later one.
+WORDS = pw.UserAggregate.fold("words", "", lambda state, value: state + (value or "?"), lambda one, other: one + other, result="string")
 AGGREGATES: tuple[pw.Aggregate, ...] = (
     *(F.count("v"), F.sum("v"), F.avg("v"), F.min("v"), F.max("v"), F.first("v"), F.last("v", ignorenulls=True)),
     *(F.sum("x"), F.min("x"), F.max("x"), F.stddev("x"), F.first("x", ignorenulls=True), F.last("x"), F.median("x")),
     *(F.min("s"), F.max("s"), F.collect_list("s"), F.collect_set("s"), F.count_distinct("s"), F.approx_count_distinct("s")),
     *(F.sum("d"), F.avg("d"), F.max("d"), F.max_by("s", "x"), F.min_by("s", "v"), F.top_n("v", 2), F.top_n_by("s", "v", 2)),
+    *(F.mode("s"), F.mode("x"), F.percentile("v", 0.1), F.median("v"), F.count_distinct("x"), F.top_n("x", 3), WORDS("s")),
 )
 AGGREGATION = Aggregation(tuple(one.alias(f"a{n}") for n, one in enumerate(AGGREGATES)), SCHEMA)
 
@@ -41,8 +45,8 @@ def pieces_of(rows: list[dict[str, Any]]) -> pl.DataFrame:
     return AGGREGATION.lift(frame, ["piece"])
 
 
-def read_off(partials: pl.DataFrame) -> list[dict[str, Any]]:
-    return partials.select(AGGREGATION.results).to_dicts()
+def read_off(partials: pl.DataFrame, aggregation: Aggregation = AGGREGATION) -> list[dict[str, Any]]:
+    return partials.select(aggregation.results).select(one.name for one in aggregation.aggregates).to_dicts()
 
 
 @settings(max_examples=200, derandomize=True, database=None, deadline=None)
@@ -54,10 +58,22 @@ def test_spans_are_merged_pieces(rows: list[dict[str, Any]], data: st.DataObject
     low, high = (pl.Series([span[side] for span in spans], dtype=pl.Int64) for side in (0, 1))
     merging = AGGREGATION.merging()
     expected = [read_off(pieces[a:b].with_columns(g=pl.lit(0)).group_by("g").agg(merging).drop("g"))[0] for a, b in spans]
-    found = read_off(over(AGGREGATION, pieces, low, high))
-    assert len(found) == len(expected)
-    for one, other in zip(found, expected, strict=True):
-        assert all(same(one[name], other[name]) for name in one), (one, other)
+    for aggregation in (AGGREGATION, told(AGGREGATION)):
+        found = read_off(over(aggregation, pieces, low, high), aggregation)
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            assert all(same(one[name], other[name]) for name in one), (one, other)
+
+
+def test_lists_are_joined_in_stretches() -> None:
+    """More pieces than there are blocks of at once, and spans in any order."""
+    aggregation = Aggregation((F.top_n("v", 2), F.sum("v")), SCHEMA)
+    values = [(n * 7919) % 10007 for n in range(10_000)]
+    pieces = aggregation.singles(pl.DataFrame({"v": values}))
+    low = [(n * 5003) % 9_000 for n in range(500)]
+    high = [at + 1 + n for n, at in enumerate(low)]
+    found = over(aggregation, pieces, pl.Series(low), pl.Series(high)).select(aggregation.results)
+    assert found.rows() == [(sorted(values[a:b])[-1:-3:-1], sum(values[a:b])) for a, b in zip(low, high, strict=True)]
 
 
 def test_types_are_those_of_the_parts() -> None:

@@ -1,4 +1,4 @@
-"""Aggregates that are one row: their partials may be merged in any order, and are what the rows say in the order in which they came."""
+"""Aggregates that are one row, or a few: their partials may be merged in any order, and are what the rows say as they came."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from panewise import UserAggregate
 from panewise import functions as F
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.gathering import Gathering
@@ -14,12 +15,15 @@ from panewise.engine.turned import TURN
 from panewise.testing.compare import same
 
 SCHEMA: dict[str, pl.DataType] = {"v": pl.Int64(), "x": pl.Float64(), "s": pl.String()}
-ONE_ROW = [
+TOTAL = UserAggregate.reduce("total", lambda one, other: one + other, result="bigint", commutative=True)
+WORDS = UserAggregate.fold("words", "", lambda state, value: state + (value or "?"), lambda one, other: one + other, result="string")
+FEW_ROWS = [
     *(F.first("s"), F.last("s"), F.first("x", ignorenulls=True), F.last("v", ignorenulls=True)),
+    *(F.top_n_by("s", "v", 2), F.top_n_by("v", "x", 1, ascending=True), F.top_n_by("s", "x", 2, distinct=True)),
     *(F.max_by("s", "x"), F.min_by("s", "x"), F.max_by("v", "s"), F.min_by("x", "v")),
 ]
-BESIDE = [F.count(), F.sum("v"), F.median("x"), F.collect_list("v"), F.collect_set("s"), F.top_n_by("s", "v", 2)]
-AGGREGATES = tuple(one.alias(f"a{n}") for n, one in enumerate([*ONE_ROW, *BESIDE]))
+BESIDE = [F.count(), F.sum("v"), F.median("x"), F.collect_list("v"), F.collect_set("s"), TOTAL("v"), WORDS("s")]
+AGGREGATES = tuple(one.alias(f"a{n}") for n, one in enumerate([*FEW_ROWS, *BESIDE]))
 ROWS = st.fixed_dictionaries(
     {
         "piece": st.integers(0, 4),

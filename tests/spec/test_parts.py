@@ -349,7 +349,7 @@ RULES = {
     "user belongs to user": Rule(
         lambda: Aggregate("user", "v", "a", user=user()),
         lambda: Aggregate("sum", "v", "a", user=user()),
-        "sum(user=UserAggregate(name='mine', result='double')) | user belongs to ['user'] | leave user out",
+        "sum(user=UserAggregate(name='mine', result='double', commutative=False)) | user belongs to ['user'] | leave user out",
     ),
     "user is given": Rule(
         lambda: user()("v"),

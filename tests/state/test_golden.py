@@ -164,9 +164,9 @@ def test_the_silence_of_inputs_goes_on() -> None:
 
 def slices(stored: Stored) -> list[tuple[Any, ...]]:
     """Key, time and end (in seconds, resp. rows), and how many rows."""
-    held = stored.operator.state.slices
-    assert held is not None
-    return sorted(held.all().select("k", "__start", "__end", "__rows").rows())
+    found = stored.operator.state.slices
+    assert found is not None
+    return sorted(found.held.all().select("k", "__start", "__end", "__rows").rows())
 
 
 def test_slices_of_windows_that_are_not_made_yet() -> None:
@@ -231,7 +231,7 @@ def test_windows_by_policies() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_rows_of_runs_stand_in_the_order_of_their_hashes(name: str) -> None:
     store, state = read(name), load(name).operator.state
-    for number, table in enumerate((state.windows, *state.following, *([] if state.slices is None else [state.slices]))):
+    for number, table in enumerate((state.windows, *state.following, *([] if state.slices is None else state.slices.tables))):
         for run in runs_of(Manifest.decode(store.manifest() or "").runs, number):
             hashes = row_hashes(decode(store.run(run.name)), table.shape.by)
             assert (hashes[1:] >= hashes[:-1]).all()

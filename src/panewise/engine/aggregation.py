@@ -12,7 +12,6 @@ from panewise.engine.parts import parts_of
 from panewise.engine.results import result
 from panewise.errors import AggregateOverflowError
 from panewise.spec import Aggregate
-from panewise.spec.aggregates import ORDERED
 
 LIMIT = 2**63
 _AT = "__at"
@@ -31,6 +30,7 @@ class Aggregation:
         passing: Sequence[Part] = (),
         contents: Contents | None = None,
     ) -> None:
+        self.aggregates = aggregates
         for aggregate in aggregates:
             check_types(aggregate, schema)
         needed = [rows_part()]  # rows tell a partial of nothing from a partial of nulls
@@ -38,7 +38,7 @@ class Aggregation:
             needed += parts_of(aggregate, index, schema)
         self.parts: list[Part] = list({part.name: part for part in needed}.values())
         self.passing = list(passing)
-        self.ordered = any(a.fn in ORDERED for a in aggregates)
+        self.ordered = any(a.ordered for a in aggregates)
         self.results = [result(a, i, schema) for i, a in enumerate(aggregates)]
         self.result_types = {a.name: result_type(a, schema) for a in aggregates}
         if contents is not None:

@@ -1,7 +1,8 @@
 """Aggregates of sliding windows some of which depend on the order in which rows arrived.
 
-The pieces of a sliding window are put together by their event times. So what is one row (:mod:`panewise.engine.turned`) has the turn in
-which it came; lists, and what users define, keep the rows themselves, each with its turn, and are computed when a window fires.
+The pieces of a sliding window are put together by their event times. So what is one row or a few (:mod:`panewise.engine.turned`) have
+the turn in which they came; lists, and what users define (unless they say that order does not matter), keep the rows themselves, each
+with its turn, and are computed when a window fires.
 All others are what they are everywhere.
 """
 
@@ -16,7 +17,6 @@ from panewise.engine.parts import parts_of
 from panewise.engine.results import result
 from panewise.engine.turned import TURN
 from panewise.spec import Aggregate
-from panewise.spec.aggregates import ORDERED
 
 _GATHERED, _AT = "__gathered", "__at"
 # Grouped by one sorted column, Polars 2.1 takes the variance of a single NaN for 0; by two columns it does not ask whether it is sorted.
@@ -34,7 +34,7 @@ class Gathering(Aggregation):
             if aggregate.fn in turned.FUNCTIONS:
                 parts.append(turned.part(aggregate, index, schema))
                 self.results.append(turned.result(aggregate, index, schema))
-            elif aggregate.fn in ORDERED:
+            elif aggregate.ordered:
                 listed.append(aggregate)
             else:
                 parts += parts_of(aggregate, index, schema)

@@ -13,6 +13,7 @@ from panewise.engine.moment import Moment
 from panewise.engine.pairing import any_order, paired
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
+from panewise.engine.slices import Slices
 from panewise.engine.table import CLOSED, HELD
 from panewise.engine.validity import TIME
 
@@ -33,7 +34,7 @@ class Intake:
     applied: int
     late_count: int
     partially_late: int = 0
-    slices: Held | None = None
+    slices: Slices | None = None
 
 
 def of_rows(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:

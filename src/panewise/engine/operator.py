@@ -23,6 +23,7 @@ from panewise.engine.plan import Plan
 from panewise.engine.runs import MemoryLibrary
 from panewise.engine.session_intake import of_sessions
 from panewise.engine.sessions import ORDER
+from panewise.engine.slices import Slices
 from panewise.engine.sliding_intake import completed, completed_of_keys, of_sliding, unmade
 from panewise.engine.table import CLOSED, PENDING
 from panewise.engine.turned import TURN
@@ -35,7 +36,7 @@ NEWEST_ROWS = 1 << 16  # changed windows that an operator in memory keeps in one
 
 @dataclass(frozen=True)
 class State:
-    """Everything that an operator remembers between steps; `slices` is the table of sliding windows, `following` those of stages.
+    """Everything that an operator remembers between steps; `slices` are those of sliding windows, `following` those of stages.
 
     `received` counts the rows so far, where their place among all of them matters later; `tally` the insertions into windows by policies.
     """
@@ -44,7 +45,7 @@ class State:
     clocks: Clocks = field(default_factory=Clocks)
     marks: arrival.Marks = field(default_factory=arrival.Marks)
     following: tuple[Held, ...] = ()
-    slices: Held | None = None
+    slices: Slices | None = None
     received: int = 0
     tally: int = 0
 
@@ -63,7 +64,7 @@ class Operator:
     def __init__(self, spec: WindowOperator, schema: Mapping[str, pl.DataType], state: State | None = None) -> None:
         self.plan = Plan(spec, schema)
         self.spec: Specification = spec
-        slices = Held.nothing(self.plan.slices, MemoryLibrary()) if self.plan.sliding else None
+        slices = Slices.nothing(self.plan.slices) if self.plan.sliding else None
         self.state = state or State(Held.nothing(self.plan.shape, MemoryLibrary()), Clocks.of(spec), slices=slices)
         self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
         self.changed = False  # whether the windows held have changed since the operator was made
@@ -162,12 +163,13 @@ class Operator:
 
     def horizons(self, clocks: Clocks) -> tuple[int | None, ...]:
         """For each table the window end at or before which windows have gone, at these clocks."""
-        tables = 1 + len(self.state.following) + (self.state.slices is not None)
+        tables = 1 + len(self.state.following) + (2 if self.state.slices else 0)
         return (clocks.horizon(self.plan.spec),) * tables
 
     def next_due(self) -> int | None:
         """As :func:`panewise.engine.firing.next_due`."""
-        return firing.next_due(self.plan, self.state.windows, self.state.clocks, self.state.slices)
+        slices = None if self.state.slices is None else self.state.slices.held
+        return firing.next_due(self.plan, self.state.windows, self.state.clocks, slices)
 
     def held(self) -> pl.DataFrame:
         """The windows held: keys, window_start, window_end, pending, closed."""
@@ -286,11 +288,11 @@ class Operator:
     def _tick(self, clocks: Clocks) -> Output:
         """Moves the clocks, and evaluates the windows that this concerns."""
         plan, due = self.plan, firing.due(self.plan, self.state.clocks, clocks)
-        concerned = self.state.windows.concerned(due.test, due.may)
+        concerned, horizon = self.state.windows.concerned(due.test, due.may), clocks.horizon(plan.spec)
         if self.state.slices is not None:
-            concerned = pl.concat([concerned, completed(plan, self.state.slices, self.state.clocks, clocks, self._told_marks)])
-        horizon = clocks.horizon(plan.spec)
-        self._keep(None if self.state.slices is None else self.state.slices.expired(horizon))
+            more, slices = completed(plan, self.state.slices, self.state.clocks, clocks, self._told_marks)
+            concerned = pl.concat([concerned, more])
+            self._keep(slices.expired(horizon))
         self.state = replace(self.state, windows=self.state.windows.expired(horizon), clocks=clocks)
         if concerned.is_empty():
             return self._nothing
@@ -302,11 +304,13 @@ class Operator:
         """The watermarks of keys, where each has its own."""
         return keymarks.told(self.state.windows.all(), self.plan.keys) if self.plan.by_key else self.plan.no_windows()
 
-    def _keep(self, slices: Held | None) -> None:
+    def _keep(self, slices: Slices | None) -> None:
         """Stores the slices of sliding windows."""
         if slices is not None:
-            self.changed = self.changed or slices.newest is not (self.state.slices or slices).newest
-            self.state = replace(self.state, slices=slices.sealed() if slices.newest.height > NEWEST_ROWS else slices)
+            known = self.state.slices or slices
+            self.changed = self.changed or any(new.newest is not old.newest for new, old in zip(slices.tables, known.tables, strict=True))
+            tables = [table.sealed() if table.newest.height > NEWEST_ROWS else table for table in slices.tables]
+            self.state = replace(self.state, slices=slices.having(tables))
 
     def _store(self, put: pl.DataFrame, gone: pl.DataFrame) -> None:
         windows = self.state.windows.changed(put, gone)

@@ -9,8 +9,7 @@ from panewise.engine.frames import picked, stacked
 from panewise.engine.over_bounds import bounds
 from panewise.engine.over_layout import Flags, Layout, Numbers
 from panewise.engine.over_plan import Job
-
-_TOGETHER = 1 << 21  # values that are merged at once
+from panewise.engine.told import told
 
 
 def over(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.DataFrame:
@@ -24,16 +23,9 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Num
 
 
 def results(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.DataFrame:
-    """The results over spans. Where partials grow with what they hold, some spans at a time: long ones cost time, and not memory."""
-    grows = [part for part in aggregation.parts if part.pair is None and part.joint is None]
-    if not grows:
-        return over(aggregation, pieces, low, high).select(aggregation.results)
-    lengths = [pieces[part.name].list.len().to_numpy() for part in grows if isinstance(part.dtype, pl.List)]
-    before = np.append(0, np.cumsum(1 + sum(lengths, np.zeros(pieces.height, dtype=np.int64))))
-    held = np.cumsum(before[np.maximum(low, high)] - before[low])
-    cuts = np.flatnonzero(np.diff(held // _TOGETHER)) + 1
-    some = zip(np.split(low, cuts), np.split(high, cuts), strict=True)
-    return pl.concat([over(aggregation, pieces, *one).select(aggregation.results) for one in some])
+    """The results over such spans."""
+    whole = told(aggregation)
+    return over(whole, pieces, low, high).select(whole.results)
 
 
 class Running:

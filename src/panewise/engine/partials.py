@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from panewise.engine import sketch, userfn
+from panewise.engine.ordering import Places
 from panewise.spec import Aggregate
 
 ROWS = "__rows"
@@ -28,6 +29,7 @@ ROWS = "__rows"
 Pair: TypeAlias = Callable[[pl.Expr, pl.Expr], pl.Expr]
 Side: TypeAlias = Callable[[str], pl.Expr]  # gives a part of one of two partials, by its name
 Joint: TypeAlias = Callable[[Side, Side], pl.Expr]
+Spanned: TypeAlias = Callable[[pl.DataFrame, Places, Places], pl.Series]
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Part:
     pair: Pair | None = None  # the same as `merge`, of an earlier and a later partial
     joint: Joint | None = None  # the same of two that hold rows, if `pair` does not tell it
     single: pl.Expr | None = None  # the same as `lift`, of each row alone
+    spanned: Spanned | None = None  # of spans of pieces, given where each begins and ends: what is not merged from them
     passing: bool = False  # emptied at every firing, whatever the mode: it holds what is new since the last one
 
 
@@ -71,7 +74,7 @@ def sum_part(column: str, dtype: pl.DataType) -> Part:
     lift, merge = _null_if_none(value, value.sum()), _null_if_none(pl.col(name), pl.col(name).sum())
     both = _either(add)
     if isinstance(wide, pl.Decimal):  # a sum of two decimals has a type of its own
-        joint = _of_own(name, lambda one, other: both(one, other).cast(wide))
+        joint = of_own(name, lambda one, other: both(one, other).cast(wide))
         return Part(name, wide, lift, merge, None, sums=column, joint=joint, single=value)
     return Part(name, wide, lift, merge, None, sums=column, pair=both, single=value)
 
@@ -86,7 +89,7 @@ def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
     """min or max, with NaN above every number (semantics 24.2)."""
     name = f"__{fn}:{column}"
     pair = (pl.min_horizontal if fn == "min" else pl.max_horizontal) if dtype.is_integer() or dtype.is_temporal() else None
-    joint = _of_own(name, lambda one, other: pl.when(ahead(fn, one, other)).then(one).otherwise(other))
+    joint = of_own(name, lambda one, other: pl.when(ahead(fn, one, other)).then(one).otherwise(other))
     value = pl.col(column)
     return Part(name, dtype, extreme(fn, value, dtype), extreme(fn, pl.col(name), dtype), None, pair=pair, joint=joint, single=value)
 
@@ -109,9 +112,9 @@ def edge_part(fn: str, column: str, dtype: pl.DataType, *, ignorenulls: bool) ->
     rows, partials = pl.col(column), pl.col(name)
     rows, partials = (rows.drop_nulls(), partials.drop_nulls()) if ignorenulls else (rows, partials.filter(pl.col(ROWS) > 0))
     if fn == "first":
-        joint = _of_own(name, lambda one, other: pl.coalesce(one, other) if ignorenulls else one)
+        joint = of_own(name, lambda one, other: pl.coalesce(one, other) if ignorenulls else one)
         return Part(name, dtype, rows.first(), partials.first(), None, joint=joint, single=pl.col(column))
-    joint = _of_own(name, lambda one, other: pl.coalesce(other, one) if ignorenulls else other)
+    joint = of_own(name, lambda one, other: pl.coalesce(other, one) if ignorenulls else other)
     return Part(name, dtype, rows.last(), partials.last(), None, joint=joint, single=pl.col(column))
 
 
@@ -155,14 +158,20 @@ def _moments(one: Side, other: Side, column: str) -> tuple[pl.Expr, pl.Expr]:
 def list_part(column: str, dtype: pl.DataType) -> Part:
     """Every value that is not null, in arrival order."""
     name = f"__list:{column}"
-    return Part(name, pl.List(dtype), pl.col(column).drop_nulls(), pl.col(name).explode().drop_nulls(), [])
+    return Part(name, pl.List(dtype), pl.col(column).drop_nulls(), pl.col(name).explode().drop_nulls(), [], single=alone(column, dtype))
+
+
+def alone(column: str, dtype: pl.DataType) -> pl.Expr | None:
+    """A value as a list of one, a null as a list of none; lists would be put together to one."""
+    return None if dtype.is_nested() else pl.concat_list(column).list.drop_nulls()
 
 
 def set_part(column: str, dtype: pl.DataType) -> Part:
     """Every different value once, in order of first arrival."""
     name = f"__set:{column}"
     lift = pl.col(column).drop_nulls().unique(maintain_order=True)
-    return Part(name, pl.List(dtype), lift, pl.col(name).explode().drop_nulls().unique(maintain_order=True), [])
+    merge = pl.col(name).explode().drop_nulls().unique(maintain_order=True)
+    return Part(name, pl.List(dtype), lift, merge, [], single=alone(column, dtype))
 
 
 def sketch_part(column: str, dtype: pl.DataType, rsd: float) -> Part:
@@ -170,7 +179,10 @@ def sketch_part(column: str, dtype: pl.DataType, rsd: float) -> Part:
     size = sketch.size_for(rsd)
     name = f"__kmv{size}:{column}"
     hashed = pl.col(column).drop_nulls().unique().map_batches(sketch.hash_values, return_dtype=pl.UInt64, returns_scalar=False)
-    return Part(name, pl.List(pl.UInt64), sketch.smallest(hashed, size), sketch.smallest(pl.col(name).explode().drop_nulls(), size), [])
+    lift, merge = sketch.smallest(hashed, size), sketch.smallest(pl.col(name).explode().drop_nulls(), size)
+    joint = of_own(name, lambda one, other: pl.concat_list(one, other).list.unique().list.sort().list.head(size))
+    single = pl.concat_list(pl.col(column).map_batches(sketch.hash_values, return_dtype=pl.UInt64, is_elementwise=True)).list.drop_nulls()
+    return Part(name, pl.List(pl.UInt64), lift, merge, [], joint=joint, single=single)
 
 
 def user_part(aggregate: Aggregate, index: int) -> Part:
@@ -178,8 +190,10 @@ def user_part(aggregate: Aggregate, index: int) -> Part:
     assert aggregate.user is not None and aggregate.column is not None
     name = f"__user{index}"
     lift = pl.col(aggregate.column).implode().map_batches(userfn.lifter(aggregate.user), return_dtype=pl.String, returns_scalar=True)
-    merge = pl.col(name).implode().map_batches(userfn.merger(aggregate.user), return_dtype=pl.String, returns_scalar=True)
-    return Part(name, pl.String(), lift, merge, userfn.encode(aggregate.user.init()))
+    merger = userfn.merger(aggregate.user)
+    merge = pl.col(name).implode().map_batches(merger, return_dtype=pl.String, returns_scalar=True)
+    joint = of_own(name, lambda one, other: pl.concat_list(one, other).map_batches(merger, return_dtype=pl.String, is_elementwise=True))
+    return Part(name, pl.String(), lift, merge, userfn.encode(aggregate.user.init()), joint=joint)
 
 
 def sum_type(dtype: pl.DataType) -> pl.DataType:
@@ -198,6 +212,6 @@ def _either(both: Pair) -> Pair:
     return lambda one, other: pl.coalesce(both(one, other), one, other)
 
 
-def _of_own(name: str, both: Pair) -> Joint:
+def of_own(name: str, both: Pair) -> Joint:
     """Nothing is asked but the part itself."""
     return lambda one, other: both(one(name), other(name))

@@ -142,7 +142,7 @@ class Stored:
             replace(table, library=mine, runs=runs_of(manifest.runs, mine.table), horizon=horizon)
             for table, mine, horizon in zip(_tables(operator.state), libraries, operator.horizons(clocks), strict=True)
         ]
-        operator.state = _state(operator, tables, clocks, marks, (manifest.header.get("received", 0), manifest.header.get("tally", 0)))
+        operator.state = _told(_with_tables(operator.state, tables), clocks, marks, manifest.header)
         return cls(operator, manifest, libraries)
 
     @property
@@ -164,7 +164,7 @@ class Stored:
         """Writes what the operator has changed since it was loaded. `timer` is the runtime's own note."""
         state = self.operator.state
         tables = [table.sealed() for table in _tables(state)]
-        self.operator.state = _state(self.operator, tables, state.clocks, state.marks, (state.received, state.tally))
+        self.operator.state = _with_tables(state, tables)
         for table, library in zip(tables, self.libraries, strict=True):
             library.commit(runs_of(self.manifest.runs, library.table), table.runs)
         runs = tuple(run for table in tables for run in table.runs)
@@ -178,14 +178,21 @@ def runs_of(runs: Sequence[Run], table: int) -> tuple[Run, ...]:
 
 
 def _tables(state: State) -> list[Held]:
-    """The windows, then the tables of a chain's stages, then the slices of sliding windows."""
-    return [state.windows, *state.following, *([] if state.slices is None else [state.slices])]
+    """The windows, then the tables of a chain's stages, then the slices of sliding windows and their blocks."""
+    return [state.windows, *state.following, *([] if state.slices is None else state.slices.tables)]
 
 
-def _state(operator: AnyOperator, tables: list[Held], clocks: Clocks, marks: Marks, counters: tuple[int, int]) -> State:
-    """The state of an operator that has these tables, in the same order; the counters are those of rows received and of insertions."""
-    count = 1 + len(operator.state.following)
-    return State(tables[0], clocks, marks, tuple(tables[1:count]), tables[count] if count < len(tables) else None, *counters)
+def _with_tables(state: State, tables: list[Held]) -> State:
+    """The state with these tables, in the same order."""
+    count = 1 + len(state.following)
+    slices = None if state.slices is None else state.slices.having(tables[count:])
+    return replace(state, windows=tables[0], following=tuple(tables[1:count]), slices=slices)
+
+
+def _told(state: State, clocks: Clocks, marks: Marks, header: Mapping[str, Any]) -> State:
+    """The state with what a header tells of it."""
+    slices = state.slices and replace(state.slices, in_blocks=header.get("in_blocks", False))
+    return replace(state, clocks=clocks, marks=marks, slices=slices, received=header.get("received", 0), tally=header.get("tally", 0))
 
 
 def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
@@ -221,9 +228,10 @@ def _check_types(operator: AnyOperator, header: Mapping[str, Any]) -> None:
 
 
 def _types(operator: AnyOperator) -> dict[str, str]:
-    """The types of the windows' columns; those of a following table have its number before their names."""
-    own = {name: str(dtype) for name, dtype in operator.state.windows.shape.schema.items()}
-    following = enumerate(_tables(operator.state)[1:], start=1)
+    """The types of the windows' columns; those of a following table have its number before their names. Blocks are as slices are."""
+    state = operator.state
+    own = {name: str(dtype) for name, dtype in state.windows.shape.schema.items()}
+    following = enumerate([*state.following, *([] if state.slices is None else [state.slices.held])], start=1)
     return own | {f"{number}:{name}": str(dtype) for number, table in following for name, dtype in table.shape.schema.items()}
 
 
@@ -236,6 +244,8 @@ def _header(operator: AnyOperator) -> dict[str, Any]:
         told["received"] = state.received
     if state.tally:
         told["tally"] = state.tally
+    if state.slices is not None and state.slices.in_blocks:
+        told["in_blocks"] = True
     return {**told, "marks": _marks(state), "types": _types(operator)}
 
 
@@ -278,7 +288,7 @@ def restore(spec: Specification, schema: Mapping[str, pl.DataType], data: bytes)
     read = [decode(run).with_columns(pl.lit(False).alias(DEAD)) for run in runs]
     told = zip(_tables(operator.state), read, operator.horizons(clocks), strict=True)
     tables = [replace(table, library=MemoryLibrary(), newest=rows, horizon=horizon) for table, rows, horizon in told]
-    operator.state = _state(operator, tables, clocks, marks, (manifest.header.get("received", 0), manifest.header.get("tally", 0)))
+    operator.state = _told(_with_tables(operator.state, tables), clocks, marks, manifest.header)
     return operator
 
 

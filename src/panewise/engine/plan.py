@@ -14,6 +14,7 @@ from panewise.engine.gathering import Gathering
 from panewise.engine.partials import Part
 from panewise.engine.runs import Shape
 from panewise.engine.sliding import Slide
+from panewise.engine.told import told
 from panewise.engine.trigger_simple import SimpleTrigger, is_simple
 from panewise.engine.trigger_tree import TriggerTree
 from panewise.engine.validity import MARKS, REASON
@@ -33,7 +34,6 @@ from panewise.spec import (
     merging,
     told_by_rows,
 )
-from panewise.spec.aggregates import ORDERED
 from panewise.spec.operator import data_loss_reason
 from panewise.spec.sliding_checks import only_at_end
 
@@ -64,6 +64,7 @@ class Plan:
         self.each_tells = self.hears is not None and spec.evaluate == "record"  # each row after it came; else all after a batch
         self.counted = counted(spec.window)  # watermarks and times are numbers of rows
         own = {**self.trigger.columns, **({KEY_MARK: pl.Int64()} if self.by_key else {})}
+        self._of_sliding(spec)
         self.table_schema = table.table_schema(key_types, self.aggregation, own, live=self.compares)
         self.taking_schema = {**self.table_schema, **{part.name: part.dtype for part in self.trigger.passing}}
         self.identity = [*self.keys, START, END]
@@ -72,20 +73,23 @@ class Plan:
         self.late_schema = lateness.late_schema(self.schema)
         self.invalid_schema = {**self.schema, REASON: pl.String()}
         self.slicing = slicing_of(spec.window)
-        self._of_sliding(spec, key_types)
+        together = self.by_key or not self.lazy  # all slices of a key are looked at with its rows
+        sliced = {**key_types, START: pl.Int64(), END: pl.Int64(), **self.pieces.schema}
+        self.slices = Shape(sliced, self.identity, self.keys if together else self.identity)
         self.slices_meet = isinstance(spec.window, (Hopping, Cumulating, Custom))  # a window may hold several slices
         self.can_close = data_loss_reason(spec) is not None  # else a window that closes expires as it does
 
-    def _of_sliding(self, spec: WindowOperator, key_types: dict[str, pl.DataType]) -> None:
+    def _of_sliding(self, spec: WindowOperator) -> None:
         """What belongs to sliding windows only."""
         self.sliding = isinstance(spec.window, Sliding)
         self.lazy = self.sliding and only_at_end(spec.trigger)  # windows are made when they are complete
         # A window's contents come from slices each time, unless it drops them when it fires.
         self.remade = spec.accumulation != "discarding" or isinstance(spec.trigger, Never)
         self.gathers = isinstance(self.aggregation, Gathering)
-        together = self.by_key or not self.lazy  # all slices of a key are looked at with its rows
-        schema = {**key_types, START: pl.Int64(), END: pl.Int64(), **self.aggregation.schema}
-        self.slices = Shape(schema, self.identity, self.keys if together else self.identity)
+        self.pieces = self.aggregation  # of slices
+        # What is never put together with what a window holds need not be such that it can be.
+        if self.sliding and (self.remade or (self.lazy and spec.lateness_us == 0)):
+            self.aggregation = told(self.pieces)
 
     @property
     def slide(self) -> Slide:
@@ -99,7 +103,7 @@ class Plan:
 
 
 def _aggregation(spec: WindowOperator, schema: dict[str, pl.DataType], passing: Sequence[Part]) -> Aggregation:
-    if isinstance(spec.window, Sliding) and any(aggregate.fn in ORDERED for aggregate in spec.measures):
+    if isinstance(spec.window, Sliding) and any(aggregate.ordered for aggregate in spec.measures):
         return Gathering(spec.measures, schema, passing)
     contents = contents_of(spec, schema)
     if contents is None or spec.evictor is None:

@@ -5,7 +5,7 @@ The names of the parts have the place of the aggregate, as no text made of two c
 
 import polars as pl
 
-from panewise.engine.partials import Part, Side, ahead, extreme, extreme_part
+from panewise.engine.partials import Part, Side, ahead, alone, extreme, extreme_part, of_own
 from panewise.spec import Aggregate
 
 FUNCTIONS = ("max_by", "min_by", "top_n", "top_n_by")
@@ -43,7 +43,11 @@ def top_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -
     def best(values: pl.Expr) -> pl.Expr:
         return values.drop_nulls().sort(descending=not aggregate.ascending).head(n)
 
-    return Part(name, pl.List(schema[aggregate.column]), best(pl.col(aggregate.column)), best(pl.col(name).explode()), [])
+    def both(one: pl.Expr, other: pl.Expr) -> pl.Expr:
+        return pl.concat_list(one, other).list.sort(descending=not aggregate.ascending).list.head(n)
+
+    lift, merge, dtype = best(pl.col(aggregate.column)), best(pl.col(name).explode()), schema[aggregate.column]
+    return Part(name, pl.List(dtype), lift, merge, [], joint=of_own(name, both), single=alone(aggregate.column, dtype))
 
 
 def top_rows_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:
@@ -58,16 +62,22 @@ def top_rows_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataTyp
     dtype = pl.List(pl.Struct({"by": schema[aggregate.by], "value": schema[aggregate.column]}))
     rows = pl.struct(pl.col(aggregate.by).alias("by"), pl.col(aggregate.column).alias("value"))
     known = pl.col(aggregate.by).is_not_null()
-    lift = _best(aggregate, rows.filter(known), pl.col(aggregate.by).filter(known))
+    lift = best(aggregate, _sorted(aggregate, rows.filter(known), pl.col(aggregate.by).filter(known)))
     # Inside the list: sort_by of what is exploded within a group fails in Polars 2.1, where groups are not contiguous.
-    best = _best(aggregate, pl.element(), pl.element().struct.field("by"))
-    return Part(name, dtype, lift, pl.col(name).explode().implode().list.eval(best), [])
+    merged = best(aggregate, _sorted(aggregate, pl.element(), pl.element().struct.field("by")))
+    joint = of_own(name, lambda one, other: pl.concat_list(one, other).list.eval(merged))
+    single = pl.concat_list(pl.when(known).then(rows)).list.drop_nulls()
+    return Part(name, dtype, lift, pl.col(name).explode().implode().list.eval(merged), [], joint=joint, single=single)
 
 
-def _best(aggregate: Aggregate, rows: pl.Expr, by: pl.Expr) -> pl.Expr:
-    """The first n rows in the order of `by`, those with the same one in arrival order."""
+def _sorted(aggregate: Aggregate, rows: pl.Expr, by: pl.Expr) -> pl.Expr:
+    """The rows in the order of `by`, those with the same one in arrival order."""
+    return rows.sort_by(by, descending=not aggregate.ascending, maintain_order=True)
+
+
+def best(aggregate: Aggregate, ordered: pl.Expr) -> pl.Expr:
+    """The first n of rows in order; with `distinct` of those that come first for their value."""
     assert aggregate.n is not None
-    ordered = rows.sort_by(by, descending=not aggregate.ascending, maintain_order=True)
     if aggregate.distinct:
         ordered = ordered.filter(ordered.struct.field("value").is_first_distinct())
     return ordered.head(aggregate.n)

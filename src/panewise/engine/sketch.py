@@ -30,10 +30,10 @@ def smallest(hashes: pl.Expr, size: int) -> pl.Expr:
 
 
 def hash_values(values: pl.Series) -> pl.Series:
-    """xxHash64 of each value. Values come without repetition, so a Python call for each is affordable."""
+    """xxHash64 of each value; null of a null. Most come without repetition, so a Python call for each is affordable."""
     if values.dtype.is_temporal():
         values = values.to_physical()
-    return pl.Series([xxhash.xxh64_intdigest(_bytes(value)) for value in values.to_list()], dtype=pl.UInt64)
+    return pl.Series([None if value is None else xxhash.xxh64_intdigest(_bytes(value)) for value in values.to_list()], dtype=pl.UInt64)
 
 
 def _bytes(value: Any) -> bytes:

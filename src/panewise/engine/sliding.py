@@ -19,6 +19,7 @@ from panewise.engine.ordering import Line, Places, codes, order
 from panewise.spec import Rows, Sliding, closed_at_end
 
 CODE = "__code"
+BLOCKS = 64  # to a window
 
 
 def later(time: pl.Expr, by: int) -> pl.Expr:
@@ -85,6 +86,30 @@ class Slide:
     def needed(self, time: int) -> int:
         """The same of one time."""
         return min(MAX_INSTANT, time + self._lasts)
+
+    @property
+    def _stretch(self) -> int:
+        """How long a block is (:mod:`panewise.engine.slices`)."""
+        return max(1, self.size // BLOCKS)
+
+    def block(self, time: pl.Expr) -> pl.Expr:
+        """Where the block begins that has the slice of a time."""
+        return pl.when(time < MIN_INSTANT + self._stretch).then(pl.lit(MIN_INSTANT)).otherwise(time // self._stretch * self._stretch)
+
+    def block_needed_until(self, start: pl.Expr) -> pl.Expr:
+        """When a block may go: with the last of its slices."""
+        return later(start, self._lasts + self._stretch - 1)
+
+    def block_needed(self, start: int) -> int:
+        """The same of one block."""
+        return min(MAX_INSTANT, start + self._lasts + self._stretch - 1)
+
+    def inside(self, before: int, now: int) -> tuple[int, int]:
+        """From when until when (half-open) blocks lie inside all windows that end after one watermark and at or before another.
+
+        The slices that make these windows lie outside. There is no such time where the second is not after the first.
+        """
+        return -(-(now - self.size) // self._stretch) * self._stretch, before // self._stretch * self._stretch
 
     def next_completion(self, next_end: Callable[[int | None], int | None], watermark: int | None) -> int | None:
         """A watermark at or before the first one above this at which a window is complete; `next_end` looks among the slices."""

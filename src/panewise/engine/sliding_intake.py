@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine import keymarks, spans, table
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import KEY_MARK, Clocks
@@ -21,6 +20,7 @@ from panewise.engine.moment import Moment
 from panewise.engine.ordering import Places
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
+from panewise.engine.slices import IS_BLOCK, Slices
 from panewise.engine.sliding import CODE, Slide, coded, in_order, positions
 from panewise.engine.sliding_late import judged
 from panewise.engine.table import CLOSED, PENDING
@@ -30,7 +30,7 @@ from panewise.spec import WindowOperator
 _NEW, _LOW = "__is_new", "__low"
 
 
-def of_sliding(plan: Plan, held: Held, slices: Held, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
+def of_sliding(plan: Plan, held: Held, slices: Slices, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
     """Applies rows (in arrival order) to slices, and to the windows that are made already. `columns` are those of the late output."""
     meeting = rows.filter(clocks.complete(plan.spec, pl.col(TIME) + 1)) if plan.lazy else rows
     near = _near(plan, slices, meeting)
@@ -47,47 +47,25 @@ def of_sliding(plan: Plan, held: Held, slices: Held, rows: pl.DataFrame, clocks:
         applied=taken.rows.height,
         late_count=taken.late.height - taken.partially,
         partially_late=taken.partially,
-        slices=slices.changed(_with(plan, slices, news), near.clear()),
+        slices=slices.added(plan, news),
     )
 
 
-def _near(plan: Plan, slices: Held, rows: pl.DataFrame) -> pl.DataFrame:
+def _near(plan: Plan, slices: Slices, rows: pl.DataFrame) -> pl.DataFrame:
     """The slices held that can share a window with one of the rows."""
     if rows.is_empty():
-        return slices.newest.clear().drop("__dead")
+        return slices.held.newest.clear().drop("__dead")
     if plan.slices.by == plan.keys:
-        return slices.of_keys(rows, plan.keys)
+        return slices.held.of_keys(rows, plan.keys)
     first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
-    found = _between(plan, slices, first - plan.slide.reach, last + plan.slide.reach)
+    found = slices.between(plan, first - plan.slide.reach, last + plan.slide.reach)
     return found.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
-
-
-def _between(plan: Plan, slices: Held, first: int | None, last: int | None) -> pl.DataFrame:
-    """The slices held of times from the first to the last; None: there is no bound."""
-    low, high = (MIN_INSTANT if first is None else max(MIN_INSTANT, first)), (MAX_INSTANT if last is None else min(MAX_INSTANT, last))
-    test, needed = pl.col(START).is_between(low, high), (plan.slide.needed(low), plan.slide.needed(high))
-    return slices.concerned(test, lambda run: run.high >= needed[0] and run.low <= needed[1])
 
 
 def _sliced(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
     """The rows as slices."""
-    lifted = plan.aggregation.lift(rows, [*plan.keys, TIME], in_order=plan.gathers).rename({TIME: START})
+    lifted = plan.pieces.lift(rows, [*plan.keys, TIME], in_order=plan.gathers).rename({TIME: START})
     return lifted.with_columns(plan.slide.needed_until(pl.col(START)).alias(END)).select(list(plan.slices.schema))
-
-
-def _with(plan: Plan, slices: Held, news: pl.DataFrame) -> pl.DataFrame:
-    """The slices that are there already, with what is new of them."""
-    if plan.slices.by == plan.keys:  # where all slices of a key have one hash, each would be compared with every one of its key
-        known = slices.of_keys(news.select(plan.keys).unique(maintain_order=True), plan.keys)
-        known = known.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
-    else:
-        known = slices.find(news)
-    if known.is_empty():
-        return news
-    both = pl.concat([known, news])
-    plan.aggregation.check_merge(both, plan.slices.identity)
-    merged = both.group_by(plan.slices.identity, maintain_order=True).agg(plan.aggregation.merging())
-    return merged.select(pl.col(name).cast(dtype) for name, dtype in plan.slices.schema.items())
 
 
 @dataclass(frozen=True)
@@ -162,31 +140,35 @@ def _together(plan: Plan, known: pl.DataFrame, contents: pl.DataFrame, clocks: C
     return triggered(plan, joined(plan, known, new, plan.identity), now)
 
 
-def completed(plan: Plan, slices: Held, before: Clocks, now: Clocks, marks: Callable[[], pl.DataFrame]) -> pl.DataFrame:
-    """The windows that nobody asked for so far, and that a move of the clocks completes, as they were before it.
+def completed(plan: Plan, slices: Slices, before: Clocks, now: Clocks, marks: Callable[[], pl.DataFrame]) -> tuple[pl.DataFrame, Slices]:
+    """The windows that nobody asked for so far, and that a move of the clocks completes, as they were before it; and the slices.
 
     Where each key has its own watermark, `marks` gives those, of all keys; only the end of input completes then, so only then it is asked.
     """
     if not plan.lazy or (before.watermark == now.watermark and before.finished == now.finished):
-        return plan.no_windows()
-    first = None if before.watermark is None else before.watermark - plan.slide.reach
+        return plan.no_windows(), slices
     last = None if now.finished else now.watermark
-    pieces = _between(plan, slices, first, last)
+    if before.watermark is None or last is None:
+        first = None if before.watermark is None else before.watermark - plan.slide.reach
+        pieces = slices.between(plan, first, last).with_columns(pl.lit(False).alias(IS_BLOCK))
+    else:
+        pieces, slices = slices.of_move(plan, before.watermark, last)
     pieces = keymarks.marked(pieces, marks(), plan.keys) if plan.by_key else pieces
     low = pl.lit(before.watermark, dtype=pl.Int64) if before.mark is None else before.mark
-    return _completed(plan, pieces, low, pl.lit(last, dtype=pl.Int64), now)
+    return _completed(plan, pieces, low, pl.lit(last, dtype=pl.Int64), now), slices
 
 
-def completed_of_keys(plan: Plan, slices: Held, before: pl.DataFrame, moved: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, Held]:
+def completed_of_keys(plan: Plan, slices: Slices, before: pl.DataFrame, moved: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, Slices]:
     """The same, of keys whose own watermark has moved from `before`; and the slices without those that nobody needs any more."""
-    mine = slices.of_keys(moved, plan.keys)
+    mine = slices.held.of_keys(moved, plan.keys)
     reached = keymarks.marked(mine, moved, plan.keys)
     gone = reached.filter(clocks.expired(plan.spec, pl.col(END))).select(list(plan.slices.schema))
     windows = plan.no_windows()
     if plan.lazy:
         low = keymarks.marked(mine, before, plan.keys)[KEY_MARK].alias(_LOW)
-        windows = _completed(plan, reached.hstack([low]), pl.col(_LOW), pl.col(KEY_MARK), clocks)
-    return windows, slices.changed(gone.clear(), gone)
+        pieces = reached.hstack([low]).with_columns(pl.lit(False).alias(IS_BLOCK))
+        windows = _completed(plan, pieces, pl.col(_LOW), pl.col(KEY_MARK), clocks)
+    return windows, slices.without(gone)
 
 
 def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, clocks: Clocks) -> pl.DataFrame:
@@ -194,7 +176,7 @@ def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, cl
     mark = [KEY_MARK] if plan.by_key else []
     after, until = (pl.col(END) > low).fill_null(True), (pl.col(END) <= high).fill_null(True)
     pieces = in_order(*coded(plan.keys, pieces))
-    windows = _once(plan, plan.slide.made(pieces).filter(after & until).select([*plan.identity, CODE, *mark]))
+    windows = _once(plan, plan.slide.made(pieces.filter(~pl.col(IS_BLOCK))).filter(after & until).select([*plan.identity, CODE, *mark]))
     if windows.is_empty():
         return plan.no_windows()
     found = _Spans.of(windows, pieces)
@@ -204,9 +186,9 @@ def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, cl
     return triggered(plan, opened, replace(Moment.at(plan.spec, clocks), complete=pl.lit(False)))
 
 
-def unmade(plan: Plan, slices: Held, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
+def unmade(plan: Plan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
     """The windows that are there, though they are not made yet, with how many rows they hold."""
-    pieces = in_order(*coded(plan.keys, keymarks.marked(slices.all(), marks, plan.keys) if plan.by_key else slices.all()))
+    pieces = in_order(*coded(plan.keys, keymarks.marked(slices.held.all(), marks, plan.keys) if plan.by_key else slices.held.all()))
     found = _Spans.of(waiting(plan.spec, plan.slide, pieces, clocks), pieces)
     return found.windows.select(*plan.identity, found.rows, pl.lit(False).alias(CLOSED))
 

@@ -2,20 +2,24 @@
 
 Blocks of 1, 2, 4, ... pieces that begin at every place are made by joining two blocks of half the length, for all places at once.
 A span is its first piece, and one block for each bit of the number of the others. Only joining is asked of a part, never taking
-away: so minima are as cheap as sums, nothing cancels, and NaN stays where it is. The parts that grow with what they hold (lists, sets,
-what users define) are merged from the span's pieces, which is as long as what comes out.
+away: so minima are as cheap as sums, nothing cancels, and NaN stays where it is. What is told of a span as a whole is told at once
+(:mod:`panewise.engine.told`). The parts that hold all values are merged from the span's pieces, which is as long as what comes out.
 """
 
 import numpy as np
 import polars as pl
 
 from panewise.engine.aggregation import LIMIT, Aggregation, greatest, overflow
-from panewise.engine.frames import Mask, picked, spread
+from panewise.engine.frames import Mask, picked, spread, stacked
 from panewise.engine.ordering import Places
 from panewise.engine.partials import Part
 
 _LATER = "__later:"
 _SPAN = "__span"
+_STRETCH = 1 << 12  # pieces
+_WORTH = 4  # pieces to a bound
+_SHORT = 1 << 7  # pieces
+_TOGETHER = 1 << 21  # values that are merged at once
 
 
 def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: pl.Series) -> pl.DataFrame:
@@ -34,12 +38,19 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: p
     """
     first, last = low.to_numpy().astype(np.intp), high.to_numpy().astype(np.intp)
     longest = int((last - first).max()) if len(first) else 0
-    told = [part for part in aggregation.parts if part.pair is not None or part.joint is not None]
-    joined = _joined(told, _wide(told, pieces, longest), first, last)
-    rest = [part for part in aggregation.parts if part.pair is None and part.joint is None]
+    joins = {part.name for part in aggregation.parts if _joins(part, longest)}
+    told = [part for part in aggregation.parts if part.name in joins]
+    joined = _joined_in_stretches(told, *_condensed(told, _wide(told, pieces, longest), first, last))
+    rest = [part for part in aggregation.parts if part.name not in joins and part.spanned is None]
     both = joined.hstack(_merged(rest, pieces, first, last)) if rest else joined
     _refuse_overflow(told, both)
-    return both.select(pl.col(part.name).cast(part.dtype) for part in aggregation.parts)
+    spanned = [part.spanned(pieces, first, last).alias(part.name) for part in aggregation.parts if part.spanned is not None]
+    return both.hstack(spanned).select(pl.col(part.name).cast(part.dtype) for part in aggregation.parts)
+
+
+def _joins(part: Part, longest: int) -> bool:
+    """Whether spans of it are joined from blocks. Short ones of lists are merged sooner."""
+    return part.pair is not None or (part.joint is not None and not (part.dtype.is_nested() and longest <= _SHORT))
 
 
 def _wide(parts: list[Part], pieces: pl.DataFrame, longest: int) -> pl.DataFrame:
@@ -58,8 +69,33 @@ def _refuse_overflow(parts: list[Part], spans: pl.DataFrame) -> None:
                 raise overflow(part.sums, total)
 
 
+def _condensed(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> tuple[pl.DataFrame, Places, Places]:
+    """The same spans of fewer pieces: those between which no span begins or ends are one."""
+    is_bound = np.zeros(pieces.height + 1, dtype=np.bool_)
+    is_bound[first] = is_bound[last] = True
+    number = np.cumsum(is_bound)
+    count = int(number[-1])
+    if count * _WORTH > pieces.height or not count:
+        return pieces, first, last
+    inside = (number > 0) & (number < count)  # of some span, or between two
+    numbered = pieces.hstack([pl.Series(_SPAN, number[:-1])]).filter(pl.Series(inside[:-1]))
+    merged = numbered.group_by(_SPAN, maintain_order=True).agg(part.merge.alias(part.name) for part in parts)
+    return merged.drop(_SPAN).cast(pieces.schema), number[first] - 1, number[last] - 1
+
+
+def _joined_in_stretches(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+    """Spans of the parts that two partials of tell all about both together. Lists fill memory, so of these few blocks are made at once."""
+    longest = int((last - first).max()) if len(first) else 0
+    stretch = first // max(1, longest, _STRETCH if any(part.dtype.is_nested() for part in parts) else pieces.height)
+    order = np.argsort(stretch, kind="stable")
+    made = []
+    for some in np.split(order, np.flatnonzero(np.diff(stretch[order])) + 1):
+        low, high = (int(first[some].min()), int(last[some].max())) if len(some) else (0, 0)
+        made.append(_joined(parts, pieces.slice(low, high - low), first[some] - low, last[some] - low))
+    return made[0] if len(made) == 1 else picked(stacked(made), np.argsort(order))
+
+
 def _joined(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
-    """Spans of the parts that two partials of tell all about both together."""
     joints = [_expression(part).alias(part.name) for part in parts]
     spans, blocks = picked(pieces, first), pieces
     at, left, size = first + 1, last - first - 1, 1
@@ -93,7 +129,15 @@ def _chosen(takes: Mask, more: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFram
 
 
 def _merged(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
-    """Spans of the other parts: all their pieces, merged."""
+    """Spans of the other parts: all their pieces, merged, some spans at a time, so that long ones cost time and not memory."""
+    lengths = [pieces[part.name].list.len().to_numpy() for part in parts if isinstance(part.dtype, pl.List)]
+    before = np.append(0, np.cumsum(1 + sum(lengths, np.zeros(pieces.height, dtype=np.int64))))
+    held = np.cumsum(before[last] - before[first])
+    cuts = np.flatnonzero(np.diff(held // _TOGETHER)) + 1
+    return stacked([_merged_at_once(parts, pieces, *some) for some in zip(np.split(first, cuts), np.split(last, cuts), strict=True)])
+
+
+def _merged_at_once(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
     lengths = last - first
     spans = pl.Series(_SPAN, np.repeat(np.arange(len(first)), lengths))
     held = picked(pieces, spread(first, lengths)).hstack([spans])

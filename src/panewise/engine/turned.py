@@ -1,4 +1,4 @@
-"""Partials of the one row that an aggregate looks for, which tell when it came: so they may be merged in any order.
+"""Partials of the one row, or the few, that an aggregate looks for, which tell when they came: so they may be merged in any order.
 
 The pieces of a sliding window are put together by their event times, and rows arrive in another order.
 """
@@ -8,24 +8,27 @@ from typing import Final
 
 import polars as pl
 
+from panewise.engine import rankings
 from panewise.engine.column_types import result_type
-from panewise.engine.partials import Joint, Part, Side, extreme
+from panewise.engine.partials import Joint, Part, Side, extreme, of_own
 from panewise.spec import Aggregate
 
 TURN: Final = "__turn"  # a row's place among all rows that an operator has received
-FUNCTIONS: Final = frozenset({"first", "last", "max_by", "min_by"})
+FUNCTIONS: Final = frozenset({"first", "last", "max_by", "min_by", "top_n_by"})
 
 
 def part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:
-    """The part of an aggregate, the `index`-th of its specification: its row's turn and value, and of max_by and min_by the rank."""
+    """The part of an aggregate, the `index`-th of its specification: its row's turn and value, and the rank where there is one."""
     assert aggregate.column is not None
-    made = _edge if aggregate.by is None else _extreme_row
+    made = _edge if aggregate.by is None else _top_rows if aggregate.fn == "top_n_by" else _extreme_row
     return made(aggregate, _name(aggregate, index), schema)
 
 
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
     """The expression that reads the result off."""
-    value = pl.col(_name(aggregate, index)).struct.field("value")
+    held = pl.col(_name(aggregate, index))
+    of_rows = aggregate.fn == "top_n_by"
+    value = held.list.eval(pl.element().struct.field("value")) if of_rows else held.struct.field("value")
     return value.cast(result_type(aggregate, schema)).alias(aggregate.name)
 
 
@@ -68,6 +71,23 @@ def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]
         return pl.when(_rank(one) == _rank(other)).then(_turn(one) < _turn(other)).otherwise(beyond)
 
     return Part(name, dtype, rows.filter(ranks == extreme(fn, ranks, kind)).first(), merge, None, joint=_joint(name, before))
+
+
+def _top_rows(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
+    """top_n_by: the first rows in the order of the ranks, those with the same one as they came."""
+    assert aggregate.column is not None
+    assert aggregate.by is not None
+    dtype = pl.List(pl.Struct({"turn": pl.Int64(), "rank": schema[aggregate.by], "value": schema[aggregate.column]}))
+    known = pl.col(aggregate.by).is_not_null()
+    rows = pl.struct(pl.col(TURN).alias("turn"), pl.col(aggregate.by).alias("rank"), pl.col(aggregate.column).alias("value"))
+
+    def best(held: pl.Expr) -> pl.Expr:
+        each = pl.element()
+        ordered = each.sort_by(_rank(each), _turn(each), descending=[not aggregate.ascending, False])
+        return held.list.eval(rankings.best(aggregate, ordered))
+
+    joint = of_own(name, lambda one, other: best(pl.concat_list(one, other)))
+    return Part(name, dtype, best(rows.filter(known).implode()), best(pl.col(name).explode().implode()), [], joint=joint)
 
 
 def _rank(row: pl.Expr) -> pl.Expr:

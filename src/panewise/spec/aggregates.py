@@ -74,6 +74,11 @@ class Aggregate:
         return Over(self, window)
 
     @property
+    def ordered(self) -> bool:
+        """Whether the order in which rows arrive matters."""
+        return self.fn in ORDERED and not (self.user is not None and self.user.commutative)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The input columns that it reads."""
         return tuple(column for column in (self.column, self.by) if column is not None)

@@ -26,8 +26,8 @@ class Sliding:
             "end" only.
 
     With a trigger that does nothing before the end of a window a row costs the same however many windows it is in; with another one it goes
-    into each that is open. To compute a window costs the logarithm of the rows that it holds, besides reading these once for all windows
-    that an evaluation computes; where aggregates keep values (median, lists, top_n, what users define), as much as each of them holds.
+    into each that is open. To compute a window costs the logarithm of the rows that it holds, medians and other aggregates of many values
+    included. Lists cost what they are long; and what users define, unless it is `commutative`, the rows of the window.
 
     >>> Sliding("10 minutes")
     Sliding(size=Duration('10 minutes'), anchor='end')

@@ -27,6 +27,9 @@ class UserAggregate:
         merge: takes two states, the earlier first, gives the state of both.
         finish: takes a state, gives the result.
         result: type of the result: "bigint", "double", "string" or "boolean".
+        commutative: that `merge` gives the same whichever state is the earlier one, and `accumulate` whichever value. Then sliding windows
+            merge states, where they would take the rows of each window in the order in which they came; and rows are accumulated where
+            they are read, before Spark's shuffle.
 
     >>> longest = UserAggregate("longest", init=lambda: "", accumulate=lambda s, v: max(s, v or "", key=len),
     ...                         merge=lambda a, b: max(a, b, key=len), finish=lambda s: s, result="string")
@@ -42,6 +45,7 @@ class UserAggregate:
     merge: Callable[[JsonValue, JsonValue], JsonValue] = field(compare=False, repr=False)
     finish: Callable[[JsonValue], Any] = field(compare=False, repr=False)
     result: ResultType = "double"
+    commutative: bool = False
 
     def __post_init__(self) -> None:
         if self.result not in ("bigint", "double", "string", "boolean"):
@@ -57,7 +61,9 @@ class UserAggregate:
         return user(self, column)
 
     @classmethod
-    def reduce(cls, name: str, fn: Callable[[Any, Any], Any], result: ResultType = "double") -> "UserAggregate":
+    def reduce(
+        cls, name: str, fn: Callable[[Any, Any], Any], result: ResultType = "double", *, commutative: bool = False
+    ) -> "UserAggregate":
         """Values joined two by two; null without any.
 
         Args:
@@ -65,6 +71,7 @@ class UserAggregate:
             fn: takes two values, or what it gave for earlier ones, the earlier first. It is associative, as rows that come
                 in several batches are joined batch by batch. Nulls are skipped.
             result: type of the values and of the result.
+            commutative: that `fn` gives the same whichever value is the earlier one.
 
         >>> from panewise.testing import result_of
         >>> product = UserAggregate.reduce("product", lambda a, b: a * b, result="bigint")
@@ -78,7 +85,7 @@ class UserAggregate:
         def join(one: Any, other: Any) -> Any:
             return other if one is None else one if other is None else fn(one, other)
 
-        return cls(name, init=lambda: None, accumulate=join, merge=join, finish=lambda state: state, result=result)
+        return cls(name, init=lambda: None, accumulate=join, merge=join, finish=lambda state: state, result=result, commutative=commutative)
 
     @classmethod
     def fold(
@@ -88,6 +95,8 @@ class UserAggregate:
         fn: Callable[[JsonValue, Any], JsonValue],
         combine: Callable[[JsonValue, JsonValue], JsonValue] | None = None,
         result: ResultType = "double",
+        *,
+        commutative: bool = False,
     ) -> "UserAggregate":
         """Values taken one by one into a state, which is the result.
 
@@ -97,6 +106,7 @@ class UserAggregate:
             fn: takes a state and a value (None for a null), gives the next state.
             combine: takes two states, the earlier first, gives the state of both. Required: windows hold rows of several batches.
             result: type of the state and of the result.
+            commutative: that the order of values does not matter to `fn`, nor that of states to `combine`.
 
         Raises:
             SpecError: without `combine`, or if `initial` is no JSON value or changes what it is combined with.
@@ -115,7 +125,8 @@ class UserAggregate:
         _check_function("combine", combine)
         text = _as_text(name, initial)  # so that nothing shares a mutable initial value
         _check_neutral(name, text, combine)
-        return cls(name, init=lambda: json.loads(text), accumulate=fn, merge=combine, finish=lambda state: state, result=result)
+        init, finish = (lambda: json.loads(text)), (lambda state: state)
+        return cls(name, init=init, accumulate=fn, merge=combine, finish=finish, result=result, commutative=commutative)
 
 
 def _check_function(name: str, value: Any) -> None:

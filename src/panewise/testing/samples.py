@@ -53,7 +53,9 @@ NULLS = UserAggregate(
     result="bigint",
 )
 ALL_TEXT = UserAggregate.reduce("all_text", lambda one, other: one + other, result="string")
-TRUES = UserAggregate.fold("trues", 0, lambda n, flag: n + (flag is True), combine=lambda one, other: one + other, result="bigint")
+TRUES = UserAggregate.fold(
+    "trues", 0, lambda n, flag: n + (flag is True), combine=lambda one, other: one + other, result="bigint", commutative=True
+)
 USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS, ALL_TEXT, TRUES)}
 
 

@@ -1,0 +1,139 @@
+"""The slices of sliding windows, and, where windows hold many, blocks of these.
+
+Between two steps windows lose slices at their far end, and gain some at the near one: all between is in every window that the step
+completes. So that this is not read slice by slice at each step, it is kept a second time in blocks: the partials of the slices of a key
+that lie in one stretch of time, 64 of which are as long as a window. What a step reads is then what comes and goes, and some blocks.
+
+Blocks are made once a step has read many times as many slices as it would have read blocks. From then on a row goes into its slice and
+its block, whenever it comes.
+"""
+
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine.aggregation import LIMIT, greatest
+from panewise.engine.assign import END, START
+from panewise.engine.held import Held
+from panewise.engine.plan import Plan
+from panewise.engine.runs import MemoryLibrary, Shape
+
+IS_BLOCK = "__is_block"
+_MANY = 1 << 14  # slices that are worth it
+_TIMES = 8  # as many slices as blocks
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Both tables of an operator. `in_blocks` tells whether all slices are in blocks, too; if not, there are none."""
+
+    held: Held
+    blocks: Held
+    in_blocks: bool = False
+
+    @classmethod
+    def nothing(cls, shape: Shape) -> "Slices":
+        """No slices."""
+        return cls(Held.nothing(shape, MemoryLibrary()), Held.nothing(shape, MemoryLibrary()))
+
+    @property
+    def tables(self) -> list[Held]:
+        """The two, as they are stored."""
+        return [self.held, self.blocks]
+
+    def having(self, tables: list[Held]) -> "Slices":
+        """The same with other tables in the place of its own."""
+        return replace(self, held=tables[0], blocks=tables[1])
+
+    def expired(self, horizon: int | None) -> "Slices":
+        """Without what ends at the horizon or earlier."""
+        return replace(self, held=self.held.expired(horizon), blocks=self.blocks.expired(horizon))
+
+    def without(self, gone: pl.DataFrame) -> "Slices":
+        """Without these slices, of keys that have watermarks of their own: of those there are no blocks."""
+        return replace(self, held=self.held.changed(gone.clear(), gone))
+
+    def added(self, plan: Plan, news: pl.DataFrame) -> "Slices":
+        """With the partials of new rows, a line for each key and time."""
+        more = replace(self, held=_with(plan, self.held, news))
+        return more._blocks_added(plan, news) if self.in_blocks else more
+
+    def between(self, plan: Plan, first: int | None, last: int | None) -> pl.DataFrame:
+        """The slices of times from the first to the last; None: there is no bound."""
+        return _between(plan, self.held, [(first, last)])
+
+    def of_move(self, plan: Plan, before: int, now: int) -> tuple[pl.DataFrame, "Slices"]:
+        """What the windows hold that a move of the watermark completes: slices, and blocks in the place of what all of them hold.
+
+        And the slices, now in blocks if that is worth it.
+        """
+        first, last = before - plan.slide.reach, now
+        low, high = plan.slide.inside(before, now)
+        if low >= high or plan.by_key or plan.counted:
+            return self.between(plan, first, last).with_columns(pl.lit(False).alias(IS_BLOCK)), self
+        if not self.in_blocks:
+            pieces = self.between(plan, first, last)
+            return pieces.with_columns(pl.lit(False).alias(IS_BLOCK)), self._in_blocks(plan) if _is_worth_it(plan, pieces) else self
+        ends = _between(plan, self.held, [(first, low - 1), (high, last)])
+        blocks = _between(plan, self.blocks, [(low, high - 1)]).join(ends, on=plan.keys, how="semi", nulls_equal=True)
+        told = (frame.with_columns(pl.lit(value).alias(IS_BLOCK)) for frame, value in ((ends, False), (blocks, True)))
+        return pl.concat(told), self
+
+    def _in_blocks(self, plan: Plan) -> "Slices":
+        return replace(self, in_blocks=True)._blocks_added(plan, self.held.all())
+
+    def _blocks_added(self, plan: Plan, news: pl.DataFrame) -> "Slices":
+        """With blocks of more slices; without any if their sums leave 64 bits, as those of windows that hold others, too, may not."""
+        blocks = _with(plan, self.blocks, _in_stretches(plan, news)) if _fits(plan, news) else None
+        if blocks is None or not _fits(plan, blocks.newest):
+            return replace(self, blocks=replace(self.blocks, newest=self.blocks.newest.clear(), runs=()), in_blocks=False)
+        return replace(self, blocks=blocks)
+
+
+def _is_worth_it(plan: Plan, slices: pl.DataFrame) -> bool:
+    if slices.height < _MANY:
+        return False
+    blocks = slices.select(*plan.keys, plan.slide.block(pl.col(START))).unique()
+    return blocks.height * _TIMES <= slices.height
+
+
+def _fits(plan: Plan, pieces: pl.DataFrame) -> bool:
+    """Whether no sum of these pieces can leave 64 bits."""
+    sums = [part.name for part in plan.pieces.parts if part.sums is not None and part.dtype == pl.Int64()]
+    return all(greatest(pieces[name]) * max(1, pieces.height) < LIMIT for name in sums)
+
+
+def _in_stretches(plan: Plan, slices: pl.DataFrame) -> pl.DataFrame:
+    """The blocks of slices."""
+    at = plan.slide.block(pl.col(START)).alias(START)
+    merged = slices.with_columns(at).group_by([*plan.keys, START], maintain_order=True).agg(plan.pieces.merging())
+    until = plan.slide.block_needed_until(pl.col(START)).alias(END)
+    return merged.with_columns(until).select(pl.col(name).cast(dtype) for name, dtype in plan.slices.schema.items())
+
+
+def _with(plan: Plan, held: Held, news: pl.DataFrame) -> Held:
+    """A table with what is new of its lines, or adds lines."""
+    if plan.slices.by == plan.keys:  # where all slices of a key have one hash, each would be compared with every one of its key
+        known = held.of_keys(news.select(plan.keys).unique(maintain_order=True), plan.keys)
+        known = known.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
+    else:
+        known = held.find(news)
+    return held.changed(news if known.is_empty() else _merged(plan, pl.concat([known, news])), news.clear())
+
+
+def _merged(plan: Plan, lines: pl.DataFrame) -> pl.DataFrame:
+    plan.pieces.check_merge(lines, plan.slices.identity)
+    merged = lines.group_by(plan.slices.identity, maintain_order=True).agg(plan.pieces.merging())
+    return merged.select(pl.col(name).cast(dtype) for name, dtype in plan.slices.schema.items())
+
+
+def _between(plan: Plan, held: Held, stretches: list[tuple[int | None, int | None]]) -> pl.DataFrame:
+    """The lines of a table that begin at times of stretches, which may be empty."""
+    bounds = [(MIN_INSTANT if low is None else low, MAX_INSTANT if high is None else high) for low, high in stretches]
+    bounds = [(max(MIN_INSTANT, low), min(MAX_INSTANT, high)) for low, high in bounds if low <= high]
+    if not bounds:
+        return held.newest.clear().drop("__dead")
+    test = pl.any_horizontal(pl.col(START).is_between(low, high) for low, high in bounds)
+    needed = [(plan.slide.needed(low), plan.slide.block_needed(high)) for low, high in bounds]
+    return held.concerned(test, lambda run: any(run.high >= least and run.low <= most for least, most in needed))

@@ -1,0 +1,165 @@
+"""Slices of sliding windows in blocks: what is sent does not tell whether there are any; and what a step reads (semantics 7, 33)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import panewise as pw
+from panewise import functions as F
+from panewise.engine import Operator, slices, sliding
+from panewise.engine.cache import Cache
+from panewise.engine.persistence import Stored, StoredLibrary
+from panewise.engine.slices import Slices
+from panewise.spec.sliding import ANCHORS
+from panewise.state.store import MemoryRunStore
+from panewise.testing import run
+from tests.engine.effort import examples
+from tests.engine.test_invariances import assert_same
+
+SCHEMA: dict[str, pl.DataType] = {"k": pl.Int64(), "t": pl.Int64(), "v": pl.Int64(), "x": pl.Float64()}
+SPEC = pw.WindowOperator(
+    keys=["k"],
+    event_time="t",
+    window=pw.Sliding(1_000),
+    aggregates=[F.sum("v"), F.count(), F.max("v"), F.median("x"), F.first("v"), F.count_distinct("v"), F.top_n("v", 2)],
+    allowed_lateness=0,
+)
+LATE = [pw.AfterWatermark(late=pw.AfterCount(1)), pw.AfterWatermark(late=pw.AfterCount(2)), pw.Never()]
+
+
+@pytest.fixture
+def _soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+    """Blocks are made whenever they can be, and are long; tells for each move whether they were read."""
+    read: list[bool] = []
+    of_move = Slices.of_move
+
+    def told(self: Slices, *given: Any) -> Any:
+        pieces, after = of_move(self, *given)
+        read.append(bool(pieces[slices.IS_BLOCK].any()))
+        return pieces, after
+
+    monkeypatch.setattr(sliding, "BLOCKS", 3)
+    monkeypatch.setattr(slices, "_MANY", 1)
+    monkeypatch.setattr(slices, "_TIMES", 0)
+    monkeypatch.setattr(Slices, "of_move", told)
+    yield read
+    assert any(read), "no example has blocks"
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.lists(st.tuples(st.integers(-15, 4), st.sampled_from("ab"), st.none() | st.integers(-2, 2)), max_size=4), st.integers(0, 3)
+    ),
+    min_size=6,
+    max_size=12,
+)
+AGGREGATES = [F.sum("v"), F.count(), F.min("v"), F.last("v"), F.max_by("key", "v"), F.median("v"), F.collect_list("v"), F.mode("v")]
+
+
+def script_of(steps: list[tuple[list[tuple[int, str, int | None]], int]]) -> list[dict[str, Any]]:
+    """Rows about the watermark, which moves on by a little each time."""
+    script, mark = list[dict[str, Any]](), 20
+    for rows, by in steps:
+        script.append({"op": "add", "rows": [{"event_time": mark + off, "key": key, "v": value} for off, key, value in rows]})
+        mark += by
+        script.append({"op": "watermark", "to": mark})
+    return [*script, {"op": "finish"}]
+
+
+@pytest.mark.usefixtures("_soon")
+@pytest.mark.parametrize("anchor", ANCHORS)
+@examples(25)
+@given(data=st.data())
+def test_they_change_nothing(anchor: Any, data: st.DataObject) -> None:
+    """With restarts, too."""
+    lateness = data.draw(st.sampled_from([0, 0, 6]))
+    spec = pw.WindowOperator(
+        keys=data.draw(st.sampled_from([["key"], []])),
+        window=pw.Sliding(data.draw(st.integers(9, 24)), anchor),
+        aggregates=data.draw(st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=4, unique_by=lambda made: made.name)),
+        trigger=data.draw(st.sampled_from(LATE if lateness else [pw.AfterWatermark(), pw.Never()])),
+        allowed_lateness=lateness,
+        accumulation=data.draw(st.sampled_from(["discarding", "accumulating", "retracting"])),
+        drop_by=data.draw(st.sampled_from(["window", "window", "row"])),
+    )
+    script, types = script_of(data.draw(STEPS)), {"v": "bigint"}
+    wanted = run(spec, script, "oracle", types=types, windows=True)
+    for one, other in zip(run(spec, script, "engine", types=types, windows=True), wanted, strict=True):
+        assert_same(one, other)
+    interrupted = run(spec, [step for event in script for step in (event, {"op": "restart"})], "engine", types=types, windows=True)
+    for one, other in zip(interrupted[::2], wanted, strict=True):
+        assert_same(one, other)
+
+
+def batch(first: int, count: int, *, late: int = 0) -> pl.DataFrame:
+    """Rows of two keys, one for each microsecond, and some that come late."""
+    rng = np.random.default_rng(first)
+    at = np.append(np.arange(first, first + count), rng.integers(max(0, first - 500), first + 1, late))
+    number = rng.integers(0, 50, len(at))
+    return pl.DataFrame({"k": at % 2, "t": at, "v": number, "x": number / 4}, schema=SCHEMA)
+
+
+def test_blocks_are_made_once_they_are_worth_it_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "_MANY", 100)
+    store, plain, read = MemoryRunStore(), Operator(SPEC, SCHEMA), []
+    for step in range(40):
+        stored = Stored.load(SPEC, SCHEMA, StoredLibrary(store, Cache(1 << 24)))
+        sent, blocks = [], []
+        for operator in (plain, stored.operator):
+            monkeypatch.setattr(slices, "_TIMES", 1 << 40 if operator is plain else 4)
+            added = operator.add(batch(40 * step, 40, late=5))
+            moved = operator.advance(watermark=40 * step + 20)
+            sent.append((added.late.height, added.counts, moved.panes.sort("k", "window_end").to_dicts()))
+            assert operator.state.slices is not None
+            blocks.append(operator.state.slices.in_blocks)
+        assert sent[0] == sent[1]
+        assert not blocks[0]
+        read.append(blocks[1])
+        stored.commit()
+    assert read == sorted(read)
+    assert not read[0]
+    assert read[-1]
+
+
+def test_a_step_reads_what_comes_and_goes_and_some_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many slices a window holds."""
+    monkeypatch.setattr(slices, "_MANY", 100)
+    heights = {}
+    for length in (10_000, 80_000):
+        window = pw.Sliding(length)
+        operator = Operator(pw.WindowOperator(event_time="t", window=window, aggregates=[F.sum("v")]), SCHEMA)
+        operator.add(batch(0, 2 * length))
+        operator.advance(watermark=2 * length - 3)
+        operator.advance(watermark=2 * length - 2)
+        assert operator.state.slices is not None
+        pieces, _ = operator.state.slices.of_move(operator.plan, 2 * length - 2, 2 * length - 1)
+        heights[length] = pieces.height
+        assert operator.advance(watermark=2 * length - 1).panes.height == 1
+    assert heights[80_000] <= 2 * 80_000 / sliding.BLOCKS + sliding.BLOCKS
+    assert heights[10_000] <= 2 * 10_000 / sliding.BLOCKS + sliding.BLOCKS
+
+
+def test_blocks_whose_sums_leave_64_bits_are_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block may hold what no window adds up without the rest."""
+    monkeypatch.setattr(slices, "_MANY", 1)
+    monkeypatch.setattr(slices, "_TIMES", 0)
+    operator = Operator(pw.WindowOperator(event_time="t", window=pw.Sliding(1_000), aggregates=[F.sum("v").alias("total")]), SCHEMA)
+    sent = []
+    for step in range(200):
+        at = 10 * step
+        value = 2**62 * (1 if step % 2 else -1) if step > 150 else 1
+        operator.add(pl.DataFrame({"k": [0], "t": [at], "v": [value], "x": [0.0]}, schema=SCHEMA))
+        assert operator.state.slices is not None
+        if step == 150:
+            assert operator.state.slices.in_blocks
+        sent += operator.advance(watermark=at + 1).panes["total"].to_list()
+    assert len(sent) == 200
+    assert sent[150] == 101
+    assert sent[151] == 100 + 2**62
+    assert not operator.state.slices.in_blocks
+    assert operator.state.slices.blocks.all().is_empty()
