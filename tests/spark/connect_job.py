@@ -9,6 +9,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SetupError
 from panewise.spark import ParquetSink, configure, windowed
+from panewise.spark import sql as drop_in
 
 
 def main(source: str, out: str) -> None:
@@ -30,7 +31,8 @@ def main(source: str, out: str) -> None:
     sinks = {name: ParquetSink(f"{out}/{name}") for name in ("panes", "late", "invalid")}
     result.write(**sinks, checkpoint=f"{out}/checkpoint", available_now=True).awaitTermination()
     batch = described(spark.read.schema(schema).parquet(source)).agg(*aggregates)
-    told = {
+    told: dict[str, object] = {"as_pyspark": as_pyspark(stream.withWatermark("ts", "10 seconds"), out)}
+    told |= {
         "connect": type(spark).__module__,
         "refused": refused,
         "streamed": [list(r) for r in spark.read.parquet(f"{out}/panes").select("k", "n", "s").orderBy("k", "window_start").collect()],
@@ -40,6 +42,15 @@ def main(source: str, out: str) -> None:
     }
     sys.stdout.write("told " + json.dumps(told) + "\n")
     spark.stop()
+
+
+def as_pyspark(df, out: str) -> list[object]:  # type: ignore[no-untyped-def]
+    """Functions over a window by pyspark's names."""
+    w = drop_in.Window.partitionBy("k").orderBy("ts")
+    made = df.withColumn("rise", drop_in.functions.col("v") - drop_in.functions.lag("v").over(w))
+    query = made.writeStream.format("parquet").option("checkpointLocation", f"{out}/own").trigger(availableNow=True)
+    query.start(f"{out}/rises").awaitTermination()
+    return [list(row) for row in df.sparkSession.read.parquet(f"{out}/rises").select("k", "v", "rise").orderBy("ts").collect()]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,37 @@
+"""pyspark.sql.functions, whose columns remember which functions over windows they are made of. Names and arguments are those of pyspark."""
+
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any
+
+import pyspark.sql.functions
+from pyspark.sql import Column
+
+from panewise.spark.sql.columns import Call, lifted, remembering
+
+__all__ = list(pyspark.sql.functions.__all__)
+
+
+def __getattr__(name: str) -> Any:
+    return _wrapped(name)
+
+
+@cache
+def _wrapped(name: str) -> Any:
+    function: Any = getattr(pyspark.sql.functions, name)
+    if isinstance(function, type) or not callable(function):
+        return function
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        made = lifted(function, args, kwargs)
+        return remembering(made, Call(function, name, args, kwargs)) if isinstance(made, Column) else made
+
+    return call
+
+
+def _names() -> Callable[[], list[str]]:
+    return lambda: list(__all__)
+
+
+__dir__ = _names()

@@ -1,0 +1,97 @@
+"""Windows as pyspark writes them, for both: Spark's own in batch, those of panewise on a stream."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+import pyspark.sql
+
+from panewise import spec
+from panewise.errors import SpecError
+
+Reader: TypeAlias = Callable[[Any], str]  # gives the name of the input column for a column, which may be an expression
+
+_ASCENDING = re.compile(r" ASC NULLS FIRST$")
+_DESCENDING = re.compile(r" (DESC NULLS (FIRST|LAST)|ASC NULLS LAST)$")
+
+
+@dataclass(frozen=True, eq=False)
+class WindowSpec:
+    """Which rows a function looks at, as pyspark.sql.WindowSpec; methods give a new one."""
+
+    keys: tuple[Any, ...] = ()
+    order: tuple[Any, ...] = ()
+    kind: str | None = None
+    bounds: tuple[Any, Any] = (0, 0)
+
+    def partitionBy(self, *cols: Any) -> "WindowSpec":  # noqa: N802 - PySpark's name
+        """As in pyspark."""
+        return replace(self, keys=_flat(cols))
+
+    def orderBy(self, *cols: Any) -> "WindowSpec":  # noqa: N802 - PySpark's name
+        """As in pyspark. On a stream the first column is the event time, and the order is ascending, nulls first."""
+        return replace(self, order=_flat(cols))
+
+    def rowsBetween(self, start: int, end: int) -> "WindowSpec":  # noqa: N802 - PySpark's name
+        """As in pyspark."""
+        return replace(self, kind="rows", bounds=(start, end))
+
+    def rangeBetween(self, start: Any, end: Any) -> "WindowSpec":  # noqa: N802 - PySpark's name
+        """As in pyspark. A bound may also be a text such as "-5 minutes", in batch, too; numbers are of microseconds on a stream."""
+        return replace(self, kind="range", bounds=(start, end))
+
+    @property
+    def only_here(self) -> bool:
+        """Whether Spark has no such window: its bounds are numbers."""
+        return not all(isinstance(bound, int) for bound in self.bounds)
+
+    def native(self) -> Any:
+        """Spark's own window."""
+        made: Any = pyspark.sql.Window.partitionBy(*self.keys)
+        made = made.orderBy(*self.order) if self.order else made
+        if self.kind is None:
+            return made
+        return made.rowsBetween(*self.bounds) if self.kind == "rows" else made.rangeBetween(*self.bounds)
+
+    def on_stream(self, read: Reader) -> spec.WindowSpec:
+        """The window on a stream.
+
+        Raises:
+            SpecError: if it cannot be one there.
+        """
+        made = spec.WindowSpec().partitionBy(*map(read, self.keys)).orderBy(*(read(_ascending(column)) for column in self.order))
+        if self.kind is None:
+            return made
+        return made.rowsBetween(*self.bounds) if self.kind == "rows" else made.rangeBetween(*self.bounds)
+
+
+def text_of(column: Any) -> str:
+    """A column, or its name, as pyspark shows it."""
+    return column if isinstance(column, str) else str(column).removeprefix("Column<'").removesuffix("'>")
+
+
+def _ascending(column: Any) -> Any:
+    text = text_of(column)
+    if _DESCENDING.search(text):
+        rule = "rows of a stream are in ascending order, nulls first, as they come"
+        raise SpecError(f"orderBy({text})", rule, "order by the event time, ascending; of lag and lead, and of frames, take the other side")
+    return _ASCENDING.sub("", text) if _ASCENDING.search(text) else column
+
+
+def _flat(cols: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(cols[0]) if len(cols) == 1 and isinstance(cols[0], (list, tuple)) else cols
+
+
+class Window:
+    """Makes windows, as pyspark.sql.Window."""
+
+    unboundedPreceding: Final = pyspark.sql.Window.unboundedPreceding  # noqa: N815 - PySpark's name
+    unboundedFollowing: Final = pyspark.sql.Window.unboundedFollowing  # noqa: N815 - PySpark's name
+    currentRow: Final = pyspark.sql.Window.currentRow  # noqa: N815 - PySpark's name
+
+    _all = WindowSpec()
+    partitionBy = _all.partitionBy  # noqa: N815 - PySpark's name
+    orderBy = _all.orderBy  # noqa: N815 - PySpark's name
+    rowsBetween = _all.rowsBetween  # noqa: N815 - PySpark's name
+    rangeBetween = _all.rangeBetween  # noqa: N815 - PySpark's name

@@ -1,0 +1,147 @@
+"""Batch code with one import changed: on a stream it gives what pyspark gives of the same rows in a batch (semantics 29.12)."""
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import polars as pl
+import pyspark.sql
+import pytest
+from pyspark.errors import PySparkTypeError
+from pyspark.sql import DataFrame, SparkSession
+
+import panewise.spark.sql
+from panewise.errors import SpecError
+from panewise.spark.sql import Window, frames_of
+from panewise.spark.sql import functions as F
+from tests.spark.conftest import Feed
+from tests.spark.test_frames import assert_equal, made, native, put_some, windows
+
+Job = Callable[[Any, DataFrame], DataFrame]
+W = Window.partitionBy("k").orderBy("ts")
+
+
+def job(sql: Any, df: DataFrame) -> DataFrame:
+    """As it may stand in somebody's batch code: `sql` is what it imports."""
+    F, Window = sql.functions, sql.Window  # noqa: N806 - PySpark's names
+    w = Window.partitionBy("k").orderBy("ts")
+    last = w.rowsBetween(-2, Window.currentRow)
+    return (
+        df.withColumn("rise", F.col("v") - F.lag("v").over(w))
+        .withColumn("shop", F.upper("k"))
+        .withColumn("total", F.sum(F.col("v") * 2).over(last))
+        .withColumns(
+            {
+                "big": F.when(F.max("v").over(last) > 6, "big").otherwise(F.concat(F.lit("small "), F.min("v").over(last).cast("string"))),
+                "share": F.round(F.col("v") / F.nullif(F.sum("v").over(last), F.lit(0)), 3),
+                "known": ~F.isnull(F.coalesce(F.lead("v", 2).over(w), F.lit(None))) & F.col("v").isNotNull(),
+                "number": (F.row_number().over(w) + 0).cast("bigint"),
+            }
+        )
+        .withColumn("twice", F.col("rise") * 2)
+        .withColumn("rows", F.count("*").over(w))
+        .select("*", F.avg(F.col("v")).over(last.orderBy(F.col("ts").asc())).alias("mean"), F.last("v", True).over(last).alias("new"))
+    )
+
+
+def collected(feed: Feed, df: DataFrame, name: str = "rows") -> pl.DataFrame:
+    query = df.writeStream.format("parquet").option("checkpointLocation", feed.sink(f"{name}-checkpoint")).trigger(availableNow=True)
+    query.start(feed.sink(name)).awaitTermination()
+    return feed.read(name)
+
+
+def stream(feed: Feed) -> DataFrame:
+    return feed.stream().withWatermark("ts", "10 seconds")
+
+
+def test_the_same_code_on_a_stream_and_on_a_batch(feed: Feed) -> None:
+    put_some(feed)
+    wanted = pl.DataFrame(job(pyspark.sql, feed.batch()).toArrow())
+    assert_equal(pl.DataFrame(job(panewise.spark.sql, feed.batch()).toArrow()), wanted.sort("k", "ts"))
+    feed.put((10_000, "z", 1), (20_000, "z", 1))
+    found = collected(feed, job(panewise.spark.sql, stream(feed)))
+    told = found.filter(pl.col("k") != "z").select(wanted.columns).sort("k", "ts")
+    assert told.height == feed.batch().count() - 2 - 2 * 3, "the last two rows of a key wait for what lead looks at"
+    assert_equal(told, wanted.join(told, on=["k", "ts"], how="semi").sort("k", "ts"))
+
+
+def test_every_function_of_a_frame(feed: Feed) -> None:
+    put_some(feed)
+    rows = feed.batch().count()
+    feed.put(*((10_000 + n, k, 1) for n in range(3) for k in "abc"), (20_000, "z", 1))
+    wanted = native(feed)
+    columns = made(F, windows(Window, W, spark=False))
+    found = collected(feed, stream(feed).withColumns(columns))
+    assert found.height >= rows
+    assert_equal(found, wanted.join(found, on=["k", "ts"], how="semi").sort("k", "ts"))
+
+
+def test_keys_may_be_null_and_expressions(feed: Feed) -> None:
+    feed.put((0, None, 1), (1, "ab", 2), (2, "ac", 3), (3, None, 4), (100, "z", 0), (200, "z", 0))
+
+    def asked(sql: Any, df: DataFrame) -> DataFrame:
+        F = sql.functions  # noqa: N806 - PySpark's name
+        w = sql.Window.partitionBy(F.substring("k", 1, 1)).orderBy("ts").rowsBetween(-1, 0)
+        return df.withColumn("total", F.sum("v").over(w)).withColumn("key", F.first(F.upper("k")).over(w))
+
+    wanted = pl.DataFrame(asked(pyspark.sql, feed.batch()).toArrow()).filter(pl.col("v") > 0).sort("ts")
+    assert collected(feed, asked(panewise.spark.sql, stream(feed))).filter(pl.col("v") > 0).sort("ts").equals(wanted)
+
+
+def test_a_range_in_words_is_one_in_batch_too(feed: Feed) -> None:
+    feed.put((0, "a", 1), (5, "a", 2), (9, "a", 4))
+    column = F.sum("v").over(W.rangeBetween("-5 seconds", Window.currentRow))
+    assert sorted(row["s"] for row in feed.batch().withColumn("s", column).collect()) == [1, 3, 6]
+    with pytest.raises(Exception, match="bounds are texts"):
+        feed.batch().orderBy(column).collect()
+
+
+def test_late_and_invalid_rows_are_with_the_operator(feed: Feed) -> None:
+    feed.put((0, "a", 1), (None, "a", 2))
+    df = stream(feed).withColumn("before", F.lag("v").over(W)).withColumn("plain", F.lit(1))
+    assert frames_of(df).spec == frames_of(stream(feed).withColumn("x", F.lag("v").over(W))).spec, "names are the same at each start"
+    assert collected(feed, frames_of(df).invalid, "invalid")["reason"].to_list() == ["event time is null"]
+    with pytest.raises(SpecError, match=r"an operator is behind what withColumn.* \| give that DataFrame itself"):
+        frames_of(df.filter("v > 0"))
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        (lambda: [F.ntile(4).over(W)], "counts the rows of the whole partition"),
+        (lambda: [F.skewness("v").over(W)], "functions over windows are those of panewise.functions"),
+        (lambda: [F.count_distinct("v", "k").over(W)], "reads one column"),
+        (lambda: [F.percentile("v", 0.5, 2).over(W)], "reads one column, each row once"),
+        (lambda: [F.sum("v").over(Window.partitionBy("k").orderBy(F.col("ts").desc()))], "ascending order"),
+        (lambda: [F.sum("v").over(Window.partitionBy("k").orderBy("v"))], "event time"),
+        (lambda: [F.sum("v").over(Window.partitionBy("k"))], "whole partition, which has no end"),
+        (lambda: [F.sum("v").over(W.rowsBetween(0, Window.unboundedFollowing))], "not known on a stream"),
+        (lambda: [F.lag(F.lag("v").over(W)).over(W)], "has no such functions in it"),
+        (lambda: [F.lag("v").over(W), F.sum("c0").over(W)], "'c0', a new column"),
+        (lambda: [F.lag("v").over(W), F.sum(F.col("v") + F.col("c0")).over(W)], "'c0', a new column"),
+        (lambda: [F.lag("v").over(W), F.sum("v").over(Window.partitionBy("v").orderBy("ts"))], "have the same keys and order"),
+    ],
+)
+def test_what_a_stream_has_not_is_refused(feed: Feed, columns: Callable[[], list[Any]], told: str) -> None:
+    def asked() -> DataFrame:
+        return reduce(lambda df, numbered: df.withColumn(f"c{numbered[0]}", numbered[1]), enumerate(columns()), stream(feed))
+
+    with pytest.raises(SpecError, match=told):
+        asked()
+
+
+def test_what_has_no_window_is_as_it_was(spark: SparkSession, feed: Feed) -> None:
+    feed.put((0, "a", 1), (1, "a", 2))
+    assert F.sum is F.sum
+    assert panewise.spark.sql.SparkSession is pyspark.sql.SparkSession
+    assert set(F.__all__) == set(dir(F)) == set(pyspark.sql.functions.__all__)
+    assert feed.batch().groupBy("k").agg(F.sum("v").alias("s"), F.max(F.col("v") + 1).alias("m")).first() == ("a", 3, 3)
+    assert [row[0] for row in feed.batch().select(F.col("v") * 2).collect()] == [2, 4]
+    theirs = pyspark.sql.Window.partitionBy("k").orderBy("ts")
+    assert [row[-1] for row in feed.batch().withColumn("n", F.row_number().over(theirs)).collect()] == [1, 2]
+    with pytest.raises(PySparkTypeError, match="NOT_EXPECTED_TYPE"):
+        feed.batch().withColumn("x", 1)  # type: ignore[arg-type]
+    with pytest.raises(AttributeError, match="no_such_function"):
+        _ = F.no_such_function
+    doubled = F.udf(lambda value: value * 2, "bigint")
+    assert [row[0] for row in feed.batch().select(doubled("v")).collect()] == [2, 4]
