@@ -149,17 +149,14 @@ def test_blocks_whose_sums_leave_64_bits_are_done_without(monkeypatch: pytest.Mo
     monkeypatch.setattr(slices, "_MANY", 1)
     monkeypatch.setattr(slices, "_TIMES", 0)
     operator = Operator(pw.WindowOperator(event_time="t", window=pw.Sliding(1_000), aggregates=[F.sum("v").alias("total")]), SCHEMA)
-    sent = []
-    for step in range(200):
-        at = 10 * step
-        value = 2**62 * (1 if step % 2 else -1) if step > 150 else 1
-        operator.add(pl.DataFrame({"k": [0], "t": [at], "v": [value], "x": [0.0]}, schema=SCHEMA))
-        assert operator.state.slices is not None
-        if step == 150:
-            assert operator.state.slices.in_blocks
+    far = {1_500: -(2**62), 1_515: 2**62, 1_520: 2**62}  # the last two are in one block, the first is in another one
+    sent, blocks = list[int](), list[bool]()
+    for at in [*range(0, 1_500, 10), *far, 1_530]:
+        operator.add(pl.DataFrame({"k": [0], "t": [at], "v": [far.get(at, 1)], "x": [0.0]}, schema=SCHEMA))
         sent += operator.advance(watermark=at + 1).panes["total"].to_list()
-    assert len(sent) == 200
-    assert sent[150] == 101
-    assert sent[151] == 100 + 2**62
-    assert not operator.state.slices.in_blocks
+        assert operator.state.slices is not None
+        blocks.append(operator.state.slices.in_blocks)
+    assert sent[-4:] == [100 - 2**62, 98, 98 + 2**62, 98 + 2**62]
+    assert blocks[-4:] == [True, True, False, False]
+    assert operator.state.slices is not None
     assert operator.state.slices.blocks.all().is_empty()

@@ -5,6 +5,7 @@ Looking up windows, and changing them, costs in proportion to how many they are,
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 import polars as pl
@@ -61,8 +62,13 @@ class Held:
         if self._living():
             wanted = Wanted.of(different, self.shape.by)
             found += [self._in_run(run, wanted).rows for run in reversed(self._living())]
-        together = pl.concat(found)
-        return self._shown(together.unique(self.shape.identity, keep="first", maintain_order=True) if len(found) > 1 else together)
+        return self._shown(reduce(self._with_older, found))
+
+    def _with_older(self, newer: pl.DataFrame, older: pl.DataFrame) -> pl.DataFrame:
+        """Rows, and those of older ones that they do not hide."""
+        if newer.is_empty() or older.is_empty():
+            return older if newer.is_empty() else newer
+        return pl.concat([newer, older.join(newer, on=self.shape.identity, how="anti", nulls_equal=True, maintain_order="left")])
 
     def concerned(self, test: pl.Expr, may: Callable[[Run], bool]) -> pl.DataFrame:
         """The windows held that pass a test; `may` tells which runs can have any."""

@@ -11,6 +11,7 @@ from panewise.engine.assign import END
 from panewise.engine.lateness import late_schema
 from panewise.engine.plan import ONE_KEY, check_columns
 from panewise.engine.runs import Shape
+from panewise.engine.told import told
 from panewise.engine.validity import REASON
 from panewise.errors import SpecError
 from panewise.spec import Aggregate, Frame, FrameOperator, RowFunction, told_by_rows
@@ -29,11 +30,14 @@ Schema = dict[str, pl.DataType]
 
 @dataclass(frozen=True)
 class Job:
-    """Aggregates over one frame, compiled. `prefix` tells the columns of their running partials from those of others."""
+    """Aggregates over one frame, compiled: of what is kept, and of whole frames.
+
+    `prefix` tells the columns of their running partials from those of others.
+    """
 
     frame: Frame
-    aggregates: tuple[Aggregate, ...]
     aggregation: Aggregation
+    whole: Aggregation
     prefix: str
 
     def stored(self, name: str) -> str:
@@ -138,7 +142,7 @@ class FramePlan:
     def _tables_of_ranges(self) -> tuple[Shape, Shape]:
         keys = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         parts = {job.stored(name): dtype for job in self.ranges for name, dtype in job.aggregation.schema.items()}
-        read = {name: self.schema[name] for job in self.ranges for what in job.aggregates for name in what.columns}
+        read = {name: self.schema[name] for job in self.ranges for what in job.aggregation.aggregates for name in what.columns}
         blocks: Schema = {**keys, FROM: pl.Int64(), TIME: pl.Int64(), **parts}
         return Shape({**keys, **read, TIME: pl.Int64()}, [TIME], []), Shape(blocks, [*self.keys, TIME], self.keys)
 
@@ -165,8 +169,8 @@ def _jobs(spec: FrameOperator, schema: Schema) -> list[Job]:
         if isinstance(column.what, Aggregate):
             assert column.frame is not None
             frames.setdefault(column.frame, []).append(column.what)
-    numbered = enumerate(frames.items())
-    return [Job(frame, tuple(made), Aggregation(tuple(made), schema), f"__{n}") for n, (frame, made) in numbered]
+    compiled = [(frame, Aggregation(tuple(made), schema)) for frame, made in frames.items()]
+    return [Job(frame, made, told(made), f"__{n}") for n, (frame, made) in enumerate(compiled)]
 
 
 def _ranges(spec: FrameOperator, jobs: list[Job]) -> list[Job]:

@@ -9,7 +9,6 @@ from panewise.engine.frames import picked, stacked
 from panewise.engine.over_bounds import bounds
 from panewise.engine.over_layout import Flags, Layout, Numbers
 from panewise.engine.over_plan import Job
-from panewise.engine.told import told
 
 
 def over(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.DataFrame:
@@ -22,10 +21,9 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Num
     return picked(stacked([held, nothing]), np.where(some, np.cumsum(some) - 1, held.height))
 
 
-def results(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.DataFrame:
+def results(job: Job, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.DataFrame:
     """The results over such spans."""
-    whole = told(aggregation)
-    return over(whole, pieces, low, high).select(whole.results)
+    return over(job.whole, pieces, low, high).select(job.whole.results)
 
 
 class Running:
@@ -46,7 +44,7 @@ class Running:
         layout, pieces = self._layout, self._pieces(job)
         low, high = bounds(layout, job.frame)
         code = layout.code[layout.targets]
-        found = results(job.aggregation, pieces, self._begin[code], self._place(np.maximum(high, low), code))
+        found = results(job, pieces, self._begin[code], self._place(np.maximum(high, low), code))
         folds = layout.passed - (layout.count - _folded(layout, layout.count))
         partials = over(job.aggregation, pieces, self._begin, self._place(folds, self._keys))
         return found.get_columns(), [part.alias(job.stored(part.name)) for part in partials.get_columns()]

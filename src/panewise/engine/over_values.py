@@ -29,9 +29,9 @@ def values(layout: Layout, ranges: Sequence[Layout] = ()) -> Values:
     made, running = list[pl.Series](), list[pl.Series]()
     for job in plan.bounded:
         low, high = bounds(layout, job.frame)
-        made += results(job.aggregation, job.aggregation.singles(layout.values), low, high).get_columns()
+        made += results(job, job.aggregation.singles(layout.values), low, high).get_columns()
     for job, sequence in zip(plan.ranges, ranges, strict=True):
-        made += results(job.aggregation, over_ranges.pieces(sequence, job), *bounds(sequence, job.frame)).get_columns()
+        made += results(job, over_ranges.pieces(sequence, job), *bounds(sequence, job.frame)).get_columns()
     for job in plan.unbounded:
         found, remembered = Running(layout).results(job)
         made += found

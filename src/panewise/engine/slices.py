@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.aggregation import LIMIT, greatest
 from panewise.engine.assign import END, START
 from panewise.engine.held import Held
 from panewise.engine.plan import Plan
 from panewise.engine.runs import MemoryLibrary, Shape
+from panewise.errors import AggregateOverflowError
 
 IS_BLOCK = "__is_block"
 _MANY = 1 << 14  # slices that are worth it
@@ -54,9 +54,9 @@ class Slices:
         """Without these slices, of keys that have watermarks of their own: of those there are no blocks."""
         return replace(self, held=self.held.changed(gone.clear(), gone))
 
-    def added(self, plan: Plan, news: pl.DataFrame) -> "Slices":
-        """With the partials of new rows, a line for each key and time."""
-        more = replace(self, held=_with(plan, self.held, news))
+    def added(self, plan: Plan, news: pl.DataFrame, near: pl.DataFrame | None = None) -> "Slices":
+        """With the partials of new rows, a line for each key and time; `near` are all slices of these keys, if they are known already."""
+        more = replace(self, held=_with(plan, self.held, news, near))
         return more._blocks_added(plan, news) if self.in_blocks else more
 
     def between(self, plan: Plan, first: int | None, last: int | None) -> pl.DataFrame:
@@ -84,11 +84,11 @@ class Slices:
         return replace(self, in_blocks=True)._blocks_added(plan, self.held.all())
 
     def _blocks_added(self, plan: Plan, news: pl.DataFrame) -> "Slices":
-        """With blocks of more slices; without any if their sums leave 64 bits, as those of windows that hold others, too, may not."""
-        blocks = _with(plan, self.blocks, _in_stretches(plan, news)) if _fits(plan, news) else None
-        if blocks is None or not _fits(plan, blocks.newest):
+        """With blocks of more slices; without any if a sum of theirs leaves 64 bits, as sums of windows may not."""
+        try:
+            return replace(self, blocks=_with(plan, self.blocks, _in_stretches(plan, news)))
+        except AggregateOverflowError:
             return replace(self, blocks=replace(self.blocks, newest=self.blocks.newest.clear(), runs=()), in_blocks=False)
-        return replace(self, blocks=blocks)
 
 
 def _is_worth_it(plan: Plan, slices: pl.DataFrame) -> bool:
@@ -98,23 +98,20 @@ def _is_worth_it(plan: Plan, slices: pl.DataFrame) -> bool:
     return blocks.height * _TIMES <= slices.height
 
 
-def _fits(plan: Plan, pieces: pl.DataFrame) -> bool:
-    """Whether no sum of these pieces can leave 64 bits."""
-    sums = [part.name for part in plan.pieces.parts if part.sums is not None and part.dtype == pl.Int64()]
-    return all(greatest(pieces[name]) * max(1, pieces.height) < LIMIT for name in sums)
-
-
 def _in_stretches(plan: Plan, slices: pl.DataFrame) -> pl.DataFrame:
     """The blocks of slices."""
-    at = plan.slide.block(pl.col(START)).alias(START)
-    merged = slices.with_columns(at).group_by([*plan.keys, START], maintain_order=True).agg(plan.pieces.merging())
+    placed = slices.with_columns(plan.slide.block(pl.col(START)).alias(START))
+    plan.pieces.check_merge(placed, [*plan.keys, START])
+    merged = placed.group_by([*plan.keys, START], maintain_order=True).agg(plan.pieces.merging())
     until = plan.slide.block_needed_until(pl.col(START)).alias(END)
     return merged.with_columns(until).select(pl.col(name).cast(dtype) for name, dtype in plan.slices.schema.items())
 
 
-def _with(plan: Plan, held: Held, news: pl.DataFrame) -> Held:
+def _with(plan: Plan, held: Held, news: pl.DataFrame, near: pl.DataFrame | None = None) -> Held:
     """A table with what is new of its lines, or adds lines."""
-    if plan.slices.by == plan.keys:  # where all slices of a key have one hash, each would be compared with every one of its key
+    if near is not None:
+        known = near.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
+    elif plan.slices.by == plan.keys:  # where all slices of a key have one hash, each would be compared with every one of its key
         known = held.of_keys(news.select(plan.keys).unique(maintain_order=True), plan.keys)
         known = known.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
     else:

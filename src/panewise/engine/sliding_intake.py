@@ -47,7 +47,7 @@ def of_sliding(plan: Plan, held: Held, slices: Slices, rows: pl.DataFrame, clock
         applied=taken.rows.height,
         late_count=taken.late.height - taken.partially,
         partially_late=taken.partially,
-        slices=slices.added(plan, news),
+        slices=slices.added(plan, news, None if plan.lazy else near),
     )
 
 
@@ -110,13 +110,13 @@ def _touched(
     pieces = in_order(*coded(plan.keys, keymarks.marked(pieces, rows, plan.keys) if plan.by_key else pieces))
     mark = [KEY_MARK] if plan.by_key else []
     made = plan.slide.made(pieces.select(*plan.keys, START, CODE, *mark, _NEW))
-    windows = made.sort(_NEW, descending=True).unique([CODE, START], keep="first", maintain_order=True)
     concerned = ~clocks.expired(plan.spec, pl.col(END))
     if plan.lazy:
         concerned = concerned & clocks.complete(plan.spec, pl.col(END))
-    windows = windows.filter(concerned)
-    got = _Spans.of(windows, pieces.filter(_NEW))
-    got = got.where(got.filled | windows[_NEW])
+    got = _Spans.of(made.filter(concerned), pieces.filter(_NEW))
+    got = got.where(got.filled | got.windows[_NEW])
+    windows = got.windows.sort(_NEW, descending=True).unique([CODE, START], keep="first", maintain_order=True)
+    got = _Spans.of(windows, got.pieces)
     whole = _Spans.of(got.windows, pieces)
     got, whole = got.where(whole.filled), whole.where(whole.filled)
     known = held.look_up(whole.windows[plan.identity])

@@ -103,7 +103,7 @@ class Over:
             SpecError: always.
         """
         rule = "a function over a window is a column by itself"
-        remedy = "make each function a column, then compute with the columns of the result's rows"
+        remedy = "make each function a column, then compute with the columns of the result's rows, or use panewise.spark.sql"
         raise SpecError(f"an expression of {self.what.name} over a window", rule, remedy)
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __mod__ = __rmod__ = cast

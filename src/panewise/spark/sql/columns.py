@@ -6,8 +6,9 @@ pyspark's, with the name of that column in the place of the function. Every func
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, wraps
+from itertools import count
 from typing import Any, cast
 
 import pyspark.sql.functions
@@ -21,6 +22,7 @@ from panewise.spec import Over
 _OWN_NAMES = {"col": "column", "ord": "by"}  # of arguments, where they are not pyspark's
 _OTHER_NAMES = {"countDistinct": "count_distinct", "approxCountDistinct": "approx_count_distinct"}  # of functions
 _NOT_LIFTED = frozenset({"__init__", "__new__", "__getattr__", "__repr__", "__bool__", "__nonzero__", "__iter__", "__contains__", "over"})
+_NUMBERS = count(1)  # so that names are nobody else's
 _ONLY_HERE = "a range whose bounds are texts is panewise's: give such a column to withColumn, withColumns or select"
 
 
@@ -74,21 +76,6 @@ class Memory:
     functions: tuple[Function, ...] = ()
     call: Call | None = None
     named: bool = False
-
-
-@dataclass
-class _Names:
-    """Names that nothing else has."""
-
-    count: int = field(default=0)
-
-    def next(self) -> str:
-        """One more."""
-        self.count += 1
-        return f"panewise over {self.count}"
-
-
-_NAMES = _Names()
 
 
 class Remembering:
@@ -185,5 +172,5 @@ def _over(self: Any, window: Any) -> Column:
     native = pyspark.sql.functions.raise_error(_ONLY_HERE) if window.only_here else plain.over(self, window.native())
     if self.memory.call is None:
         return cast("Column", native)
-    name = _NAMES.next()
+    name = f"panewise over {next(_NUMBERS)}"
     return _column(native, Memory(pyspark.sql.functions.col(f"`{name}`"), (Function(self.memory.call, window, name),)))

@@ -1,6 +1,5 @@
 """pyspark.sql.functions, whose columns remember which functions over windows they are made of. Names and arguments are those of pyspark."""
 
-from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any
 
@@ -30,8 +29,5 @@ def _wrapped(name: str) -> Any:
     return call
 
 
-def _names() -> Callable[[], list[str]]:
-    return lambda: list(__all__)
-
-
-__dir__ = _names()
+def __dir__() -> list[str]:
+    return list(__all__)
