@@ -1,6 +1,6 @@
 """Slices of sliding windows in blocks: what is sent does not tell whether there are any; and what a step reads (semantics 7, 33)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,24 +29,28 @@ SPEC = pw.WindowOperator(
     aggregates=[F.sum("v"), F.count(), F.max("v"), F.median("x"), F.first("v"), F.count_distinct("v"), F.top_n("v", 2)],
     allowed_lateness=0,
 )
+EARLY = [pw.AfterWatermark(early=pw.AfterCount(n), late=pw.AfterCount(1)) for n in (1, 2)]
 LATE = [pw.AfterWatermark(late=pw.AfterCount(1)), pw.AfterWatermark(late=pw.AfterCount(2)), pw.Never()]
 
 
 @pytest.fixture
 def _soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
-    """Blocks are made whenever they can be, and are long; tells for each move whether they were read."""
+    """Blocks are made whenever they can be, and are long; tells for each step whether they were read."""
     read: list[bool] = []
-    of_move = Slices.of_move
 
-    def told(self: Slices, *given: Any) -> Any:
-        pieces, after = of_move(self, *given)
-        read.append(bool(pieces[slices.IS_BLOCK].any()))
-        return pieces, after
+    def telling(method: Callable[..., Any]) -> Callable[..., Any]:
+        def told(*args: Any, **kwargs: Any) -> Any:
+            pieces, after = method(*args, **kwargs)
+            read.append(bool(pieces[slices.IS_BLOCK].any()))
+            return pieces, after
+
+        return told
 
     monkeypatch.setattr(sliding, "BLOCKS", 3)
     monkeypatch.setattr(slices, "_MANY", 1)
     monkeypatch.setattr(slices, "_TIMES", 0)
-    monkeypatch.setattr(Slices, "of_move", told)
+    monkeypatch.setattr(Slices, "of_move", telling(Slices.of_move))
+    monkeypatch.setattr(Slices, "of_rows", telling(Slices.of_rows))
     yield read
     assert any(read), "no example has blocks"
 
@@ -72,17 +76,18 @@ def script_of(steps: list[tuple[list[tuple[int, str, int | None]], int]]) -> lis
 
 
 @pytest.mark.usefixtures("_soon")
-@pytest.mark.parametrize("anchor", ANCHORS)
+@pytest.mark.parametrize(("anchor", "early"), [*((anchor, False) for anchor in ANCHORS), ("end", True)])
 @examples(25)
 @given(data=st.data())
-def test_they_change_nothing(anchor: Any, data: st.DataObject) -> None:
+def test_they_change_nothing(anchor: Any, early: bool, data: st.DataObject) -> None:
     """With restarts, too."""
     lateness = data.draw(st.sampled_from([0, 0, 6]))
+    triggers = EARLY if early else LATE if lateness else [pw.AfterWatermark(), pw.Never()]
     spec = pw.WindowOperator(
         keys=data.draw(st.sampled_from([["key"], []])),
         window=pw.Sliding(data.draw(st.integers(9, 24)), anchor),
         aggregates=data.draw(st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=4, unique_by=lambda made: made.name)),
-        trigger=data.draw(st.sampled_from(LATE if lateness else [pw.AfterWatermark(), pw.Never()])),
+        trigger=data.draw(st.sampled_from(triggers)),
         allowed_lateness=lateness,
         accumulation=data.draw(st.sampled_from(["discarding", "accumulating", "retracting"])),
         drop_by=data.draw(st.sampled_from(["window", "window", "row"])),

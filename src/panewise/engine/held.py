@@ -6,12 +6,13 @@ Looking up windows, and changing them, costs in proportion to how many they are,
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 
 from panewise.chrono import MIN_INSTANT
-from panewise.engine.assign import END
+from panewise.engine.assign import END, START
 from panewise.engine.compaction import Merge, allowance, next_merge
 from panewise.engine.frames import distinct, kept, picked, stacked
 from panewise.engine.lookup import Found, Wanted
@@ -20,6 +21,7 @@ from panewise.engine.table import DEAD
 from panewise.engine.trigger_leaves import MARK, earliest
 from panewise.state import Run
 
+Stretches: TypeAlias = list[tuple[int, int]]  # of time, closed; there may be none
 _AT = "__at"  # the place of a window among those asked for
 
 
@@ -55,13 +57,14 @@ class Held:
         held = [self._alive(one) for one in found]
         return Found(stacked([one.rows for one in held]), np.concatenate([one.which for one in held]))
 
-    def of_keys(self, rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-        """All windows held of the rows' keys. Only where the hash is made of the keys alone."""
+    def of_keys(self, rows: pl.DataFrame, keys: list[str], starts: Stretches | None = None) -> pl.DataFrame:
+        """All windows held of the rows' keys, or those that start at some times. Only where the hash is made of the keys alone."""
         different = distinct(rows, keys)
-        found = [self.newest.join(different, on=keys, how="semi", nulls_equal=True, maintain_order="left")]
+        mine = self.newest.join(different, on=keys, how="semi", nulls_equal=True, maintain_order="left")
+        found = [mine if starts is None else mine.filter(_within(mine[START], starts))]
         if self._living():
             wanted = Wanted.of(different, self.shape.by)
-            found += [self._in_run(run, wanted).rows for run in reversed(self._living())]
+            found += [self._in_run(run, wanted, starts).rows for run in reversed(self._living())]
         return self._shown(reduce(self._with_older, found))
 
     def _with_older(self, newer: pl.DataFrame, older: pl.DataFrame) -> pl.DataFrame:
@@ -190,10 +193,13 @@ class Held:
                 wanted = wanted.without(found.which)
                 yield found
 
-    def _in_run(self, run: Run, wanted: Wanted) -> Found:
-        """The rows of a run that equal one of the wanted in its columns."""
+    def _in_run(self, run: Run, wanted: Wanted, starts: Stretches | None = None) -> Found:
+        """The rows of a run that equal one of the wanted in its columns, and start at these times."""
         indexed = self.library.read(run, self.shape)
         at, which = wanted.places_in(run, indexed)
+        if starts is not None:
+            some = _within(indexed.frame[START].gather(at), starts).to_numpy()
+            at, which = at[some], which[some]
         return Found(picked(indexed.bare, at) if len(at) else self.newest.clear(), which)
 
     def _not_hidden(self, rows: pl.DataFrame, newer: tuple[Run, ...]) -> pl.DataFrame:
@@ -221,6 +227,12 @@ class Held:
         at = self.runs.index(merge.runs[-1])
         before = [run for run in self.runs[:at] if run not in merge.runs]
         return replace(self, runs=(*before, *made, *self.runs[at + 1 :]))
+
+
+def _within(times: pl.Series, stretches: Stretches) -> pl.Series:
+    """Whether times are in one of some stretches."""
+    inside = [pl.col("at").is_between(low, high) for low, high in stretches]
+    return times.to_frame("at").select(pl.any_horizontal(*inside, pl.lit(False)).alias("at")).to_series()
 
 
 def _passing(rows: pl.DataFrame, test: pl.Expr) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """The slices of sliding windows, and, where windows hold many, blocks of these.
 
 Between two steps windows lose slices at their far end, and gain some at the near one: all between is in every window that the step
-completes. So that this is not read slice by slice at each step, it is kept a second time in blocks: the partials of the slices of a key
+completes, or that its rows come into and make. So that this is not read slice by slice at each step, it is kept a second time in blocks: the partials of the slices of a key
 that lie in one stretch of time, 64 of which are as long as a window. What a step reads is then what comes and goes, and some blocks.
 
 Blocks are made once a step has read many times as many slices as it would have read blocks. From then on a row goes into its slice and
@@ -14,9 +14,10 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.assign import END, START
-from panewise.engine.held import Held
+from panewise.engine.held import Held, Stretches
 from panewise.engine.plan import Plan
 from panewise.engine.runs import MemoryLibrary, Shape
+from panewise.engine.validity import TIME
 from panewise.errors import AggregateOverflowError
 
 IS_BLOCK = "__is_block"
@@ -80,6 +81,26 @@ class Slices:
         told = (frame.with_columns(pl.lit(value).alias(IS_BLOCK)) for frame, value in ((ends, False), (blocks, True)))
         return pl.concat(told), self
 
+    def of_rows(self, plan: Plan, rows: pl.DataFrame, *, in_time: bool) -> tuple[pl.DataFrame, "Slices"]:
+        """What windows hold that rows come into, where windows are made with their first row: as :meth:`of_move`, of the rows' keys.
+
+        `in_time` tells that no row can come too late for a window, for which all slices are asked.
+        """
+        if not self.in_blocks or not in_time:
+            pieces = self.held.of_keys(rows, plan.keys).with_columns(pl.lit(False).alias(IS_BLOCK))
+            able = plan.slide.window.anchor == "end" and not plan.by_key and not plan.counted
+            return pieces, self._in_blocks(plan) if able and not self.in_blocks and _is_worth_it(plan, pieces) else self
+        first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
+        _, high = plan.slide.inside(first, last)
+        newest = self.held.of_keys(rows, plan.keys, [(high, MAX_INSTANT)])
+        latest = newest[START].max()
+        latest = min(max(latest, last), last + plan.slide.size) if isinstance(latest, int) else last  # of what makes a window with a row
+        low, _ = plan.slide.inside(first, latest)
+        oldest = self.held.of_keys(rows, plan.keys, _clipped([(first - plan.slide.reach, min(low, high) - 1)]))
+        blocks = self.blocks.of_keys(rows, plan.keys, _clipped([(low, high - 1)]))
+        told = ((oldest, False), (blocks, True), (newest, False))
+        return pl.concat([frame.with_columns(pl.lit(value).alias(IS_BLOCK)) for frame, value in told]), self
+
     def _in_blocks(self, plan: Plan) -> "Slices":
         return replace(self, in_blocks=True)._blocks_added(plan, self.held.all())
 
@@ -125,10 +146,14 @@ def _merged(plan: Plan, lines: pl.DataFrame) -> pl.DataFrame:
     return merged.select(pl.col(name).cast(dtype) for name, dtype in plan.slices.schema.items())
 
 
+def _clipped(stretches: Stretches) -> Stretches:
+    """Stretches of times of 64 bits, those that are not empty."""
+    return [(max(MIN_INSTANT, low), min(MAX_INSTANT, high)) for low, high in stretches if low <= high]
+
+
 def _between(plan: Plan, held: Held, stretches: list[tuple[int | None, int | None]]) -> pl.DataFrame:
     """The lines of a table that begin at times of stretches, which may be empty."""
-    bounds = [(MIN_INSTANT if low is None else low, MAX_INSTANT if high is None else high) for low, high in stretches]
-    bounds = [(max(MIN_INSTANT, low), min(MAX_INSTANT, high)) for low, high in bounds if low <= high]
+    bounds = _clipped([(MIN_INSTANT if low is None else low, MAX_INSTANT if high is None else high) for low, high in stretches])
     if not bounds:
         return held.newest.clear().drop("__dead")
     test = pl.any_horizontal(pl.col(START).is_between(low, high) for low, high in bounds)

@@ -33,10 +33,11 @@ _NEW, _LOW = "__is_new", "__low"
 def of_sliding(plan: Plan, held: Held, slices: Slices, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
     """Applies rows (in arrival order) to slices, and to the windows that are made already. `columns` are those of the late output."""
     meeting = rows.filter(clocks.complete(plan.spec, pl.col(TIME) + 1)) if plan.lazy else rows
-    near = _near(plan, slices, meeting)
-    taken = judged(plan, near, rows, clocks, columns)
+    near, slices = _near(plan, slices, meeting, clocks)
+    taken = judged(plan, near.drop(IS_BLOCK), rows, clocks, columns)
     news = _sliced(plan, taken.rows)
     touched, known = plan.no_windows(), plan.no_windows()
+    own = near.filter(~pl.col(IS_BLOCK))
     if not meeting.is_empty() and not news.is_empty():
         touched, known = _touched(plan, held, near, news.join(meeting, on=plan.keys, how="semi", nulls_equal=True), meeting, clocks)
     return Intake(
@@ -47,19 +48,21 @@ def of_sliding(plan: Plan, held: Held, slices: Slices, rows: pl.DataFrame, clock
         applied=taken.rows.height,
         late_count=taken.late.height - taken.partially,
         partially_late=taken.partially,
-        slices=slices.added(plan, news, None if plan.lazy else near),
+        slices=slices.added(plan, news, None if plan.lazy else own.drop(IS_BLOCK)),
     )
 
 
-def _near(plan: Plan, slices: Slices, rows: pl.DataFrame) -> pl.DataFrame:
-    """The slices held that can share a window with one of the rows."""
+def _near(plan: Plan, slices: Slices, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, Slices]:
+    """The slices held that can share a window with one of the rows, or blocks of these; and the slices, as they are kept then."""
+    plain = pl.lit(False).alias(IS_BLOCK)
     if rows.is_empty():
-        return slices.held.newest.clear().drop("__dead")
+        return slices.held.newest.clear().drop("__dead").with_columns(plain), slices
     if plan.slices.by == plan.keys:
-        return slices.held.of_keys(rows, plan.keys)
+        behind = rows.filter(clocks.expired(plan.spec, pl.col(TIME) + 1))
+        return slices.of_rows(plan, rows, in_time=behind.is_empty())
     first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
     found = slices.between(plan, first - plan.slide.reach, last + plan.slide.reach)
-    return found.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
+    return found.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left").with_columns(plain), slices
 
 
 def _sliced(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
@@ -105,11 +108,11 @@ def _touched(
     plan: Plan, held: Held, near: pl.DataFrame, news: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The windows that get something, or are made, as they are then; and what was held of them."""
-    near = near.select(list(plan.slices.schema))
-    pieces = pl.concat([near.with_columns(pl.lit(False).alias(_NEW)), news.with_columns(pl.lit(True).alias(_NEW))])
+    there_already = near.select(*plan.slices.schema, IS_BLOCK, pl.lit(False).alias(_NEW))
+    pieces = pl.concat([there_already, news.with_columns(pl.lit(False).alias(IS_BLOCK), pl.lit(True).alias(_NEW))])
     pieces = in_order(*coded(plan.keys, keymarks.marked(pieces, rows, plan.keys) if plan.by_key else pieces))
     mark = [KEY_MARK] if plan.by_key else []
-    made = plan.slide.made(pieces.select(*plan.keys, START, CODE, *mark, _NEW))
+    made = plan.slide.made(pieces.filter(~pl.col(IS_BLOCK)).select(*plan.keys, START, CODE, *mark, _NEW))
     concerned = ~clocks.expired(plan.spec, pl.col(END))
     if plan.lazy:
         concerned = concerned & clocks.complete(plan.spec, pl.col(END))
