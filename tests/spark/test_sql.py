@@ -88,6 +88,23 @@ def test_keys_may_be_null_and_expressions(feed: Feed) -> None:
     assert collected(feed, asked(panewise.spark.sql, stream(feed))).filter(pl.col("v") > 0).sort("ts").equals(wanted)
 
 
+def test_a_column_may_be_made_anew_after_a_function_has_read_it(feed: Feed) -> None:
+    feed.put((0, "a", 1), (1, "a", 2), (100, "z", 0), (200, "z", 0))
+
+    def asked(sql: Any, df: DataFrame) -> DataFrame:
+        F = sql.functions  # noqa: N806 - PySpark's name
+        w = sql.Window.partitionBy("k").orderBy("ts")
+        anew = df.withColumn("total", F.sum("v").over(w)).withColumn(col=F.col("total") * 10, colName="V")
+        return anew.withColumn("first", F.first("k").over(w))
+
+    wanted = pl.DataFrame(asked(pyspark.sql, feed.batch()).toArrow()).filter(pl.col("k") == "a").sort("ts")
+    assert wanted["V"].to_list() == [10, 30]
+    found = asked(panewise.spark.sql, stream(feed))
+    assert collected(feed, found).filter(pl.col("k") == "a").sort("ts").equals(wanted)
+    with pytest.raises(SpecError, match="'V', a new column"):
+        found.withColumn("x", F.sum("v").over(W))
+
+
 def test_a_range_in_words_is_one_in_batch_too(feed: Feed) -> None:
     feed.put((0, "a", 1), (5, "a", 2), (9, "a", 4))
     column = F.sum("v").over(W.rangeBetween("-5 seconds", Window.currentRow))
@@ -118,7 +135,8 @@ def test_late_and_invalid_rows_are_with_the_operator(feed: Feed) -> None:
         (lambda: [F.sum("v").over(W.rowsBetween(0, Window.unboundedFollowing))], "not known on a stream"),
         (lambda: [F.lag(F.lag("v").over(W)).over(W)], "has no such functions in it"),
         (lambda: [F.lag("v").over(W), F.sum("c0").over(W)], "'c0', a new column"),
-        (lambda: [F.lag("v").over(W), F.sum(F.col("v") + F.col("c0")).over(W)], "'c0', a new column"),
+        (lambda: [F.lag("v").over(W), F.sum(F.col("v") + F.col("C0")).over(W)], "'c0', a new column"),
+        (lambda: [F.sum("v").over(Window.orderBy(F.col("ts").cast("long")).rangeBetween(-600, 0))], "its event time, as it is"),
         (lambda: [F.lag("v").over(W), F.sum("v").over(Window.partitionBy("v").orderBy("ts"))], "have the same keys and order"),
     ],
 )

@@ -1,8 +1,9 @@
 """The slices of sliding windows, and, where windows hold many, blocks of these.
 
 Between two steps windows lose slices at their far end, and gain some at the near one: all between is in every window that the step
-completes, or that its rows come into and make. So that this is not read slice by slice at each step, it is kept a second time in blocks: the partials of the slices of a key
-that lie in one stretch of time, 64 of which are as long as a window. What a step reads is then what comes and goes, and some blocks.
+completes, or that its rows come into and make. So that this is not read slice by slice at each step, it is kept a second time in blocks:
+the partials of the slices of a key that lie in one stretch of time, 64 of which are as long as a window. What a step reads is then what
+comes and goes, and some blocks.
 
 Blocks are made once a step has read many times as many slices as it would have read blocks. From then on a row goes into its slice and
 its block, whenever it comes.

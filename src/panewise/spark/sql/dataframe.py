@@ -27,14 +27,13 @@ Step: TypeAlias = Callable[[DataFrame], DataFrame]
 class Frames:
     """How a DataFrame came out of an operator: of which rows, with which functions, and what was done with these since.
 
-    `made` are the columns that the steps have made, and `before` those of all but the last step.
+    `made` are the columns that the steps have made.
     """
 
     base: DataFrame
     functions: tuple[Function, ...]
     steps: tuple[Step, ...]
     made: frozenset[str]
-    before: frozenset[str] = frozenset()
     result: FrameResult | None = None
 
 
@@ -76,15 +75,15 @@ def _dataframes() -> list[Any]:
 def _taught(name: str, method: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
     @wraps(method)
     def call(self: DataFrame, *args: Any, **kwargs: Any) -> DataFrame:
-        given, known = (*args, *kwargs.values()), _known(self)
-        functions = functions_in(given)
+        known, functions = _known(self), functions_in((*args, *kwargs.values()))
         if any(one.window.only_here for one in functions) or (functions and self.isStreaming):
-            made = _names_of(name, given) if name != "select" else frozenset(self.columns)  # of those that are left none is as it came
+            made = _names_of(name, args, kwargs) if name != "select" else frozenset(self.columns)  # of which none may be as it came
             return _operated(self, functions, _step(method, *_told(self, name, args, kwargs)), made)
         plain = method(self, *args, **kwargs)
         if known is None or name == "select":
             return plain
-        return _remember(plain, replace(known, steps=(*known.steps, _step(method, args, kwargs)), made=known.made | _names_of(name, given)))
+        steps, made = (*known.steps, _step(method, args, kwargs)), known.made | _names_of(name, args, kwargs)
+        return _remember(plain, replace(known, steps=steps, made=made))
 
     return call
 
@@ -93,10 +92,11 @@ def _step(method: Callable[..., DataFrame], args: Any, kwargs: Mapping[str, Any]
     return lambda rows: method(rows, *args, **kwargs)
 
 
-def _names_of(name: str, given: tuple[Any, ...]) -> frozenset[str]:
+def _names_of(name: str, args: Any, kwargs: Mapping[str, Any]) -> frozenset[str]:
     """The columns that a call makes."""
-    first = given[0]
-    return frozenset(first) if name == "withColumns" else frozenset([first])
+    if name == "withColumns":
+        return frozenset(args[0])
+    return frozenset([args[0] if args else kwargs["colName"]])
 
 
 def _told(df: DataFrame, name: str, args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
@@ -118,9 +118,19 @@ def _operated(df: DataFrame, functions: tuple[Function, ...], step: Step, made: 
     known = _known(df)
     if known is None:
         return _made(Frames(df, functions, (step,), made))
-    return _made(
-        Frames(known.base, tuple(dict.fromkeys((*known.functions, *functions))), (*known.steps, step), known.made | made, known.made)
-    )
+    for one in functions:
+        one.call.over(one.window, lambda column: _as_it_came(text_of(column), known.made))
+    together = tuple(dict.fromkeys((*known.functions, *functions)))
+    return _made(Frames(known.base, together, (*known.steps, step), known.made | made))
+
+
+def _as_it_came(text: str, made: frozenset[str]) -> str:
+    """Refuses a column, or an expression, that has one that was made since; Spark does not tell names by their case."""
+    for name in made:
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
+            rule = "the functions over windows of several steps are made by one operator, of the rows that enter it"
+            raise SpecError(f"{text!r} has {name!r}, a new column", rule, "make it before the first of them, or in another query")
+    return text
 
 
 def _made(frames: Frames) -> DataFrame:
@@ -147,9 +157,6 @@ class _Inputs:
     def name_of(self, column: Any) -> str:
         """The name of the column; an expression gets one."""
         text = text_of(column)
-        if text == "*":
-            return text
-        self._check(text)
         if isinstance(column, str) or text in self._frames.base.columns:
             return text
         if functions_in((column,)):
@@ -159,12 +166,6 @@ class _Inputs:
             self._known[text] = _free(f"window_input_{len(self._known) + 1}", self._frames.base)
             self.expressions[self._known[text]] = column
         return self._known[text]
-
-    def _check(self, text: str) -> None:
-        for name in self._frames.before:
-            if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
-                rule = "the functions over windows of several steps are made by one operator, of the rows that enter it"
-                raise SpecError(f"{text!r} has {name!r}, a new column", rule, "make it before the first of them, or in another query")
 
 
 def _free(name: str, df: DataFrame) -> str:

@@ -60,7 +60,12 @@ class WindowSpec:
         Raises:
             SpecError: if it cannot be one there.
         """
-        made = spec.WindowSpec().partitionBy(*map(read, self.keys)).orderBy(*(read(_ascending(column)) for column in self.order))
+        order = [_ascending(column) for column in self.order]
+        names = [read(column) for column in order]
+        if names and names[0] != text_of(order[0]):
+            rule = "the first column of the order of a stream is its event time, as it is"
+            raise SpecError(f"orderBy({text_of(order[0])})", rule, "order by the TIMESTAMP itself, and give ranges such as '-10 minutes'")
+        made = spec.WindowSpec().partitionBy(*map(read, self.keys)).orderBy(*names)
         if self.kind is None:
             return made
         return made.rowsBetween(*self.bounds) if self.kind == "rows" else made.rangeBetween(*self.bounds)
