@@ -4,6 +4,7 @@ A few rounds here; `make soak` plays a hundred, over all windows and accumulatio
 A round that fails is played again by its number.
 """
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from tests.faults.clusters import spark_home
 from tests.faults.conftest import Expected
-from tests.faults.rounds import Job, Plan, Victim, play
+from tests.faults.rounds import ROOT, Job, Plan, Victim, play
 from tests.faults.sinks import check_same, contents
 from tests.faults.specs import OF_ROWS, SPECS
 
@@ -37,7 +38,9 @@ ROUNDS: list[tuple[str, str, Plan]] = [
 
 def _play(folder: Path, undisturbed: Expected, spec: str, master: str, plan: Plan, settings: dict[str, str]) -> None:
     source = undisturbed.source((1,) * plan.files)
-    environment = {"SPARK_HOME": str(spark_home(folder))} if master == CLUSTER else {}
+    # Executors unpickle the listener of a specification by the name of its module.
+    known = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {"SPARK_HOME": str(spark_home(folder)), "PYTHONPATH": known} if master == CLUSTER else {}
     job = Job(folder, source, spec, master, settings, environment)
     story = play(job, plan)
     cuts = job.cuts()
