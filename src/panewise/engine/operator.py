@@ -163,7 +163,7 @@ class Operator:
 
     def horizons(self, clocks: Clocks) -> tuple[int | None, ...]:
         """For each table the window end at or before which windows have gone, at these clocks."""
-        tables = 1 + len(self.state.following) + (2 if self.state.slices else 0)
+        tables = 1 + len(self.state.following) + (0 if self.state.slices is None else len(self.state.slices.tables))
         return (clocks.horizon(self.plan.spec),) * tables
 
     def next_due(self) -> int | None:

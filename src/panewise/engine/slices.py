@@ -73,14 +73,13 @@ class Slices:
         first, last = before - plan.slide.reach, now
         low, high = plan.slide.inside(before, now)
         if low >= high or plan.by_key or plan.counted:
-            return self.between(plan, first, last).with_columns(pl.lit(False).alias(IS_BLOCK)), self
+            return as_pieces(self.between(plan, first, last)), self
         if not self.in_blocks:
-            pieces = self.between(plan, first, last)
-            return pieces.with_columns(pl.lit(False).alias(IS_BLOCK)), self._in_blocks(plan) if _is_worth_it(plan, pieces) else self
+            slices = self.between(plan, first, last)
+            return as_pieces(slices), self._in_blocks(plan) if _is_worth_it(plan, slices) else self
         ends = _between(plan, self.held, [(first, low - 1), (high, last)])
         blocks = _between(plan, self.blocks, [(low, high - 1)]).join(ends, on=plan.keys, how="semi", nulls_equal=True)
-        told = (frame.with_columns(pl.lit(value).alias(IS_BLOCK)) for frame, value in ((ends, False), (blocks, True)))
-        return pl.concat(told), self
+        return pl.concat([as_pieces(ends), as_pieces(blocks, blocks=True)]), self
 
     def of_rows(self, plan: Plan, rows: pl.DataFrame, *, in_time: bool) -> tuple[pl.DataFrame, "Slices"]:
         """What windows hold that rows come into, where windows are made with their first row: as :meth:`of_move`, of the rows' keys.
@@ -88,9 +87,9 @@ class Slices:
         `in_time` tells that no row can come too late for a window, for which all slices are asked.
         """
         if not self.in_blocks or not in_time:
-            pieces = self.held.of_keys(rows, plan.keys).with_columns(pl.lit(False).alias(IS_BLOCK))
+            slices = self.held.of_keys(rows, plan.keys)
             able = plan.slide.window.anchor == "end" and not plan.by_key and not plan.counted
-            return pieces, self._in_blocks(plan) if able and not self.in_blocks and _is_worth_it(plan, pieces) else self
+            return as_pieces(slices), self._in_blocks(plan) if able and not self.in_blocks and _is_worth_it(plan, slices) else self
         first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
         _, high = plan.slide.inside(first, last)
         newest = self.held.of_keys(rows, plan.keys, [(high, MAX_INSTANT)])
@@ -99,8 +98,7 @@ class Slices:
         low, _ = plan.slide.inside(first, latest)
         oldest = self.held.of_keys(rows, plan.keys, _clipped([(first - plan.slide.reach, min(low, high) - 1)]))
         blocks = self.blocks.of_keys(rows, plan.keys, _clipped([(low, high - 1)]))
-        told = ((oldest, False), (blocks, True), (newest, False))
-        return pl.concat([frame.with_columns(pl.lit(value).alias(IS_BLOCK)) for frame, value in told]), self
+        return pl.concat([as_pieces(oldest), as_pieces(blocks, blocks=True), as_pieces(newest)]), self
 
     def _in_blocks(self, plan: Plan) -> "Slices":
         return replace(self, in_blocks=True)._blocks_added(plan, self.held.all())
@@ -111,6 +109,11 @@ class Slices:
             return replace(self, blocks=_with(plan, self.blocks, _in_stretches(plan, news)))
         except AggregateOverflowError:
             return replace(self, blocks=replace(self.blocks, newest=self.blocks.newest.clear(), runs=()), in_blocks=False)
+
+
+def as_pieces(lines: pl.DataFrame, *, blocks: bool = False) -> pl.DataFrame:
+    """Lines of one of the tables, which tell of which."""
+    return lines.with_columns(pl.lit(blocks).alias(IS_BLOCK))
 
 
 def _is_worth_it(plan: Plan, slices: pl.DataFrame) -> bool:

@@ -20,7 +20,7 @@ from panewise.engine.moment import Moment
 from panewise.engine.ordering import Places
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
-from panewise.engine.slices import IS_BLOCK, Slices
+from panewise.engine.slices import IS_BLOCK, Slices, as_pieces
 from panewise.engine.sliding import CODE, Slide, coded, in_order, positions
 from panewise.engine.sliding_late import judged
 from panewise.engine.table import CLOSED, PENDING
@@ -54,15 +54,14 @@ def of_sliding(plan: Plan, held: Held, slices: Slices, rows: pl.DataFrame, clock
 
 def _near(plan: Plan, slices: Slices, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, Slices]:
     """The slices held that can share a window with one of the rows, or blocks of these; and the slices, as they are kept then."""
-    plain = pl.lit(False).alias(IS_BLOCK)
     if rows.is_empty():
-        return slices.held.newest.clear().drop("__dead").with_columns(plain), slices
+        return as_pieces(slices.held.newest.clear().drop("__dead")), slices
     if plan.slices.by == plan.keys:
         behind = rows.filter(clocks.expired(plan.spec, pl.col(TIME) + 1))
         return slices.of_rows(plan, rows, in_time=behind.is_empty())
     first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
     found = slices.between(plan, first - plan.slide.reach, last + plan.slide.reach)
-    return found.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left").with_columns(plain), slices
+    return as_pieces(found.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")), slices
 
 
 def _sliced(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
@@ -109,7 +108,7 @@ def _touched(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The windows that get something, or are made, as they are then; and what was held of them."""
     there_already = near.select(*plan.slices.schema, IS_BLOCK, pl.lit(False).alias(_NEW))
-    pieces = pl.concat([there_already, news.with_columns(pl.lit(False).alias(IS_BLOCK), pl.lit(True).alias(_NEW))])
+    pieces = pl.concat([there_already, as_pieces(news).with_columns(pl.lit(True).alias(_NEW))])
     pieces = in_order(*coded(plan.keys, keymarks.marked(pieces, rows, plan.keys) if plan.by_key else pieces))
     mark = [KEY_MARK] if plan.by_key else []
     made = plan.slide.made(pieces.filter(~pl.col(IS_BLOCK)).select(*plan.keys, START, CODE, *mark, _NEW))
@@ -153,7 +152,7 @@ def completed(plan: Plan, slices: Slices, before: Clocks, now: Clocks, marks: Ca
     last = None if now.finished else now.watermark
     if before.watermark is None or last is None:
         first = None if before.watermark is None else before.watermark - plan.slide.reach
-        pieces = slices.between(plan, first, last).with_columns(pl.lit(False).alias(IS_BLOCK))
+        pieces = as_pieces(slices.between(plan, first, last))
     else:
         pieces, slices = slices.of_move(plan, before.watermark, last)
     pieces = keymarks.marked(pieces, marks(), plan.keys) if plan.by_key else pieces
@@ -169,8 +168,7 @@ def completed_of_keys(plan: Plan, slices: Slices, before: pl.DataFrame, moved: p
     windows = plan.no_windows()
     if plan.lazy:
         low = keymarks.marked(mine, before, plan.keys)[KEY_MARK].alias(_LOW)
-        pieces = reached.hstack([low]).with_columns(pl.lit(False).alias(IS_BLOCK))
-        windows = _completed(plan, pieces, pl.col(_LOW), pl.col(KEY_MARK), clocks)
+        windows = _completed(plan, as_pieces(reached.hstack([low])), pl.col(_LOW), pl.col(KEY_MARK), clocks)
     return windows, slices.without(gone)
 
 

@@ -47,7 +47,7 @@ def _values(aggregate: Aggregate) -> str:
 
 def _part(aggregate: Aggregate, aggregation: Aggregation) -> Part:
     """The result as a part; what is told later holds."""
-    name, values = f"__told:{aggregate.name}", _values(aggregate)
+    name, column = f"__told:{aggregate.name}", _values(aggregate)
     tell: dict[str, Callable[[pl.Series, Places, Places], pl.Series]] = {
         "median": lambda values, first, last: _quantile(values, first, last, 0.5),
         "percentile": lambda values, first, last: _quantile(values, first, last, aggregate.percentage or 0.0),
@@ -56,7 +56,7 @@ def _part(aggregate: Aggregate, aggregation: Aggregation) -> Part:
     }
 
     def of_spans(pieces: pl.DataFrame, first: Places, last: Places) -> pl.Series:
-        lists = pieces[values]
+        lists = pieces[column]
         ends = np.append(0, np.cumsum(lists.list.len().to_numpy().astype(np.intp)))
         return tell[aggregate.fn](lists.explode(empty_as_null=False), ends[first], ends[last])
 

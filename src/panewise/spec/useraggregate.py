@@ -28,8 +28,7 @@ class UserAggregate:
         finish: takes a state, gives the result.
         result: type of the result: "bigint", "double", "string" or "boolean".
         commutative: that `merge` gives the same whichever state is the earlier one, and `accumulate` whichever value. Then sliding windows
-            merge states, where they would take the rows of each window in the order in which they came; and rows are accumulated where
-            they are read, before Spark's shuffle.
+            merge states, where they would take the rows of each window in the order in which they came.
 
     >>> longest = UserAggregate("longest", init=lambda: "", accumulate=lambda s, v: max(s, v or "", key=len),
     ...                         merge=lambda a, b: max(a, b, key=len), finish=lambda s: s, result="string")
