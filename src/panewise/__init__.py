@@ -54,7 +54,7 @@ from panewise.spec import (
 )
 from panewise.spec.overs import Window
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "UNLIMITED",
