@@ -95,10 +95,10 @@ def test_stored_states_of_format_1() -> None:
     tumbling = ShardState(
         0, windows=3, keys=3, bytes=13_960, watermark=31 * SECOND, oldest_end=20 * SECOND, newest_end=40 * SECOND, **seconds
     )
-    assert shard_state(0, content(read("tumbling"))) == tumbling
+    assert shard_state(0, content(read("tumbling", 1))) == tumbling
     session = ShardState(0, windows=4, keys=2, bytes=8_376, watermark=6 * SECOND, oldest_end=15 * SECOND, newest_end=50 * SECOND, **seconds)
-    assert shard_state(0, content(read("session"))) == session
-    assert shard_state(0, content(read("global"))) == ShardState(0, windows=1, keys=1, runs=2, bytes=5_280, processing_time=2 * SECOND)
+    assert shard_state(0, content(read("session", 1))) == session
+    assert shard_state(0, content(read("global", 1))) == ShardState(0, windows=1, keys=1, runs=2, bytes=5_280, processing_time=2 * SECOND)
 
 
 def test_a_user_defined_aggregate_need_not_be_at_hand() -> None:
@@ -140,8 +140,8 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         r"manifest .* \| a manifest is the JSON that panewise wrote \| restore",
     ),
     "unknown manifest": (
-        lambda state, _: state.update(manifest=b'{"panewise_state":2}'),
-        r"a manifest of format 2 \| this version of panewise reads format 1 \| use the version",
+        lambda state, _: state.update(manifest=b'{"panewise_state":3}'),
+        r"a manifest of format 3 \| this version of panewise reads formats 1 to 2 \| use the version",
     ),
     "lost manifest": (lambda state, _: state.pop("manifest"), r"no manifest \| a shard that keeps anything has a manifest \| restore"),
     "manifest without clocks": (
@@ -153,7 +153,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
 
 @pytest.mark.parametrize("name", sorted(DAMAGES))
 def test_what_is_corrupt_is_refused_with_the_shard_and_the_run(name: str) -> None:
-    state = content(read("session"))
+    state = content(read("session", 1))
     run = next(run for run in state if run != "manifest")
     damage, message = DAMAGES[name]
     damage(state, run)

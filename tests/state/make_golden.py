@@ -1,7 +1,7 @@
-"""Small states of format 1, step by step; and the command that wrote them to files: ``python -m tests.state.make_golden``.
+"""Small states, step by step; and the command that writes them to files: ``python -m tests.state.make_golden``.
 
-From the first release on the files under ``golden`` are never written again: they are what its queries left behind. A new
-format gets new ones beside them.
+The files under ``golden`` are never written again: they are what the queries of a release left behind. A new format
+gets new ones beside them, and a new case has the formats from today's on.
 """
 
 import sys
@@ -16,6 +16,7 @@ from panewise import functions as F
 from panewise.engine.cache import Cache
 from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.state import Manifest, MemoryRunStore
+from panewise.state.manifest import FORMAT, READABLE
 from panewise.streamwindow import count, delta, partition_age, time
 
 FOLDER = Path(__file__).parent / "golden"
@@ -295,9 +296,19 @@ def store_of(case: Case) -> MemoryRunStore:
     return store
 
 
+def formats_of(name: str) -> list[int]:
+    """The formats of which there are files."""
+    return [number for number in READABLE if folder_of(name, number).exists()]
+
+
+def folder_of(name: str, number: int) -> Path:
+    """Where the files of a state are."""
+    return FOLDER / f"{name}-format-{number}"
+
+
 def write(name: str, say: Callable[[str], object]) -> None:
-    """Writes a state's manifest and runs; files that are there stay as they are."""
-    folder, store = FOLDER / f"{name}-format-1", store_of(CASES[name])
+    """Writes a state's manifest and runs in today's format; files that are there stay as they are."""
+    folder, store = folder_of(name, FORMAT), store_of(CASES[name])
     if folder.exists():
         say(f"{folder} is there\n")
         return
@@ -308,9 +319,9 @@ def write(name: str, say: Callable[[str], object]) -> None:
     say(f"{folder}: {len(store.names)} runs\n")
 
 
-def read(name: str) -> MemoryRunStore:
-    """A state that was written."""
-    folder, store = FOLDER / f"{name}-format-1", MemoryRunStore()
+def read(name: str, number: int = FORMAT) -> MemoryRunStore:
+    """A state that was written in a format."""
+    folder, store = folder_of(name, number), MemoryRunStore()
     store.put_manifest((folder / "manifest.json").read_text(encoding="utf-8"))
     for run in Manifest.decode(store.manifest() or "").runs:
         store.put_run(run.name, (folder / f"{run.name}.run").read_bytes())

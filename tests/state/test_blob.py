@@ -1,6 +1,7 @@
 """The stored form of runs: read back as written, refused when damaged."""
 
 import struct
+import zlib
 from pathlib import Path
 
 import polars as pl
@@ -46,6 +47,23 @@ def test_a_cut_run_is_found() -> None:
 def test_what_is_no_run_is_refused(data: bytes) -> None:
     with pytest.raises(StateError, match=r"a run starts with PWRN"):
         decode(data)
+
+
+def test_a_run_of_another_name_is_refused() -> None:
+    assert_frame_equal(decode(encode(FRAME, "3.2-1"), "3.2-1"), FRAME)
+    with pytest.raises(StateError, match=r"another run in the place of run 3-1 \| a run has its name in its head \| restore"):
+        decode(encode(FRAME, "3-10"), "3-1")
+
+
+def test_a_run_that_an_earlier_version_wrote_has_no_name() -> None:
+    assert_frame_equal(decode(GOLDEN.read_bytes(), "3-1"), FRAME)
+
+
+def test_what_is_no_arrow_stream_is_refused() -> None:
+    body = encode(FRAME)[64:-200]
+    data = struct.pack("<4sHI54x", b"PWRN", 1, zlib.crc32(body)) + body
+    with pytest.raises(StateError, match=r"a run that Arrow cannot read \(3-1\) \| a run contains one Arrow IPC stream"):
+        decode(data, "3-1")
 
 
 def test_another_format_is_refused_by_name() -> None:

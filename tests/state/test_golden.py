@@ -1,4 +1,4 @@
-"""What the first release stored is read by this one: states of format 1 in files (made by make_golden.py), and hashes."""
+"""What earlier releases stored is read by this one: states of each format in files (made by make_golden.py), and hashes."""
 
 import doctest
 import json
@@ -17,16 +17,30 @@ from panewise.engine.hashing import row_hashes
 from panewise.engine.persistence import Stored, StoredLibrary, runs_of
 from panewise.spec.codec import complete
 from panewise.state import Manifest, MemoryRunStore
-from panewise.state.blob import decode
-from tests.state.make_golden import CASES, SCHEMA, SECOND, read, rows, store_of
+from panewise.state.blob import checksum, decode
+from panewise.state.manifest import READABLE
+from tests.state.make_golden import CASES, SCHEMA, SECOND, formats_of, read, rows, store_of
 
 ROOT = Path(__file__).parents[2]
-NAMES = sorted(CASES)
+STATES = [(name, number) for name in sorted(CASES) for number in formats_of(name)]
 PANE = ["timing", "index", "nonspeculative_index", "is_first", "is_last", "op"]
 
 
+class Loaded:
+    """The format that :func:`load` reads."""
+
+    number = READABLE[-1]
+
+
+@pytest.fixture(params=READABLE, ids="format {}".format, autouse=True)
+def _each_format(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Loaded, "number", request.param)
+
+
 def load(name: str) -> Stored:
-    return Stored.load(CASES[name].spec, SCHEMA, StoredLibrary(read(name), Cache()))
+    """A stored state in the format of the test; one that is younger than the format in the first that it has."""
+    number = max(Loaded.number, formats_of(name)[0])
+    return Stored.load(CASES[name].spec, SCHEMA, StoredLibrary(read(name, number), Cache()))
 
 
 def windows(stored: Stored) -> list[tuple[Any, ...]]:
@@ -228,29 +242,50 @@ def test_windows_by_policies() -> None:
     assert told(20) == [("a", "TRIGGER", []), ("a", "PARTITION_EVICTION", []), ("b", "TRIGGER", [])]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_rows_of_runs_stand_in_the_order_of_their_hashes(name: str) -> None:
-    store, state = read(name), load(name).operator.state
-    for number, table in enumerate((state.windows, *state.following, *([] if state.slices is None else state.slices.tables))):
-        for run in runs_of(Manifest.decode(store.manifest() or "").runs, number):
-            hashes = row_hashes(decode(store.run(run.name)), table.shape.by)
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_every_state_has_files_of_todays_format(name: str) -> None:
+    assert READABLE[-1] in formats_of(name)
+
+
+@pytest.mark.parametrize(("name", "number"), STATES)
+def test_the_rows_of_runs_stand_in_the_order_of_their_hashes(name: str, number: int) -> None:
+    store, state = read(name, number), load(name).operator.state
+    for table_number, table in enumerate((state.windows, *state.following, *([] if state.slices is None else state.slices.tables))):
+        for run in runs_of(Manifest.decode(store.manifest() or "").runs, table_number):
+            hashes = row_hashes(decode(store.run(run.name), run.name), table.shape.by)
             assert (hashes[1:] >= hashes[:-1]).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_same_steps_store_the_same_today(name: str) -> None:
+@pytest.mark.parametrize(("name", "number"), STATES)
+def test_the_same_steps_store_the_same_today(name: str, number: int) -> None:
     """Not byte by byte, as the Arrow writer may change: the same manifest, and the same rows in the same order.
 
-    A field of the specification that is younger than the file is not in it, and has its default.
+    A field of the specification that is younger than the file is not in it, and has its default. Checksums are those
+    of bytes.
     """
-    assert _content(store_of(CASES[name])) == _content(read(name))
+    assert _content(store_of(CASES[name])) == _content(read(name, number))
 
 
 def _content(store: MemoryRunStore) -> tuple[dict[str, Any], list[Any]]:
     manifest = json.loads(store.manifest() or "")
     manifest["spec"] = complete(manifest["spec"])
     frames = [decode(store.run(run["name"])) for run in manifest["runs"]]
-    return manifest, [(frame.schema, frame.rows()) for frame in frames]
+    runs = [{name: value for name, value in run.items() if name != "checksum"} for run in manifest["runs"]]
+    told = {name: value for name, value in manifest.items() if name not in ("panewise_state", "checksum")}
+    return told | {"runs": runs}, [(frame.schema, frame.rows()) for frame in frames]
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_the_manifest_has_the_checksum_of_each_run(name: str) -> None:
+    store = read(name)
+    runs = Manifest.decode(store.manifest() or "").runs
+    assert [run.checksum for run in runs] == [checksum(store.run(run.name)) for run in runs]
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_a_run_has_its_name_in_its_head(name: str) -> None:
+    store = read(name)
+    assert {run: store.run(run)[10:64].rstrip(b"\0").decode() for run in store.names} == {run: run for run in store.names}
 
 
 HASHES = {

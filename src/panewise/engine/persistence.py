@@ -29,7 +29,7 @@ from panewise.spec import Inputs as InputsSpec
 from panewise.spec import Specification
 from panewise.spec.codec import changed_fields, to_dict
 from panewise.state import Manifest, Mirror, Run, RunStore
-from panewise.state.blob import decode, encode
+from panewise.state.blob import checksum, decode, encode
 
 _SHORT = 1 << 22  # bytes of a run that is kept in memory: to map a copy of it would cost more than it saves
 
@@ -60,7 +60,7 @@ class StoredLibrary:
         copy = None if self.mirror is None else self.mirror.read(run.name)
         if copy is None:
             stored = self.store.run(run.name)
-            rows = self._copied(run.name, Indexed.again(decode(stored), shape), stored)
+            rows = self._copied(run.name, Indexed.again(decode(stored, run.name), shape), stored)
         else:
             rows = Indexed(copy) if HASH in copy.columns else Indexed.again(copy, shape)
         self.cache.put(self._scoped(run.name), rows)
@@ -84,20 +84,27 @@ class StoredLibrary:
         """Forgets the new runs that are not among these."""
         self._fresh = {run.name: self._fresh[run.name] for run in runs if run.name in self._fresh}
 
-    def commit(self, before: Sequence[Run], after: Sequence[Run]) -> None:
-        """Stores the new runs, and drops those that are not named any more."""
-        for run in after:
-            if run.name in self._fresh:
-                rows = self._fresh.pop(run.name)
-                stored = encode(rows.bare)
-                self.store.put_run(run.name, stored)
-                self.cache.put(self._scoped(run.name), self._copied(run.name, rows, stored))
-        dropped = [run.name for run in before if run not in after]
+    def commit(self, before: Sequence[Run], after: Sequence[Run]) -> tuple[Run, ...]:
+        """Stores the new runs, and drops those that are not named any more; gives the runs with their checksums."""
+        stored = tuple(self._put(run) for run in after)
+        kept = {run.name for run in after}
+        dropped = [run.name for run in before if run.name not in kept]
         for name in dropped:
             self.store.drop_run(name)
             self.cache.drop(self._scoped(name))
         if self.mirror is not None:
             self.mirror.drop(dropped)
+        return stored
+
+    def _put(self, run: Run) -> Run:
+        """Stores a run if it is new."""
+        rows = self._fresh.pop(run.name, None)
+        if rows is None:
+            return run
+        stored = encode(rows.bare, run.name)
+        self.store.put_run(run.name, stored)
+        self.cache.put(self._scoped(run.name), self._copied(run.name, rows, stored))
+        return replace(run, checksum=checksum(stored))
 
     def _scoped(self, name: str) -> str:
         return f"{self.scope}/{name}"
@@ -110,7 +117,7 @@ class StoredLibrary:
         if self.mirror is None:
             return rows
         short = rows.frame.estimated_size() <= _SHORT
-        self.mirror.write(name, stored if short else encode(rows.frame, "uncompressed"))
+        self.mirror.write(name, stored if short else encode(rows.frame, name, "uncompressed"))
         copy = None if short else self.mirror.read(name)
         return rows if copy is None else Indexed(copy)
 
@@ -164,9 +171,11 @@ class Stored:
         """Writes what the operator has changed since it was loaded. `timer` is the runtime's own note."""
         state = self.operator.state
         tables = [table.sealed() for table in _tables(state)]
+        tables = [
+            replace(table, runs=library.commit(runs_of(self.manifest.runs, library.table), table.runs))
+            for table, library in zip(tables, self.libraries, strict=True)
+        ]
         self.operator.state = _with_tables(state, tables)
-        for table, library in zip(tables, self.libraries, strict=True):
-            library.commit(runs_of(self.manifest.runs, library.table), table.runs)
         runs = tuple(run for table in tables for run in table.runs)
         self.manifest = self.manifest.following(runs, {**_header(self.operator), "timer": timer})
         self.libraries[0].store.put_manifest(self.manifest.encode())

@@ -269,10 +269,7 @@ def _named(stored: Mapping[str, bytes], name: str) -> bytes:
 
 
 def _decoded(stored: Mapping[str, bytes], run: Run) -> pl.DataFrame:
-    try:
-        return decode(stored[run.name])
-    except StateError as error:
-        raise StateError(f"{error.given} ({run.name})", error.rule, error.remedy) from error
+    return decode(stored[run.name], run.name)
 
 
 def _manifest(stored: Mapping[str, bytes]) -> Manifest:

@@ -1,8 +1,8 @@
 """The stored form of a run: a head of 64 bytes, then one Arrow IPC stream.
 
-The head is ``PWRN``, the format (u16), the CRC-32 of the stream (u32), and zeros; little-endian. It has the length to
-which Arrow aligns, so that a file can be mapped and used in place. A run that does not match its sum, or has another
-format, is refused: state is never guessed.
+The head is ``PWRN``, the format (u16), the CRC-32 of the stream (u32), the run's name in ASCII, and zeros;
+little-endian. It has the length to which Arrow aligns, so that a run can be used in place. A run that does not match
+its sum, or has another format or name, is refused: state is never guessed.
 """
 
 import io
@@ -12,41 +12,67 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 import pyarrow as pa
+import xxhash
 
 from panewise.errors import StateError
+from panewise.state.manifest import REMEDY
 
 FORMAT = 1
 _MAGIC = b"PWRN"
-_HEAD = struct.Struct("<4sHI54x")
-
+_HEAD = struct.Struct("<4sHI54s")
+_UNNAMED = bytes(54)  # what older releases wrote in the place of the name
 
 Buffer: TypeAlias = bytes | memoryview
 
 
-def encode(frame: pl.DataFrame, compression: Literal["lz4", "uncompressed"] = "lz4") -> bytes:
-    """A frame as a run."""
-    stream = io.BytesIO()
-    frame.rechunk().write_ipc_stream(stream, compression=compression)
-    body = stream.getvalue()
-    return _HEAD.pack(_MAGIC, FORMAT, zlib.crc32(body)) + body
+def encode(frame: pl.DataFrame, name: str = "", compression: Literal["lz4", "uncompressed"] = "lz4") -> bytes:
+    """A frame as the run of that name."""
+    body = stream_of(frame, compression)
+    return _HEAD.pack(_MAGIC, FORMAT, zlib.crc32(body), name.encode()) + body
 
 
-def decode(data: Buffer, *, check: bool = True) -> pl.DataFrame:
-    """A run as a frame, which uses the memory of `data` where that is not compressed. Without `check` its sum is believed.
+def decode(data: Buffer, name: str | None = None, *, check: bool = True) -> pl.DataFrame:
+    """A run as a frame. With `name` the run has that name, or none (older releases wrote none). Without `check` its sum is believed.
 
     Raises:
-        StateError: if the run is corrupt or of an unknown format.
+        StateError: if the run is corrupt, of an unknown format, or of another name.
     """
-    remedy = "restore the checkpoint from a copy, or start from a new one"
+    which = "" if name is None else f" ({name})"
     if len(data) < _HEAD.size or data[:4] != _MAGIC:
-        raise StateError(f"a run of {len(data)} bytes", "a run starts with PWRN", remedy)
-    _, version, crc = _HEAD.unpack_from(data)
+        raise StateError(f"a run of {len(data)} bytes{which}", "a run starts with PWRN", REMEDY)
+    _, version, crc, stored_name = _HEAD.unpack_from(data)
     if version != FORMAT:
         rule = f"this version of panewise reads format {FORMAT}"
-        raise StateError(f"a run of format {version}", rule, "use the version of panewise that wrote it")
+        raise StateError(f"a run of format {version}{which}", rule, "use the version of panewise that wrote it")
     body = memoryview(data)[_HEAD.size :]
     if check and zlib.crc32(body) != crc:
-        raise StateError("a run whose checksum does not match", "runs never change", remedy)
-    frame = pl.from_arrow(pa.ipc.open_stream(pa.py_buffer(body)).read_all(), rechunk=False)
+        raise StateError(f"a run whose checksum does not match{which}", "runs never change", REMEDY)
+    if name is not None and stored_name not in (_UNNAMED, name.encode().ljust(len(_UNNAMED), b"\0")):
+        raise StateError(f"another run in the place of run {name}", "a run has its name in its head", REMEDY)
+    try:
+        return frame_of(body)
+    except (pa.ArrowException, OSError) as error:
+        raise StateError(f"a run that Arrow cannot read{which}", "a run contains one Arrow IPC stream", REMEDY) from error
+
+
+def checksum(data: Buffer) -> str:
+    """The checksum of a stored run: XXH3 of 128 bits of all its bytes, in hexadecimal digits.
+
+    >>> checksum(b"")
+    '99aa06d3014798d86001c324468d497f'
+    """
+    return xxhash.xxh3_128_hexdigest(data)
+
+
+def stream_of(frame: pl.DataFrame, compression: Literal["lz4", "uncompressed"]) -> bytes:
+    """A frame as an Arrow IPC stream."""
+    stream = io.BytesIO()
+    frame.rechunk().write_ipc_stream(stream, compression=compression)
+    return stream.getvalue()
+
+
+def frame_of(stream: Buffer) -> pl.DataFrame:
+    """An Arrow IPC stream as a frame, which uses the memory of `stream` where that is not compressed."""
+    frame = pl.from_arrow(pa.ipc.open_stream(pa.py_buffer(stream)).read_all(), rechunk=False)
     assert isinstance(frame, pl.DataFrame)
     return frame

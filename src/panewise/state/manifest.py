@@ -1,13 +1,23 @@
 """What a state consists of: JSON text that names the runs, oldest first, and holds everything small."""
 
 import json
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
+
+import xxhash
 
 from panewise.errors import StateError
 
-FORMAT = 1
-_OPTIONAL = ("deadline", "mark")
+FORMAT: Final = 2
+READABLE: Final = (1, 2)
+REMEDY: Final = "restore the checkpoint from a copy, or start from a new one"
+_OPTIONAL = ("deadline", "mark", "checksum")
+_NAME = re.compile(r"[0-9]{1,19}(\.[0-9]{1,9})?-[0-9]{1,19}")
+_CHECKSUM = re.compile(r"[0-9a-f]{32}")
+
+Checks = Mapping[str, Callable[[Any], bool]]
 
 
 @dataclass(frozen=True)
@@ -17,6 +27,9 @@ class Run:
     How many rows it has; the earliest and latest end of their windows; the earliest processing time since which one
     waits to fire (None: none waits); which part of the hashes its rows have (None: any); and, where the trigger has such, the earliest
     deadline in processing time, and the earliest watermark that one waits for.
+
+    `checksum` is that of the stored bytes (:func:`panewise.state.blob.checksum`). It is None before the run is stored,
+    and in a manifest of format 1.
     """
 
     name: str
@@ -27,6 +40,7 @@ class Run:
     part: int | None = None
     deadline: int | None = None
     mark: int | None = None
+    checksum: str | None = None
 
 
 @dataclass(frozen=True)
@@ -45,26 +59,96 @@ class Manifest:
     def encode(self) -> str:
         """The manifest as JSON text."""
         runs = [{name: told for name, told in vars(run).items() if told is not None or name not in _OPTIONAL} for run in self.runs]
-        return json.dumps({"panewise_state": FORMAT, **vars(self), "runs": runs}, separators=(",", ":"))
+        fields = vars(self) | {"runs": runs}
+        return _dumped({"panewise_state": FORMAT, "checksum": _checksum(fields), **fields})
 
     @classmethod
     def decode(cls, text: str) -> "Manifest":
-        """Reads a manifest.
+        """Reads a manifest. The operator that made it checks `spec` and `header`.
 
         Raises:
-            StateError: if it is not one, or of an unknown format.
+            StateError: if it is not one, is damaged, or is of an unknown format.
         """
         try:
             fields = json.loads(text)
-            version = fields.pop("panewise_state")
-            if version == FORMAT:
-                return cls(**(fields | {"runs": tuple(Run(**run) for run in fields["runs"])}))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            remedy = "restore the checkpoint from a copy, or start from a new one"
-            raise StateError(f"manifest {text[:80]!r}", "a manifest is the JSON that panewise wrote", remedy) from error
-        rule = f"this version of panewise reads format {FORMAT}"
-        raise StateError(f"a manifest of format {version}", rule, "use the version of panewise that wrote it")
+        except (ValueError, RecursionError) as error:
+            raise _no_manifest(f"manifest {text[:80]!r}") from error
+        if not isinstance(fields, dict) or "panewise_state" not in fields:
+            raise _no_manifest(f"manifest {text[:80]!r}")
+        version = fields.pop("panewise_state")
+        if not _whole(version) or version not in READABLE:
+            rule = f"this version of panewise reads formats {READABLE[0]} to {READABLE[-1]}"
+            raise StateError(f"a manifest of format {str(version)[:20]}", rule, "use the version of panewise that wrote it")
+        if version > 1 and fields.pop("checksum", None) != _checksum(fields):
+            raise StateError("a manifest whose checksum does not match", "a manifest stays as it was written", REMEDY)
+        check_fields("a manifest", fields, _MANIFEST, required=_MANIFEST)
+        for run in fields["runs"]:
+            check_fields("a run of a manifest", run, _RUN, required=("name", "rows", "low", "high"))
+        return cls(**(fields | {"runs": tuple(Run(**run) for run in fields["runs"])}))
 
     def following(self, runs: tuple[Run, ...], header: dict[str, Any]) -> "Manifest":
         """The manifest of the next version."""
         return replace(self, version=self.version + 1, runs=runs, header=header)
+
+
+def check_fields(whose: str, fields: Any, checks: Checks, *, required: "Mapping[str, Any] | tuple[str, ...]") -> None:
+    """Checks the fields of a JSON object: each is known and passes its check, and the required ones are present.
+
+    Raises:
+        StateError: naming the field.
+    """
+    if not isinstance(fields, dict):
+        raise _no_manifest(f"{whose} that is {str(fields)[:40]!r}")
+    for name in required:
+        if name not in fields:
+            raise _no_manifest(f"{whose} without {name!r}")
+    for name, value in fields.items():
+        if name not in checks or not checks[name](value):
+            raise _no_manifest(f"{whose} with {name[:40]}={str(value)[:40]!r}")
+
+
+def _no_manifest(given: str) -> StateError:
+    return StateError(given, "a manifest is the JSON that panewise wrote", REMEDY)
+
+
+def whole(low: int = -(2**63), high: int = 2**63 - 1) -> Callable[[Any], bool]:
+    """A check for whole numbers from `low` to `high`, both included. JSON's true and false are none."""
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def optional(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """A check that also accepts null."""
+    return lambda value: value is None or check(value)
+
+
+def _matches(pattern: re.Pattern[str]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
+
+
+def _dumped(fields: dict[str, Any]) -> str:
+    return json.dumps(fields, separators=(",", ":"))
+
+
+def _checksum(fields: dict[str, Any]) -> str:
+    return xxhash.xxh3_128_hexdigest(_dumped(fields).encode())
+
+
+_whole = whole()
+_MANIFEST: Checks = {
+    "spec": lambda value: isinstance(value, dict),
+    "shards": whole(1),
+    "version": whole(0),
+    "runs": lambda value: isinstance(value, list),
+    "header": lambda value: isinstance(value, dict),
+}
+_RUN: Checks = {
+    "name": _matches(_NAME),
+    "rows": whole(0),
+    "low": _whole,
+    "high": _whole,
+    "waiting": optional(_whole),
+    "part": optional(whole(0, 15)),
+    "deadline": optional(_whole),
+    "mark": optional(_whole),
+    "checksum": optional(_matches(_CHECKSUM)),
+}
