@@ -13,6 +13,8 @@ SpecWarning (UserWarning)           a specification may not do what is meant
 Every message has three parts: what was given | the rule that it breaks | what to do.
 """
 
+_POLARS_NOTE = "\n\nThis error occurred in the following "  # Polars adds the expression that called a function which raised
+
 
 def explain(given: str, rule: str, remedy: str) -> str:
     """Joins the three parts of a message.
@@ -28,7 +30,7 @@ class PanewiseError(Exception):
 
     def __init__(self, given: str, rule: str | None = None, remedy: str = "") -> None:
         # Spark and Polars carry errors across by their type and message alone, and so call this with the message.
-        message = given if rule is None else explain(given, rule, remedy)
+        message = given.split(_POLARS_NOTE, maxsplit=1)[0] if rule is None else explain(given, rule, remedy)
         super().__init__(message)
         self.given, self.rule, self.remedy = (*message.split(" | ", 2), "", "")[:3]
 

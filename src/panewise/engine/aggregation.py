@@ -4,16 +4,15 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from panewise.engine import overflow
 from panewise.engine.column_types import check_types, result_type
 from panewise.engine.contents import Contents
 from panewise.engine.frames import grouped
 from panewise.engine.partials import Part, rows_part
 from panewise.engine.parts import parts_of
 from panewise.engine.results import result
-from panewise.errors import AggregateOverflowError
 from panewise.spec import Aggregate
 
-LIMIT = 2**63
 _AT = "__at"
 
 
@@ -59,8 +58,8 @@ class Aggregation:
     def lift(self, rows: pl.DataFrame, by: list[str], *, in_order: bool = True) -> pl.DataFrame:
         """Partials of each group of rows, which come in arrival order; groups in order of their first row, or faster in any."""
         for part in self.parts:
-            if part.sums is not None and rows.schema[part.sums].is_integer():
-                _refuse_overflow(rows, by, part.sums, part.sums)
+            if part.sums is not None and not part.dtype.is_float():
+                overflow.refuse(rows, by, part.sums, part.dtype, part.sums)
         return self._typed(grouped(rows, by, [part.lift.alias(part.name) for part in self._told], in_order=in_order))
 
     def singles(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -77,10 +76,10 @@ class Aggregation:
         return [part.merge.alias(part.name) for part in self._told]
 
     def check_merge(self, partials: pl.DataFrame, by: list[str]) -> None:
-        """Refuses sums of partials that leave 64 bits (semantics 24.3)."""
+        """Refuses sums of partials that leave 64 bits, or the widest decimal (semantics 24.3, 24.16)."""
         for part in self.parts:
-            if part.sums is not None and part.dtype == pl.Int64():
-                _refuse_overflow(partials, by, part.name, part.sums)
+            if part.sums is not None and not part.dtype.is_float():
+                overflow.refuse(partials, by, part.name, part.dtype, part.sums)
 
     def fired(self, judged: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The windows, and those of them that fire with their results."""
@@ -94,25 +93,3 @@ class Aggregation:
     def _typed(self, partials: pl.DataFrame, parts: Sequence[Part] | None = None) -> pl.DataFrame:
         wrong = [part for part in (self._told if parts is None else parts) if partials.schema[part.name] != part.dtype]
         return partials.with_columns(pl.col(part.name).cast(part.dtype) for part in wrong) if wrong else partials
-
-
-def greatest(values: pl.Series) -> int:
-    """The greatest distance of whole numbers from 0; that of none is 0."""
-    low, high = values.min(), values.max()
-    return max(abs(low), abs(high)) if isinstance(low, int) and isinstance(high, int) else 0
-
-
-def _refuse_overflow(frame: pl.DataFrame, by: list[str], column: str, named: str) -> None:
-    """Raises if a group's integer sum leaves 64 bits. One cheap bound clears nearly every batch."""
-    if greatest(frame[column]) * frame.height < LIMIT:
-        return
-    exact = frame.group_by(by).agg(pl.col(column).cast(pl.Int128).sum().alias("sum"))["sum"]
-    for total in (exact.min(), exact.max()):
-        if isinstance(total, int) and not -LIMIT <= total < LIMIT:
-            raise overflow(named, total)
-
-
-def overflow(column: str, total: int) -> AggregateOverflowError:
-    """What is raised for the sum of a column that leaves 64 bits."""
-    rule = "a sum of whole numbers stays inside 64 bits (semantics 24.3)"
-    return AggregateOverflowError(f"sum({column}) = {total}", rule, f"cast {column} to double or decimal before the operator")

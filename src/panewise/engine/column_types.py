@@ -49,8 +49,13 @@ def result_type(aggregate: Aggregate, schema: dict[str, pl.DataType]) -> pl.Data
     if fn in _SAME or fn in _BOOLEAN:
         return dtype
     if isinstance(dtype, pl.Decimal) and fn in ("sum", "avg"):
-        return mean_type(dtype) if fn == "avg" else pl.Decimal(min(38, (dtype.precision or 38) + 10), dtype.scale)
+        return mean_type(dtype) if fn == "avg" else total_type(dtype)
     return pl.Int64() if fn == "sum" and dtype.is_integer() else pl.Float64()
+
+
+def total_type(dtype: pl.Decimal) -> pl.Decimal:
+    """The type of the sum of decimals."""
+    return pl.Decimal(min(38, (dtype.precision or 38) + 10), dtype.scale)
 
 
 def mean_type(dtype: pl.Decimal) -> pl.Decimal:

@@ -3,9 +3,10 @@
 import numpy as np
 import polars as pl
 
-from panewise.engine.aggregation import LIMIT, Aggregation, greatest
+from panewise.engine.aggregation import Aggregation
 from panewise.engine.frames import kept, picked, stacked
 from panewise.engine.lookup import Found
+from panewise.engine.overflow import LIMIT, greatest
 from panewise.engine.table import PENDING
 
 _ADDED = "__added:"

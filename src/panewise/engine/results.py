@@ -1,16 +1,15 @@
 """How the result of an aggregate is read off the partial columns."""
 
 from collections.abc import Callable
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 import polars as pl
 
-from panewise.engine import rankings, sketch, userfn
-from panewise.engine.column_types import mean_type, result_type
+from panewise.engine import overflow, rankings, sketch, userfn
+from panewise.engine.column_types import mean_type, result_type, total_type
+from panewise.engine.overflow import EXACT
 from panewise.engine.partials import ROWS
 from panewise.spec import Aggregate
-
-_EXACT = Context(prec=80)
 
 
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
@@ -19,6 +18,7 @@ def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> 
     if column is None:
         return pl.col(ROWS).alias(aggregate.name)
     readers: dict[str, Callable[[], pl.Expr]] = {
+        "sum": lambda: _total(column, schema[column]),
         "avg": lambda: _mean(column, schema[column]),
         "first": lambda: pl.col(f"__first{'_value' if aggregate.ignorenulls else ''}:{column}"),
         "last": lambda: pl.col(f"__last{'_value' if aggregate.ignorenulls else ''}:{column}"),
@@ -42,16 +42,32 @@ def _mean(column: str, dtype: pl.DataType) -> pl.Expr:
     if not isinstance(dtype, pl.Decimal):
         return pl.when(n > 0).then(pl.col(f"__fsum:{column}") / n)
     target = mean_type(dtype)
-    unit = Decimal(1).scaleb(-target.scale)
+    unit, bound = Decimal(1).scaleb(-target.scale), Decimal(1).scaleb((target.precision or overflow.DIGITS) - target.scale)
 
     def divide(pairs: pl.Series) -> pl.Series:
         means = [
-            None if p["s"] is None else _EXACT.divide(p["s"], Decimal(p["n"])).quantize(unit, ROUND_HALF_UP, _EXACT)
-            for p in pairs.to_list()
+            None if p["s"] is None else EXACT.divide(p["s"], Decimal(p["n"])).quantize(unit, ROUND_HALF_UP, EXACT) for p in pairs.to_list()
         ]
+        if any(mean is not None and mean.copy_abs() >= bound for mean in means):
+            raise overflow.overflow_of_decimals("avg", column, target)
         return pl.Series(means, dtype=target)
 
-    return pl.struct(pl.col(f"__sum:{column}").alias("s"), n.alias("n")).map_batches(divide, return_dtype=target)
+    return pl.struct(_total(column, dtype).alias("s"), n.alias("n")).map_batches(divide, return_dtype=target)
+
+
+def _total(column: str, dtype: pl.DataType) -> pl.Expr:
+    """The sum; of decimals one that fits its type, which may be narrower than the partial."""
+    total = pl.col(f"__sum:{column}")
+    if not isinstance(dtype, pl.Decimal) or total_type(dtype).precision == overflow.DIGITS:
+        return total
+    target = total_type(dtype)
+
+    def narrow(sums: pl.Series) -> pl.Series:
+        if overflow.greatest(sums) >= overflow.limit(target):
+            raise overflow.overflow_of_decimals("sum", column, target)
+        return sums.cast(target)
+
+    return total.map_batches(narrow, return_dtype=target)
 
 
 def _spread(fn: str, column: str) -> pl.Expr:

@@ -9,9 +9,11 @@ away: so minima are as cheap as sums, nothing cancels, and NaN stays where it is
 import numpy as np
 import polars as pl
 
-from panewise.engine.aggregation import LIMIT, Aggregation, greatest, overflow
+from panewise.engine import overflow
+from panewise.engine.aggregation import Aggregation
 from panewise.engine.frames import Mask, picked, spread, stacked
 from panewise.engine.ordering import Places
+from panewise.engine.overflow import LIMIT, greatest
 from panewise.engine.partials import Part
 
 _LATER = "__later:"
@@ -34,23 +36,34 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: p
         A line of partial columns for each span, in their order.
 
     Raises:
-        AggregateOverflowError: if a sum of whole numbers leaves 64 bits.
+        AggregateOverflowError: if a sum of whole numbers leaves 64 bits, or one of decimals 38 digits.
     """
     first, last = low.to_numpy().astype(np.intp), high.to_numpy().astype(np.intp)
     longest = int((last - first).max()) if len(first) else 0
-    joins = {part.name for part in aggregation.parts if _joins(part, longest)}
+    exact = [part for part in aggregation.parts if _leaves_decimals(part, pieces)]
+    joins = {part.name for part in aggregation.parts if _joins(part, longest)} - {part.name for part in exact}
     told = [part for part in aggregation.parts if part.name in joins]
     joined = _joined_in_stretches(told, *_condensed(told, _wide(told, pieces, longest), first, last))
-    rest = [part for part in aggregation.parts if part.name not in joins and part.spanned is None]
+    rest = [part for part in aggregation.parts if part.name not in joins and part.spanned is None and part not in exact]
     both = joined.hstack(_merged(rest, pieces, first, last)) if rest else joined
     _refuse_overflow(told, both)
     spanned = [part.spanned(pieces, first, last).alias(part.name) for part in aggregation.parts if part.spanned is not None]
+    spanned += [overflow.spans(pieces[part.name], first, last, part.sums or part.name) for part in exact]
     return both.hstack(spanned).select(pl.col(part.name).cast(part.dtype) for part in aggregation.parts)
 
 
 def _joins(part: Part, longest: int) -> bool:
     """Whether spans of it are joined from blocks. Short ones of lists are merged sooner."""
     return part.pair is not None or (part.joint is not None and not (part.dtype.is_nested() and longest <= _SHORT))
+
+
+def _leaves_decimals(part: Part, pieces: pl.DataFrame) -> bool:
+    """Whether a sum of decimals over some of the pieces may have more digits than a decimal.
+
+    Blocks and the pieces between two spans are added up, too, and Polars raises where two decimals together have too many digits.
+    """
+    decimal = part.sums is not None and isinstance(part.dtype, pl.Decimal)
+    return decimal and greatest(pieces[part.name]) * pieces.height >= overflow.limit(part.dtype)
 
 
 def _wide(parts: list[Part], pieces: pl.DataFrame, longest: int) -> pl.DataFrame:
@@ -66,7 +79,7 @@ def _refuse_overflow(parts: list[Part], spans: pl.DataFrame) -> None:
             continue
         for total in (spans[part.name].min(), spans[part.name].max()):
             if isinstance(total, int) and not -LIMIT <= total < LIMIT:
-                raise overflow(part.sums, total)
+                raise overflow.overflow(part.sums, total)
 
 
 def _condensed(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> tuple[pl.DataFrame, Places, Places]:

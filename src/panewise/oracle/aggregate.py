@@ -5,7 +5,7 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
 from panewise.errors import AggregateOverflowError
-from panewise.oracle.columns import decimal_scale, is_long, is_nan, sort_key
+from panewise.oracle.columns import decimal_precision, decimal_scale, is_long, is_nan, sort_key
 from panewise.oracle.ranking import collected, distinct, most_frequent, ranked
 from panewise.spec import Aggregate
 
@@ -61,9 +61,9 @@ def _of_some(what: Aggregate, values: list[Any], kind: str | None) -> Any:
     """What is null without values."""
     match what.fn:
         case "sum":
-            return _sum(what, values)
+            return _sum(what, values, kind)
         case "avg":
-            return _avg(values, kind)
+            return _avg(what, values, kind)
         case "variance" | "stddev" | "var_pop" | "stddev_pop":
             return _spread(what, values)
         case "median" | "percentile":
@@ -97,25 +97,48 @@ def _total(values: list[Any]) -> Any:
         return total
 
 
-def _sum(what: Aggregate, values: list[Any]) -> Any:
+def _sum(what: Aggregate, values: list[Any], kind: str | None) -> Any:
     total = _total(values)
+    if isinstance(total, Decimal):
+        precision, scale = _digits(values, kind)
+        return _fitting("sum", what.column, total, min(38, precision + 10), scale)
     if isinstance(total, int) and not is_long(total):
         rule = "a sum of whole numbers fits in 64 bits (semantics 24.3)"
         raise AggregateOverflowError(f"{what.name}={total}", rule, "sum a double or decimal column")
     return total
 
 
-def _avg(values: list[Any], kind: str | None) -> Any:
+def _avg(what: Aggregate, values: list[Any], kind: str | None) -> Any:
     total = _total(values)
     if not isinstance(total, Decimal):
         return float(total) / len(values)
-    if kind is not None:
-        scale = decimal_scale(kind)
-    else:
-        scale = max(0, *(-int(value.as_tuple().exponent) for value in values))
+    precision, scale = _digits(values, kind)
+    _fitting("sum", what.column, total, min(38, precision + 10), scale)
+    places = min(38, scale + 4)
     with localcontext() as context:
         context.prec = _DIGITS
-        return (total / len(values)).quantize(Decimal(1).scaleb(-(scale + 4)), rounding=ROUND_HALF_UP)
+        mean = (total / len(values)).quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP)
+    return _fitting("avg", what.column, mean, min(38, precision + 4), places)
+
+
+def _digits(values: list[Any], kind: str | None) -> tuple[int, int]:
+    """Precision and scale of a column of decimals; without a declared type those that hold all values."""
+    if kind is not None:
+        return decimal_precision(kind), decimal_scale(kind)
+    return 38, max(0, *(-int(value.as_tuple().exponent) for value in values))
+
+
+def _fitting(fn: str, column: str | None, result: Decimal, precision: int, scale: int) -> Decimal:
+    """The result, which fits its type (semantics 24.16).
+
+    Raises:
+        AggregateOverflowError: if it does not.
+    """
+    if result.copy_abs() < Decimal(10) ** (precision - scale):
+        return result
+    rule = "a sum or a mean of decimals fits its result type (semantics 24.16)"
+    remedy = f"cast {column} to a decimal of fewer digits, or to double, before the operator"
+    raise AggregateOverflowError(f"{fn}({column}) beyond decimal({precision},{scale})", rule, remedy)
 
 
 def _spread(what: Aggregate, values: list[Any]) -> float | None:

@@ -56,11 +56,17 @@ def _fits_decimal(value: Decimal, kind: str) -> bool:
     if not value.is_finite():
         return False
     unscaled, places = Decimal(value).as_tuple(), decimal_scale(kind)
-    precision = int(_DECIMAL.fullmatch(kind)[1])  # type: ignore[index]
+    precision = decimal_precision(kind)
     shift = places + int(unscaled.exponent)
     digits = "".join(map(str, unscaled.digits)).lstrip("0")
     lost = digits[shift:] if shift < 0 else ""
     return not lost.strip("0") and (not digits or len(digits) + shift <= precision)
+
+
+def decimal_precision(kind: str) -> int:
+    """Digits of a decimal(p,s)."""
+    found = _DECIMAL.fullmatch(kind)
+    return int(found[1]) if found else 0
 
 
 def decimal_scale(kind: str) -> int:

@@ -44,12 +44,33 @@ def count_distinct(column: str) -> Aggregate:
 
 
 def sum(column: str) -> Aggregate:
-    """Sum of the values that are not null; null without any. bigint of whole numbers, double of floats, decimal(p+10, s) of decimals."""
+    """Sum of the values that are not null; null without any. bigint of whole numbers, double of floats, decimal(p+10, s) of decimals.
+
+    A decimal has at most 38 digits. A sum of whole numbers or of decimals that does not fit its type raises AggregateOverflowError.
+
+    >>> from decimal import Decimal
+    >>> from panewise.testing import result_of
+    >>> result_of(sum("v"), [{"v": Decimal("0.10")}, {"v": None}, {"v": Decimal("2.00")}], "engine")
+    Decimal('2.10')
+
+    Source: semantics 24.1, 24.3, 24.16; pyspark sum.
+    """
     return _over("sum", column)
 
 
 def avg(column: str) -> Aggregate:
-    """Mean of the values that are not null; null without any. double; decimal(p+4, s+4) of decimals."""
+    """Mean of the values that are not null; null without any. double; decimal(p+4, s+4) of decimals.
+
+    A decimal has at most 38 digits; more digits after the point leave fewer before it. A mean of decimals that does not fit raises
+    AggregateOverflowError, and so does one whose sum does not fit.
+
+    >>> from decimal import Decimal
+    >>> from panewise.testing import result_of
+    >>> result_of(avg("v"), [{"v": Decimal("0.10")}, {"v": Decimal("2.05")}], "engine")
+    Decimal('1.075000')
+
+    Source: semantics 24.1, 24.16; pyspark avg.
+    """
     return _over("avg", column)
 
 

@@ -70,7 +70,7 @@ def _columns(draw: st.DrawFn, /, *, timed: bool, ordered: bool) -> FrameColumn:
     name = draw(st.sampled_from(list(MEASURES)))
     if kind == "nth":
         return FrameColumn(F.nth_value(name, draw(st.integers(1, 4))), draw(frame))
-    defaults: dict[str, bool | int | str] = {"v": 7, "n": -1, "s": "none", "flag": True, "price": 1}
+    defaults: dict[str, bool | int | str] = {"v": 7, "n": -1, "s": "none", "flag": True, "price": 1, "amount": 2}
     default = draw(st.sampled_from([None, defaults[name]]))
     shifts = [fn(name, n, default) for fn in (F.lag, F.lag, F.lead) for n in (0, 1, 1, 2, 3)]
     return FrameColumn(draw(st.sampled_from([*shifts, *[F.row_number()] * 5, *([F.rank(), F.dense_rank()] * 3 if timed else [])])))

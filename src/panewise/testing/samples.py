@@ -18,7 +18,8 @@ _TIMES_AND_PLACES = {
 _KEYS = {"key": "string", "level": "double", "shop": "bigint"}
 OF_WINDOWS: Final = {"gap": "bigint"}
 OF_INPUTS: Final = {"input": "string"}
-MEASURES: Final = {"v": "double", "n": "bigint", "s": "string", "flag": "boolean", "price": "decimal(10,2)"}
+_DECIMALS = {"price": "decimal(10,2)", "amount": "decimal(38,18)"}
+MEASURES: Final = {"v": "double", "n": "bigint", "s": "string", "flag": "boolean"} | _DECIMALS
 COLUMN_TYPES: Final = _TIMES_AND_PLACES | _KEYS | OF_WINDOWS | OF_INPUTS | MEASURES
 VALUES: Final[dict[str, list[Any]]] = {
     "bigint": [0, 1, 2, -1, 7],

@@ -178,7 +178,7 @@ def _plain() -> list[Aggregate]:
         made += [F.count(name), F.first(name), F.last(name), F.first(name, True), F.last(name, ignorenulls=True)]
         made += [F.min(name), F.max(name), F.collect_list(name), F.collect_set(name), F.approx_count_distinct(name)]
         made += [F.count_distinct(name), F.mode(name)]
-    made += [fn(name) for fn in (F.sum, F.avg) for name in (*numbers, "price")]
+    made += [fn(name) for fn in (F.sum, F.avg) for name in (*numbers, "price", "amount")]
     made += [fn(name) for fn in (F.stddev, F.variance, F.stddev_pop, F.var_pop, F.median) for name in numbers]
     return [*made, F.count_if("flag"), F.bool_and("flag"), F.bool_or("flag"), TRUES("flag"), ALL_TEXT("s")]
 

@@ -1,0 +1,203 @@
+"""Sums and means of decimals: those of Spark in ANSI mode, in every operator, and an error where they do not fit (semantics 24.16)."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import panewise as pw
+from panewise import functions as F
+from panewise.engine import Operator, overflow
+from panewise.engine.aggregation import Aggregation
+from panewise.engine.spans import over
+from panewise.errors import AggregateOverflowError
+from panewise.streamwindow import count
+from panewise.testing import run
+from tests.engine.decimals import CASES, Case
+from tests.engine.effort import DEFAULT
+
+OVERFLOW = r"(sum|avg)\(v\) beyond decimal\(\d+,\d+\) \| a sum or a mean of decimals fits .*24\.16\) \| cast v to a decimal of fewer"
+OVERFLOWS = [case for case in CASES if case.total is None]
+
+
+def outcome(spec: Any, events: list[dict[str, Any]], types: dict[str, str], runtime: str, name: str) -> Any:
+    """The values of a column of the panes, or "overflow"."""
+    try:
+        outputs = run(spec, events, runtime, types=types)
+    except AggregateOverflowError:
+        return "overflow"
+    return [pane[name] for output in outputs for pane in output["panes"]]
+
+
+def expected(value: str | None) -> Any:
+    return "overflow" if value is None else [Decimal(value)]
+
+
+@pytest.mark.parametrize("batches", [1, 2])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_one_window(case: Case, batches: int) -> None:
+    """Semantics 24.16: the table is Spark's; a batch that is cut in two has two partials."""
+    rows = [row | {"event_time": n} for n, row in enumerate(case.rows)]
+    cut = len(rows) // batches
+    events = [{"op": "add", "rows": some} for some in (rows[:cut], rows[cut:]) if some] + [{"op": "finish"}]
+    for aggregate, value in ((F.sum("v"), case.total), (F.avg("v"), case.mean)):
+        spec = pw.WindowOperator(window=pw.Global(), aggregates=[aggregate.alias("a")])
+        for runtime in ("oracle", "engine"):
+            assert outcome(spec, events, {"v": case.kind}, runtime, "a") == expected(value), runtime
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_result_types(case: Case) -> None:
+    """Semantics 24.16."""
+    aggregation = Aggregation((F.sum("v"), F.avg("v"), F.max("v"), F.collect_list("v")), {"v": case.dtype})
+    assert list(aggregation.result_types.values()) == [case.total_type, case.mean_type, case.dtype, pl.List(case.dtype)]
+
+
+def _windows(window: Any, **fields: Any) -> pw.WindowOperator:
+    return pw.WindowOperator(window=window, aggregates=[F.sum("v").alias("a")], **fields)
+
+
+def _chain() -> Any:
+    first = pw.WindowOperator(window=pw.Tumbling(100), keys=["event_time"], aggregates=[F.sum("v").alias("v")])
+    return first.then(aggregates=[F.sum("v").alias("a")])
+
+
+OPERATORS: dict[str, Callable[[], Any]] = {
+    "tumbling": lambda: _windows(pw.Tumbling(100)),
+    "hopping": lambda: _windows(pw.Hopping(100, 10)),
+    "accumulating": lambda: _windows(pw.Tumbling(100), accumulation="accumulating", trigger=pw.Always()),
+    "retracting": lambda: _windows(pw.Tumbling(100), accumulation="retracting", trigger=pw.Every(2)),
+    "session": lambda: _windows(pw.Session(5)),
+    "rows": lambda: _windows(pw.Tumbling(pw.rows(100)), order=["event_time"]),
+    "sliding": lambda: _windows(pw.Sliding(99)),
+    "sliding rows": lambda: _windows(pw.Sliding(pw.rows(100)), order=["event_time"]),
+    "evictor": lambda: _windows(pw.Tumbling(100), evictor=pw.CountEvictor(100)),
+    "row by row": lambda: _windows(pw.Tumbling(100), evaluate="record"),
+    "chain": _chain,
+    "frame": lambda: pw.FrameOperator(event_time="event_time", columns=[pw.FrameColumn(F.sum("v").alias("a"), pw.Frame("rows", -99, 0))]),
+    "range": lambda: pw.FrameOperator(event_time="event_time", columns=[pw.FrameColumn(F.sum("v").alias("a"), pw.Frame("range", -99, 0))]),
+    "running": lambda: pw.FrameOperator(
+        event_time="event_time", columns=[pw.FrameColumn(F.sum("v").alias("a"), pw.Frame("rows", None, 0))]
+    ),
+    "policies": lambda: pw.StreamWindow.sliding(count(100), count(1), aggregates=[F.sum("v").alias("a")]),
+}
+
+
+@pytest.mark.parametrize("batches", [1, 3])
+@pytest.mark.parametrize("case", OVERFLOWS, ids=str)
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_sum_that_does_not_fit_is_an_error_in_every_operator(operator: str, case: Case, batches: int) -> None:
+    """Semantics 24.16."""
+    rows = [row | {"event_time": n} for n, row in enumerate(case.rows)]
+    events = [{"op": "add", "rows": rows[n::batches]} for n in range(batches) if rows[n::batches]] + [{"op": "finish"}]
+    for runtime in ("oracle", "engine"):
+        with pytest.raises(AggregateOverflowError, match=OVERFLOW):
+            run(OPERATORS[operator](), events, runtime, types={"v": case.kind})
+
+
+HUGE = st.sampled_from(["0", "1", "9" * 37, "3" + "0" * 37, "9" * 38])
+KINDS = (
+    pw.Tumbling(6),
+    pw.Hopping(6, 2),
+    pw.Session(2),
+    pw.Sliding(4),
+    pw.Cumulating(6, 2),
+    pw.Tumbling(pw.rows(3)),
+    pw.Sliding(pw.rows(2)),
+)
+
+
+@DEFAULT
+@given(data=st.data())
+def test_engine_is_oracle_where_sums_may_not_fit(data: st.DataObject) -> None:
+    """Semantics 24.16: values that are not negative leave the type in some window, or in none; wherever batches are cut."""
+    window = data.draw(st.sampled_from(KINDS))
+    scale = data.draw(st.sampled_from([0, 18, 38]))
+    row = st.fixed_dictionaries({"event_time": st.integers(0, 20), "v": st.none() | HUGE.map(lambda it: Decimal(it).scaleb(-scale))})
+    batches = data.draw(st.lists(st.lists(row, max_size=5), min_size=1, max_size=4))
+    fields: dict[str, Any] = {"order": ["event_time"]} if "rows" in repr(window) else {}
+    spec = pw.WindowOperator(window=window, aggregates=[F.sum("v").alias("a"), F.max("v").alias("m")], **fields)
+    events = [*({"op": "add", "rows": rows} for rows in batches), {"op": "finish"}]
+    types = {"v": f"decimal(38,{scale})", "event_time": "bigint"}
+    if any(batches):
+        assert outcome(spec, events, types, "engine", "a") == outcome(spec, events, types, "oracle", "a")
+
+
+VALUE = st.none() | st.sampled_from(["1", "-1", "9" * 38, "-" + "9" * 38, "5" + "0" * 37, "-5" + "0" * 37]).map(Decimal)
+
+
+@DEFAULT
+@given(values=st.lists(VALUE, min_size=1, max_size=30), data=st.data())
+def test_spans_are_exact_or_raise(values: list[Decimal | None], data: st.DataObject) -> None:
+    """Whatever comes in between, and whatever lies between two spans."""
+    dtype = pl.Decimal(38, 0)
+    aggregation = Aggregation((F.sum("v").alias("a"),), {"v": dtype})
+    bounds = st.tuples(st.integers(0, len(values) - 1), st.integers(1, len(values))).filter(lambda span: span[0] < span[1])
+    spans = data.draw(st.lists(bounds, min_size=1, max_size=4))
+    pieces = aggregation.singles(pl.DataFrame({"v": values}, schema={"v": dtype}))
+    exact = [[value for value in values[low:high] if value is not None] for low, high in spans]
+    totals = [sum(map(int, some)) if some else None for some in exact]
+    low, high = (pl.Series([span[side] for span in spans], dtype=pl.Int64) for side in (0, 1))
+    if any(total is not None and abs(total) >= 10**38 for total in totals):
+        with pytest.raises(AggregateOverflowError, match=OVERFLOW):
+            over(aggregation, pieces, low, high)
+    else:
+        assert over(aggregation, pieces, low, high)["__sum:v"].to_list() == totals
+
+
+@DEFAULT
+@given(groups=st.lists(st.tuples(st.integers(0, 2), VALUE), min_size=1, max_size=30), merged=st.booleans())
+def test_groups_are_exact_or_raise(groups: list[tuple[int, Decimal | None]], merged: bool) -> None:
+    """Of rows as of partials; Polars adds modulo 2^128, so that a total that fits is right whatever came in between."""
+    dtype = pl.Decimal(38, 0)
+    aggregation = Aggregation((F.sum("v").alias("a"),), {"v": dtype})
+    rows = pl.DataFrame(groups, schema={"g": pl.Int64(), "v": dtype}, orient="row")
+    totals: dict[int, int | None] = {}
+    for group, value in groups:
+        before = totals.get(group)
+        totals[group] = before if value is None else (before or 0) + int(value)
+
+    def sums() -> dict[int, Any]:
+        if not merged:
+            return dict(aggregation.lift(rows, ["g"]).select("g", "__sum:v").iter_rows())
+        partials = rows.select("g").hstack(aggregation.singles(rows))
+        aggregation.check_merge(partials, ["g"])
+        return dict(partials.group_by("g").agg(aggregation.merging()).select("g", "__sum:v").iter_rows())
+
+    if any(total is not None and abs(total) >= 10**38 for total in totals.values()):
+        with pytest.raises(AggregateOverflowError, match=OVERFLOW):
+            sums()
+    else:
+        assert sums() == totals
+
+
+def test_a_narrow_sum_that_does_not_fit_its_type_is_an_error() -> None:
+    """More rows than a test can have: the partial has 38 digits, the result of decimal(2,0) has 12."""
+    aggregation = Aggregation((F.sum("v"),), {"v": pl.Decimal(2, 0)})
+    partial = pl.DataFrame({"__sum:v": [Decimal(10**12)]}, schema={"__sum:v": pl.Decimal(38, 0)})
+    with pytest.raises(AggregateOverflowError, match=r"sum\(v\) beyond decimal\(12,0\)"):
+        partial.select(aggregation.results)
+
+
+def test_ordinary_decimals_are_not_looked_at_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound of the type clears a batch of decimal(10,2); exact totals are for batches that it does not clear."""
+    looked: list[str] = []
+    greatest = overflow.greatest
+    monkeypatch.setattr(overflow, "greatest", lambda values: (looked.append(values.name), greatest(values))[1])
+    rows = pl.DataFrame({"g": [1, 1], "v": [Decimal("1.25")] * 2}, schema={"g": pl.Int64(), "v": pl.Decimal(10, 2)})
+    Aggregation((F.sum("v"),), {"v": pl.Decimal(10, 2)}).lift(rows, ["g"])
+    assert looked == []
+
+
+def test_sums_of_one_batch_over_many_windows_stay_apart() -> None:
+    """Two keys whose sums fit, together with one that does not: the error is that of the group, not of the batch."""
+    operator = Operator(_windows(pw.Tumbling(10), keys=["k"]), {"event_time": pl.Int64(), "k": pl.Int64(), "v": pl.Decimal(38, 0)})
+    v = [Decimal("9" * 38), Decimal("9" * 38), Decimal("-" + "9" * 38)]
+    schema = {"event_time": pl.Int64(), "k": pl.Int64(), "v": pl.Decimal(38, 0)}
+    operator.add(pl.DataFrame({"event_time": np.arange(3), "k": [1, 2, 1], "v": v}, schema=schema))
+    assert operator.finish().panes.select("k", "a").rows() == [(1, 0), (2, Decimal("9" * 38))]
