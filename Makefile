@@ -11,12 +11,13 @@ PYTHON := $(CURDIR)/$(VENV)/bin/python
 READY := $(VENV)/requirements.lock
 FLINK := .venv-flink
 FLINK_READY := $(FLINK)/flink-requirements.txt
+SPARK := all
 
 export PYSPARK_PYTHON := $(PYTHON)
 export PYSPARK_DRIVER_PYTHON := $(PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help env venv demo test check format bench bench-peers soak lock clean
+.PHONY: help env venv demo test matrix check format bench bench-peers soak lock clean
 
 help: ## this text
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
@@ -46,6 +47,10 @@ demo: $(READY) ## a year of New York flights through hourly windows on Spark; a 
 test: $(READY) ## all tests but the long campaigns
 	@python3 tools/check_env.py
 	@$(PYTHON) -m pytest -n 3 --dist loadfile
+
+matrix: $(READY) ## the tests that depend on PySpark, on each version that is admitted; on one with SPARK=4.1.4
+	@python3 tools/check_env.py
+	@$(PYTHON) tools/matrix.py $(SPARK)
 
 check: $(READY) ## lint, format and types
 	@$(PYTHON) -m ruff check .
@@ -81,4 +86,4 @@ lock: $(READY) ## resolve pyproject.toml anew into requirements.lock
 	@$(PYTHON) tools/lock.py
 
 clean: ## remove what the other targets made
-	@rm -rf $(VENV) $(FLINK) out spark-warehouse .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(FLINK) .venv-matrix-* out spark-warehouse .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -52,8 +52,20 @@ def spark() -> Iterator["SparkSession"]:
         session.stop()
 
 
+# What depends on PySpark or pandas without a session, too: conversions, settings, processes of their own.
+_ROOT = Path(__file__).resolve().parents[1]
+_OF_SPARK = [_ROOT / "tests" / name for name in ("spark", "faults", "cli", "demo")] + [_ROOT / "src" / "panewise" / "spark"]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that asks for the session is a spark test: `-m "not spark"` leaves out all of them."""
+    """Marks tests by what they use.
+
+    A test that asks for the session is a spark test: `-m "not spark"` leaves out all of them. Such tests, and all that lie in the
+    folders about Spark, depend on its version: `-m versions` selects them.
+    """
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        needs_session = "spark" in getattr(item, "fixturenames", ())
+        if needs_session:
             item.add_marker(pytest.mark.spark)
+        if needs_session or any(item.path.is_relative_to(folder) for folder in _OF_SPARK):
+            item.add_marker(pytest.mark.versions)

@@ -1,0 +1,45 @@
+"""tools/matrix.py: which versions of PySpark the suite is run on, and with which other packages."""
+
+import importlib.util
+import re
+import tomllib
+from types import ModuleType
+
+import pytest
+
+from tests.house.sources import ROOT
+
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def matrix() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("matrix", ROOT / "tools" / "matrix.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_each_minor_version_that_the_extra_admits_is_there(matrix: ModuleType) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert extras["spark"][:2] == ["pyspark>=4.1,<4.4", "pandas>=2.2,<3"]
+    assert [version.rpartition(".")[0] for version in matrix.VERSIONS] == ["4.1", "4.2", "4.3"]
+    assert matrix.locked(LOCK) in matrix.VERSIONS
+
+
+def test_only_pyspark_differs_from_the_lock(matrix: ModuleType) -> None:
+    for version, digest in matrix.VERSIONS.items():
+        made = matrix.pinned(LOCK, version)
+        assert re.findall(r"^pyspark==(\S+) \\\n    --hash=sha256:(\w+)\n", made, re.MULTILINE) == [(version, digest)]
+        assert len(re.findall(r"^pandas==2\.\S+ \\$", made, re.MULTILINE)) == 1
+        differing = set(made.splitlines()) ^ set(LOCK.splitlines())
+        assert len(differing) == (0 if version == matrix.locked(LOCK) else 4)
+
+
+def test_a_version_can_be_chosen(matrix: ModuleType) -> None:
+    assert matrix.chosen("all") == list(matrix.VERSIONS)
+    assert matrix.chosen("4.1.4") == ["4.1.4"]
+    with pytest.raises(SystemExit, match=r"PySpark '4\.0' \| the versions of the matrix are 4\.1\.4, 4\.2\.0, 4\.3\.0 \| give one"):
+        matrix.chosen("4.0")
