@@ -5,7 +5,7 @@ A :class:`WindowOperator` says which windows rows go to, when panes of them are 
 """
 
 from panewise.chrono import Duration
-from panewise.errors import DataLossWarning, IdleTriggerWarning, PanewiseError, SpecError
+from panewise.errors import DataLossWarning, IdleTriggerWarning, ManyWindowsWarning, PanewiseError, SpecError
 from panewise.spec import (
     UNLIMITED,
     AfterAll,
@@ -84,6 +84,7 @@ __all__ = [
     "Hopping",
     "IdleTriggerWarning",
     "Inputs",
+    "ManyWindowsWarning",
     "Never",
     "OnDelta",
     "OnPunctuation",

@@ -8,7 +8,8 @@ PanewiseError
 └── AggregateOverflowError (ArithmeticError)  an aggregate left its type's range
 SpecWarning (UserWarning)           a specification may not do what is meant
 ├── DataLossWarning                 the trigger can close windows while rows for them may still come
-└── IdleTriggerWarning              a part of the trigger can never fire
+├── IdleTriggerWarning              a part of the trigger can never fire
+└── ManyWindowsWarning              a row is in very many windows
 
 Every message has three parts: what was given | the rule that it breaks | what to do.
 """
@@ -65,3 +66,7 @@ class DataLossWarning(SpecWarning):
 
 class IdleTriggerWarning(SpecWarning):
     """A part of the trigger can never fire (semantics 16.13)."""
+
+
+class ManyWindowsWarning(SpecWarning):
+    """A row can be in more than 1,000 windows, each of which is stored and evaluated (semantics 6.9)."""

@@ -3,22 +3,67 @@
 A *slice* is the longest stretch of time that no window bound cuts: the tumbling or calendar window itself, the cell of width
 gcd(size, hop) of a hopping window, the step of a cumulating one. Rows are combined per slice; only slices, never rows, are
 expanded to windows. Where windows are measured in rows, times are the numbers of rows.
-Window arithmetic on slices is done in Python's unbounded integers, so that nothing wraps near the ends of time (semantics 6.3).
+Windows of many slices are computed at once in 64 bits. Near the ends of time, and for calendars, each slice's windows are computed in
+Python's unbounded integers, so that nothing wraps (semantics 6.3).
 """
 
 import math
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine import calendars
+from panewise.engine.frames import spread
 from panewise.engine.validity import TIME
-from panewise.spec import Calendar, Cumulating, Custom, Global, Hopping, Session, Sliding, Tumbling, Window, counted, length
+from panewise.spec import Calendar, Cumulating, Custom, Global, Hopping, Session, Sliding, Tumbling, Window, length
+
+Instants: TypeAlias = npt.NDArray[np.int64]  # microseconds, numbers of rows, or numbers of windows
 
 SLICE, START, END = "__slice", "__start", "__end"
 _SAFE = 2**61  # up to here int64 arithmetic on times cannot wrap
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Fixed windows that have numbers, ascending with their start and end: the windows of a slice are a range of numbers.
+
+    Window n is [origin + n*step, origin + n*step + size). With `cumulating` it ends at origin + (n+1)*step, and starts at the last
+    multiple of the size before that.
+    """
+
+    origin: int
+    size: int
+    step: int
+    cumulating: bool = False
+
+    def ranges(self, slices: Instants) -> tuple[Instants, Instants]:
+        """The number of each slice's first window, and the number after its last one."""
+        last = (slices - self.origin) // self.step
+        if self.cumulating:
+            steps = self.size // self.step
+            return last, (last // steps + 1) * steps
+        return (slices - self.origin - self.size) // self.step + 1, last + 1
+
+    def bounds(self, numbers: Instants) -> tuple[Instants, Instants]:
+        """Start and end of windows."""
+        if self.cumulating:
+            steps = self.size // self.step
+            return self.origin + numbers // steps * self.size, self.origin + (numbers + 1) * self.step
+        start = self.origin + numbers * self.step
+        return start, start + self.size
+
+    def first_after(self, horizon: Instants) -> Instants:
+        """The number of the first window that ends after an instant."""
+        reached = np.clip(horizon, -_SAFE, _SAFE) - self.origin
+        return reached // self.step if self.cumulating else (reached - self.size) // self.step + 1
+
+    def starting_at(self, start: Instants, end: Instants) -> Instants:
+        """The numbers of windows with these bounds."""
+        return (end - self.origin) // self.step - 1 if self.cumulating else (start - self.origin) // self.step
 
 
 @dataclass(frozen=True)
@@ -77,11 +122,36 @@ class Slicing:
                 return [(start, end) for end in range(first, start + size + 1, step)]
         return [(MIN_INSTANT, MAX_INSTANT)]
 
+    def numbered(self, slices: Instants) -> Numbered | None:
+        """The windows of slices as ranges of window numbers; None where windows have no numbers, or lie near the ends of time."""
+        window = self.window
+        if isinstance(window, (Calendar, Global)):
+            return None
+        furthest = max(abs(int(slices.min())), abs(int(slices.max()))) if len(slices) else 0
+        if isinstance(window, Cumulating):
+            size, step = window.size.us, window.step.us
+            numbered = Numbered(window.origin, size, step, cumulating=True)
+        else:
+            size = length(window.size)
+            numbered = Numbered(window.origin, size, length(window.hop) if isinstance(window, Hopping) else size)
+        return numbered if max(furthest, abs(window.origin), size, numbered.step) < _SAFE else None
+
+    def without_window(self, slices: pl.Series) -> list[int]:
+        """Those of the slices that are in no window."""
+        different = slices.unique().sort()
+        numbered = self.numbered(different.to_numpy())
+        if numbered is None:
+            return [at for at in different.to_list() if not self.windows(at)]
+        first, stop = numbered.ranges(different.to_numpy())
+        return different.filter(pl.Series(first >= stop)).to_list()
+
     def table(self, slices: pl.Series) -> pl.DataFrame:
         """Slice, start and end of the windows of these slices, in this order."""
-        if counted(self.window):
-            return _counted_windows(self.window, slices.unique().sort())
-        found = [(at, start, end) for at in slices.unique().sort().to_list() for start, end in self.windows(at)]
+        different = slices.unique().sort()
+        numbered = self.numbered(different.to_numpy())
+        if numbered is not None:
+            return _table(numbered, different.to_numpy())
+        found = [(at, start, end) for at in different.to_list() for start, end in self.windows(at)]
         columns = zip(*found, strict=True) if found else ((), (), ())
         return pl.DataFrame([pl.Series(name, told, dtype=pl.Int64) for name, told in zip((SLICE, START, END), columns, strict=True)])
 
@@ -98,18 +168,12 @@ def _hopping(window: Hopping, instant: int) -> list[tuple[int, int]]:
     return [(start, start + size) for start in range(last - (count - 1) * hop, last + 1, hop)]
 
 
-def _counted_windows(window: Window, slices: pl.Series) -> pl.DataFrame:
-    """Of windows of rows there are many slices, as every key has got to another number; and no number is near the ends of 64 bits."""
-    assert isinstance(window, (Tumbling, Hopping))
-    size = length(window.size)
-    hop = length(window.hop) if isinstance(window, Hopping) else size
-    at = slices.to_numpy()
-    last = window.origin + (at - window.origin) // hop * hop
-    counts = np.maximum(0, -((at - last - size) // hop))  # starts last, last - hop, ... above the slice less size
-    each = np.repeat(np.arange(len(at)), counts)
-    nth = np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts)
-    start = (last - (counts - 1) * hop)[each] + nth * hop
-    return pl.DataFrame({SLICE: at[each], START: start, END: start + size}, schema={SLICE: pl.Int64, START: pl.Int64, END: pl.Int64})
+def _table(numbered: Numbered, slices: Instants) -> pl.DataFrame:
+    first, stop = numbered.ranges(slices)
+    counts = np.maximum(0, stop - first)
+    start, end = numbered.bounds(spread(first, counts))
+    columns = {SLICE: np.repeat(slices, counts), START: start, END: end}
+    return pl.DataFrame([pl.Series(name, column, dtype=pl.Int64) for name, column in columns.items()])
 
 
 def slicing_of(window: Window) -> Slicing | None:

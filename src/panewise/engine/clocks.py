@@ -103,6 +103,12 @@ class Clocks:
             return None
         return MAX_INSTANT if self.watermark == MAX_INSTANT else max(MIN_INSTANT, self.watermark - spec.lateness_us)
 
+    def horizon_of_row(self, spec: WindowOperator) -> pl.Expr:
+        """As :meth:`horizon`, for each row of a frame; null: none has expired."""
+        horizon = self._horizon_of_key(spec) if self.by_key and not self.finished else self.horizon(spec)
+        told = horizon if isinstance(horizon, pl.Expr) else pl.repeat(horizon, pl.len(), dtype=pl.Int64)
+        return told.alias("horizon")
+
     def late_by(self, time: pl.Expr) -> pl.Expr:
         """How far the watermark is ahead of an event time (semantics 13.4)."""
         mark = self.mark
@@ -134,8 +140,6 @@ class Clocks:
     def sessions(self, spec: WindowOperator, keys: list[str]) -> Sessions:
         """The session windows at this watermark."""
         assert isinstance(spec.window, (Session, Custom))
-        horizon: int | pl.Expr | None = self.horizon(spec)
-        if self.by_key and not self.finished:
-            horizon = self._horizon_of_key(spec)
+        horizon = self._horizon_of_key(spec) if self.by_key and not self.finished else self.horizon(spec)
         told = pl.lit(horizon, dtype=pl.Int64) if isinstance(horizon, int) else horizon
         return Sessions(spec.window, keys, told, self._row_horizon(spec), by_row=spec.drop_by == "row")

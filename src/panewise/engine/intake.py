@@ -10,6 +10,7 @@ from panewise.engine.clocks import KEY_MARK, Clocks
 from panewise.engine.held import Held
 from panewise.engine.lateness import SliceTable
 from panewise.engine.moment import Moment
+from panewise.engine.overlaps import Overlaps
 from panewise.engine.pairing import any_order, paired
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
@@ -61,10 +62,10 @@ def of_rows(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, columns:
     return Intake(*intake, late=late, applied=rows.height, late_count=late.height - partially, partially_late=partially)
 
 
-def _sliced(plan: Plan, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, SliceTable]:
+def _sliced(plan: Plan, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, SliceTable | Overlaps]:
     """The rows with their ``__slice``, and the windows of those."""
     if plan.slicing is not None:
-        return rows, SliceTable.of(plan.slicing, rows[SLICE], plan.spec, clocks)
+        return rows, lateness.windows_of_slices(plan.slicing, rows[SLICE], plan.spec, clocks)
     rows, windows = customs.sliced(rows)
     return rows, SliceTable.judged(windows, plan.spec, clocks)
 
@@ -72,7 +73,7 @@ def _sliced(plan: Plan, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFram
 def of_partials(plan: Plan, held: Held, partials: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
     """Applies rows that were combined per key and slice where they were read; late ones can only be counted."""
     assert plan.slicing is not None
-    slices = SliceTable.of(plan.slicing, partials[SLICE], plan.spec, clocks)
+    slices = lateness.windows_of_slices(plan.slicing, partials[SLICE], plan.spec, clocks)
     closed = _closed(plan, held, partials, slices)
     found = lateness.missed(partials, slices, plan.keys, closed, plan.spec, clocks)
     rows_in = int(partials[ROWS].sum())
@@ -83,21 +84,20 @@ def of_partials(plan: Plan, held: Held, partials: pl.DataFrame, clocks: Clocks, 
         late_count = int(hit[ROWS].sum()) - partially
         lost = found.filter(~pl.col(lateness.PARTIAL))
         partials = partials.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
-    intake = _into_windows(plan, held, slices.expanded(partials), slices.disjoint, closed, clocks)
+    intake = _into_windows(plan, held, slices.pieces(plan.keys, plan.aggregation, partials), slices.disjoint, closed, clocks)
     none = pl.DataFrame(schema=columns)
     return Intake(*intake, late=none, applied=rows_in - late_count, late_count=late_count, partially_late=partially)
 
 
-def _closed(plan: Plan, held: Held, rows: pl.DataFrame, slices: SliceTable) -> pl.DataFrame:
+def _closed(plan: Plan, held: Held, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> pl.DataFrame:
     """The closed windows among those of the rows."""
     if not plan.can_close:
         return plan.no_windows()
-    pairs = rows.select(*plan.keys, SLICE).unique(maintain_order=True).join(slices.alive, on=SLICE, maintain_order="left_right")
-    return held.find(pairs.select(plan.identity).unique(maintain_order=True)).filter(CLOSED)
+    return held.find(slices.windows_of(plan.keys, rows)).filter(CLOSED)
 
 
 def _without_behind(
-    plan: Plan, rows: pl.DataFrame, slices: SliceTable, clocks: Clocks, columns: dict[str, pl.DataType]
+    plan: Plan, rows: pl.DataFrame, slices: SliceTable | Overlaps, clocks: Clocks, columns: dict[str, pl.DataType]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Splits off what drop_by="row" drops (semantics 13.3)."""
     if plan.spec.drop_by != "row":
@@ -106,15 +106,15 @@ def _without_behind(
     return rows.filter(~old), lateness.behind(rows.filter(old), slices, plan.spec, clocks, columns)
 
 
-def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable) -> tuple[pl.DataFrame, bool]:
+def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> tuple[pl.DataFrame, bool]:
     """Partials of rows for each window that holds them, in one piece or, where their order does not matter, a piece for each slice.
 
     And whether every window is there once.
     """
     if plan.ordered and plan.slices_meet:
-        return plan.aggregation.lift(slices.expanded(rows), plan.identity), True
+        return slices.pieces_in_order(plan.keys, plan.aggregation, rows), True
     lifted = numbers.lifted(plan, rows) if plan.counted else plan.aggregation.lift(rows, [*plan.keys, SLICE])
-    return slices.expanded(lifted), slices.disjoint
+    return slices.pieces(plan.keys, plan.aggregation, lifted), slices.disjoint
 
 
 def _into_windows(

@@ -5,16 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, SLICE, START, Slicing
 from panewise.engine.clocks import KEY_MARK, Clocks
 from panewise.engine.frames import kept, picked
+from panewise.engine.overlaps import ALL, EXPIRED, Overlaps, first_many
 from panewise.engine.sessions import CAUSE, MISSED
 from panewise.engine.validity import REASON, TIME
 from panewise.spec import Global, WindowOperator
 
 WINDOWS, LATE_BY, PARTIAL = "__windows", "__late_by", "__partial"
 _INTERVAL = pl.List(pl.Struct({"start": pl.Int64(), "end": pl.Int64()}))
-_SHUT, _EXPIRED = "__shut", "__gone"
+_SHUT = "__shut"
+MANY = 64  # windows of a slice; of more the windows are not listed slice by slice
 
 
 def late_schema(payload: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
@@ -46,27 +49,49 @@ class SliceTable:
     frame: pl.DataFrame
 
     @classmethod
-    def of(cls, slicing: Slicing, slices: pl.Series, spec: WindowOperator, clocks: Clocks) -> "SliceTable":
-        """The windows of the slices."""
-        return cls.judged(slicing.table(slices), spec, clocks)
-
-    @classmethod
     def judged(cls, frame: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> "SliceTable":
         """Of slice, start and end of windows, in order of the slices."""
         horizon = clocks.horizon(spec)
         expired = pl.repeat(False, frame.height, dtype=pl.Boolean, eager=True) if horizon is None else frame[END] <= horizon
-        return cls(frame.hstack([expired.alias(_EXPIRED)]))
+        return cls(frame.hstack([expired.alias(EXPIRED)]))
 
     @property
     def alive(self) -> pl.DataFrame:
         """Slice and window of those that have not expired, in order of the slices."""
-        frame = kept(self.frame, ~self.frame[_EXPIRED]) if self.any_expired else self.frame
+        frame = kept(self.frame, ~self.frame[EXPIRED]) if self.any_expired else self.frame
         return frame[[SLICE, START, END]]
 
     @property
     def disjoint(self) -> bool:
         """Whether no window holds two of the slices."""
         return self.frame[END].n_unique() == self.frame.height
+
+    def windows_of(self, keys: list[str], rows: pl.DataFrame) -> pl.DataFrame:
+        """The windows of the rows' keys and slices that have not expired, each once."""
+        pairs = rows.select(*keys, SLICE).unique(maintain_order=True).join(self.alive, on=SLICE, maintain_order="left_right")
+        return pairs.select([*keys, START, END]).unique(maintain_order=True)
+
+    def pieces(self, keys: list[str], aggregation: Aggregation, partials: pl.DataFrame) -> pl.DataFrame:
+        """Partials per key and slice as partials of each window that has not expired."""
+        return self.expanded(partials)
+
+    def pieces_in_order(self, keys: list[str], aggregation: Aggregation, rows: pl.DataFrame) -> pl.DataFrame:
+        """The same of rows in arrival order, where that matters; each window comes out once."""
+        return aggregation.lift(self.expanded(rows), [*keys, START, END])
+
+    def lost(self, slices: pl.DataFrame, keys: list[str], closed: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> pl.DataFrame:
+        """The windows that rows of these keys and slices miss, and of how many each; ``__gone`` where they have expired."""
+        pairs = slices.join(self.frame, on=SLICE, maintain_order="left_right")
+        if KEY_MARK in slices.columns:
+            pairs = pairs.with_columns(clocks.expired(spec, pl.col(END)).alias(EXPIRED))
+        shut = closed.select(*keys, START, END, pl.lit(True).alias(_SHUT))
+        pairs = pairs.join(shut, on=[*keys, START, END], how="left", nulls_equal=True, maintain_order="left")
+        pairs = pairs.with_columns(pl.len().over([*keys, SLICE]).alias(ALL))
+        return pairs.filter(pl.col(EXPIRED) | pl.col(_SHUT).fill_null(False))
+
+    def listed(self, slices: pl.Series) -> pl.DataFrame:
+        """Slice, start and end of all windows of some slices."""
+        return self.frame
 
     def expanded(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows with the bounds of a window in place of their slice, once for each window of theirs that has not expired."""
@@ -84,11 +109,20 @@ class SliceTable:
     @property
     def any_expired(self) -> bool:
         """Whether a row can be late because its window has expired."""
-        return bool(self.frame[_EXPIRED].any())
+        return bool(self.frame[EXPIRED].any())
+
+
+def windows_of_slices(slicing: Slicing, slices: pl.Series, spec: WindowOperator, clocks: Clocks) -> "SliceTable | Overlaps":
+    """The windows of the slices."""
+    different = slices.unique().sort().to_numpy()
+    numbered = slicing.numbered(different)
+    if numbered is not None and first_many(numbered, different, MANY):
+        return Overlaps(numbered, different, clocks.horizon(spec))
+    return SliceTable.judged(slicing.table(slices), spec, clocks)
 
 
 def missed(
-    rows: pl.DataFrame, table: SliceTable, keys: list[str], closed: pl.DataFrame, spec: WindowOperator, clocks: Clocks
+    rows: pl.DataFrame, table: SliceTable | Overlaps, keys: list[str], closed: pl.DataFrame, spec: WindowOperator, clocks: Clocks
 ) -> pl.DataFrame | None:
     """For each key and slice with late rows: ``__windows``, ``__reason``, ``__partial``. None if no row is late.
 
@@ -98,18 +132,14 @@ def missed(
     if not marked and not table.any_expired and closed.is_empty():
         return None
     by = [*keys, SLICE]
-    told = [*by, KEY_MARK] if marked else by
-    pairs = rows.select(told).unique(maintain_order=True).join(table.frame, on=SLICE, maintain_order="left_right")
-    if marked:
-        pairs = pairs.with_columns(clocks.expired(spec, pl.col(END)).alias(_EXPIRED))
-    shut = closed.select(*keys, START, END, pl.lit(True).alias(_SHUT))
-    pairs = pairs.join(shut, on=[*keys, START, END], how="left", nulls_equal=True, maintain_order="left")
-    lost = pl.col(_EXPIRED) | pl.col(_SHUT).fill_null(False)
-    reason = reason_of(clocks, pl.when(pl.col(_EXPIRED).any()).then(pl.lit("expired")).otherwise(pl.lit("closed")))
-    pairs = pairs.sort(START, END, maintain_order=True).with_columns(_shown(spec).alias(WINDOWS))
-    found = pairs.group_by(by, maintain_order=True).agg(pl.col(WINDOWS).filter(lost), reason.alias(REASON), (~lost).any().alias(PARTIAL))
-    found = found.filter(pl.col(WINDOWS).list.len() > 0)
-    return None if found.is_empty() else found
+    slices = rows.select([*by, KEY_MARK] if marked else by).unique(maintain_order=True)
+    lost = table.lost(slices, keys, closed, spec, clocks)
+    if lost.is_empty():
+        return None
+    reason = reason_of(clocks, pl.when(pl.col(EXPIRED).any()).then(pl.lit("expired")).otherwise(pl.lit("closed")))
+    partial = (pl.len() < pl.col(ALL).first()).alias(PARTIAL)
+    shown = lost.sort(START, END, maintain_order=True).with_columns(_shown(spec).alias(WINDOWS))
+    return shown.group_by(by, maintain_order=True).agg(pl.col(WINDOWS), reason.alias(REASON), partial)
 
 
 def late_rows(
@@ -127,9 +157,11 @@ def _shown(spec: WindowOperator) -> pl.Expr:
     return pl.struct(*(bound.alias(name) for bound, name in zip(told, ("start", "end"), strict=True)))
 
 
-def behind(rows: pl.DataFrame, table: SliceTable, spec: WindowOperator, clocks: Clocks, columns: dict[str, pl.DataType]) -> pl.DataFrame:
+def behind(
+    rows: pl.DataFrame, table: SliceTable | Overlaps, spec: WindowOperator, clocks: Clocks, columns: dict[str, pl.DataType]
+) -> pl.DataFrame:
     """The late output of rows that drop_by="row" drops: they miss all their windows."""
-    windows = table.frame.sort(START, END).select(SLICE, _shown(spec).alias(WINDOWS))
+    windows = table.listed(rows[SLICE]).sort(START, END).select(SLICE, _shown(spec).alias(WINDOWS))
     of_slice = windows.group_by(SLICE, maintain_order=True).agg(WINDOWS)
     late = rows.join(of_slice, on=SLICE, how="left", maintain_order="left")
     return late.select(typed(columns, {REASON: reason_of(clocks, pl.lit("behind")), PARTIAL: pl.lit(False)}, clocks))

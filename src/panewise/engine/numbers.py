@@ -61,7 +61,7 @@ def of_keys(plan: Plan, rows: pl.DataFrame, keys: pl.DataFrame, places: Places, 
     window = plan.spec.window
     if not isinstance(window, Hopping) or not window.gaps:
         return Numbered(sliced, sliced.clear(), moved)
-    inside = slices.is_in(plan.slicing.table(slices)[SLICE].unique().implode())
+    inside = ~slices.is_in(pl.Series(plan.slicing.without_window(slices), dtype=pl.Int64).implode())
     return Numbered(sliced.filter(inside), sliced.filter(~inside), moved)
 
 

@@ -25,7 +25,7 @@ def split_windowless(plan: Plan, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.D
         judged = rows.with_columns(_without_session(plan.spec.window, rows).alias(REASON))
         return judged.filter(pl.col(REASON).is_null()).drop(REASON), judged.filter(pl.col(REASON).is_not_null())
     rows = rows.with_columns(plan.slicing.slices(rows))
-    reasons = {s: plan.slicing.missing_reason(s) for s in rows[SLICE].unique().to_list() if not plan.slicing.windows(s)}
+    reasons = {at: plan.slicing.missing_reason(at) for at in plan.slicing.without_window(rows[SLICE])}
     if not reasons:
         return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
     table = pl.DataFrame({SLICE: list(reasons), REASON: list(reasons.values())}, schema={SLICE: pl.Int64, REASON: pl.String})

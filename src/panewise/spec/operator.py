@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from panewise.chrono import Duration, DurationLike
-from panewise.errors import DataLossWarning, IdleTriggerWarning, SpecError, explain
+from panewise.errors import DataLossWarning, IdleTriggerWarning, ManyWindowsWarning, SpecError, explain
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.composites import DEFAULT_TRIGGER, AfterWatermark, Trigger, columns, finish, idle_part, waits_for_end
 from panewise.spec.counted import check_counted
 from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
+from panewise.spec.overlapping import too_many
 from panewise.spec.progress import Watermark, check_input_column, input_columns
 from panewise.spec.readers import several
 from panewise.spec.sliding_checks import check_sliding
@@ -91,7 +92,8 @@ class WindowOperator:
         evaluate: "batch" (triggers are asked at the end of a batch) or "record" (after each row).
         evictor: which rows go from a window for good when it fires: CountEvictor, TimeEvictor or DeltaEvictor. Default: none.
         delta: adds a column "delta" to panes, the rows that are new since the pane before: of these columns, or True for all.
-        strict: raise, not warn, where the trigger can close a window while rows for it may still come, or has a part that never fires.
+        strict: raise, not warn, where the trigger can close a window while rows for it may still come, or has a part that never fires,
+            or where a row is in more than 1,000 windows.
 
     Raises:
         SpecError: if a value breaks a rule; the message says which.
@@ -172,6 +174,7 @@ class WindowOperator:
         check_sliding(self)
         warn_of_data_loss(self, strict=strict)
         warn_of_idle_trigger(self, strict=strict)
+        warn_of_many_windows(self, strict=strict)
 
     @property
     def lateness_us(self) -> int | None:
@@ -334,6 +337,13 @@ def warn_of_idle_trigger(spec: WindowOperator, *, strict: bool) -> None:
     if idle is not None:
         rule = "a part of a trigger that can never fire does nothing"
         _warn(f"{idle!r} in {spec.trigger!r}", rule, "leave it out", IdleTriggerWarning, strict=strict)
+
+
+def warn_of_many_windows(spec: WindowOperator, *, strict: bool) -> None:
+    """Warns where a row is in more than 1,000 windows (semantics 6.9); raises it under `strict`."""
+    found = too_many(spec.window)
+    if found is not None:
+        _warn(*found, ManyWindowsWarning, strict=strict)
 
 
 def _warn(reason: str, rule: str, remedy: str, category: type[Warning], *, strict: bool) -> None:

@@ -1,0 +1,42 @@
+"""Run by test_overlaps in a process of its own: a hundred rows of one key, each in 86,400 windows, and the memory that they take."""
+
+import json
+import resource
+import sys
+import warnings
+
+import polars as pl
+
+import panewise as pw
+from panewise import functions as F
+from panewise.engine import Operator
+
+SECOND = 1_000_000
+ROWS = 100
+SCHEMA: dict[str, pl.DataType] = {"key": pl.String(), "event_time": pl.Int64(), "v": pl.Int64()}
+WINDOWS = {
+    "hopping": lambda: pw.Hopping("1 day", "1 second"),
+    "cumulating": lambda: pw.Cumulating("1 day", "1 second"),
+    "rows": lambda: pw.Hopping(pw.rows(86_400), pw.rows(1)),
+}
+
+
+def peak() -> int:
+    """The most bytes that this process had in memory."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def main(window: str) -> None:
+    warnings.simplefilter("ignore")
+    aggregates = [F.count().alias("n"), F.sum("v").alias("s"), F.max("v").alias("m")]
+    operator = Operator(pw.WindowOperator(window=WINDOWS[window](), keys=["key"], aggregates=aggregates), SCHEMA)
+    operator.add(pl.DataFrame({"key": ["a"], "event_time": [0], "v": [0]}, schema=SCHEMA).clear())
+    before = peak()
+    times = [number * SECOND for number in range(ROWS)]
+    operator.add(pl.DataFrame({"key": ["a"] * ROWS, "event_time": times, "v": range(ROWS)}, schema=SCHEMA))
+    held = operator.held().height
+    sys.stdout.write(json.dumps({"windows": held, "grown": peak() - before}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,74 @@
+"""Windows of slices that are in many windows each: the same answers, at a cost that does not grow with slices times windows."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import panewise as pw
+from panewise.engine import Operator, lateness
+from panewise.engine.combining import can_combine, combine, judge
+from panewise.engine.plan import Plan
+from panewise.testing.strategies import events, specs
+from tests.engine.effort import FEW
+from tests.engine.test_properties import agree
+
+KINDS = ["hopping", "cumulating", "hopping_rows", "tumbling", "rows"]
+MB = 1 << 20
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@FEW
+@given(data=st.data())
+def test_engine_is_oracle_where_no_windows_are_listed(kind: str, data: st.DataObject) -> None:
+    """Semantics 6.1, 6.2, 8, 13, with every slice taken for one of many windows."""
+    spec = data.draw(specs(kind), label="spec")
+    script = data.draw(events(spec), label="events")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lateness, "MANY", 0)
+        agree(spec, script)
+
+
+@pytest.mark.parametrize("window", [pw.Hopping(7, 2), pw.Hopping(2, 5, gaps=True), pw.Cumulating(12, 3)])
+def test_combined_rows_of_two_readers_where_no_windows_are_listed(window: pw.Window, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Partials of one key and slice may come twice; late rows are counted by window (semantics 13)."""
+    schema: dict[str, pl.DataType] = {"k": pl.String(), "event_time": pl.Int64(), "v": pl.Int64()}
+    aggregates = [pw.functions.sum("v").alias("s"), pw.functions.count().alias("n")]
+    spec = pw.WindowOperator(
+        window=window, keys=["k"], aggregates=aggregates, trigger=pw.Always(), accumulation="accumulating", allowed_lateness=3
+    )
+    plan = Plan(spec, schema)
+    assert can_combine(plan)
+    rows = pl.DataFrame({"k": list("abbab") * 9, "event_time": range(45), "v": range(45)}, schema=schema)
+    found = []
+    for many in (0, 64):
+        monkeypatch.setattr(lateness, "MANY", many)
+        operator = Operator(spec, schema)
+        operator.advance(watermark=20)
+        both = [combine(plan, judge(plan, some, 0).valid) for some in (rows, rows.head(20))]
+        output = operator.add_combined(pl.concat(both))
+        found.append((output.panes.rows(), output.counts, operator.state.windows.all().sort("k", "__start", "__end").rows()))
+    assert found[0] == found[1]
+    assert found[0][1].late
+
+
+def measured(window: str) -> dict[str, int]:
+    command = [sys.executable, str(Path(__file__).with_name("many_windows_job.py")), window]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | {"POLARS_MAX_THREADS": "1"})
+    told: dict[str, int] = json.loads(done.stdout)
+    return told
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="resident memory is read from /proc")
+@pytest.mark.parametrize("window", ["hopping", "cumulating", "rows"])
+def test_a_hundred_rows_in_a_day_of_windows_a_second_take_little_memory(window: str) -> None:
+    """It was 1.9 GB: a line for each slice and each of its 86,400 windows."""
+    told = measured(window)
+    assert told["windows"] >= 86_399  # of windows of rows one is complete
+    assert told["grown"] <= 300 * MB, told
