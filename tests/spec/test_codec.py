@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from panewise import (
+    AfterCount,
     AfterWatermark,
     Always,
     CountEvictor,
@@ -113,10 +114,24 @@ def test_every_field_is_written_and_read(name: str) -> None:
     values: dict[str, Any] = {"window": Tumbling(10), "aggregates": [F.count().alias("n")]}
     if name == "only_updated":
         values["accumulation"] = "accumulating"  # it needs that
+    if name == "trigger":
+        values["on_time"] = "if_pending"  # whose default the trigger decides
     plain, other = WindowOperator(**values), WindowOperator(**{**values, name: OTHER_VALUES[name]})
     assert changed_fields(to_dict(plain), to_dict(other)) == [name]
     assert from_dict(to_dict(other)) == other != plain
     assert from_dict({**to_dict(plain), name: to_dict(other)[name]}) == other
+
+
+def test_the_default_of_on_time_is_written_out() -> None:
+    """semantics 21.4: it is resolved when the specification is built; one that is left out has the default."""
+    trigger = AfterWatermark(early=AfterCount(2))
+    early = WindowOperator(window=Tumbling(10), aggregates=[F.count()], trigger=trigger)
+    written = to_dict(early)
+    assert (written["on_time"], to_dict(PLAIN)["on_time"]) == ("always", "if_pending")
+    left_out = {name: value for name, value in written.items() if name != "on_time"}
+    assert from_dict(left_out) == early
+    assert changed_fields(left_out, written) == []
+    assert changed_fields({**written, "on_time": "if_pending"}, left_out) == ["on_time"]
 
 
 def test_a_field_left_out_has_its_default() -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from panewise import (
+    AfterAll,
     AfterCount,
     AfterWatermark,
     Always,
@@ -20,7 +21,9 @@ from panewise import (
     Hopping,
     Inputs,
     Never,
+    OrFinally,
     Position,
+    Repeatedly,
     Session,
     StreamTime,
     TimeEvictor,
@@ -160,7 +163,26 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
         ({"allowed_lateness": 5}, "After that, until the window expires: a LATE pane for each batch with rows."),
         (
             {"allowed_lateness": 5, "trigger": AfterWatermark(late=Never())},
-            "Rows that come after that are not sent before the window expires.\n  When a window expires with rows not sent yet,",
+            "Rows that come after that are not sent before the window expires.\n"
+            "  A window that a late row opens after its end emits its first rows at once, LATE.\n"
+            "  When a window expires with rows not sent yet,",
+        ),
+        (
+            {"allowed_lateness": 5, "trigger": AfterWatermark(late=AfterCount(9))},
+            "After that, until the window expires: a LATE pane when 9 rows or more have come since the last one.\n"
+            "  A window that a late row opens after its end emits its first rows at once, LATE.\n",
+        ),
+        (
+            {"trigger": AfterWatermark(early=AfterCount(2))},
+            "one ON_TIME pane, even if no rows came since the last pane.",
+        ),
+        (
+            {"trigger": OrFinally(Repeatedly(AfterCount(2)), AfterWatermark())},
+            "  If the trigger fires when the watermark reaches the end: one ON_TIME pane, even if no rows came since the last pane.\n",
+        ),
+        (
+            {"trigger": AfterAll(AfterCount(3), AfterWatermark()), "on_time": "always"},
+            "  If the trigger fires when the watermark reaches the end: one ON_TIME pane, even if no rows came since the last pane.\n",
         ),
         (
             {"allowed_lateness": 5, "trigger": AfterWatermark()},

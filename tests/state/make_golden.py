@@ -72,6 +72,7 @@ CASES = {
             event_time="ts",
             aggregates=[F.count().alias("n"), F.sum("v").alias("s"), F.avg("v").alias("m")],
             trigger=pw.AfterWatermark(early=pw.AfterCount(2), late=pw.Always()),
+            on_time="if_pending",
             accumulation="retracting",
             allowed_lateness="20 seconds",
             position=pw.Position("partition", "offset"),
@@ -105,6 +106,7 @@ CASES = {
             event_time="ts",
             aggregates=[F.sum("v").alias("s")],
             trigger=pw.AfterWatermark(early=pw.AfterCount(2), late=pw.Always()),
+            on_time="if_pending",
             accumulation="retracting",
             evictor=pw.CountEvictor(3, after=True),
             delta=["v"],
@@ -132,6 +134,19 @@ CASES = {
             Step(2, 10, ((14, "c", 8),)),
         ),
     ),
+    # The trigger holds rows back that came before the window was complete: the on-time pane is still to come.
+    "held_back": Case(
+        pw.WindowOperator(
+            window=pw.Tumbling("10 seconds"),
+            keys=["k"],
+            event_time="ts",
+            aggregates=[F.sum("v").alias("s")],
+            trigger=pw.Never(),
+            accumulation="discarding",
+            allowed_lateness="20 seconds",
+        ),
+        (Step(1, None, ((1, "a", 1),)), Step(2, 12, ((2, "a", 2), (3, "b", 4)))),
+    ),
     # No keys, no bounds.
     "global": Case(
         pw.WindowOperator(
@@ -139,6 +154,7 @@ CASES = {
             event_time="ts",
             aggregates=[F.max("v").alias("most"), F.first("k").alias("k")],
             trigger=pw.AfterWatermark(early=pw.Every("10 seconds")),
+            on_time="if_pending",
         ),
         (Step(1, None, ((0, "a", 1), (1, "b", 5))), Step(2, None, ((-5, "c", 3),))),
     ),

@@ -120,6 +120,18 @@ def test_windows_that_keep_rows() -> None:
     assert told == [("b", 8, [8]), ("a", 15, [2, 3, 4, 6]), ("a", 5, [5])]
 
 
+def test_rows_that_a_trigger_holds_back() -> None:
+    """semantics 20.1: the firing that has them is the on-time one. A state of release 0.1 has lost it."""
+    expected = {"held_back": "ON_TIME", "held_back_of_0.1": "LATE"}
+    for name, timing in expected.items():
+        store = read(name, 1 if name.endswith("0.1") else Loaded.number if Loaded.number > 1 else 2)
+        operator = Stored.load(CASES["held_back"].spec, SCHEMA, StoredLibrary(store, Cache())).operator
+        assert panes(operator.advance(watermark=30 * SECOND).panes) == [
+            ("a", 0, 10, 3, timing, 0, 0, True, True, "+"),
+            ("b", 0, 10, 4, "LATE", 0, 0, True, True, "+"),
+        ]
+
+
 def test_a_chain() -> None:
     """semantics 30.2, 30.4: what stages keep, and that they go on from it."""
     stored = load("chain")

@@ -56,7 +56,8 @@ class Due:
 def due(plan: Plan, before: Clocks, now: Clocks) -> Due:
     """The windows that the clocks alone can fire, flip or expire, when they have moved from `before`."""
     spec = plan.spec
-    flips = pl.col(UNFLIPPED) & now.complete(spec, pl.col(END))
+    # A window whose rows the trigger holds back is unflipped, too, but has been seen complete before.
+    flips = pl.col(UNFLIPPED) & now.complete(spec, pl.col(END)) & ~before.complete(spec, pl.col(END))
     wants = plan.trigger.wants(Moment.at(spec, now)) & ~pl.col(CLOSED)
     test = flips | now.expired(spec, pl.col(END)) | wants
     if plan.by_key and not now.finished:
@@ -107,12 +108,12 @@ def _judged(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     now = _seen(plan, clocks)
     wants, closes, pending = plan.trigger.wants(now) & open_, plan.trigger.closes(now) & open_, pl.col(PENDING) > 0
     last = pl.col(EXPIRED) | closes
-    requested = pl.lit(False)
-    if spec.on_time == "always":
-        requested = requested | pl.col(FLIP)
+    firing, requested = (wants | last) & pending, pl.lit(False)
+    if spec.on_time == "always":  # a trigger that holds rows back is not overridden (21.4)
+        requested = requested | (pl.col(FLIP) & (wants | firing))
     if spec.closing == "always":
         requested = requested | last
-    fire = open_ & (((wants | last) & pending) | requested)
+    fire = open_ & (firing | requested)
     decided = {FIRE: fire, WANTS: wants, CLOSES: closes, REQUESTED: requested & open_}
     return with_times.with_columns(decision.alias(name) for name, decision in decided.items())
 
@@ -155,7 +156,7 @@ def _after(plan: Plan, judged: pl.DataFrame, sent: pl.DataFrame, clocks: Clocks)
         pl.when(fired).then(clocks.processing_time).otherwise(pl.col(FIRED)).alias(FIRED),
         (pl.col(INDEX) + pl.col(SENT)).alias(INDEX),
         (pl.col(NONSPECULATIVE) + (pl.col(SENT) & pl.col(COMPLETE))).alias(NONSPECULATIVE),
-        (pl.col(UNFLIPPED) & ~pl.col(COMPLETE)).alias(UNFLIPPED),
+        (pl.col(UNFLIPPED) & (~pl.col(COMPLETE) | (~fired & (pl.col(PENDING) > 0)))).alias(UNFLIPPED),
         (pl.col(CLOSED) | pl.col(CLOSES)).alias(CLOSED),
         *plan.trigger.fired(_seen(plan, clocks), pl.col(WANTS)),
         *aggregation.cleared((fired & (spec.accumulation == "discarding")) | pl.col(CLOSES), fired | pl.col(CLOSES)),

@@ -55,11 +55,13 @@ def _merged(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, assigned: Assign
 
 def _renewed(plan: Plan, merged: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """Sessions whose bounds have changed are new windows: nothing has been sent of them."""
+    complete = clocks.complete(plan.spec, pl.col(END))
     anew: dict[str, pl.Expr] = {
-        UNFLIPPED: ~clocks.complete(plan.spec, pl.col(END)),
+        UNFLIPPED: ~complete,
         INDEX: pl.lit(0),
         NONSPECULATIVE: pl.lit(0),
-        FIRED: pl.lit(None),
+        # A complete one replaces sessions that have passed their end: it has not opened late (16.4, 16.12).
+        FIRED: pl.when(complete & pl.col(FIRED).is_not_null()).then(BORN),
         LIVE: pl.lit(False),
         NEW: pl.col(ROWS),  # all that a new window holds (semantics 21.8)
     }

@@ -69,6 +69,7 @@ def _judged(plan: StagePlan, touched: pl.DataFrame, results: pl.DataFrame, known
     marks = [pl.col(FILLED).fill_null(False), *(pl.col(name).fill_null(0) for name in (INDEX, NONSPECULATIVE))]
     complete, last = clocks.complete(plan.spec, pl.col(END)), clocks.expired(plan.spec, pl.col(END))
     windows = windows.with_columns(*marks, complete.alias(COMPLETE), last.alias(LAST))
+    windows = windows.with_columns(pl.col(ON_TIME) & (pl.col(NONSPECULATIVE) == 0))  # one at most (30.3)
     if not plan.compares:
         return windows.with_columns(pl.col(FILLED).alias(SENT))
     same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types)

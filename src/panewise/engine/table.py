@@ -12,7 +12,7 @@ from panewise.engine.clocks import KEY_MARK
 from panewise.engine.frames import grouped
 
 PENDING = "__pending"  # rows applied since the last firing (semantics 16.1)
-UNFLIPPED = "__unflipped"  # opened while W < end, and not yet seen with W >= end (16.4)
+UNFLIPPED = "__unflipped"  # the on-time firing is still to come (20.1)
 CLOSED = "__closed"  # the trigger has finished (19)
 INDEX, NONSPECULATIVE = "__index", "__nonspeculative"  # panes sent so far: all, and those not early (20.2)
 BORN, FIRED = "__born", "__fired"  # processing time of the first row, and of the last firing (16.3)

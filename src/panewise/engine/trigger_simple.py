@@ -12,7 +12,7 @@ from panewise.chrono import MIN_INSTANT
 from panewise.engine.clocks import Clocks
 from panewise.engine.moment import Moment
 from panewise.engine.partials import Part
-from panewise.engine.table import PENDING
+from panewise.engine.table import FIRED, PENDING, UNFLIPPED
 from panewise.spec import AfterCount, AfterWatermark, Always, Every, Never, Trigger
 
 _SIMPLE = (AfterCount, Every, Always, Never)
@@ -48,8 +48,9 @@ class SimpleTrigger:
         for rule, where in self._phases(now.complete):
             wants = wants | (where & _wants(rule, now))
         if isinstance(self.trigger, AfterWatermark):
-            on_time = now.flips | (now.complete if self.trigger.late is None else pl.lit(False))
-            wants = wants | (on_time & now.pending)
+            # A window that was opened complete has fired nothing yet: its first rows are due at once (16.4).
+            opened_late = now.complete & ~pl.col(UNFLIPPED) & pl.col(FIRED).is_null()
+            wants = wants | now.flips | (opened_late & now.pending)
         return wants
 
     def closes(self, now: Moment) -> pl.Expr:

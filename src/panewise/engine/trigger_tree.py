@@ -147,22 +147,18 @@ class Node:
     def _fired_sides(self, at: Values, now: Moment, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
         """AfterWatermark: passing the end arms both its sides."""
         passes = fires & ~at[self.past] & now.complete
-        changes = {self.past: pl.when(armed).then(self._past_at_first(now)).otherwise(at[self.past] | passes)}
+        changes = {self.past: ~armed & (at[self.past] | passes)}
         for number, part in enumerate(self.parts):
             part_fires = fires & ~passes & self.in_force(number, at)
             changes |= part.fired(at, now, part_fires, cleared, armed | passes)
         return changes
-
-    def _past_at_first(self, now: Moment) -> pl.Expr:
-        assert isinstance(self.trigger, AfterWatermark)
-        return now.complete if self.trigger.late else _NO
 
     def armed(self, now: Moment, pending: pl.Expr) -> dict[str, pl.Expr]:
         """The columns of a node in its first state; if it is in force it counts the rows that are pending."""
         if self.leaf:
             return self.leaf.armed(pending)
         sides = isinstance(self.trigger, AfterWatermark)
-        changes: dict[str, pl.Expr] = {self.past: self._past_at_first(now)} if sides else {}
+        changes: dict[str, pl.Expr] = {self.past: _NO} if sides else {}
         none = pl.lit(0, dtype=pl.Int64)
         for number, part in enumerate(self.parts):
             counts = pending
@@ -203,8 +199,7 @@ class Node:
         return changes
 
     def _merged_sides(self, at: Values, now: Moment, everywhere: Values, pending: pl.Expr) -> dict[str, pl.Expr]:
-        assert isinstance(self.trigger, AfterWatermark)
-        past = now.complete & (_YES if self.trigger.late else at[self.past])
+        past = now.complete & at[self.past]
         changes, none = {self.past: past}, pl.lit(0, dtype=pl.Int64)
         for number, part in enumerate(self.parts):
             in_force = self.in_force(number, changes)

@@ -145,7 +145,7 @@ class _Following:
     def _numbering(self, window: _Group, end: int | None, arrived: list[Pane], clock: Clock) -> Pane:
         """A pane's own columns (semantics 30.3)."""
         on_time = any(pane["op"] == "+" and pane["timing"] == "ON_TIME" for pane in arrived)
-        past = self._past(end)
+        past, on_time = self._past(end), on_time and window.nonspeculative == 0
         timing = "EARLY" if not clock.reached(past) else "ON_TIME" if on_time else "LATE"
         return {
             "timing": timing,

@@ -22,6 +22,7 @@ class Held:
     settled: what was pending before the present batch; None if the window was not there then.
     since: processing time of the last firing, or of the first row if it never fired (semantics 16.3).
     awaits_end: it was opened before its end was reached, and has not flipped yet (semantics 16.4).
+    held_back: rows that came before it flipped are pending, as its trigger did not fire then (20.1).
     live: the last pane that is not withdrawn (semantics 21.2).
     """
 
@@ -31,6 +32,7 @@ class Held:
     node: Node
     since: int
     awaits_end: bool
+    held_back: bool = False
     stored: list[dict[str, Any]] = field(default_factory=list)
     new: list[dict[str, Any]] = field(default_factory=list)
     fresh: list[tuple[int, Row]] = field(default_factory=list)

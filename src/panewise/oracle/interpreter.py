@@ -279,6 +279,7 @@ class Interpreter:
         decision = decide(self._spec, self._clocks.of(window.key), window)
         panes = self._fire(window, decision) if decision.fires or decision.asked_for else []
         window.awaits_end = window.awaits_end and not decision.flips
+        window.held_back = decision.on_time and window.pending > 0
         if decision.expires:
             del self._held[(window.key, *window.bounds)]
         elif decision.finishes:
@@ -332,7 +333,7 @@ class Interpreter:
         if not self._clocks.of(window.key).reached(window.end):
             timing = "EARLY"
         else:
-            timing = "ON_TIME" if decision.flips else "LATE"
+            timing = "ON_TIME" if decision.on_time else "LATE"
         index, nonspeculative = window.panes, -1 if timing == "EARLY" else window.nonspeculative_panes
         window.panes += 1
         window.nonspeculative_panes += timing != "EARLY"

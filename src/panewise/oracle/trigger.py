@@ -42,9 +42,10 @@ def moment(clock: Clock, end: int | None) -> Moment:
 
 @dataclass(frozen=True)
 class Decision:
-    """What one evaluation makes of one window."""
+    """What one evaluation makes of one window; `on_time`: a firing now is the on-time one (20.1)."""
 
     flips: bool
+    on_time: bool
     expires: bool
     finishes: bool
     fires: bool
@@ -60,6 +61,8 @@ def decide(spec: WindowOperator, clock: Clock, window: Held) -> Decision:
     if wants:
         window.node.fire(now)
     finishes = window.node.finished
-    asked_for = (flips and spec.on_time == "always") or ((expires or finishes) and spec.closing == "always")
     fires = window.pending > 0 and (wants or finishes or expires)
-    return Decision(flips, expires, finishes, fires, asked_for)
+    on_time = flips or window.held_back
+    asked_on_time = spec.on_time == "always" and on_time and (wants or fires)
+    asked_last = spec.closing == "always" and (expires or finishes)
+    return Decision(flips, on_time, expires, finishes, fires, asked_on_time or asked_last)

@@ -54,8 +54,6 @@ class Node:
     def arm(self, now: Moment, pending: int) -> None:
         """Puts the node into its first state; the reference of OnDelta stays."""
         self.done, self.count, self.deadline, self.marked = False, pending, MAX_INSTANT + 1, False
-        if isinstance(self.trigger, AfterWatermark):
-            self.done = self.trigger.late is not None and now.complete
         first = isinstance(self.trigger, AfterEach)
         for number, part in enumerate(self.parts):
             in_force = number == 0 if first else self._in_force(number)
@@ -172,8 +170,9 @@ class Node:
     def take_over(self, others: list["Node"], now: Moment, pending: int) -> None:
         """The state of the nodes of windows that were merged, in order of their start; `pending` rows are theirs (semantics 16.12)."""
         match self.trigger:
-            case AfterWatermark(late=late):
-                self._take_over_sides(others, now, pending, now.complete and (late is not None or all(other.done for other in others)))
+            case AfterWatermark():
+                passed = now.complete and all(other.done for other in others)
+                self._take_over_sides(others, now, pending, passed)
                 return
             case AfterCount() | AfterProcessingTime() | AfterEventTime() | OnPunctuation() | OnDelta():
                 self._take_over_memory(others)

@@ -182,6 +182,39 @@ def waits_for_end(trigger: Trigger) -> bool:
     return any(isinstance(node, AfterWatermark) for node in walk(trigger))
 
 
+def fires_early(trigger: Trigger) -> bool:
+    """Whether it can fire before the watermark reaches the end of the window.
+
+    >>> fires_early(AfterWatermark(early=Always())), fires_early(AfterAll(AfterCount(3), AfterWatermark()))
+    (True, False)
+    """
+    match trigger:
+        case AfterWatermark():
+            return trigger.early is not None and can_fire(trigger.early)
+        case Repeatedly():
+            return fires_early(trigger.trigger)
+        case AfterAny():
+            return any(map(fires_early, trigger.triggers))
+        case AfterAll():
+            return all(map(fires_early, trigger.triggers))
+        case AfterEach():
+            return fires_early(trigger.triggers[0])
+        case OrFinally():
+            return fires_early(trigger.main) or fires_early(trigger.until)
+    return can_fire(trigger)
+
+
+def default_on_time(trigger: Trigger) -> Literal["if_pending", "always"]:
+    """What `on_time` is if it is not given: "always" if the trigger waits for the end and has an early part.
+
+    >>> default_on_time(AfterWatermark(early=Always())), default_on_time(AfterWatermark())
+    ('always', 'if_pending')
+
+    Source: semantics 21.4.
+    """
+    return "always" if waits_for_end(trigger) and fires_early(trigger) else "if_pending"
+
+
 def columns(trigger: Trigger) -> tuple[str, ...]:
     """The input columns that it reads."""
     return tuple(node.column for node in walk(trigger) if isinstance(node, (OnPunctuation, OnDelta)))

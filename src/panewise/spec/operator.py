@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import DataLossWarning, IdleTriggerWarning, ManyWindowsWarning, SpecError, explain
 from panewise.spec.aggregates import Aggregate
-from panewise.spec.composites import DEFAULT_TRIGGER, AfterWatermark, Trigger, columns, finish, idle_part, waits_for_end
+from panewise.spec.composites import (
+    DEFAULT_TRIGGER,
+    AfterWatermark,
+    Trigger,
+    columns,
+    default_on_time,
+    finish,
+    idle_part,
+    waits_for_end,
+)
 from panewise.spec.counted import check_counted
 from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.functions import max as max_
@@ -86,7 +95,10 @@ class WindowOperator:
         position: columns of the source position.
         null_keys: whether null is a key like any other, or makes a row invalid.
         max_future_skew: how far event time may be ahead of processing time. Default: any.
-        on_time, closing: "if_pending", or "always" to send an on-time, resp. a last pane even without new rows.
+        on_time: "if_pending", or "always" to emit the on-time pane of a window even if no rows are pending.
+            Default: "always" if the trigger has an early part, as AfterWatermark(early=...) has, else
+            "if_pending".
+        closing: "if_pending" (the default), or "always" to emit a last pane even if no rows are pending.
         only_updated: in accumulating mode, send no pane that equals the one before; retracting mode always does so.
         timestamp: adds a column of this name to panes: the "end" of the window, or the "earliest" or "latest" event time in the pane.
         evaluate: "batch" (triggers are asked at the end of a batch) or "record" (after each row).
@@ -144,7 +156,7 @@ class WindowOperator:
         position: Position | None = None,
         null_keys: bool = False,
         max_future_skew: DurationLike | None = None,
-        on_time: Literal["if_pending", "always"] = "if_pending",
+        on_time: Literal["if_pending", "always"] | None = None,
         closing: Literal["if_pending", "always"] = "if_pending",
         only_updated: bool = False,
         timestamp: Literal["end", "earliest", "latest"] | None = None,
@@ -163,6 +175,8 @@ class WindowOperator:
         values["delta"] = delta if isinstance(delta, bool) else several("delta", delta)
         values["allowed_lateness"] = _lateness(allowed_lateness)
         values["max_future_skew"] = None if max_future_skew is None else _not_negative(max_future_skew, "max_future_skew")
+        if on_time is None and isinstance(trigger, Trigger):
+            values["on_time"] = default_on_time(trigger)
         for name, value in values.items():
             object.__setattr__(self, name, value)
         _check_kinds(self)

@@ -62,7 +62,8 @@ def apex(
     """S4's TriggerOption: atWatermark, withEarlyFiringsAtEvery and withLateFiringsAtEvery of a time, a count, or both.
 
     With `at_watermark=False` there is no on-time firing: early and late firings are then one and the same, and must not differ. S4's
-    firing at the watermark without new rows is `on_time="always"` of the operator.
+    firing at the watermark without new rows is `on_time="always"` of the operator, the default with early
+    firings.
     `fireOnlyUpdatedPanes` is what "retracting" always does, and `only_updated=True` of the operator asks of "accumulating".
 
     >>> apex(early_every="1 minute", late_count=10)
@@ -92,7 +93,8 @@ def _firings(every: DurationLike | None, count: int | None) -> Trigger | None:
 def final_only() -> Never:
     """One result for each window, when it expires (S2; Kafka Streams: EmitStrategy.onWindowClose, suppress; Spark: append mode).
 
-    The allowed lateness is Kafka's grace period: what comes in it is in the one pane, whose timing is then LATE, and without it ON_TIME.
+    The allowed lateness is Kafka's grace period: what comes in it is in the one pane. That pane is ON_TIME;
+    it is LATE only for a window whose first row came after its end.
 
     Source: S2; semantics 7.9, 17.3.
     """

@@ -150,6 +150,9 @@ def _firings(spec: WindowOperator) -> list[str]:
         if not isinstance(spec.trigger, Never)
         else "  No pane is sent before a window expires."
     ]
+    if spec.on_time == "always":
+        fires = f"  If the trigger fires when the watermark {_reaches(spec)} the end: one ON_TIME pane"
+        lines.append(f"{fires}, even if no rows came since the last pane.")
     if finish(spec.trigger) != "never":
         lines.append("  That closes the window: it takes no more rows.")
     return lines
@@ -178,9 +181,11 @@ def _after_end(spec: WindowOperator, trigger: AfterWatermark) -> list[str]:
         return ["  Nothing is sent after that, as a window takes no rows after its end (allowed lateness is 0)."]
     if trigger.late is None:
         return ["  That closes the window. One that is opened after its end by a late row sends one LATE pane and is closed."]
+    opened_late = "  A window that a late row opens after its end emits its first rows at once, LATE."
     if isinstance(trigger.late, Never):
-        return ["  Rows that come after that are not sent before the window expires."]
-    return [f"  After that, until the window expires: a LATE pane {when(trigger.late, spec.evaluate)}."]
+        return ["  Rows that come after that are not sent before the window expires.", opened_late]
+    after = f"  After that, until the window expires: a LATE pane {when(trigger.late, spec.evaluate)}."
+    return [after] if isinstance(trigger.late, Always) else [after, opened_late]
 
 
 def _keeps_rows_back(spec: WindowOperator) -> bool:
