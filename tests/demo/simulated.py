@@ -81,7 +81,7 @@ class Query:
         for key, window in sorted(self.windows.items()):
             if self.watermark is None or self.watermark < window.end:
                 continue
-            if window.pending:
+            if window.pending or not window.flipped:  # the on-time pane comes even if no flight is new
                 self._fire(batch_id, key, "LATE" if window.flipped else "ON_TIME")
             window.flipped = True
             if self.watermark >= window.end + LATENESS:

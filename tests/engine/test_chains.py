@@ -126,7 +126,8 @@ SUMS = [  # the direct aggregate, and what adds it up
 @given(data=st.data())
 def test_sums_of_sums_are_the_direct_sum(kind: str, data: st.DataObject) -> None:
     """semantics 30.10: at each firing, with its timing and numbers, retractions included."""
-    after = pw.AfterWatermark(early=data.draw(st.sampled_from(ALWAYS)), late=data.draw(st.sampled_from(ALWAYS[1:])))
+    # With another late only the windows that late rows open fire at once, and those of different keys not together.
+    after = pw.AfterWatermark(early=data.draw(st.sampled_from(ALWAYS)), late=pw.Always())
     trigger = data.draw(st.sampled_from([after, after, pw.Always(), pw.Never()]))
     direct, plus = data.draw(st.sampled_from(SUMS))
     keys = data.draw(st.sampled_from([["key"], [], ["shop", "key"]]))

@@ -31,6 +31,24 @@ def test_a_chain_is_a_value() -> None:
     assert (first_of(CHAIN), first_of(first())) == (first(), first())
 
 
+def test_the_default_accumulation_of_a_chain() -> None:
+    """semantics 21, 30.4, 30.5: retracting where a stage needs retractions, and none was named."""
+    by_count = first().then(keys=["n"], aggregates=[TOTAL])
+    late = CHAIN.then(keys=["most"], aggregates=[F.count()])
+    sessions = first(window=pw.Session(10)).then(aggregates=[TOTAL])
+    assert (first(window=pw.Session(10)).accumulation, CHAIN.first.accumulation) == ("accumulating", "accumulating")
+    for chain in (by_count, late, sessions):
+        assert chain.first.accumulation == "retracting"
+        assert to_dict(chain)["accumulation"] == "retracting"
+        left_out = {name: value for name, value in to_dict(chain).items() if name != "accumulation"}
+        assert from_dict(left_out) == chain
+        assert complete(left_out) == to_dict(chain)
+    named = first(window=pw.Session(10), accumulation="discarding").then(aggregates=[TOTAL])
+    assert named.first.accumulation == "discarding"
+    with pytest.raises(SpecError, match="use accumulation='retracting'"):
+        first(window=pw.Session(10), only_updated=True).then(aggregates=[TOTAL])
+
+
 def test_shared_keys_are_those_of_every_stage() -> None:
     assert CHAIN.shared_keys == ()
     assert first().then(keys=["n", "b"], aggregates=[F.count()]).shared_keys == ("b",)
@@ -116,8 +134,11 @@ def test_dicts_that_are_no_chain(then: object, message: str) -> None:
 
 
 def test_words() -> None:
-    lines = describe(CHAIN).splitlines()
-    assert lines[: len(describe(first()).splitlines())] == describe(first()).splitlines()
+    discarding = first(accumulation="discarding")
+    chain = discarding.then(keys=["a"], aggregates=[TOTAL]).then(aggregates=CHAIN.stages[1].aggregates)
+    lines = describe(chain).splitlines()
+    assert lines[: len(describe(discarding).splitlines())] == describe(discarding).splitlines()
+    assert "It holds total of the latest pane of every key of the stage before." in describe(CHAIN)
     assert lines[-5:] == [
         "Then: whenever panes come out, one pane with their timing for each of their windows and each a.",
         "  It holds total of the panes that came together.",

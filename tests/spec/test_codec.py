@@ -20,6 +20,7 @@ from panewise import (
     Hopping,
     Position,
     Session,
+    Sliding,
     SpecError,
     TimeEvictor,
     Tumbling,
@@ -132,6 +133,21 @@ def test_the_default_of_on_time_is_written_out() -> None:
     assert from_dict(left_out) == early
     assert changed_fields(left_out, written) == []
     assert changed_fields({**written, "on_time": "if_pending"}, left_out) == ["on_time"]
+
+
+@pytest.mark.parametrize(
+    ("window", "accumulation"),
+    [(Tumbling(10), "accumulating"), (Session(10), "accumulating"), (Sliding(rows(3)), "discarding")],
+)
+def test_the_default_of_accumulation_is_written_out(window: Any, accumulation: str) -> None:
+    """semantics 21: it is resolved when the specification is built."""
+    spec = WindowOperator(window=window, aggregates=[F.count()])
+    written = to_dict(spec)
+    assert (spec.accumulation, written["accumulation"]) == (accumulation, accumulation)
+    left_out = {name: value for name, value in written.items() if name != "accumulation"}
+    assert from_dict(left_out) == spec
+    assert changed_fields(left_out, written) == []
+    assert from_dict({**written, "accumulation": "discarding"}).accumulation == "discarding"  # type: ignore[union-attr]
 
 
 def test_a_field_left_out_has_its_default() -> None:

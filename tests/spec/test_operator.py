@@ -269,7 +269,7 @@ RULES = {
     ),
     "there is something to evict": rule(
         {"evictor": CountEvictor(3, after=True), "accumulation": "accumulating"},
-        {"evictor": CountEvictor(3, after=True)},
+        {"evictor": CountEvictor(3, after=True), "accumulation": "discarding"},
         "evictor=CountEvictor(n=3, after=True), accumulation='discarding' | in discarding mode a window's rows go after each pane, so "
         "nothing is left to evict (semantics 11.5) | leave after out, or use 'accumulating'",
     ),

@@ -25,6 +25,7 @@ from panewise import (
     Position,
     Repeatedly,
     Session,
+    Sliding,
     StreamTime,
     TimeEvictor,
     Tumbling,
@@ -163,14 +164,18 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
         ({"allowed_lateness": 5}, "After that, until the window expires: a LATE pane for each batch with rows."),
         (
             {"allowed_lateness": 5, "trigger": AfterWatermark(late=Never())},
-            "Rows that come after that are not sent before the window expires.\n"
-            "  A window that a late row opens after its end emits its first rows at once, LATE.\n"
-            "  When a window expires with rows not sent yet,",
+            (
+                "Rows that come after that are not sent before the window expires.\n"
+                "  A window that a late row opens after its end emits its first rows at once, LATE.\n"
+                "  When a window expires with rows not sent yet,"
+            ),
         ),
         (
             {"allowed_lateness": 5, "trigger": AfterWatermark(late=AfterCount(9))},
-            "After that, until the window expires: a LATE pane when 9 rows or more have come since the last one.\n"
-            "  A window that a late row opens after its end emits its first rows at once, LATE.\n",
+            (
+                "After that, until the window expires: a LATE pane when 9 rows or more have come since the last one.\n"
+                "  A window that a late row opens after its end emits its first rows at once, LATE.\n"
+            ),
         ),
         (
             {"trigger": AfterWatermark(early=AfterCount(2))},
@@ -190,8 +195,11 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
         ),
         ({"closing": "always"}, "When a window expires or closes a last pane is sent, even if no rows came since the pane before."),
         ({"accumulation": "accumulating"}, "Content: all rows of the window so far (accumulating)."),
+        ({}, "Content: all rows of the window so far (accumulating).\n"),
+        ({"accumulation": "discarding"}, "Content: only the rows since the last pane (discarding).\n"),
+        ({"window": Sliding(rows(3))}, "Content: all rows of the window.\n"),
         (
-            {"evictor": CountEvictor(3)},
+            {"evictor": CountEvictor(3), "accumulation": "discarding"},
             "(discarding).\n  Before each pane all rows but the last 3 go from the window, for good.\nLate rows:",
         ),
         ({"evictor": CountEvictor(1)}, "  Before each pane all rows but the last one go from the window, for good."),

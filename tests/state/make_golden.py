@@ -152,6 +152,7 @@ CASES = {
         pw.WindowOperator(
             window=pw.Global(),
             event_time="ts",
+            accumulation="discarding",
             aggregates=[F.max("v").alias("most"), F.first("k").alias("k")],
             trigger=pw.AfterWatermark(early=pw.Every("10 seconds")),
             on_time="if_pending",
@@ -164,6 +165,7 @@ CASES = {
             window=pw.Tumbling("10 seconds"),
             keys=["k"],
             event_time="ts",
+            accumulation="discarding",
             aggregates=[F.count().alias("n"), F.sum("v").alias("s")],
             allowed_lateness="5 seconds",
             watermark=pw.StreamTime("2 seconds"),
@@ -178,6 +180,7 @@ CASES = {
         pw.WindowOperator(
             window=pw.Hopping(pw.rows(4), pw.rows(2)),
             keys=["k"],
+            accumulation="discarding",
             aggregates=[F.count().alias("n"), F.sum("v").alias("s")],
             order=["offset"],
         ),
@@ -185,7 +188,13 @@ CASES = {
     ),
     # A session that the rows of others end: that of a is over with the third row of b.
     "session_of_rows": Case(
-        pw.WindowOperator(window=pw.Session(pw.rows(3)), keys=["k"], aggregates=[F.count().alias("n")], order=["offset"]),
+        pw.WindowOperator(
+            window=pw.Session(pw.rows(3)),
+            keys=["k"],
+            aggregates=[F.count().alias("n")],
+            accumulation="discarding",
+            order=["offset"],
+        ),
         (Step(1, None, ((0, "a", 1), (0, "a", 2), (0, "b", 3))), Step(2, None, ((0, "b", 4),))),
     ),
     # The watermarks of two inputs: none has told one since the clock was read.
@@ -194,6 +203,7 @@ CASES = {
             window=pw.Tumbling("10 seconds"),
             keys=["k"],
             event_time="ts",
+            accumulation="discarding",
             aggregates=[F.count().alias("n")],
             watermark=pw.Inputs(["one", "other"], idle_after="1 minute"),
         ),
@@ -239,6 +249,7 @@ CASES = {
             window=pw.Sliding("10 seconds", "both"),
             keys=["k"],
             event_time="ts",
+            accumulation="discarding",
             aggregates=[F.count().alias("n"), F.sum("v").alias("s"), F.last("v").alias("latest"), F.collect_list("v").alias("values")],
         ),
         (

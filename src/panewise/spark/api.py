@@ -85,7 +85,7 @@ class Windowed:
         return self._with(trigger=trigger)
 
     def accumulation(self, mode: Literal["discarding", "accumulating", "retracting"]) -> "Windowed":
-        """What a later pane of a window holds."""
+        """What a pane holds. Default: "accumulating", all rows of the window so far."""
         return self._with(accumulation=mode)
 
     def evictor(self, evictor: Evictor) -> "Windowed":

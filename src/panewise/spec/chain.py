@@ -1,15 +1,16 @@
 """Chains: stages that follow a window operator, inherit its windows, and take its panes as their rows (semantics 30)."""
 
+import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
-from panewise.errors import SpecError
+from panewise.errors import SpecError, SpecWarning
 from panewise.spec.aggregates import LISTS, Aggregate
 from panewise.spec.frames import FrameOperator
 from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
-from panewise.spec.operator import PANE_COLUMNS, WindowOperator
+from panewise.spec.operator import PANE_COLUMNS, WindowOperator, default_accumulation
 from panewise.spec.progress import StreamTime
 from panewise.spec.readers import several
 from panewise.spec.streamwindow import StreamWindow
@@ -82,6 +83,7 @@ class Chain:
         object.__setattr__(self, "stages", several("stages", self.stages))
         if not self.stages or not all(isinstance(stage, Stage) for stage in self.stages):
             raise SpecError(f"stages={self.stages!r}", "what follows the first operator are stages, one or more", "call then(...)")
+        object.__setattr__(self, "first", _with_default(self.first, self.stages))
         if isinstance(self.first.watermark, StreamTime):
             rule = "panes of several keys meet in a stage, and with StreamTime each key has a watermark of its own (semantics 30.6)"
             raise SpecError(f"then after watermark={self.first.watermark!r}", rule, "use another watermark")
@@ -143,6 +145,27 @@ def first_of(spec: Specification) -> Entry:
     if isinstance(spec, StreamWindow):
         return spec.intake
     return spec.first if isinstance(spec, Chain) else spec
+
+
+def chain_accumulation(
+    window: Any, aggregates: Iterable[Aggregate], stages: Iterable[Stage], *, only_updated: bool
+) -> Literal["discarding", "accumulating", "retracting"]:
+    """What `accumulation` is if it is not given, and stages may follow (semantics 21, 30.4, 30.5)."""
+    before, changing = {aggregate.name for aggregate in aggregates}, False
+    for stage in stages:
+        changing = changing or merging(window) or any(key in before for key in stage.keys)
+        before = {aggregate.name for aggregate in stage.aggregates}
+    return "retracting" if changing and not only_updated else default_accumulation(window)
+
+
+def _with_default(first: WindowOperator, stages: tuple[Stage, ...]) -> WindowOperator:
+    """The operator with the accumulation that these stages need, if none was given."""
+    needed = chain_accumulation(first.window, first.aggregates, stages, only_updated=first.only_updated)
+    if first.accumulation_given or needed == first.accumulation:
+        return first
+    with warnings.catch_warnings():  # the specification has warned when it was built
+        warnings.simplefilter("ignore", SpecWarning)
+        return replace(first, accumulation=needed)
 
 
 def _check_columns(stage: Stage, before: WindowOperator | Stage) -> None:

@@ -16,7 +16,7 @@ from panewise.errors import SpecError
 from panewise.spec import frame_codec, streamwindow_codec
 from panewise.spec.aggregate_codec import Users, aggregates_from, plain_aggregate, position_from
 from panewise.spec.aggregates import Aggregate
-from panewise.spec.chain import Chain, Specification, Stage
+from panewise.spec.chain import Chain, Specification, Stage, chain_accumulation
 from panewise.spec.composites import DEFAULT_TRIGGER, AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly, default_on_time
 from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
@@ -145,6 +145,9 @@ def complete(document: Mapping[str, Any]) -> dict[str, Any]:
     given = _read_fields(document, _AnyUser(), _AnyWindow())
     stages = _stages(given.pop(_THEN, ()), _AnyUser())
     given["event_time"] = given.get("event_time") or default_event_time(given["window"])
+    only_updated = bool(given.get("only_updated"))
+    accumulation = chain_accumulation(given["window"], given["aggregates"], stages, only_updated=only_updated)
+    given.setdefault("accumulation", accumulation)
     given.setdefault("on_time", default_on_time(given.get("trigger", DEFAULT_TRIGGER)))
     told = {name: _plain(given.get(name, default)) for name, default in _defaults(WindowOperator).items() if name in _FIELDS}
     return {**told, _THEN: _plain_stages(stages)} if stages else told

@@ -25,6 +25,7 @@ from panewise.spec.functions import min as min_
 from panewise.spec.overlapping import too_many
 from panewise.spec.progress import Watermark, check_input_column, input_columns
 from panewise.spec.readers import several
+from panewise.spec.sliding import Sliding
 from panewise.spec.sliding_checks import check_sliding
 from panewise.spec.times import check_time
 from panewise.spec.triggers import AfterCount
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from panewise.spec.chain import Chain
 
 UNLIMITED: Final = "unlimited"
+_ACCUMULATION_GIVEN: Final = "_accumulation_given"  # an attribute, not a field: it is no part of the value
 ACCUMULATIONS = ("discarding", "accumulating", "retracting")
 PANE_COLUMNS = (
     "window_start",
@@ -88,7 +90,10 @@ class WindowOperator:
         time: "event" (a column tells when something happened) or "processing" (what counts is when rows arrive; without event_time).
         watermark: where it comes from: None (from outside: from Spark, or from the events of a test), FixedLag, StreamTime or Inputs.
         trigger: when panes are sent. Default: at the watermark, then for each batch of late rows.
-        accumulation: "discarding", "accumulating" or "retracting".
+        accumulation: what a pane holds. "accumulating": all rows of the window so far. "discarding": only the
+            rows since the last pane. "retracting": as accumulating, and the pane before is retracted first.
+            Default: "accumulating"; in a chain that needs retractions (semantics 30.4, 30.5) "retracting".
+            `Sliding(rows(n))` emits one pane for each window, so there it is not given.
         allowed_lateness: how long after its end a window still takes rows; "unlimited" by name. Default 0.
         drop_by: "window" (a row is late when its window has expired) or "row" (when it is older than watermark - lateness).
         order: columns that give the arrival order within a batch. Default: position, else event time.
@@ -114,7 +119,7 @@ class WindowOperator:
     >>> from panewise import functions as F
     >>> spec = WindowOperator(keys=["origin"], window=Tumbling("1 hour"), aggregates=[F.count().alias("flights")])
     >>> spec.accumulation
-    'discarding'
+    'accumulating'
 
     Source: docs/semantics.md.
     """
@@ -124,7 +129,7 @@ class WindowOperator:
     keys: tuple[str, ...] = ()
     event_time: str | None = None
     trigger: Trigger = DEFAULT_TRIGGER
-    accumulation: Literal["discarding", "accumulating", "retracting"] = "discarding"
+    accumulation: Literal["discarding", "accumulating", "retracting"] = "accumulating"
     allowed_lateness: Duration | Literal["unlimited"] = field(default=Duration(0))
     drop_by: Literal["window", "row"] = "window"
     order: tuple[str, ...] = ()
@@ -149,7 +154,7 @@ class WindowOperator:
         keys: Iterable[str] = (),
         event_time: str | None = None,
         trigger: Trigger = DEFAULT_TRIGGER,
-        accumulation: Literal["discarding", "accumulating", "retracting"] = "discarding",
+        accumulation: Literal["discarding", "accumulating", "retracting"] | None = None,
         allowed_lateness: DurationLike | Literal["unlimited"] = 0,
         drop_by: Literal["window", "row"] = "window",
         order: Iterable[str] = (),
@@ -175,6 +180,8 @@ class WindowOperator:
         values["delta"] = delta if isinstance(delta, bool) else several("delta", delta)
         values["allowed_lateness"] = _lateness(allowed_lateness)
         values["max_future_skew"] = None if max_future_skew is None else _not_negative(max_future_skew, "max_future_skew")
+        values["accumulation"] = default_accumulation(window) if accumulation is None else accumulation
+        self.__dict__[_ACCUMULATION_GIVEN] = accumulation is not None
         if on_time is None and isinstance(trigger, Trigger):
             values["on_time"] = default_on_time(trigger)
         for name, value in values.items():
@@ -189,6 +196,11 @@ class WindowOperator:
         warn_of_data_loss(self, strict=strict)
         warn_of_idle_trigger(self, strict=strict)
         warn_of_many_windows(self, strict=strict)
+
+    @property
+    def accumulation_given(self) -> bool:
+        """Whether `accumulation` was named. If not, a chain of this operator may need another default."""
+        return bool(self.__dict__[_ACCUMULATION_GIVEN])
 
     @property
     def lateness_us(self) -> int | None:
@@ -236,6 +248,17 @@ def default_event_time(window: Any) -> str | None:
     ('event_time', None)
     """
     return None if counted(window) else "event_time"
+
+
+def default_accumulation(window: Any) -> Literal["discarding", "accumulating"]:
+    """What `accumulation` is if it is not given (semantics 21).
+
+    >>> from panewise.spec import Sliding, Tumbling, rows
+    >>> default_accumulation(Tumbling("1 hour")), default_accumulation(Sliding(rows(3)))
+    ('accumulating', 'discarding')
+    """
+    # With one pane for each window there is nothing to choose; the stored value stays what it was.
+    return "discarding" if isinstance(window, Sliding) and counted(window) else "accumulating"
 
 
 def _lateness(value: Any) -> Any:

@@ -6,7 +6,9 @@
     panewise.policies.each_update()              S2: a result for each update
     panewise.policies.flink_count(100)           Flink: CountTrigger; and the others that it ships
 
-What Flink calls purging is the accumulation mode "discarding"; a trigger that is not purging is "accumulating".
+A preset is a trigger, so it leaves the accumulation to the operator. The default, "accumulating", is what S1,
+S2, Kafka Streams and Flink's triggers do. Flink's PurgingTrigger needs accumulation="discarding". S4 has its own
+modes: ACCUMULATING is "accumulating", DISCARDING "discarding", ACCUMULATING_AND_RETRACTING "retracting".
 """
 
 from datetime import timedelta

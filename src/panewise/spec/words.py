@@ -45,7 +45,7 @@ def describe(spec: Specification) -> str:
       Before the watermark reaches the end of a window nothing is sent.
       When it reaches the end: one ON_TIME pane, if rows came since the last pane.
       Nothing is sent after that, as a window takes no rows after its end (allowed lateness is 0).
-    Content: only the rows since the last pane (discarding).
+    Content: all rows of the window so far (accumulating).
     Late rows: a row is late for a window whose end the watermark has reached when its batch begins.
       It goes to the late output.
     Invalid rows: event_time is null, out of range, or in a window out of range.
@@ -202,10 +202,13 @@ def _content(spec: WindowOperator) -> str:
         "retracting": "all rows of the window so far; the pane before is withdrawn first, with op '-', "
         "and a pane equal to it is not sent (retracting)",
     }
+    held = contents[spec.accumulation]
+    if isinstance(spec.window, Sliding) and counted(spec.window):
+        held = "all rows of the window"
     updated = "; a pane equal to the one before is not sent" if spec.only_updated else ""
     times = {"end": "the end of its window", "earliest": "the earliest event time in it", "latest": "the latest event time in it"}
     stamped = f"; its timestamp is {times[spec.timestamp]}" if spec.timestamp else ""
-    return "\n".join([f"Content: {contents[spec.accumulation]}{updated}{stamped}.", *_evicted(spec), *_delta(spec)])
+    return "\n".join([f"Content: {held}{updated}{stamped}.", *_evicted(spec), *_delta(spec)])
 
 
 def _evicted(spec: WindowOperator) -> list[str]:
