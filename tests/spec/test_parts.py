@@ -90,6 +90,22 @@ RULES = {
         f"gap='-1 minute' | a duration is a sum of whole weeks to microseconds | {EXACT}",
     ),
     "period above zero": Rule(lambda: Every(1), lambda: Every(0), "period=0 | period is above zero | give a period such as '1 minute'"),
+    "aligned is a flag": Rule(
+        lambda: Every(2, aligned=True),
+        lambda: Every(2, aligned=1),  # type: ignore[arg-type]
+        "aligned=1 | aligned is True or False | give aligned=True for boundaries since 1970",
+    ),
+    "an offset shifts aligned periods": Rule(
+        lambda: Every(2, aligned=True, offset=1),
+        lambda: Every(2, offset=1),
+        "offset=1, aligned=False | an offset shifts the boundaries of aligned periods; unaligned ones are counted from the last firing "
+        "| give aligned=True, or leave offset out",
+    ),
+    "an offset is shorter than its period": Rule(
+        lambda: Every("1 min", aligned=True, offset="59 s"),
+        lambda: Every("1 min", aligned=True, offset="1 min"),
+        "offset='1 min', period='1 min' | an offset is 0 or more and less than the period | give the rest of its division by the period",
+    ),
     "duration is exact": Rule(lambda: Tumbling(2), lambda: Tumbling(1.5), f"size=1.5 | a duration is exact | {EXACT}"),
     "duration has no months": Rule(
         lambda: Tumbling("2 weeks"),

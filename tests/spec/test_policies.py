@@ -23,10 +23,13 @@ from panewise.spec.composites import Trigger
     ("policy", "term"),
     [
         (policies.samza(), AfterWatermark(late=AfterProcessingTime("10 s"))),
-        (policies.samza(early="1 min", late="each"), AfterWatermark(early=AfterProcessingTime("1 min"), late=Always())),
+        (policies.samza(early="1 min", late="each"), AfterWatermark(early=Every("1 min", aligned=True), late=Always())),
         (policies.samza(early="each"), AfterWatermark(early=Always(), late=AfterProcessingTime("10 s"))),
         (policies.samza_join(), AfterWatermark(early=Always(), late=Always())),
         (policies.samza_join(late=10), AfterWatermark(early=Always(), late=AfterProcessingTime(10))),
+        (policies.samza_join(early=10), AfterWatermark(early=Every(10, aligned=True), late=Always())),
+        (policies.samza_join(late=10, late_aligned=True), AfterWatermark(early=Always(), late=Every(10, aligned=True))),
+        (policies.samza(late_aligned=True), AfterWatermark(late=Every("10 s", aligned=True))),
         (policies.apex(), AfterWatermark(late=Never())),
         (policies.apex(early_every=5), AfterWatermark(early=Every(5), late=Never())),
         (
@@ -47,6 +50,16 @@ from panewise.spec.composites import Trigger
 )
 def test_a_policy_is_a_term(policy: Trigger, term: Trigger) -> None:
     assert policy == term
+
+
+def test_each_message_is_no_period() -> None:
+    """semantics 17.1."""
+    with pytest.raises(SpecError) as caught:
+        policies.samza(late="each", late_aligned=True)
+    assert str(caught.value) == (
+        "late='each', late_aligned=True | only a period has multiples; each late message is an update at once "
+        "| give late a period, or leave late_aligned out"
+    )
 
 
 def test_one_trigger_has_no_two_sides() -> None:

@@ -175,7 +175,9 @@ def test_processing_time_is_noticed() -> None:
             AfterProcessingTime("5 s", align="1 min"),
             "when 5 seconds of processing time have passed since the first row that came, and then at the next multiple of 1 minute",
         ),
-        (AfterEventTime("5 min"), "when the watermark passes a multiple of 5 minutes, if rows from before it came"),
+        (AfterEventTime("5 min"), "when the watermark passes a multiple of 5 minutes, if rows came"),
+        (Every("1 min", aligned=True), "at multiples of 1 minute of processing time, if rows came"),
+        (Every("1 min", aligned=True, offset="59 s"), "59 seconds after the multiples of 1 minute of processing time, if rows came"),
         (OnDelta("v", 0.5), "when v has moved by more than 0.5 from where it was at the last such pane"),
         (AfterAny(OnPunctuation("over"), Always()), "when a row with a true over has come or for each batch with rows"),
         (

@@ -154,7 +154,7 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
         ({"trigger": AfterCount(3)}, "A pane is sent when 3 rows or more have come since the last one.\n  That closes the window"),
         (
             {"trigger": Every("1 s")},
-            "A pane is sent 1 second of processing time after the last one (at first: after the first row), if rows came.",
+            "A pane is sent at multiples of 1 second of processing time after the last one (at first: after the first row), if rows came.",
         ),
         (
             {"trigger": AfterWatermark(early=AfterCount(1))},

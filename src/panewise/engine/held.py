@@ -17,7 +17,7 @@ from panewise.engine.compaction import Merge, allowance, next_merge
 from panewise.engine.frames import distinct, kept, picked, stacked
 from panewise.engine.lookup import Found, Wanted
 from panewise.engine.runs import HASH, Indexed, Library, Shape, merged, parted
-from panewise.engine.table import DEAD
+from panewise.engine.table import DEAD, PENDING
 from panewise.engine.trigger_leaves import MARK, earliest
 from panewise.state import Run
 
@@ -105,7 +105,8 @@ class Held:
         mark = earliest(self.shape.schema, MARK)
         if mark is None:
             return None
-        later = mark.filter(mark > (MIN_INSTANT if after is None else after)).min().alias(MARK)
+        waits = (pl.col(PENDING) > 0) & (mark > (MIN_INSTANT if after is None else after))
+        later = mark.filter(waits).min().alias(MARK)
         marks = [self.newest.select(later).item()]
         for run in self._living():
             if run.mark is None or after is None or run.mark > after:

@@ -130,7 +130,7 @@ def _into_windows(
         new, once = joined(plan, new.clear(), new, plan.identity), True
     wanted = new[plan.identity]
     known = held.look_up(wanted if once else wanted.unique(maintain_order=True))
-    touched = paired(plan.aggregation, known, new) if plain and once else None
+    touched = paired(plan.aggregation, known, new, periodic=plan.periodic) if plain and once else None
     if touched is None:
         touched = joined(plan, known.rows, new, plan.identity) if known.rows.height or not once else new
     return triggered(plan, touched, Moment.at(plan.spec, clocks)), known.rows, known.rows.clear()
@@ -139,7 +139,8 @@ def _into_windows(
 def joined(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Windows held and what a batch's rows make of them, as one window for each group; held ones first, in their order."""
     marked = [known.with_columns_seq(pl.lit(True).alias(HELD)), new.with_columns_seq(pl.lit(False).alias(HELD))]
-    return table.merged(pl.concat(marked, how="diagonal"), by, plan.aggregation, new.schema, plan.trigger.joined(pl.col(HELD)))
+    trigger = plan.trigger.joined(pl.col(HELD))
+    return table.merged(pl.concat(marked, how="diagonal"), by, plan.aggregation, new.schema, trigger, periodic=plan.periodic)
 
 
 def triggered(plan: Plan, windows: pl.DataFrame, now: Moment, same: pl.Expr | None = None) -> pl.DataFrame:

@@ -12,16 +12,19 @@ from panewise.spec import WindowOperator
 
 @dataclass(frozen=True)
 class Moment:
-    """The clocks, and of each window whether it is complete, flips, has rows pending, and since when it waits to fire."""
+    """The clocks, and of each window whether it is complete, flips and has rows pending; F and A of a periodic trigger (semantics 16.3)."""
 
     clocks: Clocks
     complete: pl.Expr
     flips: pl.Expr
     pending: pl.Expr
     waits_since: pl.Expr
+    pending_since: pl.Expr
 
     @classmethod
     def at(cls, spec: WindowOperator, clocks: Clocks, flips: pl.Expr | None = None) -> "Moment":
         """The moment at which the clocks stand so. Without `flips` that of a batch, in which no window does."""
         none = pl.lit(False) if flips is None else flips
-        return cls(clocks, clocks.complete(spec, pl.col(END)), none, pl.col(PENDING) > 0, pl.coalesce(FIRED, BORN))
+        complete, pending = clocks.complete(spec, pl.col(END)), pl.col(PENDING) > 0
+        # A state of before 0.2 keeps the first row's time in BORN, which then lies before F.
+        return cls(clocks, complete, none, pending, pl.coalesce(FIRED, BORN), pl.max_horizontal(FIRED, BORN))

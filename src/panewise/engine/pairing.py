@@ -7,26 +7,27 @@ from panewise.engine.aggregation import Aggregation
 from panewise.engine.frames import kept, picked, stacked
 from panewise.engine.lookup import Found
 from panewise.engine.overflow import LIMIT, greatest
-from panewise.engine.table import PENDING
+from panewise.engine.table import BORN, PENDING
 
 _ADDED = "__added:"
 
 
-def paired(aggregation: Aggregation, known: Found, new: pl.DataFrame) -> pl.DataFrame | None:
+def paired(aggregation: Aggregation, known: Found, new: pl.DataFrame, *, periodic: bool) -> pl.DataFrame | None:
     """The new windows, each of which there is once, with those held taken into them; None where that takes more than adding up.
 
     It is what :func:`panewise.engine.table.merged` gives. A new window has waited for less long than any that is held,
-    and nothing has happened to it yet, so of the bookkeeping only the pending rows change.
+    and nothing has happened to it yet, so of the bookkeeping only the pending rows change; with `periodic` also since when there are such.
     """
     pairs = {part.name: part.pair for part in aggregation.parts if part.pair is not None}
     if len(pairs) < len(aggregation.parts):
         return None
-    added = picked(new[[PENDING, *pairs]], known.which)
+    added = picked(new[[PENDING, *([BORN] if periodic else []), *pairs]], known.which)
     if any(part.sums is not None and _may_overflow(known.rows[part.name], added[part.name]) for part in aggregation.parts):
         return None
     both = known.rows.hstack([column.alias(_ADDED + column.name) for column in added.get_columns()])
     sums = [pair(pl.col(name), pl.col(_ADDED + name)).alias(name) for name, pair in pairs.items()]
-    held = both.with_columns_seq(pl.col(PENDING) + pl.col(_ADDED + PENDING), *sums)[known.rows.columns]
+    since = [pl.when(pl.col(PENDING) > 0).then(BORN).otherwise(pl.col(_ADDED + BORN)).alias(BORN)] if periodic else []
+    held = both.with_columns_seq(pl.col(PENDING) + pl.col(_ADDED + PENDING), *since, *sums)[known.rows.columns]
     others = np.ones(new.height, dtype=np.bool_)
     others[known.which] = False
     return stacked([held, kept(new, pl.Series(others))])

@@ -12,6 +12,7 @@ from panewise.engine.contents import contents_of
 from panewise.engine.evicting import Evicting
 from panewise.engine.gathering import Gathering
 from panewise.engine.partials import Part
+from panewise.engine.periods import is_periodic
 from panewise.engine.runs import Shape
 from panewise.engine.sliding import Slide
 from panewise.engine.told import told
@@ -55,6 +56,7 @@ class Plan:
         self.trigger = SimpleTrigger(spec.trigger) if is_simple(spec.trigger) else TriggerTree(spec.trigger, self.schema)
         self.aggregation = _aggregation(spec, self.schema, self.trigger.passing)
         self.ordered = self.aggregation.ordered or self.trigger.ordered
+        self.periodic = is_periodic(spec.trigger)  # windows know since when rows are pending
         self.keys = list(spec.keys) or [ONE_KEY]
         key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         self.retracting = spec.accumulation == "retracting"

@@ -84,13 +84,14 @@ class Indexed:
             waits = pl.coalesce(FIRED, BORN).filter((pl.col(PENDING) > 0) & _OPEN)
             waiting = self.frame.select_seq(waits.min()).item()
         low, high = cast(int, ends.min()), cast(int, ends.max())
-        deadline, mark = self._earliest(DEADLINE), self._earliest(MARK)
+        # Nothing waits for a mark where no rows are pending.
+        deadline, mark = self._earliest(DEADLINE, _OPEN), self._earliest(MARK, _OPEN & (pl.col(PENDING) > 0))
         return Run(name, self.frame.height, low, high, waiting, part, deadline, mark)
 
-    def _earliest(self, kind: str) -> int | None:
-        """The earliest such time of an open window."""
+    def _earliest(self, kind: str, where: pl.Expr) -> int | None:
+        """The earliest such time of the windows that pass a test."""
         told = earliest(self.frame.columns, kind)
-        return None if told is None else cast(int | None, self.frame.select_seq(told.filter(_OPEN).min()).item())
+        return None if told is None else cast(int | None, self.frame.select_seq(told.filter(where).min()).item())
 
 
 class Library(Protocol):

@@ -47,8 +47,11 @@ def _newborn(plan: Plan, assigned: Assigned, clocks: Clocks) -> pl.DataFrame:
 def _merged(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, assigned: Assigned) -> pl.DataFrame:
     """Held sessions (in order of their start) and the rows' share, as one for each session, with its merged bounds."""
     by = [*plan.keys, SESSION]
-    # A new window waits from the earliest firing, or first row, of those that it replaces (semantics 9.1).
-    known = known.with_columns(pl.coalesce(FIRED, BORN).alias(BORN))
+    # A new window has the earliest F and A of those that it replaces (semantics 9.1). F is noted in FIRED only where it is not A, too.
+    if plan.periodic:
+        known = known.with_columns(pl.coalesce(FIRED, BORN).alias(FIRED), pl.max_horizontal(FIRED, BORN).alias(BORN))
+    else:
+        known = known.with_columns(pl.coalesce(FIRED, BORN).alias(BORN))
     merged = joined(plan, known, new, by).drop(START, END, strict=False)
     return merged.join(assigned.sessions.select(SESSION, START, END), on=SESSION, maintain_order="left")
 
@@ -65,5 +68,7 @@ def _renewed(plan: Plan, merged: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
         LIVE: pl.lit(False),
         NEW: pl.col(ROWS),  # all that a new window holds (semantics 21.8)
     }
+    if plan.periodic:
+        del anew[FIRED]
     resets = [pl.when(_SAME).then(pl.col(name)).otherwise(value).alias(name) for name, value in anew.items() if name in merged.columns]
     return triggered(plan, merged.with_columns(resets), Moment.at(plan.spec, clocks), same=pl.col(_SAME).fill_null(False))

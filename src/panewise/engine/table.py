@@ -15,7 +15,9 @@ PENDING = "__pending"  # rows applied since the last firing (semantics 16.1)
 UNFLIPPED = "__unflipped"  # the on-time firing is still to come (20.1)
 CLOSED = "__closed"  # the trigger has finished (19)
 INDEX, NONSPECULATIVE = "__index", "__nonspeculative"  # panes sent so far: all, and those not early (20.2)
-BORN, FIRED = "__born", "__fired"  # processing time of the first row, and of the last firing (16.3)
+# Processing time of the first row, and of the last firing. Where a trigger is periodic: A and F of semantics 16.3; F = A
+# while FIRED is null.
+BORN, FIRED = "__born", "__fired"
 LIVE = "__live"  # whether a pane is live (21.2)
 HELD = "__held"  # while rows are merged: whether a row was in the table before
 DEAD = "__dead"  # in a run: the window is gone
@@ -73,11 +75,18 @@ def newborn(partials: pl.DataFrame, schema: dict[str, pl.DataType], *, pending: 
 
 
 def merged(
-    rows: pl.DataFrame, by: list[str], aggregation: Aggregation, schema: dict[str, pl.DataType], trigger: list[pl.Expr]
+    rows: pl.DataFrame,
+    by: list[str],
+    aggregation: Aggregation,
+    schema: dict[str, pl.DataType],
+    trigger: list[pl.Expr],
+    *,
+    periodic: bool,
 ) -> pl.DataFrame:
     """One table row for each group; within a group the rows are in arrival order, held windows first.
 
-    `trigger` are the aggregations of the trigger's columns, as they are told in :mod:`panewise.engine.trigger_tree`.
+    `trigger` are the aggregations of the trigger's columns, as they are told in :mod:`panewise.engine.trigger_tree`. With `periodic`
+    BORN is that of the earliest pending row.
     """
     aggregation.check_merge(rows, by)
     held = pl.col(HELD)
@@ -88,8 +97,8 @@ def merged(
         pl.col(CLOSED).any(),
         pl.col(INDEX).sum(),
         pl.col(NONSPECULATIVE).sum(),
-        pl.col(BORN).min(),
-        pl.col(FIRED).max(),
+        pl.col(BORN).filter(pl.col(PENDING) > 0).min() if periodic else pl.col(BORN).min(),
+        pl.col(FIRED).min(),  # only sessions that are merged have several: the earliest F (9.1)
         *([pl.col(KEY_MARK).max()] if KEY_MARK in schema else []),
         *aggregation.merging(),
         *trigger,

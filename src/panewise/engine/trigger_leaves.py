@@ -7,9 +7,12 @@ from typing import ClassVar
 
 import polars as pl
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.chrono import MAX_INSTANT
 from panewise.engine.clocks import Clocks
+from panewise.engine.moment import Moment
 from panewise.engine.partials import Part
+from panewise.engine.periods import due
+from panewise.engine.table import PENDING
 from panewise.engine.validity import TIME
 from panewise.errors import SpecError
 from panewise.spec import (
@@ -26,6 +29,7 @@ from panewise.spec import (
 CAME = "__came"  # how many rows a batch brought to a window
 DEADLINE, MARK = ":deadline", ":mark"  # how the columns end that have an instant of processing time, resp. of the watermark
 _FIRST_TIME = "__came:time"
+_AWAITED, _SILENT = ":awaited", ":silent"  # while windows are merged: the earliest mark of those with and without pending rows
 
 Values = Mapping[str, pl.Expr]
 
@@ -49,7 +53,7 @@ class Leaf(ABC):
         return {}
 
     @abstractmethod
-    def wants(self, at: Values, clocks: Clocks, pending: pl.Expr, waits_since: pl.Expr) -> pl.Expr:
+    def wants(self, at: Values, now: Moment) -> pl.Expr:
         """Whether it wants to fire, if it is not finished."""
 
     def finished(self, at: Values) -> pl.Expr:
@@ -78,11 +82,15 @@ class Leaf(ABC):
         merging = {pl.Boolean(): pl.Expr.any, pl.Int64(): pl.Expr.min}
         return [merging[dtype](pl.col(name).filter(held)).alias(name) for name, dtype in self.columns.items()]
 
+    def merged(self, at: Values, now: Moment) -> dict[str, pl.Expr]:
+        """What a window that replaces others remembers at first; `at` has what :meth:`joined` made."""
+        return {name: at[name] for name in self.columns}
+
 
 class Silent(Leaf):
     """Never."""
 
-    def wants(self, at: Values, clocks: Clocks, pending: pl.Expr, waits_since: pl.Expr) -> pl.Expr:
+    def wants(self, at: Values, now: Moment) -> pl.Expr:
         """Never."""
         return pl.lit(False)
 
@@ -90,24 +98,20 @@ class Silent(Leaf):
 class Eager(Leaf):
     """Always."""
 
-    def wants(self, at: Values, clocks: Clocks, pending: pl.Expr, waits_since: pl.Expr) -> pl.Expr:
+    def wants(self, at: Values, now: Moment) -> pl.Expr:
         """While rows are pending."""
-        return pending
+        return now.pending
 
 
 @dataclass(frozen=True)
 class Periodic(Leaf):
     """Every."""
 
-    period: int
+    every: Every
 
-    def wants(self, at: Values, clocks: Clocks, pending: pl.Expr, waits_since: pl.Expr) -> pl.Expr:
-        """A period after the window's last firing."""
-        return pending & (waits_since <= self.latest(clocks))
-
-    def latest(self, clocks: Clocks) -> int:
-        """A window that has waited since then, or longer, is due."""
-        return max(MIN_INSTANT, clocks.processing_time - self.period)
+    def wants(self, at: Values, now: Moment) -> pl.Expr:
+        """From the first boundary after the earliest pending row came."""
+        return due(self.every, now)
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ class Counting(Leaf):
         """The rows so far."""
         return {f"{self.name}:n": pl.Int64(), f"{self.name}:done": pl.Boolean()}
 
-    def wants(self, at: Values, clocks: Clocks, pending: pl.Expr, waits_since: pl.Expr) -> pl.Expr:
+    def wants(self, at: Values, now: Moment) -> pl.Expr:
         """From the n-th row."""
         return at[f"{self.name}:n"] >= self.n
 
@@ -153,9 +157,9 @@ class Delayed(Leaf):
         """The deadline."""
         return {f"{self.name}{DEADLINE}": pl.Int64(), f"{self.name}:done": pl.Boolean()}
 
-    def wants(self, at: Values, clocks: Clocks, pending: pl.Expr, waits_since: pl.Expr) -> pl.Expr:
+    def wants(self, at: Values, now: Moment) -> pl.Expr:
         """From the deadline."""
-        return (at[f"{self.name}{DEADLINE}"] <= clocks.processing_time).fill_null(False)
+        return (at[f"{self.name}{DEADLINE}"] <= now.clocks.processing_time).fill_null(False)
 
     def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
         """The first row sets the deadline."""
@@ -182,25 +186,39 @@ class Continuous(Leaf):
         """The watermark that it waits for."""
         return {f"{self.name}{MARK}": pl.Int64()}
 
-    def wants(self, at: Values, clocks: Clocks, pending: pl.Expr, waits_since: pl.Expr) -> pl.Expr:
+    def wants(self, at: Values, now: Moment) -> pl.Expr:
         """From there, while rows are pending."""
         mark = at[f"{self.name}{MARK}"]
-        if clocks.finished:
-            return pending & mark.is_not_null()
-        return pl.lit(False) if clocks.mark is None else pending & (mark <= clocks.mark).fill_null(False)
+        return now.pending & (mark.is_not_null() if now.clocks.finished else _reached(mark, now.clocks))
 
     def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
-        """The first multiple of the period above both the earliest row and the watermark."""
-        known = pl.lit(None, dtype=pl.Int64) if clocks.mark is None else clocks.mark
-        reached = pl.max_horizontal(pl.col(_FIRST_TIME), known).cast(pl.Int128)
-        following = ((reached.floordiv(self.period) + 1) * self.period).clip(upper_bound=MAX_INSTANT).cast(pl.Int64)
-        old = at[f"{self.name}{MARK}"]
-        mine = pl.when(given & pl.col(_FIRST_TIME).is_not_null()).then(following)
-        return {f"{self.name}{MARK}": pl.min_horizontal(old, mine)}
+        """The first multiple above both the earliest row and the watermark; above the latter once it has reached one in silence."""
+        old, known = at[f"{self.name}{MARK}"], _watermark(clocks)
+        mine = pl.min_horizontal(old, self._following(pl.max_horizontal(pl.col(_FIRST_TIME), known)))
+        in_silence = (pl.col(PENDING) == pl.col(CAME)) & _reached(old, clocks)
+        took = pl.when(in_silence).then(self._following(known)).otherwise(mine)
+        return {f"{self.name}{MARK}": pl.when(given & pl.col(_FIRST_TIME).is_not_null()).then(took).otherwise(old)}
+
+    def _following(self, instant: pl.Expr) -> pl.Expr:
+        """The first multiple of the period above it."""
+        following = (instant.cast(pl.Int128).floordiv(self.period) + 1) * self.period
+        return following.clip(upper_bound=MAX_INSTANT).cast(pl.Int64)
 
     def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
-        """Firing takes the mark away."""
-        return super().fired(at, fires, cleared | fires, armed)
+        """Multiples follow one another, whatever fires."""
+        return super().fired(at, fires, pl.lit(False), armed)
+
+    def joined(self, held: pl.Expr) -> list[pl.Expr]:
+        """The earliest, also of the windows with and without pending rows alone, for :meth:`merged`."""
+        mark, pending = pl.col(f"{self.name}{MARK}"), pl.col(PENDING) > 0
+        kinds = {MARK: held, _AWAITED: held & pending, _SILENT: held & ~pending}
+        return [mark.filter(kind).min().alias(f"{self.name}{suffix}") for suffix, kind in kinds.items()]
+
+    def merged(self, at: Values, now: Moment) -> dict[str, pl.Expr]:
+        """Where nothing is pending, a mark that the watermark has reached is the next one."""
+        silent = pl.col(f"{self.name}{_SILENT}")
+        coming = pl.when(_reached(silent, now.clocks)).then(self._following(_watermark(now.clocks))).otherwise(silent)
+        return {f"{self.name}{MARK}": pl.min_horizontal(pl.col(f"{self.name}{_AWAITED}"), coming)}
 
 
 @dataclass(frozen=True)
@@ -221,7 +239,7 @@ class Punctuated(Leaf):
         """Whether there was one."""
         return {f"{self.name}:hit": pl.Boolean(), f"{self.name}:done": pl.Boolean()}
 
-    def wants(self, at: Values, clocks: Clocks, pending: pl.Expr, waits_since: pl.Expr) -> pl.Expr:
+    def wants(self, at: Values, now: Moment) -> pl.Expr:
         """From the first one."""
         return at[f"{self.name}:hit"]
 
@@ -266,7 +284,7 @@ class Moving(Leaf):
         told: dict[str, pl.DataType] = {"hit": pl.Boolean(), "from": self._type, "to": self._type, "done": pl.Boolean()}
         return {f"{self.name}:{what}": dtype for what, dtype in told.items()}
 
-    def wants(self, at: Values, clocks: Clocks, pending: pl.Expr, waits_since: pl.Expr) -> pl.Expr:
+    def wants(self, at: Values, now: Moment) -> pl.Expr:
         """Once it has moved."""
         return at[f"{self.name}:hit"]
 
@@ -312,7 +330,7 @@ def leaf_of(trigger: Trigger, name: str, schema: Mapping[str, pl.DataType]) -> L
         case AfterProcessingTime():
             return Delayed(name, trigger.delay.us, None if trigger.align is None else trigger.align.us)
         case Every():
-            return Periodic(name, trigger.period.us)
+            return Periodic(name, trigger)
         case AfterEventTime():
             return Continuous(name, trigger.period.us)
         case OnPunctuation():
@@ -337,6 +355,16 @@ def _delta_type(trigger: OnDelta, dtype: pl.DataType) -> pl.DataType:
     if trigger.amount != int(trigger.amount):
         raise SpecError(f"{trigger!r}: {dtype}", "the amount for whole numbers is a whole number", "give one, or cast the column to DOUBLE")
     return pl.Datetime() if isinstance(dtype, pl.Datetime) else pl.Int64()
+
+
+def _watermark(clocks: Clocks) -> pl.Expr:
+    """The watermark; null: minus infinity."""
+    return pl.lit(None, dtype=pl.Int64) if clocks.mark is None else clocks.mark
+
+
+def _reached(mark: pl.Expr, clocks: Clocks) -> pl.Expr:
+    """Whether the watermark has reached a mark; it does not reach one that there is not."""
+    return (mark <= _watermark(clocks)).fill_null(False)
 
 
 def earliest(columns: Iterable[str], suffix: str) -> pl.Expr | None:

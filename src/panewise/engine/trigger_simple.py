@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from panewise.chrono import MIN_INSTANT
 from panewise.engine.clocks import Clocks
 from panewise.engine.moment import Moment
 from panewise.engine.partials import Part
+from panewise.engine.periods import due, latest
 from panewise.engine.table import FIRED, PENDING, UNFLIPPED
 from panewise.spec import AfterCount, AfterWatermark, Always, Every, Never, Trigger
 
@@ -67,7 +67,7 @@ class SimpleTrigger:
 
     def waits(self, clocks: Clocks) -> int | None:
         """A window that has waited to fire since then, or longer, may be due by processing time; None: none ever is."""
-        return max((_latest(rule, clocks) for rule in self._rules() if isinstance(rule, Every)), default=None)
+        return latest((rule for rule in self._rules() if isinstance(rule, Every)), clocks.processing_time)
 
     def _rules(self) -> Iterator[Trigger]:
         inside = (self.trigger.early, self.trigger.late) if isinstance(self.trigger, AfterWatermark) else (self.trigger,)
@@ -88,12 +88,7 @@ def _wants(rule: Trigger, now: Moment) -> pl.Expr:
         case AfterCount():
             return pl.col(PENDING) >= rule.n
         case Every():
-            return now.pending & (now.waits_since <= _latest(rule, now.clocks))
+            return due(rule, now)
         case Always():
             return now.pending
     return pl.lit(False)
-
-
-def _latest(rule: Every, clocks: Clocks) -> int:
-    """A window that has waited since then, or longer, is due."""
-    return max(MIN_INSTANT, clocks.processing_time - rule.period.us)

@@ -15,6 +15,7 @@ import polars as pl
 from panewise.engine.clocks import Clocks
 from panewise.engine.moment import Moment
 from panewise.engine.partials import Part
+from panewise.engine.periods import latest
 from panewise.engine.table import PENDING
 from panewise.engine.trigger_leaves import CAME, Leaf, Periodic, leaf_of
 from panewise.spec import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly, Trigger
@@ -100,7 +101,7 @@ class Node:
     def wants(self, at: Values, now: Moment) -> pl.Expr:
         """Whether the node wants to fire."""
         if self.leaf:
-            return self.leaf.wants(at, now.clocks, now.pending, now.waits_since) & ~self.leaf.finished(at)
+            return self.leaf.wants(at, now) & ~self.leaf.finished(at)
         below = [self.in_force(number, at) & part.wants(at, now) for number, part in enumerate(self.parts)]
         match self.trigger:
             case AfterAll():
@@ -184,7 +185,7 @@ class Node:
         whether none had. What cannot go on is armed anew (semantics 16.12).
         """
         if self.leaf:
-            return {name: at[name] for name in self.leaf.columns}
+            return self.leaf.merged(at, now)
         if isinstance(self.trigger, AfterWatermark):
             return self._merged_sides(at, now, everywhere, pending)
         changes: dict[str, pl.Expr] = {}
@@ -283,4 +284,4 @@ class TriggerTree:
 
     def waits(self, clocks: Clocks) -> int | None:
         """A window that has waited to fire since then, or longer, may be due by processing time; None: none ever is."""
-        return max((leaf.latest(clocks) for leaf in self.root.leaves if isinstance(leaf, Periodic)), default=None)
+        return latest((leaf.every for leaf in self.root.leaves if isinstance(leaf, Periodic)), clocks.processing_time)

@@ -200,7 +200,7 @@ class Interpreter:
             elif window is not None and window.closed:
                 missed[bounds] = "closed"
             else:
-                (window or self._open(row, bounds)).take(number, row)
+                (window or self._open(row, bounds)).take(number, row, self._clock.processing_time)
         return missed
 
     def _apply_to_sliding(self, number: int, row: Row, slides: Slides) -> tuple[bool, dict[Bounds, str]]:
@@ -211,7 +211,7 @@ class Interpreter:
             window = known or self._open(row, bounds)
             for other in inside:
                 if known is None or other is row:
-                    window.take(number, other)
+                    window.take(number, other, self._clock.processing_time)
         return applied, dict.fromkeys(missed, "expired")
 
     def _is_behind(self, row: Row) -> bool:
@@ -232,13 +232,13 @@ class Interpreter:
         if expired(self._spec, self._clocks.of(row.key), end):
             return {own: "expired"}
         if [window.bounds for window in met] == [(start, end)]:
-            met[0].take(number, row)
+            met[0].take(number, row, self._clock.processing_time)
             return {}
         for window in met:
             del self._held[(window.key, *window.bounds)]
         merged = self._open(row, (start, end))
         merged.take_over(met)
-        merged.take(number, row)
+        merged.take(number, row, self._clock.processing_time)
         return {}
 
     def _open(self, row: Row, bounds: Bounds) -> Held:

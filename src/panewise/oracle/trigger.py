@@ -56,7 +56,7 @@ def decide(spec: WindowOperator, clock: Clock, window: Held) -> Decision:
     """Judges a window that is not closed; if its trigger wants to fire, it does."""
     flips = window.awaits_end and clock.reached(window.end)
     expires = expired(spec, clock, window.end)
-    now = replace(moment(clock, window.end), flips=flips, pending=window.pending, since=window.since)
+    now = replace(moment(clock, window.end), flips=flips, pending=window.pending, since=window.since, pending_since=window.pending_since)
     wants = window.node.wants(now)
     if wants:
         window.node.fire(now)

@@ -35,6 +35,7 @@ class Moment:
     flips: bool = False
     pending: int = 0
     since: int = 0
+    pending_since: int = 0
 
     def passed(self, instant: int) -> bool:
         """Whether the watermark is at an instant or beyond."""
@@ -91,8 +92,7 @@ class Node:
             case AfterProcessingTime() if self.deadline > MAX_INSTANT:
                 self.deadline = _aligned(self.trigger, now.processing_time)
             case AfterEventTime(period=period):
-                at = max(row.time, MIN_INSTANT if now.watermark is None else now.watermark)
-                self.deadline = min(self.deadline, (at // period.us + 1) * period.us, MAX_INSTANT)
+                self._take_time(period.us, row.time, now)
             case OnPunctuation(column=column):
                 self.marked = self.marked or row.values[column] is True
             case OnDelta():
@@ -100,6 +100,13 @@ class Node:
         for number, part in enumerate(self.parts):
             if self._in_force(number):
                 part.take(row, now)
+
+    def _take_time(self, period: int, time: int, now: Moment) -> None:
+        """After a deadline that passed in silence comes the first multiple above the watermark (semantics 16.8, 16.15)."""
+        watermark = MIN_INSTANT if now.watermark is None else now.watermark
+        if now.pending == 0 and now.passed(self.deadline):
+            self.deadline, time = MAX_INSTANT + 1, watermark
+        self.deadline = min(self.deadline, _multiple(period, max(time, watermark)))
 
     def _take_value(self, trigger: OnDelta, value: Any) -> None:
         if value is None or isinstance(value, float) and math.isnan(value):
@@ -131,8 +138,8 @@ class Node:
                 return now.pending > 0 and self.deadline <= MAX_INSTANT and now.passed(self.deadline)
             case OnPunctuation() | OnDelta():
                 return self.marked
-            case Every(period=period):
-                return now.pending > 0 and now.processing_time >= now.since + period.us
+            case Every():
+                return now.pending > 0 and now.processing_time >= _boundary(self.trigger, now)
             case Always():
                 return now.pending > 0
         return False
@@ -144,8 +151,6 @@ class Node:
                 self.done = True
             case OnDelta():
                 self.done, self.reference = True, self.latest
-            case AfterEventTime():
-                self.deadline = MAX_INSTANT + 1
             case AfterWatermark() if not self.done and now.complete:
                 self.done = True
                 for part in self.parts:
@@ -163,24 +168,36 @@ class Node:
     def clear(self) -> None:
         """The pane that was being prepared has gone, with a firing that this node did not want."""
         if not self.finished:
-            self.count, self.deadline, self.marked = 0, MAX_INSTANT + 1, False
+            self.count, self.marked = 0, False
+            if not isinstance(self.trigger, AfterEventTime):
+                self.deadline = MAX_INSTANT + 1
             for part in self.parts:
                 part.clear()
 
-    def take_over(self, others: list["Node"], now: Moment, pending: int) -> None:
-        """The state of the nodes of windows that were merged, in order of their start; `pending` rows are theirs (semantics 16.12)."""
+    def take_over(self, others: list["Node"], now: Moment, each: list[int]) -> None:
+        """The state of the nodes of windows that were merged, in order of their start, with the pending rows of each (semantics 16.12)."""
+        pending = sum(each)
         match self.trigger:
             case AfterWatermark():
                 passed = now.complete and all(other.done for other in others)
-                self._take_over_sides(others, now, pending, passed)
+                self._take_over_sides(others, now, each, passed)
                 return
-            case AfterCount() | AfterProcessingTime() | AfterEventTime() | OnPunctuation() | OnDelta():
+            case AfterEventTime(period=period):
+                coming = [other._coming(period.us, now, own) for other, own in zip(others, each, strict=True)]
+                self.deadline = min(coming)
+            case AfterCount() | AfterProcessingTime() | OnPunctuation() | OnDelta():
                 self._take_over_memory(others)
         for number, part in enumerate(self.parts):
             if self._in_force(number) or isinstance(self.trigger, AfterEach) and all(before.finished for before in self.parts[:number]):
-                part.take_over([other.parts[number] for other in others], now, pending)
+                part.take_over([other.parts[number] for other in others], now, each)
         if isinstance(self.trigger, Repeatedly) and self.parts[0].finished:
             self.parts[0].arm(now, pending)
+
+    def _coming(self, period: int, now: Moment, pending: int) -> int:
+        """The deadline, or the next multiple where it passed in silence (semantics 16.15)."""
+        if pending == 0 and now.watermark is not None and now.watermark >= self.deadline:
+            return _multiple(period, now.watermark)
+        return self.deadline
 
     def _take_over_memory(self, others: list["Node"]) -> None:
         self.done = any(other.done for other in others)
@@ -190,14 +207,14 @@ class Node:
         self.reference = next((other.reference for other in others if other.reference is not None), None)
         self.latest = next((other.latest for other in reversed(others) if other.latest is not None), None)
 
-    def _take_over_sides(self, others: list["Node"], now: Moment, pending: int, passed: bool) -> None:
+    def _take_over_sides(self, others: list["Node"], now: Moment, each: list[int], passed: bool) -> None:
         """AfterWatermark: the side of the end on which the merged window is goes on, if all were there."""
         self.done = passed
         for number, part in enumerate(self.parts):
             if self._in_force(number) and all(other.done == passed for other in others):
-                part.take_over([other.parts[number] for other in others], now, pending)
+                part.take_over([other.parts[number] for other in others], now, each)
             else:
-                part.arm(now, pending if self._in_force(number) else 0)
+                part.arm(now, sum(each) if self._in_force(number) else 0)
 
 
 def _inside(trigger: Trigger) -> list[Trigger]:
@@ -212,6 +229,19 @@ def _inside(trigger: Trigger) -> list[Trigger]:
         case OrFinally():
             return [trigger.main, trigger.until]
     return []
+
+
+def _multiple(period: int, above: int) -> int:
+    """The first multiple of a period above an instant, as far as there are instants."""
+    return min((above // period + 1) * period, MAX_INSTANT)
+
+
+def _boundary(trigger: Every, now: Moment) -> int:
+    """The first boundary after the earliest pending row was applied (semantics 16.3, 16.14)."""
+    boundary = trigger.offset.us if trigger.aligned else now.since
+    while boundary <= now.pending_since:
+        boundary += trigger.period.us * max(1, (now.pending_since - boundary) // trigger.period.us)
+    return boundary
 
 
 def _aligned(trigger: AfterProcessingTime, first: int) -> int:

@@ -290,7 +290,7 @@ def _stages(value: Any, users: Users) -> tuple[Stage, ...]:
 
 _PARTS: dict[str, Reader] = {
     **dict.fromkeys(("size", "hop"), read_measure),
-    **dict.fromkeys(("step", "period", "delay", "duration"), duration),
+    **dict.fromkeys(("step", "period", "delay", "duration", "offset"), duration),
     "align": or_null(duration),
     **dict.fromkeys(("origin", "n"), whole),
     **dict.fromkeys(("early", "late"), or_null(_trigger)),
@@ -299,7 +299,7 @@ _PARTS: dict[str, Reader] = {
     "column": text,
     **dict.fromkeys(("amount", "threshold"), number),
     "gap": read_gap,
-    **dict.fromkeys(("gaps", "after"), flag),
+    **dict.fromkeys(("gaps", "after", "aligned"), flag),
     "columns": names,
     "merge": _merge,
     **dict.fromkeys(("name", "touching", "anchor", "unit", "zone", "week_start"), text),

@@ -23,34 +23,58 @@ from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTi
 def samza(
     early: DurationLike | Literal["each"] | None = None,
     late: DurationLike | Literal["each"] = "10 seconds",
+    *,
+    late_aligned: bool = False,
 ) -> AfterWatermark:
     """S1's three policies over an aggregate: early emission, full size (the pane when the watermark reaches the end), late arrival.
 
     Args:
-        early: None: off, the default; a period: the updates of a current window are sent that long after the first; "each": at once.
-        late: the same for updates of past windows. S1's default for aggregates: batched for 10 s from the first pending message.
+        early: None: off, the default. A period: updates of a current window come at its multiples since 1970 ("1 minute": at
+            full minutes), if rows are pending. "each": updates come at once.
+        late: a period: updates of a past window come that long after the first pending row; S1's default for aggregates is
+            10 seconds. "each": updates come at once.
+        late_aligned: updates of past windows come at multiples of `late` since 1970, too.
+
+    Raises:
+        SpecError: for late_aligned=True with late="each".
 
     >>> samza()
     AfterWatermark(early=None, late=AfterProcessingTime(delay=Duration('10 seconds'), align=None))
+    >>> samza(early="1 minute", late="1 minute", late_aligned=True).late
+    Every(period=Duration('1 minute'), aligned=True)
 
     Source: S1 early emission, full size and late arrival policy, setOntimeUpdatePeriod, setLateUpdatePeriod; semantics 17.1.
     """
-    return AfterWatermark(early=None if early is None else _updates(early), late=_updates(late))
+    return AfterWatermark(early=None if early is None else _early(early), late=_late(late, aligned=late_aligned))
 
 
-def samza_join(early: DurationLike | Literal["each"] = "each", late: DurationLike | Literal["each"] = "each") -> AfterWatermark:
-    """S1's three policies with its defaults for joins: each message, early and late.
+def samza_join(
+    early: DurationLike | Literal["each"] = "each",
+    late: DurationLike | Literal["each"] = "each",
+    *,
+    late_aligned: bool = False,
+) -> AfterWatermark:
+    """S1's three policies with its defaults for joins: each message, early and late. Periods are those of :func:`samza`.
 
     >>> samza_join() == AfterWatermark(early=Always(), late=Always())
     True
 
     Source: S1 window operator for joins; semantics 17.1.
     """
-    return AfterWatermark(early=_updates(early), late=_updates(late))
+    return AfterWatermark(early=_early(early), late=_late(late, aligned=late_aligned))
 
 
-def _updates(period: DurationLike | Literal["each"]) -> Trigger:
-    return Always() if period == "each" else AfterProcessingTime(period)
+def _early(period: DurationLike | Literal["each"]) -> Trigger:
+    return Always() if period == "each" else Every(period, aligned=True)
+
+
+def _late(period: DurationLike | Literal["each"], *, aligned: bool) -> Trigger:
+    if period != "each":
+        return Every(period, aligned=True) if aligned else AfterProcessingTime(period)
+    if aligned:
+        rule = "only a period has multiples; each late message is an update at once"
+        raise SpecError("late='each', late_aligned=True", rule, "give late a period, or leave late_aligned out")
+    return Always()
 
 
 def apex(
@@ -120,7 +144,9 @@ def flink_event_time() -> AfterWatermark:
 
 
 def flink_continuous_event_time(interval: DurationLike) -> AfterWatermark:
-    """ContinuousEventTimeTrigger: whenever the watermark passes a multiple of the interval, at the end, and then for each late row.
+    """ContinuousEventTimeTrigger: at the multiples of the interval in event time, at the end, and then for each late row.
+
+    It fires when the watermark reaches a multiple, if rows are pending, from the first multiple above the earliest row on.
 
     Source: Flink ContinuousEventTimeTrigger; semantics 17.4.
     """

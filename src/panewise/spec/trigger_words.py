@@ -23,9 +23,9 @@ def _leaf(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
         case AfterProcessingTime():
             clause = _delayed(trigger)
         case Every():
-            clause = f"{trigger.period} of processing time after the last one (at first: after the first row), if rows came"
+            clause = _periodic(trigger)
         case AfterEventTime():
-            clause = f"when the watermark passes a multiple of {trigger.period}, if rows from before it came"
+            clause = f"when the watermark passes a multiple of {trigger.period}, if rows came"
         case OnPunctuation():
             clause = f"when a row with a true {trigger.column} has come"
         case OnDelta():
@@ -35,6 +35,13 @@ def _leaf(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
         case _:
             clause = "never"
     return clause
+
+
+def _periodic(trigger: Every) -> str:
+    if not trigger.aligned:
+        return f"at multiples of {trigger.period} of processing time after the last one (at first: after the first row), if rows came"
+    phase = f"{trigger.offset} after the" if trigger.offset.us else "at"
+    return f"{phase} multiples of {trigger.period} of processing time, if rows came"
 
 
 def _delayed(trigger: AfterProcessingTime) -> str:

@@ -59,26 +59,59 @@ class AfterProcessingTime:
         object.__setattr__(self, "align", None if align is None else positive(align, "align"))
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Every:
-    """Fires `period` of processing time after the window's last firing (at first: after its first row), if rows are pending.
+    """Fires at the boundaries of a period of processing time, if rows are pending.
+
+    Unaligned periods are counted from the window's last firing, at first from its first row. A boundary that passes while
+    nothing is pending emits nothing, and the next one is a period later. A row waits for the first boundary after its arrival.
+
+    Args:
+        period: the length of a period, above zero.
+        aligned: the boundaries are `offset` plus the multiples of `period` since 1970-01-01 UTC, the same for all windows.
+        offset: with `aligned` only: 0 or more, and less than `period`.
+
+    Raises:
+        SpecError: for a period that is not above zero; for an offset outside [0, period), or without `aligned`.
 
     >>> Every("10 seconds")
     Every(period=Duration('10 seconds'))
+    >>> Every("1 minute", aligned=True, offset="59 seconds")
+    Every(period=Duration('1 minute'), aligned=True, offset=Duration('59 seconds'))
 
-    Source: semantics 16.3; S4 withEarlyFiringsAtEvery(duration).
+    Source: semantics 16.3, 16.14; S4 withEarlyFiringsAtEvery(duration); with `aligned` S1's update period, Beam alignedTo.
     """
 
     kind: ClassVar[str] = "every"
     period: Duration
+    aligned: bool
+    offset: Duration
 
-    def __init__(self, period: DurationLike) -> None:
-        object.__setattr__(self, "period", positive(period, "period"))
+    def __init__(self, period: DurationLike, *, aligned: bool = False, offset: DurationLike = 0) -> None:
+        length, phase = positive(period, "period"), Duration.of(offset, "offset")
+        if not isinstance(aligned, bool):
+            raise SpecError(f"aligned={aligned!r}", "aligned is True or False", "give aligned=True for boundaries since 1970")
+        if phase.us and not aligned:
+            rule = "an offset shifts the boundaries of aligned periods; unaligned ones are counted from the last firing"
+            raise SpecError(f"offset={offset!r}, aligned=False", rule, "give aligned=True, or leave offset out")
+        if not 0 <= phase.us < length.us:
+            rule = "an offset is 0 or more and less than the period"
+            raise SpecError(f"offset={offset!r}, period={period!r}", rule, "give the rest of its division by the period")
+        object.__setattr__(self, "period", length)
+        object.__setattr__(self, "aligned", aligned)
+        object.__setattr__(self, "offset", phase)
+
+    def __repr__(self) -> str:
+        phase = f", offset={self.offset!r}" if self.offset.us else ""
+        return f"Every(period={self.period!r}{', aligned=True' if self.aligned else ''}{phase})"
 
 
 @dataclass(frozen=True, init=False)
 class AfterEventTime:
-    """Fires whenever the watermark passes a multiple of `period` since 1970-01-01 UTC, if rows from before it are pending.
+    """Fires whenever the watermark reaches a multiple of `period` since 1970-01-01 UTC, if rows are pending.
+
+    The first multiple is the first one above the earliest row of the window. From then on every multiple counts, whatever the event times
+    of the pending rows are. A jump of the watermark over several multiples fires once.
 
     >>> AfterEventTime("5 minutes")
     AfterEventTime(period=Duration('5 minutes'))

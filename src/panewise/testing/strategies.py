@@ -108,12 +108,18 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
     return st.one_of(*made.values()) if kind is None else made[kind]
 
 
+def periods() -> st.SearchStrategy[Every]:
+    """Periodic triggers, aligned and not."""
+    aligned = st.integers(1, 5).flatmap(lambda d: st.builds(Every, st.just(d), aligned=st.just(True), offset=st.integers(0, d - 1)))
+    return st.one_of(st.builds(Every, st.integers(1, 5)), aligned)
+
+
 def leaves() -> st.SearchStrategy[Any]:
     """Every simple trigger."""
     return st.one_of(
         st.just(Always()),
         st.builds(AfterCount, st.integers(1, 4)),
-        st.builds(Every, st.integers(1, 5)),
+        periods(),
         st.builds(AfterProcessingTime, st.integers(0, 5), st.sampled_from([None, None, 1, 4])),
         st.builds(AfterEventTime, st.integers(1, 6)),
         st.just(OnPunctuation("flag")),
@@ -157,7 +163,7 @@ _NAMED: Final = (
 
 def triggers() -> st.SearchStrategy[Any]:
     """Every trigger: the few that most operators have, those with a name, and trees of all."""
-    simple = st.one_of(st.just(Always()), st.builds(AfterCount, st.integers(1, 4)), st.builds(Every, st.integers(1, 5)), st.just(Never()))
+    simple = st.one_of(st.just(Always()), st.builds(AfterCount, st.integers(1, 4)), periods(), st.just(Never()))
     parts = st.one_of(st.none(), simple)
     after_watermark = st.builds(AfterWatermark, early=parts, late=parts)
     return st.one_of(after_watermark, after_watermark, simple, leaves(), composites(), st.sampled_from(_NAMED))
