@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panewise import Inputs
+from panewise import Inputs, StreamTime
 from panewise.errors import SpecWarning
 from panewise.spec import Chain, FrameOperator, WindowOperator
 from panewise.testing import run
@@ -27,12 +27,13 @@ INPUTS = st.sampled_from(
         Inputs(["b", "a"], idle_after=3, column="input"),
         Inputs(["a", "b"], idle_after=5, column="input", delay=2),
         Inputs(["a", "b"], idle_after=1, column="input", delay={"a": 0, "b": 3}),
+        StreamTime(2, per="all"),
     ]
 )
 
 
-def drawn(data: st.DataObject, kind: str, **fixed: Any) -> tuple[WindowOperator, Events]:
-    spec = data.draw(specs(kind, watermark=data.draw(INPUTS, label="watermark"), time="event", **fixed), label="spec")
+def drawn(data: st.DataObject, kind: str, of: st.SearchStrategy[Any] = INPUTS, **fixed: Any) -> tuple[WindowOperator, Events]:
+    spec = data.draw(specs(kind, watermark=data.draw(of, label="watermark"), time="event", **fixed), label="spec")
     return spec, data.draw(events(spec, clock_moves=3), label="events")
 
 
@@ -104,7 +105,7 @@ def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
 @given(data=st.data())
 def test_the_order_of_names_does_not_matter(data: st.DataObject) -> None:
     """The inputs of a batch tell together."""
-    spec, script = drawn(data, "tumbling")
+    spec, script = drawn(data, "tumbling", of=INPUTS.filter(lambda watermark: isinstance(watermark, Inputs)))
     assert isinstance(spec.watermark, Inputs)
     delays = {name: spec.watermark.delay_of(name) for name in spec.watermark.names}
     turned = Inputs(reversed(spec.watermark.names), spec.watermark.idle_after, "input", delays)
@@ -113,3 +114,19 @@ def test_the_order_of_names_does_not_matter(data: st.DataObject) -> None:
         other = replace(spec, watermark=turned)
     for one, another in zip(*(run(each, script, "engine", types=types_of(spec)) for each in (spec, other)), strict=True):
         assert same(one, another)
+
+
+@FEW
+@given(data=st.data())
+def test_one_stream_time_is_that_of_an_input_of_all_rows(data: st.DataObject) -> None:
+    """semantics 12.10."""
+    spec, script = drawn(data, data.draw(st.sampled_from(KINDS)), of=st.builds(StreamTime, st.integers(0, 5), st.just("all")), delta=False)
+    assert isinstance(spec.watermark, StreamTime)
+    of_all = [{**event, "rows": [{**row, "task": "one"} for row in event["rows"]]} if "rows" in event else event for event in script]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpecWarning)
+        named = replace(spec, watermark=Inputs(["one"], column="task", delay=spec.watermark.delay))
+    types = {**types_of(spec), "task": "string"}
+    for runtime in ("oracle", "engine"):
+        for one, other in zip(*(run(each, of_all, runtime, types=types) for each in (spec, named)), strict=True):
+            assert same(one, other)

@@ -78,7 +78,7 @@ def test_shared_keys_are_those_of_every_stage() -> None:
             {"accumulation": "accumulating"},
             r"key 'n', an aggregate, accumulation='accumulating' \| .* \| use .*'retracting'",
         ),
-        ([], [TOTAL], {"watermark": pw.StreamTime(5)}, r"then after watermark=StreamTime.* \| use another watermark"),
+        ([], [TOTAL], {"watermark": pw.StreamTime(5)}, r"then after watermark=StreamTime.* \| give per='all', or use another watermark"),
         (["a"], [TOTAL], {"delta": True}, r"then after delta=True \| .* \| leave delta out, or give the operator a collect_list"),
         ([], [TOTAL], {"accumulation": "accumulating", "window": pw.Session(5)}, r"then after Session.* \| use accumulation='retracting'"),
     ],

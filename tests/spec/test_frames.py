@@ -25,6 +25,7 @@ SPECS = [
     FrameOperator(columns=[TOTAL], event_time=None, position=Position("p", "o", "s")),
     FrameOperator(columns=[FrameColumn(F.rank()), FrameColumn(F.dense_rank())], max_future_skew="1 hour", watermark=FixedLag(5)),
     FrameOperator(columns=[FrameColumn(F.percentile("v", 0.9), Frame("range", None, 0))], watermark=Inputs(["a", "b"], "1 minute")),
+    FrameOperator(columns=[FrameColumn(F.lag("v"))], watermark=StreamTime("1 second", per="all")),
     FrameOperator(columns=[FrameColumn(LAST("s"), Frame("range", -5, 3)), FrameColumn(F.lead("flag", 1, False).alias("next"))]),
 ]
 
@@ -75,8 +76,8 @@ DOCUMENTS: list[tuple[dict[str, Any], str]] = [
     (column("lag", frame=ROWS), "lag(v, 1) with Frame("),
     (column("lag", by="w"), "columns[0].by='w' | the fields here are"),
     (
-        {**column("lag"), "watermark": {"kind": "stream_time"}},
-        "watermark.kind='stream_time' | the kinds here are ['fixed_lag', 'inputs']",
+        {**column("lag"), "watermark": {"kind": "outside"}},
+        "watermark.kind='outside' | the kinds here are ['fixed_lag', 'inputs', 'stream_time']",
     ),
     ({**column("lag"), "event_time": 3}, "event_time=3 | event_time is a string"),
     ({**column("lag"), "panewise": 9}, "panewise=9 | this release reads version 1"),

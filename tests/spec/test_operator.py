@@ -132,6 +132,11 @@ RULES = {
     "a delay of stream time is not negative": Rule(
         lambda: StreamTime(0), lambda: StreamTime(-1), "delay=-1 | delay is not negative | give 0 or more"
     ),
+    "a stream time is that of keys or of all": Rule(
+        lambda: StreamTime(per="all"),
+        lambda: StreamTime(per="task"),  # type: ignore[arg-type]
+        "per='task' | per is one of ('key', 'all') | give one of these",
+    ),
     "inputs are several": Rule(
         lambda: Inputs(["a"], column="s"),
         lambda: Inputs(["a"]),

@@ -128,6 +128,11 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
         ({"window": Tumbling(1, 2**62)}, "windows start at 4611686018427387904 microseconds from 1970-01-01 00:00:00 UTC"),
         ({"watermark": FixedLag("1 s")}, "\nWatermark: 1 second behind processing time, or that from outside if it is further.\nPanes:"),
         ({"watermark": StreamTime()}, "\nWatermark: of each key its own: the highest event_time that it has seen.\n"),
+        ({"watermark": StreamTime(per="all")}, "\nWatermark: after each batch the highest event_time of the rows so far.\n"),
+        (
+            {"watermark": StreamTime("1 s", per="all"), "evaluate": "record"},
+            "after each row the highest event_time of the rows so far, less 1 second",
+        ),
         ({"watermark": StreamTime("1 s")}, "the highest event_time that it has seen, less 1 second.\n"),
         ({"watermark": Inputs(["a", "b"])}, "\nWatermark: the least of those of a and b.\n"),
         (

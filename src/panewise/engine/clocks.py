@@ -8,7 +8,19 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.inputs import Inputs
 from panewise.engine.sessions import Sessions
-from panewise.spec import Custom, Entry, FixedLag, Global, Session, StreamTime, WindowOperator, counted, counted_by_key, told_by_rows
+from panewise.spec import (
+    Custom,
+    Entry,
+    FixedLag,
+    Global,
+    RowInputs,
+    Session,
+    WindowOperator,
+    counted,
+    counted_by_key,
+    of_each_key,
+    told_by_rows,
+)
 from panewise.spec import Inputs as InputsSpec
 
 KEY_MARK = "__watermark"  # where each key has its own watermark: that of the row's key; null: minus infinity
@@ -32,7 +44,7 @@ class Clocks:
     @classmethod
     def of(cls, spec: Entry) -> "Clocks":
         """Before anything was read."""
-        return cls(by_key=isinstance(spec.watermark, StreamTime) or counted_by_key(spec.window), counted=counted(spec.window))
+        return cls(by_key=of_each_key(spec.watermark) or counted_by_key(spec.window), counted=counted(spec.window))
 
     @property
     def told(self) -> int | None:
@@ -50,17 +62,19 @@ class Clocks:
         """Both clocks are monotone: a reading below the present one changes nothing. `source` is the input that tells the watermark."""
         now = self.processing_time if processing_time is None else max(self.processing_time, processing_time)
         inputs = self.inputs
-        if isinstance(spec.watermark, InputsSpec):
-            inputs = inputs if told_by_rows(spec.watermark) else inputs.told(source, watermark, now)
+        of_rows = told_by_rows(spec.watermark)
+        sources = spec.watermark if isinstance(spec.watermark, InputsSpec) else of_rows
+        if sources is not None:
+            inputs = inputs if of_rows else inputs.told(source, watermark, now)
             inputs = inputs.read(None if processing_time is None else now)
-            watermark = inputs.least(spec.watermark, now)
+            watermark = inputs.least(sources, now)
         marks = [self.watermark, None if spec.time == "processing" or self.by_key or self.counted else watermark]
         lag = 0 if spec.time == "processing" else spec.watermark.lag.us if isinstance(spec.watermark, FixedLag) else None
         if lag is not None and processing_time is not None:
             marks.append(now - lag)
         return replace(self, processing_time=now, watermark=max((mark for mark in marks if mark is not None), default=None), inputs=inputs)
 
-    def moved_by_rows(self, inputs: InputsSpec, latest: Mapping[str, int]) -> "Clocks":
+    def moved_by_rows(self, inputs: RowInputs, latest: Mapping[str, int]) -> "Clocks":
         """The watermark once the inputs of rows have told theirs; `latest` are the highest event times of their rows (semantics 12.9)."""
         told = self.inputs.told_by_rows(inputs, latest, self.processing_time)
         marks = (self.watermark, told.least(inputs, self.processing_time))

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import polars as pl
 
-from panewise import spec
 from panewise.chrono import saturating_add
 from panewise.engine.validity import TIME
+from panewise.spec import RowInputs
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Inputs:
         known[source] = Told(watermark if before is None else max(before, watermark), heard)
         return Inputs(tuple(known.items()), self.since)
 
-    def told_by_rows(self, inputs: spec.Inputs, latest: Mapping[str, int], now: int) -> "Inputs":
+    def told_by_rows(self, inputs: RowInputs, latest: Mapping[str, int], now: int) -> "Inputs":
         """The inputs of rows tell their watermarks, together; `latest` are the highest event times of their rows."""
         after = self
         for name in inputs.names:
@@ -47,13 +48,13 @@ class Inputs:
         """The clock is read."""
         return self if self.since is not None or processing_time is None else Inputs(self.told_last, processing_time)
 
-    def least(self, inputs: spec.Inputs, now: int) -> int | None:
+    def least(self, inputs: RowInputs, now: int) -> int | None:
         """The least watermark of the inputs that are not idle; None if one has none, or all are idle."""
         known = dict(self.told_last)
         marks = [told.watermark for told in (known.get(name, Told()) for name in inputs.names) if not self._is_idle(told, inputs, now)]
         return None if not marks or None in marks else min(mark for mark in marks if mark is not None)
 
-    def _is_idle(self, told: Told, inputs: spec.Inputs, now: int) -> bool:
+    def _is_idle(self, told: Told, inputs: RowInputs, now: int) -> bool:
         if inputs.idle_after is None or self.since is None:
             return False
         return now - (self.since if told.heard is None else told.heard) >= inputs.idle_after.us
@@ -68,7 +69,9 @@ def later(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     return {name: max(latest[name] for latest in (one, other) if name in latest) for name in {**one, **other}}
 
 
-def latest_of(inputs: spec.Inputs, valid: pl.DataFrame) -> dict[str, int]:
+def latest_of(inputs: RowInputs, valid: pl.DataFrame) -> dict[str, int]:
     """Of each input that has valid rows there the highest of their event times."""
-    seen = valid.group_by(str(inputs.column)).agg(pl.col(TIME).max())
+    if inputs.column is None:
+        return {name: cast(int, valid[TIME].max()) for name in inputs.names if valid.height}
+    seen = valid.group_by(inputs.column).agg(pl.col(TIME).max())
     return dict(seen.rows())

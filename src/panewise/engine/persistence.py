@@ -247,7 +247,7 @@ def _types(operator: AnyOperator) -> dict[str, str]:
 def _header(operator: AnyOperator) -> dict[str, Any]:
     state, clocks, spec = operator.state, operator.state.clocks, operator.plan.spec
     told: dict[str, Any] = {"processing_time": clocks.processing_time, "watermark": clocks.watermark, "finished": clocks.finished}
-    if isinstance(spec.watermark, InputsSpec):
+    if isinstance(spec.watermark, InputsSpec) or operator.plan.hears is not None:
         told["inputs"] = {"since": clocks.inputs.since, "told": {name: [one.watermark, one.heard] for name, one in clocks.inputs.told_last}}
     if operator.plan.gathers:
         told["received"] = state.received

@@ -69,9 +69,9 @@ def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tupl
         horizon = saturating_add(processing_time, spec.max_future_skew.us)
         tests.append(((pl.col(TIME) > horizon).fill_null(False), "event time is too far ahead"))
     inputs = told_by_rows(spec.watermark)
-    if inputs is not None:
-        not_given(str(inputs.column), f"input {inputs.column} is null")
-        tests.append((~pl.col(str(inputs.column)).is_in(inputs.names).fill_null(True), f"input {inputs.column} is unknown"))
+    if inputs is not None and inputs.column is not None:
+        not_given(inputs.column, f"input {inputs.column} is null")
+        tests.append((~pl.col(inputs.column).is_in(inputs.names).fill_null(True), f"input {inputs.column} is unknown"))
     return tests
 
 

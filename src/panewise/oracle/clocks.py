@@ -7,7 +7,7 @@ from panewise.chrono import saturating_add
 from panewise.errors import InputError
 from panewise.oracle.inputs import InputClocks
 from panewise.oracle.trigger import Clock
-from panewise.spec import Entry, FixedLag, Inputs, StreamTime, counted, counted_by_key, told_by_rows
+from panewise.spec import Entry, FixedLag, Inputs, StreamTime, counted, counted_by_key, of_each_key, told_by_rows
 
 Key = tuple[Any, ...]
 
@@ -27,10 +27,11 @@ class Clocks:
         self.common = Clock()
         self._inputs = InputClocks(spec.watermark) if isinstance(spec.watermark, Inputs) else None
         self._of_keys: dict[Key, int] = {}
+        self._seen: int | None = None  # the highest event time of the present batch, where there is one stream time for all keys
 
     def of(self, key: Key) -> Clock:
         """The clock by which a key's rows and windows are judged."""
-        if not isinstance(self._spec.watermark, StreamTime) and not counted_by_key(self._spec.window):
+        if not of_each_key(self._spec.watermark) and not counted_by_key(self._spec.window):
             return self.common
         return replace(self.common, watermark=self._of_keys.get(key))
 
@@ -55,7 +56,7 @@ class Clocks:
             rule = "windows of rows are complete by the rows that have come (semantics 8.6)"
             raise InputError("a watermark from outside", rule, "add rows")
         if isinstance(self._spec.watermark, StreamTime):
-            rule = "with StreamTime each key has a watermark of its own (semantics 12.8)"
+            rule = "with StreamTime rows make the watermark (semantics 12.8, 12.10)"
             raise InputError("a watermark from outside", rule, "add rows")
         if self._spec.time == "processing":
             rule = "with time='processing' the watermark is processing time (semantics 6.8)"
@@ -74,7 +75,7 @@ class Clocks:
         if counted_by_key(self._spec.window):
             self._of_keys |= {key: number + 1 for key, number in latest.items()}
             return set(latest)
-        if not isinstance(self._spec.watermark, StreamTime):
+        if not isinstance(self._spec.watermark, StreamTime) or self._spec.watermark.per == "all":
             return set()
         reached = {key: saturating_add(time, -self._spec.watermark.delay.us) for key, time in latest.items()}
         further = {key: mark for key, mark in reached.items() if key not in self._of_keys or mark > self._of_keys[key]}
@@ -83,12 +84,18 @@ class Clocks:
 
     def saw_of_input(self, values: dict[str, Any], time: int) -> None:
         """A valid row came; where rows tell the watermark of their input, it will."""
+        if isinstance(self._spec.watermark, StreamTime) and self._spec.watermark.per == "all":
+            self._seen = time if self._seen is None else max(time, self._seen)
         inputs = told_by_rows(self._spec.watermark)
         if inputs is not None and self._inputs is not None:
             self._inputs.saw(values[str(inputs.column)], time)
 
     def tell_seen(self) -> bool:
         """The inputs of a batch's rows tell their watermarks; whether any did."""
+        if isinstance(self._spec.watermark, StreamTime) and self._seen is not None:
+            self.common.raise_watermark(saturating_add(self._seen, -self._spec.watermark.delay.us))
+            self._seen = None
+            return True
         if self._inputs is None or not self._inputs.seen:
             return False
         self.common.raise_watermark(self._inputs.tell_seen(self.common.processing_time))

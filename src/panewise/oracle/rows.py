@@ -138,9 +138,9 @@ def _too_far_ahead(spec: Entry, row: dict[str, Any], processing_time: int) -> st
 def _bad_input(spec: Entry, row: dict[str, Any]) -> str | None:
     """Where rows tell the watermarks of their inputs (semantics 12.9)."""
     inputs = told_by_rows(spec.watermark)
-    if inputs is None:
+    if inputs is None or inputs.column is None:
         return None
-    given = row.get(str(inputs.column))
+    given = row.get(inputs.column)
     if given is None:
         return f"input {inputs.column} is null"
     return None if given in inputs.names else f"input {inputs.column} is unknown"

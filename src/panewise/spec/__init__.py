@@ -19,7 +19,7 @@ from panewise.spec.frames import Frame, FrameColumn, FrameOperator, RowFunction
 from panewise.spec.measures import Rows, length, rows
 from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
 from panewise.spec.overs import Over, WindowSpec, frame_operator
-from panewise.spec.progress import FixedLag, Inputs, StreamTime, Watermark, input_columns, told_by_rows
+from panewise.spec.progress import FixedLag, Inputs, RowInputs, StreamTime, Watermark, input_columns, of_each_key, told_by_rows
 from panewise.spec.sliding import Sliding
 from panewise.spec.streamevent import HeldPartition, WindowEvent
 from panewise.spec.streamlistener import WindowListener
@@ -81,6 +81,7 @@ __all__ = [
     "Position",
     "Repeatedly",
     "RowFunction",
+    "RowInputs",
     "Rows",
     "Session",
     "Sliding",
@@ -110,6 +111,7 @@ __all__ = [
     "length",
     "merging",
     "merging_at_touch",
+    "of_each_key",
     "policies",
     "rows",
     "takes_whole_rows",

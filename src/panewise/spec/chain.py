@@ -11,7 +11,7 @@ from panewise.spec.frames import FrameOperator
 from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
 from panewise.spec.operator import PANE_COLUMNS, WindowOperator, default_accumulation
-from panewise.spec.progress import StreamTime
+from panewise.spec.progress import of_each_key
 from panewise.spec.readers import several
 from panewise.spec.streamwindow import StreamWindow
 from panewise.spec.windows import counted, merging
@@ -84,9 +84,9 @@ class Chain:
         if not self.stages or not all(isinstance(stage, Stage) for stage in self.stages):
             raise SpecError(f"stages={self.stages!r}", "what follows the first operator are stages, one or more", "call then(...)")
         object.__setattr__(self, "first", _with_default(self.first, self.stages))
-        if isinstance(self.first.watermark, StreamTime):
+        if of_each_key(self.first.watermark):
             rule = "panes of several keys meet in a stage, and with StreamTime each key has a watermark of its own (semantics 30.6)"
-            raise SpecError(f"then after watermark={self.first.watermark!r}", rule, "use another watermark")
+            raise SpecError(f"then after watermark={self.first.watermark!r}", rule, "give per='all', or use another watermark")
         if counted(self.first.window):
             rule = "the rows of a window of rows are numbered in the operator's input, which a stage does not see (semantics 30.6)"
             raise SpecError(f"then after {self.first.window!r}", rule, "use windows of time, or a second query over the panes")

@@ -10,7 +10,7 @@ from panewise.spec.aggregate_codec import Users, aggregate_from, plain_aggregate
 from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
 from panewise.spec.frames import ROW_FUNCTIONS, Frame, FrameColumn, FrameOperator, RowFunction
 from panewise.spec.operator import Position
-from panewise.spec.progress import FixedLag, Inputs
+from panewise.spec.progress import FixedLag, Inputs, StreamTime
 from panewise.spec.readers import Reader, duration, flag, members_of, names, or_null, text, wrong
 from panewise.spec.watermark_codec import plain_watermark, watermark_from
 
@@ -45,7 +45,7 @@ def _plain(value: Any) -> Any:
             return value.us
         case tuple():
             return list(value)
-        case FixedLag() | Inputs():
+        case FixedLag() | StreamTime() | Inputs():
             return plain_watermark(value)
         case Position():
             return {field.name: getattr(value, field.name) for field in fields(value)}
@@ -104,5 +104,5 @@ _FIELDS: dict[str, Reader] = {
     "position": or_null(position_from),
     "null_keys": flag,
     "max_future_skew": or_null(duration),
-    "watermark": or_null(watermark_from(FixedLag, Inputs)),
+    "watermark": or_null(watermark_from(FixedLag, StreamTime, Inputs)),
 }

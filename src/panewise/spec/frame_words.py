@@ -3,9 +3,9 @@
 from panewise.chrono import Duration
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.frames import Frame, FrameColumn, FrameOperator, RowFunction
-from panewise.spec.input_words import bad_inputs, of_inputs
+from panewise.spec.input_words import bad_inputs, of_inputs, of_stream
 from panewise.spec.listing import listed
-from panewise.spec.progress import FixedLag, Inputs
+from panewise.spec.progress import FixedLag, Inputs, StreamTime
 
 
 def describe_frames(spec: FrameOperator) -> str:
@@ -105,6 +105,8 @@ def _progress(spec: FrameOperator) -> list[str]:
             return [f"Watermark: {lag} behind processing time, or that from outside if it is further."]
         case Inputs() as inputs:
             return [f"Watermark: {of_inputs(inputs, spec.event_time)}."]
+        case StreamTime() as stream:
+            return [f"Watermark: {of_stream(stream, spec.event_time)}."]
     return []
 
 

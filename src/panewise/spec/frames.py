@@ -8,7 +8,7 @@ from panewise.chrono import MAX_INSTANT, Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.operator import Position
-from panewise.spec.progress import FixedLag, Inputs, Watermark, check_input_column, input_columns
+from panewise.spec.progress import Watermark, check_input_column, input_columns, of_each_key
 from panewise.spec.readers import several
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class FrameOperator:
         position: columns of the source position; without event_time rows of a batch are taken in its order.
         null_keys: whether null is a key like any other, or makes a row invalid.
         max_future_skew: how far event time may be ahead of processing time. Default: any.
-        watermark: where it comes from: None (from outside), FixedLag or Inputs.
+        watermark: where it comes from: None (from outside), FixedLag, Inputs or StreamTime(per="all").
 
     Raises:
         SpecError: if a value breaks a rule, or what is asked for cannot be had on a stream; the message says which.
@@ -249,8 +249,8 @@ def _check_kinds(spec: FrameOperator) -> None:
         raise SpecError(f"position={spec.position!r}", "a position is a Position", "give Position(partition=..., offset=...)")
     if not isinstance(spec.null_keys, bool):
         raise SpecError(f"null_keys={spec.null_keys!r}", "null_keys is one of (True, False)", "give one of these")
-    if spec.watermark is not None and not isinstance(spec.watermark, (FixedLag, Inputs)):
-        rule = "the watermark of frames comes from outside, or is FixedLag or Inputs"
+    if spec.watermark is not None and (not isinstance(spec.watermark, Watermark) or of_each_key(spec.watermark)):
+        rule = "the watermark of frames comes from outside, or is FixedLag, Inputs or StreamTime(per='all')"
         raise SpecError(f"watermark={spec.watermark!r}", rule, "give one such as FixedLag('10 seconds'), or leave it out")
 
 

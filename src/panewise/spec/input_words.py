@@ -2,7 +2,7 @@
 
 from panewise.chrono import Duration
 from panewise.spec.listing import listed
-from panewise.spec.progress import Inputs, Watermark, told_by_rows
+from panewise.spec.progress import Inputs, StreamTime, Watermark, told_by_rows
 
 
 def of_inputs(inputs: Inputs, event_time: str | None, *, each_row: bool = False) -> str:
@@ -20,6 +20,18 @@ def of_inputs(inputs: Inputs, event_time: str | None, *, each_row: bool = False)
     return f"the least of those of the inputs {names}, which {inputs.column} names; {moves}{silent}"
 
 
+def of_stream(stream: StreamTime, event_time: str | None, *, each_row: bool = False) -> str:
+    """What the watermark of keys, or of all of them, is.
+
+    >>> of_stream(StreamTime("1 s", per="all"), "ts")
+    'after each batch the highest ts of the rows so far, less 1 second'
+    """
+    behind = f", less {stream.delay}" if stream.delay.us else ""
+    if stream.per == "key":
+        return f"of each key its own: the highest {event_time} that it has seen{behind}"
+    return f"after each {'row' if each_row else 'batch'} the highest {event_time} of the rows so far{behind}"
+
+
 def _less(inputs: Inputs) -> str:
     if isinstance(inputs.delay, Duration):
         return f", less {inputs.delay}" if inputs.delay.us else ""
@@ -30,4 +42,4 @@ def _less(inputs: Inputs) -> str:
 def bad_inputs(watermark: Watermark | None) -> list[str]:
     """Which rows are invalid because of the column that names their input."""
     inputs = told_by_rows(watermark)
-    return [] if inputs is None else [f"{inputs.column} is null or names no input"]
+    return [] if inputs is None or inputs.column is None else [f"{inputs.column} is null or names no input"]

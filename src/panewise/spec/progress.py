@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
@@ -40,8 +40,7 @@ class Inputs:
     delay. On Spark there has to be a column.
 
     Args:
-        names: two inputs or more; with a column also one, whose rows then make one watermark for all keys (the stream time of a Kafka
-            Streams task, Flink's bounded out-of-orderness).
+        names: two inputs or more; with a column also one. Where all rows are of one input use StreamTime(per="all"), without a column.
         idle_after: an input that has told no watermark for this long, in processing time, is left out until it tells one. Default: never.
         column: the column, of strings, that names the input of a row; a row that names none of them is invalid.
         delay: how far the watermark of an input is behind its rows, 0 or more; one for all, or a mapping with one for each name. Default 0.
@@ -105,36 +104,68 @@ def _delays(names: tuple[str, ...], column: str | None, delay: Any) -> Any:
 
 @dataclass(frozen=True, init=False)
 class StreamTime:
-    """Each key has a watermark of its own: the highest event time that it has seen, less a delay. No key makes another one's rows late.
-
-    A key that falls silent keeps its windows open until the end of input, and what it has seen is kept as long.
+    """The watermark is the highest event time of the rows so far, less a delay: of each key its own, or one for all keys.
 
     Args:
         delay: how far behind, 0 or more.
+        per: "key": no key makes another one's rows late. A key that falls silent keeps its windows open until the end of input,
+            and its watermark is kept as long. "all": one watermark for all keys, as in a task of Kafka Streams, or with Flink's
+            bounded out-of-orderness. With evaluate="record" all rows then meet in one shard.
+
+    Raises:
+        SpecError: for a negative delay, and for another `per`.
 
     >>> StreamTime("10 seconds")
-    StreamTime(delay=Duration('10 seconds'))
+    StreamTime(delay=Duration('10 seconds'), per='key')
+    >>> StreamTime(per="all")
+    StreamTime(delay=Duration('0 seconds'), per='all')
 
-    Source: semantics 12.8; S2 and Kafka Streams' stream time, there of a task, with its grace period.
+    Source: semantics 12.8, 12.10; S2 and Kafka Streams' stream time, with its grace period.
     """
 
     kind: ClassVar[str] = "stream_time"
+    names: ClassVar[tuple[str, ...]] = ("all",)  # per="all" is the case of one input, of which all rows are
+    column: ClassVar[None] = None
+    idle_after: ClassVar[None] = None
     delay: Duration
+    per: Literal["key", "all"]
 
-    def __init__(self, delay: DurationLike = 0) -> None:
+    def __init__(self, delay: DurationLike = 0, per: Literal["key", "all"] = "key") -> None:
         object.__setattr__(self, "delay", _length(delay, "delay"))
+        if per not in get_args(_PER):
+            raise SpecError(f"per={per!r}", f"per is one of {get_args(_PER)}", "give one of these")
+        object.__setattr__(self, "per", per)
+
+    def delay_of(self, name: str) -> int:
+        """How far the watermark is behind the rows, in microseconds."""
+        return self.delay.us
 
 
 Watermark: TypeAlias = FixedLag | StreamTime | Inputs
+RowInputs: TypeAlias = StreamTime | Inputs
+_PER: TypeAlias = Literal["key", "all"]
 
 
-def told_by_rows(watermark: Watermark | None) -> Inputs | None:
-    """The inputs, if their watermarks are made of rows (semantics 12.9).
+def told_by_rows(watermark: Watermark | None) -> RowInputs | None:
+    """The inputs, if their watermarks are made of rows (semantics 12.9, 12.10).
 
     >>> told_by_rows(Inputs(["a", "b"])), told_by_rows(Inputs(["a", "b"], column="source")).column
     (None, 'source')
+    >>> told_by_rows(StreamTime()), told_by_rows(StreamTime(per="all")).names
+    (None, ('all',))
     """
+    if isinstance(watermark, StreamTime):
+        return None if watermark.per == "key" else watermark
     return watermark if isinstance(watermark, Inputs) and watermark.column is not None else None
+
+
+def of_each_key(watermark: Watermark | None) -> bool:
+    """Whether each key has a watermark of its own, made of its rows (semantics 12.8).
+
+    >>> of_each_key(StreamTime()), of_each_key(StreamTime(per="all"))
+    (True, False)
+    """
+    return isinstance(watermark, StreamTime) and watermark.per == "key"
 
 
 def input_columns(watermark: Watermark | None) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ _OF_INPUTS: dict[str, Reader] = {
 }
 _PARTS: dict[str, dict[str, Reader]] = {
     FixedLag.kind: {"lag": duration},
-    StreamTime.kind: {"delay": duration},
+    StreamTime.kind: {"delay": duration, "per": text},
     Inputs.kind: _OF_INPUTS,
 }
 _REQUIRED: dict[str, tuple[str, ...]] = {FixedLag.kind: ("lag",), Inputs.kind: ("names",)}

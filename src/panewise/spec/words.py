@@ -10,7 +10,7 @@ from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.frame_words import describe_frames
 from panewise.spec.frames import FrameOperator
-from panewise.spec.input_words import bad_inputs, of_inputs
+from panewise.spec.input_words import bad_inputs, of_inputs, of_stream
 from panewise.spec.listing import listed
 from panewise.spec.measures import Rows, length
 from panewise.spec.operator import WindowOperator, data_loss_reason
@@ -113,9 +113,8 @@ def _progress(spec: WindowOperator) -> str:
     match spec.watermark:
         case FixedLag(lag=lag):
             return f"Watermark: {lag} behind processing time, or that from outside if it is further."
-        case StreamTime(delay=delay):
-            behind = "" if delay.us == 0 else f", less {delay}"
-            return f"Watermark: of each key its own: the highest {spec.event_time} that it has seen{behind}."
+        case StreamTime() as stream:
+            return f"Watermark: {of_stream(stream, spec.event_time, each_row=spec.evaluate == 'record')}."
         case Inputs() as inputs:
             return f"Watermark: {of_inputs(inputs, spec.event_time, each_row=spec.evaluate == 'record')}."
     return ""

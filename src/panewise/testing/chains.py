@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from panewise import functions as F
 from panewise.errors import SpecWarning
 from panewise.oracle.chain import kinds_of
-from panewise.spec import Aggregate, Chain, Specification, StreamTime, WindowOperator, counted, first_of, merging
+from panewise.spec import Aggregate, Chain, Specification, WindowOperator, counted, first_of, merging, of_each_key
 from panewise.testing.samples import ALL_TEXT, JOINED, NULLS, TRUES
 from panewise.testing.strategies import specs, types_of
 
@@ -41,7 +41,7 @@ def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixe
 
 def can_go_on(first: WindowOperator) -> bool:
     """Whether it can be the first of a chain."""
-    return not isinstance(first.watermark, StreamTime) and not counted(first.window)
+    return not of_each_key(first.watermark) and not counted(first.window)
 
 
 _KEYS = st.sampled_from([["key", "shop"], ["key", "shop"], ["shop", "level"], ["level", "key", "shop"], ["key"], []])

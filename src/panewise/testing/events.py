@@ -174,7 +174,7 @@ def _check_watermarks(spec: Entry, events: tuple[Event, ...]) -> None:
         rule = "with time='processing' the watermark is processing time (semantics 6.8)"
         raise InputError("a watermark from outside", rule, "give {'op': 'clock', 'to': ...}")
     if isinstance(spec.watermark, StreamTime) and any(event.op == "watermark" for event in events):
-        rule = "with StreamTime each key has a watermark of its own (semantics 12.8)"
+        rule = "with StreamTime rows make the watermark (semantics 12.8, 12.10)"
         raise InputError("a watermark from outside", rule, "add rows")
     if told_by_rows(spec.watermark) is not None and any(event.op == "watermark" for event in events):
         rule = "with a column of Inputs rows tell the watermarks of their inputs (semantics 12.9)"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from panewise import functions as F
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.spec import FixedLag, Frame, FrameColumn, FrameOperator, Inputs, Position
+from panewise.spec import FixedLag, Frame, FrameColumn, FrameOperator, Inputs, Position, StreamTime
 from panewise.testing.samples import MEASURES, types_of
 from panewise.testing.scripts import Writer, moved_by_rows
 from panewise.testing.strategies import aggregates
@@ -37,6 +37,7 @@ _WATERMARKS: Final = [
     FixedLag(3),
     Inputs(["a", "b"], idle_after=4),
     Inputs(["a", "b"], idle_after=4, column="input", delay=1),
+    StreamTime(2, per="all"),
 ]
 
 

@@ -310,7 +310,7 @@ _OF_INPUTS: Final = (
     Inputs(["a", "b"], column="input"),
     Inputs(["a", "b"], idle_after=4, column="input", delay={"a": 2, "b": 0}),
 )
-_WATERMARKS: Final = (*_OF_INPUTS, StreamTime(), StreamTime(2), StreamTime(7))
+_WATERMARKS: Final = (*_OF_INPUTS, StreamTime(), StreamTime(2), StreamTime(7), StreamTime(per="all"), StreamTime(3, per="all"))
 _arrival: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         {},
