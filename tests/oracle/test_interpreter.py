@@ -205,3 +205,16 @@ def test_positions_make_a_second_delivery_harmless() -> None:
     oracle.add(rows[:6])
     assert oracle.add(rows)["counts"] == {"rows_in": 10, "applied": 4, "replays": 6, "late": 0, "invalid": 0, "partially_late": 0}
     assert oracle.finish()["panes"][0]["n"] == 10
+
+
+def test_panes_windowed_again_are_in_the_windows_that_hold_theirs() -> None:
+    """semantics 22.1: by their last instant they are; by their end they are in the next ones."""
+    hours = {}
+    for timestamp in ("end", "window_time"):
+        minutes = Interpreter(spec(timestamp=timestamp, trigger=Always()))
+        panes = minutes.add([{"t": 51, "v": 1}, {"t": 9, "v": 2}])["panes"]
+        again = Interpreter(
+            WindowOperator(window=Tumbling(60), aggregates=[F.count().alias("n")], event_time="timestamp", trigger=Always())
+        )
+        hours[timestamp] = [(pane["window_start"], pane["n"]) for pane in again.add(panes)["panes"]]
+    assert hours == {"end": [(0, 1), (60, 1)], "window_time": [(0, 2)]}

@@ -116,7 +116,7 @@ RULES = {
     "sessions, too": rule(
         {"window": Session(rows(3))},
         {"window": Session(rows(3)), "allowed_lateness": 1},
-        f"allowed_lateness=Duration('1 microsecond'), Session(gap=rows(3), touching='separate') | {BY_ROWS} | leave allowed_lateness out",
+        f"allowed_lateness=Duration('1 microsecond'), {Session(rows(3))!r} | {BY_ROWS} | leave allowed_lateness out",
     ),
     "a stage does not see the rows": Rule(
         lambda: operator(Tumbling(3)).then(aggregates=[F.count()]),

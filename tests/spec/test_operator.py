@@ -265,7 +265,7 @@ RULES = {
     "a timestamp is one of three": rule(
         {"timestamp": "earliest"},
         {"timestamp": "first"},
-        "timestamp='first' | timestamp is one of (None, 'end', 'earliest', 'latest') | give one of these",
+        "timestamp='first' | timestamp is one of (None, 'end', 'window_time', 'earliest', 'latest') | give one of these",
     ),
     "an evictor is an evictor": rule(
         {"evictor": CountEvictor(3)},

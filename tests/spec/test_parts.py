@@ -27,6 +27,7 @@ from panewise import (
     Tumbling,
     UserAggregate,
     WindowOperator,
+    rows,
 )
 from panewise import functions as F
 from panewise.spec.aggregates import FUNCTIONS
@@ -90,6 +91,22 @@ RULES = {
         f"gap='-1 minute' | a duration is a sum of whole weeks to microseconds | {EXACT}",
     ),
     "period above zero": Rule(lambda: Every(1), lambda: Every(0), "period=0 | period is above zero | give a period such as '1 minute'"),
+    "a session is closed at its start or at both ends": Rule(
+        lambda: Session(2, closed="both"),
+        lambda: Session(2, closed="right"),  # type: ignore[arg-type]
+        "closed='right' | a session is closed at its start, or at both ends | give 'left' or 'both'",
+    ),
+    "closed sessions do not touch": Rule(
+        lambda: Session("gap", closed="both"),
+        lambda: Session("gap", touching="merge", closed="both"),
+        "closed='both', touching='merge' | closed sessions that share an instant are merged, and others do not touch | leave touching out",
+    ),
+    "sessions of rows are not closed": Rule(
+        lambda: Session(rows(2)),
+        lambda: Session(rows(2), closed="both"),
+        "gap=rows(2), closed='both' | a session of rows is over with the row that ends it "
+        "| leave closed out; to take that row in, give rows(3)",
+    ),
     "aligned is a flag": Rule(
         lambda: Every(2, aligned=True),
         lambda: Every(2, aligned=1),  # type: ignore[arg-type]

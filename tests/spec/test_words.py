@@ -127,6 +127,11 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
         ({"window": Tumbling(1, -1)}, "windows start at 1969-12-31 23:59:59.999999 UTC"),
         ({"window": Tumbling(1, 2**62)}, "windows start at 4611686018427387904 microseconds from 1970-01-01 00:00:00 UTC"),
         ({"watermark": FixedLag("1 s")}, "\nWatermark: 1 second behind processing time, or that from outside if it is further.\nPanes:"),
+        (
+            {"window": Session(5, closed="both")},
+            "a window ends 5 microseconds after its last row, that instant included; windows that share",
+        ),
+        ({"timestamp": "window_time"}, "its timestamp is the last instant of its window."),
         ({"watermark": StreamTime()}, "\nWatermark: of each key its own: the highest event_time that it has seen.\n"),
         ({"watermark": StreamTime(per="all")}, "\nWatermark: after each batch the highest event_time of the rows so far.\n"),
         (

@@ -13,7 +13,7 @@ _OP = "__op_rank"
 def schema(spec: WindowOperator, keys: dict[str, pl.DataType], results: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
     """The columns of a pane (semantics 20)."""
     named = {name: dtype for name, dtype in keys.items() if name in spec.keys}
-    bounds = dict.fromkeys(("window_start", "window_end", *(["timestamp"] if spec.timestamp == "end" else [])), pl.Int64())
+    bounds = dict.fromkeys(("window_start", "window_end", *stamped(spec, pl.lit(None))), pl.Int64())
     return {**named, **bounds, **results, **LIVE_PANE, "op": pl.String(), "processing_time": pl.Int64()}
 
 
@@ -39,7 +39,7 @@ def _pane(
     made = {
         "window_start": pl.lit(None) if unbounded else pl.col(START),
         "window_end": end,
-        **({"timestamp": end} if spec.timestamp == "end" else {}),
+        **stamped(spec, end),
         "op": pl.lit(op),
         "processing_time": pl.lit(processing_time),
     }
@@ -55,6 +55,13 @@ def _pane(
 def shown_end(spec: WindowOperator) -> pl.Expr:
     """The end of a window as it is shown: of one that is closed its last instant (semantics 7.2)."""
     return pl.col(END) - 1 if closed_at_end(spec.window) else pl.col(END)
+
+
+def stamped(spec: WindowOperator, end: pl.Expr) -> dict[str, pl.Expr]:
+    """The timestamp of a pane where it is made of the window's end, which is given as it is shown (semantics 22, 22.1)."""
+    if spec.timestamp == "window_time":
+        return {"timestamp": end if closed_at_end(spec.window) else end - 1}
+    return {"timestamp": end} if spec.timestamp == "end" else {}
 
 
 def shown_key(name: str, dtype: pl.DataType) -> pl.Expr:

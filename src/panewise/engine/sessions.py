@@ -19,7 +19,7 @@ from panewise.engine.customs import OWN
 from panewise.engine.frames import Mask, picked
 from panewise.engine.ordering import Integers, Line, Places, codes, order
 from panewise.engine.validity import TIME
-from panewise.spec import Custom, Rows, Session, merging_at_touch
+from panewise.spec import Custom, Rows, Session, closed_at_end, merging_at_touch
 
 SESSION, ORDER = "__session", "__order"
 MISSED, CAUSE = "__missed", "__cause"
@@ -70,8 +70,13 @@ class Sessions:
         return rows.filter(~test), self._late(rows.filter(test), "behind")
 
     def _late(self, rows: pl.DataFrame, cause: str) -> pl.DataFrame:
-        own = pl.concat_list(_interval(START, END)).alias(MISSED)
+        own = pl.concat_list(self._interval(START, END)).alias(MISSED)
         return rows.with_columns(own, pl.lit(cause).alias(CAUSE)).drop(START, END)
+
+    def _interval(self, start: str, end: str) -> pl.Expr:
+        """A session as the late output shows it: of one that is closed at its end the last instant (semantics 9.9)."""
+        shown = pl.col(end) - 1 if closed_at_end(self.window) else pl.col(end)
+        return pl.struct(pl.col(start).alias("start"), shown.alias("end"))
 
     def _shut(self, rows: pl.DataFrame, closed: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The rows whose own window would merge with closed sessions; they miss these."""
@@ -81,7 +86,7 @@ class Sessions:
         pairs = rows.select(*self.keys, ORDER, START, END).join(other, on=self.keys, nulls_equal=True)
         a, b, c, d = pl.col(START), pl.col(END), pl.col("__s"), pl.col("__e")
         meets = (a <= d) & (c <= b) if merging_at_touch(self.window) else (a < d) & (c < b)
-        met = pairs.filter(meets).sort("__s", "__e").group_by(ORDER).agg(_interval("__s", "__e").alias(MISSED))
+        met = pairs.filter(meets).sort("__s", "__e").group_by(ORDER).agg(self._interval("__s", "__e").alias(MISSED))
         late = rows.join(met, on=ORDER, maintain_order="left").with_columns(pl.lit("closed").alias(CAUSE)).drop(START, END)
         return rows.join(met, on=ORDER, how="anti", maintain_order="left"), late.select(self._late(rows.clear(), "closed").columns)
 
@@ -165,7 +170,8 @@ def _own(window: Session | Custom, schema: Mapping[str, pl.DataType]) -> list[pl
     if isinstance(window, Custom):
         own = pl.col(OWN).list.first().struct
         return [own.field("start").alias(START), own.field("end").alias(END)]
-    return [pl.col(TIME).alias(START), (pl.col(TIME) + gap_of(window, schema)).alias(END)]
+    last = 1 if closed_at_end(window) else 0
+    return [pl.col(TIME).alias(START), (pl.col(TIME) + gap_of(window, schema) + last).alias(END)]
 
 
 def gap_of(window: Session, schema: Mapping[str, pl.DataType]) -> pl.Expr:
@@ -176,7 +182,3 @@ def gap_of(window: Session, schema: Mapping[str, pl.DataType]) -> pl.Expr:
         return pl.lit(window.gap.us, dtype=pl.Int64)
     gap = pl.col(window.gap)
     return gap.dt.total_microseconds() if schema[window.gap].is_temporal() else gap.cast(pl.Int64)
-
-
-def _interval(start: str, end: str) -> pl.Expr:
-    return pl.struct(pl.col(start).alias("start"), pl.col(end).alias("end"))

@@ -7,7 +7,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, START
-from panewise.engine.panes import shown_key
+from panewise.engine.panes import shown_key, stamped
 from panewise.engine.runs import Shape
 from panewise.engine.table import INDEX, LIVE, LIVE_PANE, NONSPECULATIVE, live_column
 from panewise.errors import SpecError
@@ -52,7 +52,7 @@ class StagePlan:
     def _panes(self, before: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
         """The columns of its panes (semantics 20, 30.6)."""
         keys = {key: before[key] for key in self.keys}
-        bounds = dict.fromkeys(("window_start", "window_end", *(["timestamp"] if self.spec.timestamp == "end" else [])), pl.Int64())
+        bounds = dict.fromkeys(("window_start", "window_end", *stamped(self.spec, pl.lit(None))), pl.Int64())
         return {**keys, **bounds, **self.aggregation.result_types, **LIVE_PANE, OP: pl.String(), "processing_time": pl.Int64()}
 
     def rows(self, panes: pl.DataFrame) -> pl.DataFrame:

@@ -5,7 +5,7 @@ import polars as pl
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
-from panewise.engine.panes import shown_end
+from panewise.engine.panes import shown_end, stamped
 from panewise.engine.runs import Library
 from panewise.engine.stage_plan import OP, StagePlan
 from panewise.engine.table import DEAD, INDEX, LIVE, LIVE_PANE, NONSPECULATIVE, live_column
@@ -129,6 +129,6 @@ def _sent(plan: StagePlan, judged: pl.DataFrame, processing_time: int) -> pl.Dat
 def _panes(plan: StagePlan, windows: pl.DataFrame, op: str, values: dict[str, pl.Expr], processing_time: int) -> pl.DataFrame:
     unbounded = isinstance(plan.spec.window, Global)
     start, end = (pl.lit(None), pl.lit(None)) if unbounded else (pl.col(START), shown_end(plan.spec))
-    bounds = {"window_start": start, "window_end": end, **({"timestamp": end} if plan.spec.timestamp == "end" else {})}
+    bounds = {"window_start": start, "window_end": end, **stamped(plan.spec, end)}
     made = {**bounds, **values, OP: pl.lit(op), "processing_time": pl.lit(processing_time)}
     return windows.select(made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in plan.pane_schema.items())

@@ -8,7 +8,7 @@ from panewise.engine.assign import SLICE
 from panewise.engine.plan import Plan
 from panewise.engine.sessions import gap_of
 from panewise.engine.validity import REASON, TIME
-from panewise.spec import Custom, Session
+from panewise.spec import Custom, Session, closed_at_end
 
 
 def split_windowless(plan: Plan, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -35,8 +35,8 @@ def split_windowless(plan: Plan, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.D
 
 def _without_session(window: Session, rows: pl.DataFrame) -> pl.Expr:
     """Why a row opens no session; null if it does."""
-    gap = gap_of(window, rows.schema)
-    tests = [(pl.col(TIME) > MAX_INSTANT - gap, "window out of range")]
+    gap, last = gap_of(window, rows.schema), 1 if closed_at_end(window) else 0
+    tests = [(pl.col(TIME) > MAX_INSTANT - last - gap, "window out of range")]
     if isinstance(window.gap, str):  # only with these behind it the difference above cannot wrap
         tests = [(gap.is_null(), f"gap {window.gap} is null"), (gap <= 0, f"gap {window.gap} is not above zero"), *tests]
     return pl.coalesce(pl.when(test).then(pl.lit(reason)) for test, reason in tests)

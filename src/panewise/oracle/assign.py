@@ -47,7 +47,7 @@ def windows_of(window: Window, t: int, values: Mapping[str, Any]) -> list[Bounds
             found = calendar_window(window, t)
             return [] if found is None else [found]
         case Session():
-            return [(t, t + reach(window, values))]
+            return [(t, t + reach(window, values) + (1 if window.closed == "both" else 0))]
         case Sliding():
             return [own_sliding(window, t)]
         case Custom():
@@ -85,6 +85,11 @@ def told(window: Window, bounds: Bounds) -> Bounds:
     """The bounds as they are told: of a window that is closed at both ends the end is its last instant (semantics 7.2)."""
     start, end = bounds
     return (start, end - 1) if end is not None and closed_at_end(window) else (start, end)
+
+
+def stamp(window: Window, shown: int | None) -> int | None:
+    """The last instant of a window whose end is shown so (semantics 22.1)."""
+    return shown if shown is None or closed_at_end(window) else shown - 1
 
 
 def reach(window: Session, values: Mapping[str, Any]) -> int:

@@ -140,6 +140,8 @@ class _Following:
     def _told(self, identity: Identity) -> Pane:
         start, end, *key = identity
         stamped = {"timestamp": end} if self.spec.timestamp == "end" else {}
+        if self.spec.timestamp == "window_time":
+            stamped = {"timestamp": stamp(self.spec.window, end)}
         return {**dict(zip(self.stage.keys, key, strict=True)), "window_start": start, "window_end": end, **stamped}
 
     def _numbering(self, window: _Group, end: int | None, arrived: list[Pane], clock: Clock) -> Pane:

@@ -7,7 +7,7 @@ from typing import Any
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import InputError
 from panewise.oracle.aggregate import aggregate
-from panewise.oracle.assign import Bounds, exists, finite, meet, told, windows_of
+from panewise.oracle.assign import Bounds, exists, finite, meet, stamp, told, windows_of
 from panewise.oracle.clocks import Clocks
 from panewise.oracle.columns import check_type, same_value
 from panewise.oracle.evict import left
@@ -337,8 +337,10 @@ class Interpreter:
         index, nonspeculative = window.panes, -1 if timing == "EARLY" else window.nonspeculative_panes
         window.panes += 1
         window.nonspeculative_panes += timing != "EARLY"
+        end = told(self._spec.window, window.bounds)[1]
+        stamps = {"end": end, "window_time": stamp(self._spec.window, end)}
         return {
-            **({"timestamp": told(self._spec.window, window.bounds)[1]} if self._spec.timestamp == "end" else {}),
+            **({"timestamp": stamps[self._spec.timestamp]} if self._spec.timestamp in stamps else {}),
             "timing": timing,
             "index": index,
             "nonspeculative_index": nonspeculative,

@@ -77,7 +77,7 @@ def target_schema(kind: str, spec: Specification, panes: dict[str, pl.DataType],
         keys = spec.shared_keys if isinstance(spec, Chain) else spec.keys
         types |= {name: inputs[name].dataType for name in keys}
         bounds = () if in_rows or isinstance(spec, StreamWindow) else ("window_start", "window_end")
-        instants = (*bounds, "processing_time", *(["timestamp"] if first.timestamp == "end" else []))
+        instants = (*bounds, "processing_time", *(["timestamp"] if first.timestamp in ("end", "window_time") else []))
         types |= {name: TimestampType() for name in instants if name in types}
         return StructType([StructField(name, dtype) for name, dtype in types.items()])
     if kind == "invalid":

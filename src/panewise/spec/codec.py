@@ -302,7 +302,7 @@ _PARTS: dict[str, Reader] = {
     **dict.fromkeys(("gaps", "after", "aligned"), flag),
     "columns": names,
     "merge": _merge,
-    **dict.fromkeys(("name", "touching", "anchor", "unit", "zone", "week_start"), text),
+    **dict.fromkeys(("name", "touching", "closed", "anchor", "unit", "zone", "week_start"), text),
 }
 _FIELDS: dict[str, Reader] = {
     "window": _kind(_WINDOWS),

@@ -63,7 +63,7 @@ def _refuse_time(spec: Any) -> None:
         "watermark": (spec.watermark is not None, _BY_ROWS, ""),
         "allowed_lateness": (spec.lateness_us != 0, _BY_ROWS, ""),
         "drop_by": (spec.drop_by == "row", _BY_ROWS, ""),
-        "timestamp": (spec.timestamp == "end", _NO_INSTANT, "read window_end, or give 'earliest' or 'latest'"),
+        "timestamp": (spec.timestamp in ("end", "window_time"), _NO_INSTANT, "read window_end, or give 'earliest' or 'latest'"),
         "trigger": (any(isinstance(part, AfterEventTime) for part in walk(spec.trigger)), _NO_INSTANT, "use AfterCount, or Every"),
     }
     for name, (wrong, rule, remedy) in refused.items():

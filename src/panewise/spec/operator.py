@@ -105,7 +105,9 @@ class WindowOperator:
             "if_pending".
         closing: "if_pending" (the default), or "always" to emit a last pane even if no rows are pending.
         only_updated: in accumulating mode, send no pane that equals the one before; retracting mode always does so.
-        timestamp: adds a column of this name to panes: the "end" of the window, or the "earliest" or "latest" event time in the pane.
+        timestamp: adds a column of this name to panes. "window_time": the last instant of the window, one microsecond before the
+            end of a half-open one; take it where panes are windowed again. "end": the end of the window, as in window_end.
+            "earliest", "latest": the earliest or latest event time in the pane.
         evaluate: "batch" (triggers are asked at the end of a batch) or "record" (after each row).
         evictor: which rows go from a window for good when it fires: CountEvictor, TimeEvictor or DeltaEvictor. Default: none.
         delta: adds a column "delta" to panes, the rows that are new since the pane before: of these columns, or True for all.
@@ -139,7 +141,7 @@ class WindowOperator:
     on_time: Literal["if_pending", "always"] = "if_pending"
     closing: Literal["if_pending", "always"] = "if_pending"
     only_updated: bool = False
-    timestamp: Literal["end", "earliest", "latest"] | None = None
+    timestamp: Literal["end", "window_time", "earliest", "latest"] | None = None
     evaluate: Literal["batch", "record"] = "batch"
     evictor: Evictor | None = None
     delta: bool | tuple[str, ...] = False
@@ -164,7 +166,7 @@ class WindowOperator:
         on_time: Literal["if_pending", "always"] | None = None,
         closing: Literal["if_pending", "always"] = "if_pending",
         only_updated: bool = False,
-        timestamp: Literal["end", "earliest", "latest"] | None = None,
+        timestamp: Literal["end", "window_time", "earliest", "latest"] | None = None,
         evaluate: Literal["batch", "record"] = "batch",
         evictor: Evictor | None = None,
         delta: bool | Iterable[str] = False,
@@ -278,7 +280,7 @@ _CHOICES = {
     "on_time": ("if_pending", "always"),
     "closing": ("if_pending", "always"),
     "only_updated": (False, True),
-    "timestamp": (None, "end", "earliest", "latest"),
+    "timestamp": (None, "end", "window_time", "earliest", "latest"),
     "evaluate": ("batch", "record"),
     "time": ("event", "processing"),
     "null_keys": (True, False),

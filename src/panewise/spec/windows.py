@@ -205,10 +205,16 @@ class Session:
             microseconds or, on Spark, as INTERVAL DAY TO SECOND. A string that starts with a letter or an underscore is a column.
             Or `rows(n)`: a session is over when n rows of other keys have come since its last row. On Spark that needs one shard.
         touching: what becomes of two sessions where one ends exactly when the other starts:
-            "separate" (S4, Beam) or "merge" (S1, Kafka, Flink, Spark). Not with `rows(n)`.
+            "separate" (S4, Beam) or "merge" (Flink, Spark). Not with `rows(n)`.
+        closed: "left": a row opens [t, t + gap). "both" (S1, Kafka): it opens [t, t + gap] with both ends, sessions that share an
+            instant are merged, one is complete when the watermark is above its end, and panes show t + gap as its end. Not with
+            `rows(n)` or `touching="merge"`.
+
+    Raises:
+        SpecError: for a gap that is not above zero, for other values of `touching` and `closed`, and for both of them together.
 
     >>> Session("30 minutes")
-    Session(gap=Duration('30 minutes'), touching='separate')
+    Session(gap=Duration('30 minutes'), touching='separate', closed='left')
 
     >>> from panewise import WindowOperator, functions as F
     >>> from panewise.testing import run
@@ -223,14 +229,29 @@ class Session:
     kind: ClassVar[str] = "session"
     gap: Duration | Rows | str
     touching: Literal["separate", "merge"] = "separate"
+    closed: Literal["left", "both"] = "left"
 
-    def __init__(self, gap: DurationLike | Rows, touching: Literal["separate", "merge"] = "separate") -> None:
+    def __init__(
+        self,
+        gap: DurationLike | Rows,
+        touching: Literal["separate", "merge"] = "separate",
+        closed: Literal["left", "both"] = "left",
+    ) -> None:
         if touching not in ("separate", "merge"):
             raise SpecError(f"touching={touching!r}", "touching sessions are separate or merged", "give 'separate' or 'merge'")
         if isinstance(gap, Rows) and touching == "merge":
             rule = f"{gap.n} rows of other keys end the session, so the next row of its key finds it gone"
             raise SpecError(f"gap={gap!r}, touching='merge'", rule, f"leave touching out; to take that row in, give rows({gap.n + 1})")
-        _freeze(self, gap=gap if isinstance(gap, str) and names_a_column(gap) else _measure(gap, "gap"), touching=touching)
+        if closed not in ("left", "both"):
+            raise SpecError(f"closed={closed!r}", "a session is closed at its start, or at both ends", "give 'left' or 'both'")
+        if closed == "both" and touching == "merge":
+            rule = "closed sessions that share an instant are merged, and others do not touch"
+            raise SpecError("closed='both', touching='merge'", rule, "leave touching out")
+        if closed == "both" and isinstance(gap, Rows):
+            rule = "a session of rows is over with the row that ends it"
+            raise SpecError(f"gap={gap!r}, closed='both'", rule, f"leave closed out; to take that row in, give rows({gap.n + 1})")
+        measure = gap if isinstance(gap, str) and names_a_column(gap) else _measure(gap, "gap")
+        _freeze(self, gap=measure, touching=touching, closed=closed)
 
 
 @dataclass(frozen=True)
@@ -277,12 +298,13 @@ def merging(window: Window | None) -> bool:
 
 
 def closed_at_end(window: Window) -> bool:
-    """Whether the end that is told of a window is its last instant, and not the first one after it (semantics 7.2).
+    """Whether the end that is told of a window is its last instant, and not the first one after it (semantics 7.2, 9.9).
 
-    >>> closed_at_end(Sliding(10)), closed_at_end(Tumbling(10))
-    (True, False)
+    >>> closed_at_end(Sliding(10)), closed_at_end(Session(10, closed="both")), closed_at_end(Tumbling(10))
+    (True, True, False)
     """
-    return isinstance(window, Sliding) and not isinstance(window.size, Rows)
+    closed_session = isinstance(window, Session) and window.closed == "both"
+    return closed_session or (isinstance(window, Sliding) and not isinstance(window.size, Rows))
 
 
 def merging_at_touch(window: Window) -> bool:

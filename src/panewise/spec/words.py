@@ -91,17 +91,21 @@ def _membership(window: Window) -> str:
         case Calendar():
             return f"each row is in one window of {_calendar(window)}"
         case Session():
-            touching = "are merged" if window.touching == "merge" else "stay apart"
-            ends = (
-                f"{window.gap} after its last row" if isinstance(window.gap, Duration) else f"when the {window.gap} of all its rows is over"
-            )
-            return f"a window ends {ends}; windows that overlap are merged, those that only touch {touching}"
+            return _session(window)
         case Custom():
             given = f"each row is in the {'window' if window.merge else 'windows'} that {window.name} gives it"
             touching = "are merged, too" if window.merge == "touching" else "are kept apart"
             return f"{given}; windows that overlap are merged, those that only touch {touching}" if window.merge else given
         case Global():
             return "one window without start or end, complete at the end of input"
+
+
+def _session(window: Session) -> str:
+    ends = f"{window.gap} after its last row" if isinstance(window.gap, Duration) else f"when the {window.gap} of all its rows is over"
+    if window.closed == "both":
+        return f"a window ends {ends}, that instant included; windows that share an instant are merged"
+    touching = "are merged" if window.touching == "merge" else "stay apart"
+    return f"a window ends {ends}; windows that overlap are merged, those that only touch {touching}"
 
 
 def _progress(spec: WindowOperator) -> str:
@@ -205,7 +209,12 @@ def _content(spec: WindowOperator) -> str:
     if isinstance(spec.window, Sliding) and counted(spec.window):
         held = "all rows of the window"
     updated = "; a pane equal to the one before is not sent" if spec.only_updated else ""
-    times = {"end": "the end of its window", "earliest": "the earliest event time in it", "latest": "the latest event time in it"}
+    times = {
+        "end": "the end of its window",
+        "window_time": "the last instant of its window",
+        "earliest": "the earliest event time in it",
+        "latest": "the latest event time in it",
+    }
     stamped = f"; its timestamp is {times[spec.timestamp]}" if spec.timestamp else ""
     return "\n".join([f"Content: {held}{updated}{stamped}.", *_evicted(spec), *_delta(spec)])
 

@@ -83,6 +83,7 @@ _weeks = st.builds(Calendar, st.just("week"), st.integers(1, 3), _zones, st.samp
 _calendars = st.builds(Calendar, st.sampled_from(["day", "day", "month", "quarter", "year"]), st.integers(1, 3), _zones)
 
 
+_session_gaps = st.sampled_from([*range(1, 7), "gap", "gap", "gap", "gap"])
 _counts = st.integers(1, 6).map(rows)
 _hopping_rows = st.tuples(_counts, _counts, st.integers(-7, 7)).map(lambda it: Hopping(it[0], it[1], it[2], gaps=it[1] > it[0]))
 
@@ -96,7 +97,8 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
         "hopping": hopping,
         "cumulating": st.tuples(st.integers(1, 4), st.integers(1, 4), origins).map(lambda it: Cumulating(it[0] * it[1], it[0], it[2])),
         "calendar": st.one_of(_calendars, _weeks),
-        "session": st.builds(Session, st.sampled_from([*range(1, 7), "gap", "gap", "gap", "gap"]), st.sampled_from(["separate", "merge"])),
+        "session": st.builds(Session, _session_gaps, st.sampled_from(["separate", "merge"]))
+        | st.builds(Session, _session_gaps, closed=st.just("both")),
         "sliding": st.builds(Sliding, st.sampled_from([*range(9), 3, 3]), st.sampled_from(ANCHORS)),
         "custom": _customs,
         "global": st.just(Global()),
@@ -242,7 +244,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
     if draw(st.sampled_from([False, False, True])):
         fields["evictor"] = draw(evictors(after=fixed.get("accumulation", fields["accumulation"]) != "discarding"))
     fields["delta"] = draw(_deltas)
-    fields["timestamp"] = draw(st.sampled_from([None, None, "end", "earliest", "latest"]))
+    fields["timestamp"] = draw(st.sampled_from([None, None, "end", "window_time", "earliest", "latest"]))
     fields |= {"window": window, "trigger": trigger, **fixed}
     if counted(window):
         fields |= draw(_by_rows(fields))
@@ -261,7 +263,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
 
 def _by_processing_time(fields: dict[str, Any]) -> dict[str, Any]:
     """What the fields are with time="processing", where some have no meaning."""
-    stamped = fields["timestamp"] if fields["timestamp"] == "end" else None
+    stamped = fields["timestamp"] if fields["timestamp"] in ("end", "window_time") else None
     lateness = fields["allowed_lateness"] if isinstance(fields["window"], Custom) else 0
     evictor = fields.get("evictor")
     without = {"event_time": "event_time", "watermark": None, "max_future_skew": None, "drop_by": "window"}
@@ -291,7 +293,7 @@ def _by_rows(draw: st.DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
     if made["event_time"] is None:
         timed = isinstance(fields.get("evictor"), TimeEvictor)
         made |= {"timestamp": None, "max_future_skew": None, "evictor": None if timed else fields.get("evictor")}
-    elif fields["timestamp"] == "end":
+    elif fields["timestamp"] in ("end", "window_time"):
         made["timestamp"] = "latest"
     if not _without_end(fields["trigger"]):
         made["trigger"] = draw(triggers().filter(_without_end))
