@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from panewise.oracle.aggregate import aggregate
+from panewise.oracle.assign import stamp
 from panewise.oracle.columns import decimal_scale, is_nan, same_value, sort_key
 from panewise.oracle.frames import FrameInterpreter
 from panewise.oracle.interpreter import Interpreter
@@ -139,7 +140,7 @@ class _Following:
 
     def _told(self, identity: Identity) -> Pane:
         start, end, *key = identity
-        stamped = {"timestamp": end} if self.spec.timestamp == "end" else {}
+        stamped: dict[str, int | None] = {"timestamp": end} if self.spec.timestamp == "end" else {}
         if self.spec.timestamp == "window_time":
             stamped = {"timestamp": stamp(self.spec.window, end)}
         return {**dict(zip(self.stage.keys, key, strict=True)), "window_start": start, "window_end": end, **stamped}
