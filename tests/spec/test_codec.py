@@ -82,8 +82,11 @@ def test_round_trips(spec: WindowOperator) -> None:
     ("window", "written"),
     [
         (Tumbling(rows(3), 1), {"kind": "tumbling", "size": {"rows": 3}, "origin": 1}),
-        (Hopping(rows(3), rows(1)), {"kind": "hopping", "size": {"rows": 3}, "hop": {"rows": 1}, "origin": 0, "gaps": False}),
-        (Session(rows(3)), {"kind": "session", "gap": {"rows": 3}, "touching": "separate"}),
+        (
+            Hopping(rows(3), rows(1)),
+            {"kind": "hopping", "size": {"rows": 3}, "hop": {"rows": 1}, "origin": 0, "gaps": False, "only_when_full": False},
+        ),
+        (Session(rows(3)), {"kind": "session", "gap": {"rows": 3}, "touching": "separate", "closed": "left"}),
     ],
 )
 def test_windows_of_rows(window: Any, written: dict[str, Any]) -> None:
@@ -92,6 +95,8 @@ def test_windows_of_rows(window: Any, written: dict[str, Any]) -> None:
     assert to_dict(spec)["event_time"] is None
     assert from_dict(to_dict(spec)) == spec
     assert from_dict({"window": written, "aggregates": [{"fn": "count"}]}) == spec
+    older = {name: value for name, value in written.items() if name not in ("only_when_full", "closed")}
+    assert changed_fields({**to_dict(spec), "window": older}, to_dict(spec)) == []
     without = {name: value for name, value in to_dict(spec).items() if name != "event_time"}
     assert changed_fields(without, to_dict(spec)) == []
     assert changed_fields(to_dict(spec), {**without, "event_time": "t"}) == ["event_time"]

@@ -91,6 +91,17 @@ RULES = {
         f"gap='-1 minute' | a duration is a sum of whole weeks to microseconds | {EXACT}",
     ),
     "period above zero": Rule(lambda: Every(1), lambda: Every(0), "period=0 | period is above zero | give a period such as '1 minute'"),
+    "only_when_full is a flag": Rule(
+        lambda: Hopping(rows(4), rows(2), only_when_full=True),
+        lambda: Hopping(rows(4), rows(2), only_when_full=1),  # type: ignore[arg-type]
+        "only_when_full=1 | only_when_full is True or False | give one of these",
+    ),
+    "windows of time are never full": Rule(
+        lambda: Hopping(4, 2),
+        lambda: Hopping(4, 2, only_when_full=True),
+        "only_when_full=True, size=4 microseconds | a window of time holds any number of rows, and is never full "
+        "| leave only_when_full out, or give sizes in rows",
+    ),
     "a session is closed at its start or at both ends": Rule(
         lambda: Session(2, closed="both"),
         lambda: Session(2, closed="right"),  # type: ignore[arg-type]

@@ -131,6 +131,10 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
             {"window": Session(5, closed="both")},
             "a window ends 5 microseconds after its last row, that instant included; windows that share",
         ),
+        (
+            {"window": Hopping(rows(4), rows(2), only_when_full=True)},
+            "windows start at row 0 and every 2 rows from there; those that start before row 0 do not exist.",
+        ),
         ({"timestamp": "window_time"}, "its timestamp is the last instant of its window."),
         ({"watermark": StreamTime()}, "\nWatermark: of each key its own: the highest event_time that it has seen.\n"),
         ({"watermark": StreamTime(per="all")}, "\nWatermark: after each batch the highest event_time of the rows so far.\n"),

@@ -32,13 +32,14 @@ class Numbered:
     """Fixed windows that have numbers, ascending with their start and end: the windows of a slice are a range of numbers.
 
     Window n is [origin + n*step, origin + n*step + size). With `cumulating` it ends at origin + (n+1)*step, and starts at the last
-    multiple of the size before that.
+    multiple of the size before that. With `from_zero` windows that start below 0 do not exist (semantics 8.9).
     """
 
     origin: int
     size: int
     step: int
     cumulating: bool = False
+    from_zero: bool = False
 
     def ranges(self, slices: Instants) -> tuple[Instants, Instants]:
         """The number of each slice's first window, and the number after its last one."""
@@ -46,7 +47,10 @@ class Numbered:
         if self.cumulating:
             steps = self.size // self.step
             return last, (last // steps + 1) * steps
-        return (slices - self.origin - self.size) // self.step + 1, last + 1
+        first = (slices - self.origin - self.size) // self.step + 1
+        if self.from_zero:
+            first = np.maximum(first, -(self.origin // self.step))
+        return first, np.maximum(first, last + 1)
 
     def bounds(self, numbers: Instants) -> tuple[Instants, Instants]:
         """Start and end of windows."""
@@ -133,7 +137,9 @@ class Slicing:
             numbered = Numbered(window.origin, size, step, cumulating=True)
         else:
             size = length(window.size)
-            numbered = Numbered(window.origin, size, length(window.hop) if isinstance(window, Hopping) else size)
+            hop = length(window.hop) if isinstance(window, Hopping) else size
+            full = isinstance(window, Hopping) and window.only_when_full
+            numbered = Numbered(window.origin, size, hop, from_zero=full)
         return numbered if max(furthest, abs(window.origin), size, numbered.step) < _SAFE else None
 
     def without_window(self, slices: pl.Series) -> list[int]:
@@ -165,7 +171,8 @@ def _hopping(window: Hopping, instant: int) -> list[tuple[int, int]]:
     size, hop, origin = length(window.size), length(window.hop), window.origin
     last = origin + (instant - origin) // hop * hop
     count = max(0, -((instant - last - size) // hop))  # starts last, last - hop, ... above instant - size
-    return [(start, start + size) for start in range(last - (count - 1) * hop, last + 1, hop)]
+    found = [(start, start + size) for start in range(last - (count - 1) * hop, last + 1, hop)]
+    return [bounds for bounds in found if bounds[0] >= 0] if window.only_when_full else found
 
 
 def _table(numbered: Numbered, slices: Instants) -> pl.DataFrame:

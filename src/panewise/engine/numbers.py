@@ -59,7 +59,7 @@ def of_keys(plan: Plan, rows: pl.DataFrame, keys: pl.DataFrame, places: Places, 
     slices = plan.slicing.slices(numbered)
     sliced = numbered.hstack([slices, _runs(slices, first)])
     window = plan.spec.window
-    if not isinstance(window, Hopping) or not window.gaps:
+    if not isinstance(window, Hopping) or not (window.gaps or window.only_when_full):
         return Numbered(sliced, sliced.clear(), moved)
     inside = ~slices.is_in(pl.Series(plan.slicing.without_window(slices), dtype=pl.Int64).implode())
     return Numbered(sliced.filter(inside), sliced.filter(~inside), moved)

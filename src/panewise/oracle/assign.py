@@ -69,7 +69,8 @@ def hopping(window: Hopping, t: int) -> list[Bounds]:
     size, hop = length(window.size), length(window.hop)
     start = last_start(t, hop, window.origin)
     while t < start + size:
-        found.append((start, start + size))
+        if start >= 0 or not window.only_when_full:
+            found.append((start, start + size))
         start -= hop
     return found[::-1]
 

@@ -299,7 +299,7 @@ _PARTS: dict[str, Reader] = {
     "column": text,
     **dict.fromkeys(("amount", "threshold"), number),
     "gap": read_gap,
-    **dict.fromkeys(("gaps", "after", "aligned"), flag),
+    **dict.fromkeys(("gaps", "after", "aligned", "only_when_full"), flag),
     "columns": names,
     "merge": _merge,
     **dict.fromkeys(("name", "touching", "closed", "anchor", "unit", "zone", "week_start"), text),

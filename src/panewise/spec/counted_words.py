@@ -13,17 +13,18 @@ def membership(window: Window) -> str | None:
     """
     match window:
         case Tumbling(size=Rows() as size):
-            return f"each row is in one window of {size}; {_starts(window.origin, size)}"
+            return f"each row is in one window of {size}; {_starts(window.origin, size)}, backwards too"
         case Hopping(size=Rows() as size, hop=Rows() as hop):
             which = "rows between two windows are in none" if window.gaps else "a row is in every window that holds its number"
-            return f"windows of {size}, {which}; {_starts(window.origin, hop)}"
+            full = "; those that start before row 0 do not exist" if window.only_when_full else ", backwards too"
+            return f"windows of {size}, {which}; {_starts(window.origin, hop)}{full}"
         case Session(gap=Rows() as gap):
             return f"a window ends when {gap} of other keys {'has' if gap.n == 1 else 'have'} come since its last row"
     return None
 
 
 def _starts(origin: int, every: Rows) -> str:
-    return f"windows start at row {origin} and every {every} from there, backwards too"
+    return f"windows start at row {origin} and every {every} from there"
 
 
 def progress(spec: WindowOperator) -> str:

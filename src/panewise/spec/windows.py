@@ -91,13 +91,19 @@ class Hopping:
         hop: distance from one window's start to the next one's, above zero.
         origin: an instant at which a window starts; of windows of rows the number of a row.
         gaps: must be True if `hop` is larger than `size`: rows between two windows then go to the invalid output.
+        only_when_full: of windows of rows only: windows that start before row 0, and so can never be full, do not exist. A row that
+            is in no other window goes to the invalid output, reason `gap`; with origin 0 there is none.
+
+    Raises:
+        SpecError: for lengths that are not above zero, or of two kinds; for gaps that hop and size do not say; and for
+            only_when_full=True with windows of time.
 
     >>> Hopping("10 minutes", "2 minutes")
-    Hopping(size=Duration('10 minutes'), hop=Duration('2 minutes'), origin=0, gaps=False)
+    Hopping(size=Duration('10 minutes'), hop=Duration('2 minutes'), origin=0, gaps=False, only_when_full=False)
 
     >>> from panewise import rows
-    >>> Hopping(rows(100), rows(10))
-    Hopping(size=rows(100), hop=rows(10), origin=0, gaps=False)
+    >>> Hopping(rows(100), rows(10), only_when_full=True)
+    Hopping(size=rows(100), hop=rows(10), origin=0, gaps=False, only_when_full=True)
 
     Source: semantics 6.1, 8, 8.2; S1 hopping by time and by tuples, S4 SlidingTimeWindows, Beam SlidingWindows; Flink's countWindow(n, m).
     """
@@ -107,13 +113,27 @@ class Hopping:
     hop: Duration | Rows
     origin: int
     gaps: bool
+    only_when_full: bool = False
 
-    def __init__(self, size: DurationLike | Rows, hop: DurationLike | Rows, origin: InstantLike = 0, gaps: bool = False) -> None:
+    def __init__(
+        self,
+        size: DurationLike | Rows,
+        hop: DurationLike | Rows,
+        origin: InstantLike = 0,
+        gaps: bool = False,
+        *,
+        only_when_full: bool = False,
+    ) -> None:
         measured, step = _measure(size, "size"), _measure(hop, "hop")
         if isinstance(measured, Rows) != isinstance(step, Rows):
             rule = "size and hop are both durations, or both numbers of rows"
             raise SpecError(f"size={measured!r}, hop={step!r}", rule, "give both of one kind: Hopping(rows(100), rows(10))")
-        _freeze(self, size=measured, hop=step, origin=_origin(origin, measured), gaps=gaps)
+        _freeze(self, size=measured, hop=step, origin=_origin(origin, measured), gaps=gaps, only_when_full=only_when_full)
+        if not isinstance(only_when_full, bool):
+            raise SpecError(f"only_when_full={only_when_full!r}", "only_when_full is True or False", "give one of these")
+        if only_when_full and not isinstance(measured, Rows):
+            rule = "a window of time holds any number of rows, and is never full"
+            raise SpecError(f"only_when_full=True, size={measured}", rule, "leave only_when_full out, or give sizes in rows")
         if (length(step) > length(measured)) != gaps:
             rule = "hop > size leaves gaps between windows, and only then gaps=True is given"
             raise SpecError(f"size={self.size}, hop={self.hop}, gaps={gaps}", rule, "give a smaller hop, or change gaps")

@@ -85,7 +85,9 @@ _calendars = st.builds(Calendar, st.sampled_from(["day", "day", "month", "quarte
 
 _session_gaps = st.sampled_from([*range(1, 7), "gap", "gap", "gap", "gap"])
 _counts = st.integers(1, 6).map(rows)
-_hopping_rows = st.tuples(_counts, _counts, st.integers(-7, 7)).map(lambda it: Hopping(it[0], it[1], it[2], gaps=it[1] > it[0]))
+_hopping_rows = st.tuples(_counts, _counts, st.integers(-7, 7), st.booleans()).map(
+    lambda it: Hopping(it[0], it[1], it[2], gaps=it[1] > it[0], only_when_full=it[3])
+)
 
 
 def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
