@@ -40,6 +40,10 @@ class SpecError(PanewiseError, ValueError):
     """A specification breaks a rule of docs/semantics.md."""
 
 
+class RefusedNameError(SpecError, AttributeError):
+    """A name of pyspark that panewise does not have; `hasattr` is False for it."""
+
+
 class InputError(PanewiseError, ValueError):
     """Rows, columns or events do not fit the specification."""
 

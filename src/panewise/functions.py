@@ -7,7 +7,7 @@
 
 from typing import Any
 
-from panewise.errors import SpecError
+from panewise.errors import RefusedNameError
 from panewise.spec.functions import (
     any_value,
     approx_count_distinct,
@@ -88,10 +88,10 @@ __all__ = [
 ]
 
 _PARTITION = "it counts the rows of the whole partition, which has no end on a stream"
-_NAMES = "an operator reads columns by their names; expressions are computed before it, or after it"
+_NAMES = "columns and expressions are pyspark's, and an operator takes these"
 _REFUSED = {
     **dict.fromkeys(("cume_dist", "ntile", "percent_rank"), (_PARTITION, "use row_number, rank or dense_rank")),
-    **dict.fromkeys(("col", "column", "expr", "lit", "when"), (_NAMES, "give the name, or use pyspark.sql.functions outside")),
+    **dict.fromkeys(("col", "column", "expr", "lit", "when"), (_NAMES, "import pyspark.sql.functions as SF: SF.col('v') * 2")),
     **dict.fromkeys(("asc", "desc"), ("rows are in ascending order, nulls first", "give the column's name")),
     "countDistinct": ("it has another name", "use count_distinct"),
 }
@@ -100,5 +100,5 @@ _REFUSED = {
 def __getattr__(name: str) -> Any:
     """Refuses what batch code of pyspark has in this place and a stream, or an operator, has not (semantics 29.7)."""
     if name in _REFUSED:
-        raise SpecError(f"panewise.functions.{name}", *_REFUSED[name])
+        raise RefusedNameError(f"panewise.functions.{name}", *_REFUSED[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}; aggregates of your own are made by panewise.UserAggregate")

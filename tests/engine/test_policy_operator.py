@@ -101,11 +101,13 @@ def test_partitions_of_any_type_are_found_again() -> None:
     assert operator.held()["price"].to_list() == [2]
 
 
-def test_a_partition_that_is_named_by_nan_is_not_there() -> None:
-    """semantics 10.1, 10.23: NaN is a double, and no key."""
+def test_a_partition_is_named_by_nan() -> None:
+    """semantics 15.4, 10.23: NaN equals NaN as a key."""
     operator = PolicyOperator(StreamWindow.tumbling(count(2), partition_by=["k"]), {"k": pl.Float64()})
     operator.add(pl.DataFrame({"k": [1.0]}))
     assert operator.evict({"k": float("nan")}).panes.is_empty()
+    operator.add(pl.DataFrame({"k": [float("nan")]}))
+    assert operator.evict({"k": -float("nan")}).panes["event"].to_list() == ["PARTITION_EVICTION"]
     assert operator.evict({"k": 1}).panes["event"].to_list() == ["PARTITION_EVICTION"]
 
 

@@ -41,6 +41,7 @@ def _operator(kind: str, accumulation: str, **fields: object) -> pw.WindowOperat
         "trigger": TRIGGERS[accumulation],
         "aggregates": AGGREGATES,
         "keys": ["k"],
+        "null_keys": False,
         "event_time": "ts",
         "allowed_lateness": 0 if kind == "global" else "45 seconds",
     }

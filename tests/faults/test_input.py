@@ -24,4 +24,6 @@ def test_panes_of_all_kinds_late_and_invalid_rows(undisturbed: Expected) -> None
     assert "'op': '-'" in panes
     assert "batch end" in panes
     assert sinks["late"].total() > 5
-    assert {"key k is null", "event time is null"} == {row.rpartition("'reason': ")[2].strip("'}") for row in sinks["invalid"]}
+    assert {"key k is null (null_keys=False)", "event time is null"} == {
+        row.rpartition("'reason': ")[2].strip("'}") for row in sinks["invalid"]
+    }

@@ -106,14 +106,14 @@ def test_a_row_that_meets_two_closed_sessions_names_both() -> None:
 
 
 def test_a_missing_column_is_null() -> None:
-    oracle = Interpreter(spec(keys=["k"], null_keys=True))
+    oracle = Interpreter(spec(keys=["k"]))
     oracle.add([{"t": 1}])
     assert oracle.finish()["panes"][0] | {"k": 0} == {**oracle_pane(), "k": 0}
     assert oracle_pane()["k"] is None
 
 
 def oracle_pane() -> dict[str, Any]:
-    oracle = Interpreter(spec(keys=["k"], null_keys=True))
+    oracle = Interpreter(spec(keys=["k"]))
     oracle.add([{"t": 1, "v": None, "k": None}])
     return dict(oracle.finish()["panes"][0])
 

@@ -71,8 +71,17 @@ def test_position(partition: Any, offset: Any, expected: str | None) -> None:
 
 
 def test_all_null_keys_are_tested_before_nan_keys() -> None:
-    assert reason({"t": 1, "a": math.nan, "b": None}, keys=["a", "b"]) == "key b is null"
-    assert reason({"t": 1, "a": math.nan, "b": 1.0}, keys=["a", "b"]) == "key a is NaN"
+    strict: dict[str, Any] = {"keys": ["a", "b"], "null_keys": False}
+    assert reason({"t": 1, "a": math.nan, "b": None}, **strict) == "key b is null (null_keys=False)"
+    assert reason({"t": 1, "a": math.nan, "b": 1.0}, **strict) == "key a is NaN (null_keys=False)"
+
+
+def test_null_and_nan_are_keys_unless_the_specification_says_otherwise() -> None:
+    """semantics 15.2, 15.4."""
+    assert reason({"t": 1, "a": math.nan, "b": None}, keys=["a", "b"]) is None
+    oracle = Interpreter(WindowOperator(window=Tumbling(10), keys=["a"], event_time="t", aggregates=[F.count().alias("n")]))
+    oracle.add([{"t": 1, "a": float("nan")}, {"t": 2, "a": None}, {"t": 3, "a": -float("nan")}, {"t": 4, "a": None}])
+    assert [pane["n"] for pane in oracle.watermark(10)["panes"]] == [2, 2]
 
 
 def test_invalid_rows_come_in_arrival_order_with_what_cannot_be_read_first() -> None:

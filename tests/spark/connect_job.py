@@ -4,12 +4,14 @@ import json
 import sys
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SetupError
 from panewise.spark import ParquetSink, configure, windowed
 from panewise.spark import sql as drop_in
+from panewise.spec import first_of
 
 
 def main(source: str, out: str) -> None:
@@ -32,7 +34,11 @@ def main(source: str, out: str) -> None:
     result.write(**sinks, checkpoint=f"{out}/checkpoint", available_now=True).awaitTermination()
     batch = described(spark.read.schema(schema).parquet(source)).agg(*aggregates)
     told: dict[str, object] = {"as_pyspark": as_pyspark(stream.withWatermark("ts", "10 seconds"), out)}
+    odd = SF.col("v") % 2 == 1
+    totals = described(spark.read.schema(schema).parquet(source)).agg(F.sum(SF.col("V") * 2), F.sum(SF.col("v") * 2).filter(odd))
     told |= {
+        "expressions": [aggregate.name for aggregate in first_of(totals.spec).aggregates],
+        "expressed": sorted(list(r) for r in totals.panes.select(*totals.panes.columns[3:5]).collect()),
         "connect": type(spark).__module__,
         "refused": refused,
         "streamed": [list(r) for r in spark.read.parquet(f"{out}/panes").select("k", "n", "s").orderBy("k", "window_start").collect()],

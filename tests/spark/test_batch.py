@@ -49,7 +49,7 @@ def test_no_keys_two_keys_and_null_keys(feed: Feed) -> None:
     feed.put((0, "a", 1), (1, None, 2), (2, "a", 1))
     one = windowed(feed.batch(), event_time="ts").window(pw.Tumbling("1 hour")).agg(F.count().alias("n"))
     assert one.panes.select("n").collect() == [(3,)]
-    two = windowed(feed.batch(), event_time="ts").groupBy("k", "v").window(pw.Tumbling("1 hour")).options(null_keys=True)
+    two = windowed(feed.batch(), event_time="ts").groupBy("k", "v").window(pw.Tumbling("1 hour"))
     rows = two.agg(F.count().alias("n")).panes.select("k", "v", "n").collect()
     assert sorted(rows, key=str) == sorted([("a", 1, 2), (None, 2, 1)], key=str)
 

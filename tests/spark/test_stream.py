@@ -42,12 +42,12 @@ def test_panes_late_and_invalid_rows_from_one_query(feed: Feed, sums: Callable[[
     feed.put((130, "a", 5), (3, "a", 7), (8, None, 1), (None, "b", 1))
     feed.put((400, "c", 9))
     feed.put((1, "a", 100), (350, "c", 1))  # the watermark is 390 now: the first is too late, the second within the lateness
-    run(feed, minutes(feed.stream()).finish("at_end").agg(*AGGREGATES))
+    run(feed, minutes(feed.stream(), null_keys=False).finish("at_end").agg(*AGGREGATES))
 
     assert sums() == {("a", 0): 10, ("b", 0): 3, ("a", 120): 5, ("c", 360): 9, ("c", 300): 1}
     late = feed.read("late").drop("batch_id").to_dicts()
     assert [(row["row"]["v"], row["reason"], row["partial"], row["late_by"]) for row in late] == [(100, "expired", False, 389_000_000)]
-    assert sorted(feed.read("invalid")["reason"]) == ["event time is null", "key k is null"]
+    assert sorted(feed.read("invalid")["reason"]) == ["event time is null", "key k is null (null_keys=False)"]
     counts = feed.read("counts")
     assert counts.select("rows_in", "applied", "late", "invalid").sum().row(0) == (10, 7, 1, 2)
     assert identity_holds(feed)

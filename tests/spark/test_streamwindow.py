@@ -56,7 +56,7 @@ def test_what_is_made_of_tuples_may_have_any_name(spark: SparkSession) -> None:
     assert [tuple(row) for row in event.collect()] == [(5, 6)]
 
 
-SPEC = StreamWindow.sliding(count(2), count(1), partition_by=["k"], aggregates=[F.sum("v").alias("total")], order=["ts"])
+SPEC = StreamWindow.sliding(count(2), count(1), partition_by=["k"], aggregates=[F.sum("v").alias("total")], order=["ts"], null_keys=False)
 
 
 def write(feed: Feed, spec: StreamWindow, **options: Any) -> None:
@@ -73,7 +73,7 @@ def test_a_stream_goes_on_after_a_restart(feed: Feed) -> None:
     rows = [{**row, "ts": n} for n, row in enumerate(ROWS)]
     wanted = [(pane["k"], pane["total"]) for pane in run(SPEC, [{"op": "add", "rows": rows}])[0]["panes"]]
     assert sorted(feed.read("panes").select("k", "total").rows()) == sorted(wanted)
-    assert [(row["row"]["v"], row["reason"]) for row in feed.read("invalid").to_dicts()] == [(7, "key k is null")]
+    assert [(row["row"]["v"], row["reason"]) for row in feed.read("invalid").to_dicts()] == [(7, "key k is null (null_keys=False)")]
     counts = feed.read("counts")
     assert counts["rows_in"].sum() == 7 == counts["applied"].sum() + counts["invalid"].sum()
 

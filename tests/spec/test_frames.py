@@ -105,7 +105,7 @@ CASES: list[tuple[Any, str]] = [
     (lambda: F.ntile(2), "panewise.functions.ntile | it counts the rows of the whole partition, which has no end on a stream | use row_"),
     (lambda: F.percent_rank(), "panewise.functions.percent_rank | it counts the rows of the whole partition"),
     (lambda: F.nth_value("v", 0), "nth_value(n=0) | nth_value takes a number of rows, 1 or more"),
-    (lambda: F.lag("v + 1 "), "column='v + 1 ' | an aggregate reads a column by its name"),
+    (lambda: F.lag("v + 1 "), "column='v + 1 ' | an aggregate reads a column |"),
     (lambda: F.lag("v", 1, [1]), "lag(default=[1]) | lag and lead have a default"),  # type: ignore[arg-type]
     (lambda: RowFunction("rank", "v", "r"), "rank(column='v') | rank takes no column | leave it out"),
     (lambda: RowFunction("ntile", "v", "r"), "fn='ntile' | a row function is one of"),
@@ -119,14 +119,17 @@ CASES: list[tuple[Any, str]] = [
     (lambda: FrameOperator(columns=[FrameColumn(F.lag("v").alias("__v"))]), "a name that starts with '__' | such names are"),
     (lambda: FrameOperator(columns=[TOTAL], keys=["k", "k"]), "keys=['k', 'k'] | a key is named once | name 'k' once"),
     (lambda: F.first_value("v", "no"), "first(ignorenulls='no') | ignorenulls is True or False | give one of these"),  # type: ignore[arg-type]
-    (lambda: F.count(1), "column=1 | an aggregate reads a column by its name"),  # type: ignore[arg-type]
+    (lambda: F.count(1), "column=1 | an aggregate reads a column |"),  # type: ignore[arg-type]
     (
         lambda: F.sum("v").over(BY_TIME) - F.lag("v").over(BY_TIME),
         "an expression of sum(v) over a window | a function over a window is a column",
     ),  # type: ignore[operator]
     (lambda: 1 + F.lag("v").over(BY_TIME), "an expression of lag(v, 1) over a window | "),  # type: ignore[operator]
     (lambda: F.lag("v").over(BY_TIME).cast("int"), "an expression of lag(v, 1) over a window | "),
-    (lambda: F.col("v"), "panewise.functions.col | an operator reads columns by their names; expressions are computed before it, or after"),
+    (
+        lambda: F.col("v"),
+        "panewise.functions.col | columns and expressions are pyspark's, and an operator takes these | import pyspark.",
+    ),
     (lambda: F.desc("v"), "panewise.functions.desc | rows are in ascending order, nulls first | give the column's name"),
     (lambda: F.countDistinct("v"), "panewise.functions.countDistinct | it has another name | use count_distinct"),
     (lambda: FrameOperator(columns=[TOTAL], keys=[""]), "column '' | columns are named by non-empty strings"),

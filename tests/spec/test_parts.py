@@ -1,5 +1,6 @@
 """Every rule of windows, triggers and aggregates, passing and failing, with its whole message."""
 
+import copy
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -286,7 +287,7 @@ RULES = {
     "a column is a name": Rule(
         lambda: F.sum("a b"),
         lambda: F.sum(" v"),
-        "column=' v' | an aggregate reads a column by its name | give the name; compute expressions before the operator",
+        "column=' v' | an aggregate reads a column | give its name, or a column of pyspark.sql.functions",
     ),
     "ignorenulls belongs to first and last": Rule(
         lambda: Aggregate("last", "v", "a", ignorenulls=True),
@@ -311,7 +312,7 @@ RULES = {
     "by is a column": Rule(
         lambda: F.max_by("v", "b"),
         lambda: F.max_by("v", ""),
-        "column='' | an aggregate reads a column by its name | give the name; compute expressions before the operator",
+        "column='' | an aggregate reads a column | give its name, or a column of pyspark.sql.functions",
     ),
     "by is given": Rule(
         lambda: F.min_by("v", "b"),
@@ -516,3 +517,24 @@ def test_a_fold_shares_no_initial_value() -> None:
     initial.append(1)
     collected.init().append(2)
     assert collected.init() == []
+
+
+def test_names_that_a_stream_does_not_have_are_not_there_and_say_why() -> None:
+    assert not hasattr(F, "expr")
+    assert not hasattr(F, "nothing_at_all")
+    with pytest.raises(AttributeError, match=r"^panewise.functions.expr \| columns and expressions are pyspark's"):
+        F.expr  # noqa: B018
+
+
+def test_a_filter_names_what_it_makes_null() -> None:
+    """semantics 24.17."""
+    assert F.count().filter("flag") == Aggregate("count_if", "flag", "count(*) FILTER (WHERE flag)")
+    made = F.max_by("v", "t").filter("flag")
+    assert (made.column, made.by) == ("v", "CASE WHEN flag THEN t END")
+    assert copy.copy(made.by) == made.by
+
+
+def test_several_columns_are_counted_as_one() -> None:
+    """semantics 24.18."""
+    assert F.count_distinct("a", "`b.c`").column == "a, b.c"
+    assert F.count_distinct("a", "b").name == "count_distinct(a, b)"

@@ -238,8 +238,8 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
         ({"drop_by": "row", "allowed_lateness": "1 s"}, "a row is late if its time is behind the watermark by more than 1 second when"),
         ({"window": Session(5)}, "a row is late if its session, merged with those it meets, is one whose end the watermark has reached"),
         ({"window": Hopping(4, 2)}, "a row that is late for some of its windows is applied to the others."),
-        ({"keys": ["k"], "event_time": "t"}, "Invalid rows: t is null, out of range, or in a window out of range; k is null or NaN."),
-        ({"keys": ["k"], "null_keys": True}, "; k is NaN."),
+        ({"keys": ["k"], "event_time": "t"}, "Invalid rows: t is null, out of range, or in a window out of range."),
+        ({"keys": ["k"], "null_keys": False}, "window out of range; k is null or NaN."),
         ({"max_future_skew": "1 s"}, "event_time is more than 1 second ahead of processing time."),
         ({"window": Hopping(1, 2, gaps=True)}, "event_time is between two windows."),
         (

@@ -69,6 +69,7 @@ CASES = {
         pw.WindowOperator(
             window=pw.Tumbling("10 seconds"),
             keys=["k"],
+            null_keys=False,
             event_time="ts",
             aggregates=[F.count().alias("n"), F.sum("v").alias("s"), F.avg("v").alias("m")],
             trigger=pw.AfterWatermark(early=pw.AfterCount(2), late=pw.Always()),
@@ -88,6 +89,7 @@ CASES = {
         pw.WindowOperator(
             window=pw.Session("10 seconds"),
             keys=["k"],
+            null_keys=False,
             event_time="ts",
             aggregates=[F.count().alias("n"), F.collect_list("v").alias("l"), F.min("v").alias("least")],
             accumulation="accumulating",
@@ -103,6 +105,7 @@ CASES = {
         pw.WindowOperator(
             window=pw.Session("10 seconds"),
             keys=["k"],
+            null_keys=False,
             event_time="ts",
             aggregates=[F.sum("v").alias("s")],
             trigger=pw.AfterWatermark(early=pw.AfterCount(2), late=pw.Always()),
@@ -122,6 +125,7 @@ CASES = {
         pw.WindowOperator(
             window=pw.Tumbling("10 seconds"),
             keys=["k"],
+            null_keys=False,
             event_time="ts",
             aggregates=[F.count().alias("n"), F.sum("v").alias("s")],
             trigger=pw.Always(),
@@ -139,6 +143,7 @@ CASES = {
         pw.WindowOperator(
             window=pw.Tumbling("10 seconds"),
             keys=["k"],
+            null_keys=False,
             event_time="ts",
             aggregates=[F.sum("v").alias("s")],
             trigger=pw.Never(),
@@ -164,6 +169,7 @@ CASES = {
         pw.WindowOperator(
             window=pw.Tumbling("10 seconds"),
             keys=["k"],
+            null_keys=False,
             event_time="ts",
             accumulation="discarding",
             aggregates=[F.count().alias("n"), F.sum("v").alias("s")],
@@ -180,6 +186,7 @@ CASES = {
         pw.WindowOperator(
             window=pw.Hopping(pw.rows(4), pw.rows(2)),
             keys=["k"],
+            null_keys=False,
             accumulation="discarding",
             aggregates=[F.count().alias("n"), F.sum("v").alias("s")],
             order=["offset"],
@@ -191,6 +198,7 @@ CASES = {
         pw.WindowOperator(
             window=pw.Session(pw.rows(3)),
             keys=["k"],
+            null_keys=False,
             aggregates=[F.count().alias("n")],
             accumulation="discarding",
             order=["offset"],
@@ -202,6 +210,7 @@ CASES = {
         pw.WindowOperator(
             window=pw.Tumbling("10 seconds"),
             keys=["k"],
+            null_keys=False,
             event_time="ts",
             accumulation="discarding",
             aggregates=[F.count().alias("n")],
@@ -213,6 +222,7 @@ CASES = {
     "frames": Case(
         pw.FrameOperator(
             keys=["k"],
+            null_keys=False,
             event_time="ts",
             columns=[
                 pw.FrameColumn(F.lag("v").alias("before")),
@@ -231,6 +241,7 @@ CASES = {
     "frames_ahead": Case(
         pw.FrameOperator(
             keys=["k"],
+            null_keys=False,
             event_time="ts",
             columns=[
                 pw.FrameColumn(F.lead("v").alias("next")),
@@ -248,6 +259,7 @@ CASES = {
         pw.WindowOperator(
             window=pw.Sliding("10 seconds", "both"),
             keys=["k"],
+            null_keys=False,
             event_time="ts",
             accumulation="discarding",
             aggregates=[F.count().alias("n"), F.sum("v").alias("s"), F.last("v").alias("latest"), F.collect_list("v").alias("values")],
@@ -262,6 +274,7 @@ CASES = {
         pw.WindowOperator(
             window=pw.Sliding("5 seconds"),
             keys=["k"],
+            null_keys=False,
             event_time="ts",
             aggregates=[F.sum("v").alias("s")],
             trigger=pw.Always(),
@@ -276,12 +289,12 @@ CASES = {
     ),
     # The last two rows of each key.
     "sliding_rows": Case(
-        pw.WindowOperator(window=pw.Sliding(pw.rows(3)), keys=["k"], aggregates=[F.sum("v").alias("s")], order=["offset"]),
+        pw.WindowOperator(window=pw.Sliding(pw.rows(3)), keys=["k"], null_keys=False, aggregates=[F.sum("v").alias("s")], order=["offset"]),
         (Step(1, None, ((0, "a", 1), (0, "a", 2), (0, "a", 4), (0, "b", 8))), Step(2, None, ((0, "a", 16),))),
     ),
     # Windows by policies with a reference, and listeners.
     "listeners": Case(
-        pw.StreamWindow.sliding(count(3), delta("v", 4), partition_by=["k"], listener=SEEING, order=["offset"]),
+        pw.StreamWindow.sliding(count(3), delta("v", 4), partition_by=["k"], null_keys=False, listener=SEEING, order=["offset"]),
         (
             Step(1, None, ((0, "a", 1), (0, "b", 2), (0, "a", 3))),
             Step(2, None, ((0, "a", 7), (0, "a", 8))),
@@ -293,6 +306,7 @@ CASES = {
             time("5 seconds"),
             time("10 seconds"),
             partition_by=["k"],
+            null_keys=False,
             partition_eviction=partition_age("20 seconds"),
             columns=["v"],
             position=pw.Position("partition", "offset"),

@@ -37,6 +37,7 @@ def is_nan(value: Any) -> bool:
 
 
 def _without_name(reason: str) -> str:
+    reason = reason.removesuffix(" (null_keys=False)")
     for end in ("is null", "is NaN", "has the wrong type"):
         if reason.endswith(end) and not reason.startswith(("event time", "position", "gap ")):
             return f"NAME {end}"
@@ -53,6 +54,8 @@ def _classes_of_rows(spec: WindowOperator, rows: Events) -> set[str]:
         "NaN value" for row in rows if any(is_nan(value) for value in row.values())
     }
     found |= {"negative zero key" for row in rows for key in spec.keys if str(row[key]) == "-0.0"}
+    found |= {"null key" for row in rows for key in spec.keys if row[key] is None and spec.null_keys}
+    found |= {"NaN key" for row in rows for key in spec.keys if is_nan(row[key]) and spec.null_keys}
     found |= {"several keys"} if len(keys) > 1 else set()
     return found
 
@@ -99,7 +102,7 @@ COMMON_CLASSES = {
     "invalid event time is null", "invalid event time is not a timestamp", "invalid event time out of range", "invalid NAME is null",
     "invalid NAME is NaN", "invalid position is null", "invalid NAME has the wrong type", "invalid event time is too far ahead",
     "replays", "add", "clock", "watermark", "restart", "finish", "empty batch", "before 1970", "far from now", "out of order", "same time",
-    "null value", "NaN value", "negative zero key", "several keys", "row at start", "row at end", "row before end",
+    "null value", "NaN value", "negative zero key", "null key", "NaN key", "several keys", "row at start", "row at end", "row before end",
     "watermark at end -1", "watermark at end +0", "watermark at end +1", "watermark at expiry -1", "watermark at expiry +0",
     "watermark at expiry +1", "time firing", "delta", "count_evictor", "count_evictor after", "time_evictor", "time_evictor after",
     "delta_evictor", "delta_evictor after",

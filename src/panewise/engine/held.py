@@ -14,7 +14,7 @@ import polars as pl
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.assign import END, START
 from panewise.engine.compaction import Merge, allowance, next_merge
-from panewise.engine.frames import distinct, kept, picked, stacked
+from panewise.engine.frames import distinct, joined, kept, picked, stacked
 from panewise.engine.lookup import Found, Wanted
 from panewise.engine.runs import HASH, Indexed, Library, Shape, merged, parted
 from panewise.engine.table import DEAD, PENDING
@@ -181,7 +181,7 @@ class Held:
             return Found(self.newest, np.empty(0, dtype=np.intp))
         identity = self.shape.identity
         asked = wanted.select(identity).with_row_index(_AT)
-        found = self.newest.join(asked, on=identity, nulls_equal=True, maintain_order="left")
+        found = joined(self.newest, asked, identity)
         return Found(found.drop(_AT), found[_AT].to_numpy().astype(np.intp))
 
     def _found_in_runs(self, wanted: Wanted) -> Iterable[Found]:

@@ -10,6 +10,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import KEY_MARK
+from panewise.engine.frames import joined
 from panewise.engine.plan import Plan
 from panewise.engine.table import BORN, CLOSED, INDEX, LIVE, NONSPECULATIVE, PENDING, UNFLIPPED
 from panewise.engine.validity import TIME
@@ -32,7 +33,7 @@ def told(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 def marked(frame: pl.DataFrame, known: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """A frame with the watermark of each row's key, which `known` has."""
     marks = known.select(*keys, KEY_MARK).unique(keys)
-    return frame.join(marks, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    return joined(frame, marks, keys, "left")
 
 
 def moved(plan: Plan, rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
@@ -57,7 +58,7 @@ def others(plan: Plan, mine: pl.DataFrame, further: pl.DataFrame, *known: pl.Dat
 def refreshed(plan: Plan, windows: pl.DataFrame, further: pl.DataFrame) -> pl.DataFrame:
     """The windows with the watermarks that have moved."""
     reached = further.rename({KEY_MARK: _REACHED})
-    both = windows.join(reached, on=plan.keys, how="left", nulls_equal=True, maintain_order="left")
+    both = joined(windows, reached, plan.keys, "left")
     return both.with_columns(pl.coalesce(_REACHED, KEY_MARK).alias(KEY_MARK)).drop(_REACHED)
 
 

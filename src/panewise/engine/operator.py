@@ -13,6 +13,7 @@ from panewise.engine import arrival, firing, intake, keymarks, numbers, panes, v
 from panewise.engine.assign import START
 from panewise.engine.clocks import Clocks
 from panewise.engine.combining import judge, ties_matter
+from panewise.engine.frames import joined
 from panewise.engine.held import Held
 from panewise.engine.inputs import latest_of
 from panewise.engine.intake import Intake
@@ -271,7 +272,7 @@ class Operator:
         """The panes with the place of the one row of their key, or of the one row."""
         keys = list(self.plan.spec.keys) if turn.height > 1 else []
         places = turn.select(*keys, ORDER)
-        return sent.join(places, on=keys, nulls_equal=True, maintain_order="left") if keys else sent.join(places, how="cross")
+        return joined(sent, places, keys) if keys else sent.join(places, how="cross")
 
     def _settle(self, taken: Intake, rows_in: int) -> Output:
         """Evaluates the windows that got rows, and stores them."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from panewise.engine.frames import gathered, ordered, picked, spread, stacked
+from panewise.engine.frames import gathered, joined, ordered, picked, spread, stacked
 from panewise.engine.ordering import Places
 from panewise.engine.over_plan import AT, COUNT, NUMBER, PEERS, RANK, TIME, FramePlan
 
@@ -76,7 +76,7 @@ class Layout:
     def running(self) -> pl.DataFrame:
         """What is remembered of each key, in their order; nulls for a new one."""
         known = self.step.running.drop(TIME)
-        return self.keys.join(known, on=self.plan.keys, how="left", nulls_equal=True, maintain_order="left")
+        return joined(self.keys, known, self.plan.keys, "left")
 
     @cached_property
     def count_before(self) -> Numbers:
@@ -196,7 +196,7 @@ def _grouped(plan: FramePlan, step: Step) -> tuple[pl.DataFrame, Places, Numbers
 
 def _coded(groups: pl.DataFrame, rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Rows with the place of their key among the groups."""
-    return rows.join(groups.with_row_index(_CODE), on=keys, how="inner", nulls_equal=True, maintain_order="left")
+    return joined(rows, groups.with_row_index(_CODE), keys)
 
 
 def _sizes(coded: pl.DataFrame, groups: int) -> Numbers:

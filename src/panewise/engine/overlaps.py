@@ -14,7 +14,7 @@ from panewise.engine import spans
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, SLICE, START, Instants, Numbered
 from panewise.engine.clocks import KEY_MARK, Clocks
-from panewise.engine.frames import grouped, picked, spread
+from panewise.engine.frames import grouped, joined, picked, spread
 from panewise.engine.ordering import Places, codes, order
 from panewise.spec import WindowOperator
 
@@ -113,7 +113,7 @@ class Overlaps:
         if closed.height:
             numbers = pl.Series(_NUMBER, self.numbered.starting_at(closed[START].to_numpy(), closed[END].to_numpy()))
             bounds = pl.DataFrame({"low": first + expired, "high": stop}).with_row_index(_AT)
-            pairs = slices.select(keys).hstack(bounds).join(closed.select(keys).hstack([numbers]), on=keys, nulls_equal=True)
+            pairs = joined(slices.select(keys).hstack(bounds), closed.select(keys).hstack([numbers]), keys)
             pairs = pairs.filter((pl.col(_NUMBER) >= pl.col("low")) & (pl.col(_NUMBER) < pl.col("high")))
             places, number = pairs[_AT].to_numpy().astype(np.intp), pairs[_NUMBER].to_numpy()
             found.append(self._missed(slices, keys, places, number, stop - first, expired=False))

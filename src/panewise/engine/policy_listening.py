@@ -11,7 +11,7 @@ from typing import Any
 
 from panewise.engine.partitions import Log, Partition
 from panewise.spec import HeldPartition, StreamWindow, WindowEvent
-from panewise.spec.streamevent import Evictions, Name
+from panewise.spec.streamevent import Evictions, Name, key_of
 
 _LAST = ("PARTITION_EVICTION", "FINAL")  # a partition's last event
 
@@ -102,4 +102,4 @@ class Telling(Log):
 
     @cached_property
     def _numbers(self) -> dict[Name, int]:
-        return {tuple(names.values()): number for number, names in enumerate(self.names)}
+        return {key_of(names): number for number, names in enumerate(self.names)}

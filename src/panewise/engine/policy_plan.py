@@ -119,7 +119,7 @@ def _is_of(value: Any, dtype: pl.DataType) -> bool:
     """Whether a value is one of the type, and not only made one: a whole number is a double, True is no number."""
     if isinstance(value, bool) != (dtype == pl.Boolean()):
         return value is None
-    if isinstance(value, float) and math.isnan(value):  # equal to nothing
+    if isinstance(value, float) and math.isnan(value):  # not equal to itself here
         return dtype.is_float()
     try:
         return bool(pl.Series([value], dtype=dtype).to_list() == [value])

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.assign import END, START
-from panewise.engine.frames import spread
+from panewise.engine.frames import joined, spread
 from panewise.engine.ordering import Places
 from panewise.engine.partitions import Partition, Partitions, Pool
 from panewise.engine.plan import ONE_KEY
@@ -53,8 +53,8 @@ class Tuples:
         named = rows.select(plan.shown_keys)
         known = [held.select(plan.keys), named, *([only] if plan.keys == [ONE_KEY] else [])]
         keys = pl.concat(known).unique(maintain_order=True).with_row_index(_NUMBER)
-        held = held.join(keys, on=plan.keys, nulls_equal=True, maintain_order="left")
-        numbers = named.join(keys, on=plan.keys, nulls_equal=True, maintain_order="left")[_NUMBER]
+        held = joined(held, keys, plan.keys)
+        numbers = joined(named, keys, plan.keys)[_NUMBER]
         before = held.select(_NUMBER, pl.col(TUPLES).alias(_TUPLE), *([ARRIVED] if plan.times_tuples else []))
         before = before.explode(before.columns[1:], empty_as_null=False)
         if not plan.times_tuples:

@@ -16,7 +16,7 @@ import polars as pl
 
 from panewise.engine.assign import END, START
 from panewise.engine.customs import OWN
-from panewise.engine.frames import Mask, picked
+from panewise.engine.frames import Mask, joined, picked
 from panewise.engine.ordering import Integers, Line, Places, codes, order
 from panewise.engine.validity import TIME
 from panewise.spec import Custom, Rows, Session, closed_at_end, merging_at_touch
@@ -83,7 +83,7 @@ class Sessions:
         if closed.is_empty():
             return rows, self._late(rows.clear(), "closed")
         other = closed.select(*self.keys, pl.col(START).alias("__s"), pl.col(END).alias("__e"))
-        pairs = rows.select(*self.keys, ORDER, START, END).join(other, on=self.keys, nulls_equal=True)
+        pairs = joined(rows.select(*self.keys, ORDER, START, END), other, self.keys)
         a, b, c, d = pl.col(START), pl.col(END), pl.col("__s"), pl.col("__e")
         meets = (a <= d) & (c <= b) if merging_at_touch(self.window) else (a < d) & (c < b)
         met = pairs.filter(meets).sort("__s", "__e").group_by(ORDER).agg(self._interval("__s", "__e").alias(MISSED))

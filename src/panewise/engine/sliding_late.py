@@ -13,7 +13,7 @@ import polars as pl
 from panewise.engine import keymarks
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import Clocks
-from panewise.engine.frames import picked
+from panewise.engine.frames import joined, picked
 from panewise.engine.lateness import PARTIAL, WINDOWS, reason_of, typed
 from panewise.engine.plan import Plan
 from panewise.engine.sessions import ORDER
@@ -92,7 +92,7 @@ def _in_right(plan: Plan, near: pl.DataFrame, behind: pl.DataFrame, clocks: Cloc
     at = pl.col(START)
     open_ = ~slide.without_right(at) & ~clocks.expired(spec, later(at, slide.size + 2))
     least = near.filter(open_).group_by(plan.keys).agg(at.min().alias(_HELD))
-    told = behind.join(least, on=plan.keys, how="left", nulls_equal=True, maintain_order="left").with_columns(pl.col(TIME).alias(START))
+    told = joined(behind, least, plan.keys, "left").with_columns(pl.col(TIME).alias(START))
     mine = pl.when(pl.col(_ACCEPTED) & open_).then(TIME)
     earlier_ones = mine.cum_min().forward_fill().shift().over(plan.keys)
     found = told.select((pl.min_horizontal(earlier_ones, _HELD) < pl.col(TIME)).fill_null(False))

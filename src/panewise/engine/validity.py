@@ -58,9 +58,11 @@ def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tupl
         tests.append((bad_time, "event time is not a timestamp"))
     if OUT_OF_RANGE in marks or time.min() == MIN_INSTANT:
         tests.append((wide | (pl.col(TIME) == MIN_INSTANT), "event time out of range"))
-    for key in () if spec.null_keys else spec.keys:
-        not_given(key, f"key {key} is null")
-    tests += [(pl.col(key).is_nan().fill_null(False), f"key {key} is NaN") for key in spec.keys if rows.schema[key].is_float()]
+    keys = () if spec.null_keys else spec.keys
+    for key in keys:
+        not_given(key, f"key {key} is null (null_keys=False)")
+    floats = [key for key in keys if rows.schema[key].is_float()]
+    tests += [(pl.col(key).is_nan().fill_null(False), f"key {key} is NaN (null_keys=False)") for key in floats]
     for column in (spec.position.partition, spec.position.offset) if spec.position else ():
         not_given(column, "position is null")
     if BAD_TYPE in marks:

@@ -1,16 +1,16 @@
 """Chains, evaluation by evaluation: each stage keeps the panes that were sent to it as rows (semantics 30)."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from panewise.oracle.aggregate import aggregate
 from panewise.oracle.assign import stamp
-from panewise.oracle.columns import decimal_scale, is_nan, same_value, sort_key
+from panewise.oracle.columns import decimal_scale, same_value, sort_key
 from panewise.oracle.frames import FrameInterpreter
 from panewise.oracle.interpreter import Interpreter
 from panewise.oracle.outputs import Output, joined
+from panewise.oracle.rows import as_key
 from panewise.oracle.streamwindow import PolicyInterpreter
 from panewise.oracle.trigger import Clock, expired
 from panewise.spec import Aggregate, Chain, FrameOperator, Specification, Stage, StreamWindow, WindowOperator, closed_at_end
@@ -182,14 +182,7 @@ class _Following:
 
 def _identity(keys: tuple[str, ...], pane: Pane) -> Identity:
     """Start, end and keys."""
-    return (pane["window_start"], pane["window_end"], *(_key(pane[name]) for name in keys))
-
-
-def _key(value: Any) -> Any:
-    """As a key a NaN is one and the same, and -0.0 is 0.0 (semantics 15.2, 21.3)."""
-    if is_nan(value):
-        return math.nan
-    return 0.0 if isinstance(value, float) and value == 0 else value
+    return (pane["window_start"], pane["window_end"], *(as_key(pane[name]) for name in keys))
 
 
 def _order(identity: Identity) -> tuple[Any, ...]:

@@ -5,8 +5,9 @@ from typing import Any
 
 from panewise.oracle.columns import sort_key
 from panewise.oracle.partition import Partition
+from panewise.oracle.rows import as_key
 from panewise.spec import HeldPartition, StreamWindow
-from panewise.spec.streamevent import Name, name_of
+from panewise.spec.streamevent import Name, key_of, name_of
 from panewise.spec.streampolicies import PartitionCount, TupleCount
 
 
@@ -55,7 +56,7 @@ class Partitions:
 
     def find(self, name: Name) -> HeldPartition | None:
         """The one of this name."""
-        return next((one for one in self.all() if tuple(one.partition.values()) == name), None)
+        return next((one for one in self.all() if key_of(one.partition) == name), None)
 
     def counts(self) -> tuple[int, int]:
         """How many partitions there are, and tuples in them."""
@@ -73,8 +74,7 @@ class Partitions:
         Raises:
             InputError: if it is not named by the columns of `partition_by`, or there are none.
         """
-        name = name_of(named, self._spec.partition_by, f"an evict of {named!r}")
-        return tuple(0.0 if isinstance(value, float) and value == 0 else value for value in name)
+        return tuple(map(as_key, name_of(named, self._spec.partition_by, f"an evict of {named!r}")))
 
     def windows(self) -> list[dict[str, Any]]:
         """The partitions, with the number of their tuples, in the order of their keys."""

@@ -17,7 +17,10 @@ def without_place(spec: StreamWindow, row: Row) -> str | None:
         return None
     for name in () if spec.null_keys else spec.partition_by:
         if row.values[name] is None:
-            return f"key {name} is null"
+            return f"key {name} is null (null_keys=False)"
+    for name in () if spec.null_keys else spec.partition_by:
+        if is_nan(row.values[name]):
+            return f"key {name} is NaN (null_keys=False)"
     for policy in (spec.evict, spec.trigger):
         if isinstance(policy, DeltaPolicy) and row.values[policy.column] is None:
             return f"delta {policy.column} is null"

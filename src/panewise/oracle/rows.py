@@ -1,5 +1,6 @@
 """In which order the rows of a batch arrive, which of them can be taken, and what they hold (semantics 3, 4, 15)."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +29,7 @@ def read(spec: Entry, types: Types, given: dict[str, Any], processing_time: int)
     values = {name: as_type(given.get(name), types.get(name)) for name in spec.columns_read}
     if isinstance(spec, FrameOperator) or spec.delta is True:
         values = _all_values(types, given) | values
-    key = tuple(_without_negative_zero(values[name]) for name in spec.keys)
+    key = tuple(as_key(values[name]) for name in spec.keys)
     return Row(given, _time_of(spec, given, processing_time), key, values)
 
 
@@ -45,7 +46,10 @@ def _all_values(types: Types, given: dict[str, Any]) -> dict[str, Any]:
     return {name: as_type(value, types.get(name)) if fits(value, types.get(name)) else None for name, value in cells.items()}
 
 
-def _without_negative_zero(value: Any) -> Any:
+def as_key(value: Any) -> Any:
+    """The value as a key: NaN is one object, which equals itself in tuples, and -0.0 is 0.0 (semantics 15.2)."""
+    if is_nan(value):
+        return math.nan
     return 0.0 if isinstance(value, float) and value == 0 else value
 
 
@@ -106,12 +110,14 @@ def _event_time(spec: Entry, row: dict[str, Any]) -> str | None:
 
 
 def _keys(spec: Entry, row: dict[str, Any]) -> str | None:
+    if spec.null_keys:
+        return None
     for name in spec.keys:
-        if row.get(name) is None and not spec.null_keys:
-            return f"key {name} is null"
+        if row.get(name) is None:
+            return f"key {name} is null (null_keys=False)"
     for name in spec.keys:
         if is_nan(row.get(name)):
-            return f"key {name} is NaN"
+            return f"key {name} is NaN (null_keys=False)"
     return None
 
 

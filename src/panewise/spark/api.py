@@ -1,16 +1,17 @@
 """The fluent API: reads like PySpark, builds a specification, and gives its outputs as DataFrames."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import TimestampType
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SetupError, SpecError
 from panewise.spark.checks import check_asked, check_columns, check_stream
+from panewise.spark.names import input_of
 from panewise.spark.plumbing import Plumbing, unpacked
 from panewise.spark.progress import check_batch, check_inputs, makes_own, with_watermark
 from panewise.spark.types import polars_schema
@@ -29,8 +30,11 @@ from panewise.spec import (
     first_of,
 )
 from panewise.spec.counted import with_event_time
+from panewise.spec.expressions import name_of
 from panewise.spec.windows import positive
 from panewise.spec.words import describe
+
+ColumnLike: TypeAlias = str | Column
 
 
 def windowed(df: DataFrame, event_time: str | None = None) -> "Windowed":
@@ -56,7 +60,7 @@ def windowed(df: DataFrame, event_time: str | None = None) -> "Windowed":
 
     Source: docs/semantics.md.
     """
-    return Windowed(df, {} if event_time is None else {"event_time": event_time})
+    return Windowed(df, {} if event_time is None else {"event_time": name_of(event_time)})
 
 
 @dataclass(frozen=True)
@@ -72,9 +76,15 @@ class Windowed:
     def _with(self, **fields: Any) -> "Windowed":
         return replace(self, fields={**self.fields, **fields})
 
-    def groupBy(self, *columns: str) -> "Windowed":  # noqa: N802 - PySpark's name
-        """Windows are kept apart by the values of these columns."""
-        return self._with(keys=columns)
+    def groupBy(self, *columns: ColumnLike | Sequence[ColumnLike]) -> "Windowed":  # noqa: N802 - PySpark's name
+        """Windows are kept apart by the values of these columns.
+
+        Args:
+            columns: as in PySpark names or Columns, one by one or as a list. An expression is a column of panes under its
+                alias, or the name that Spark gives it.
+        """
+        given = columns[0] if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
+        return self._with(keys=tuple(map(name_of, given)))
 
     def window(self, window: Window) -> "Windowed":
         """Which rows belong together: Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom or Global."""
@@ -178,7 +188,8 @@ def apply(
     """A ready specification of any kind over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
     every = None if clock is None else positive(clock, "clock")
     check_asked(finish, shards)
-    spec = _over(df, spec)
+    seen = input_of(df, _over(df, spec))
+    df, spec = seen.df, seen.spec
     first = first_of(spec)
     check_columns(df, spec)
     check_inputs(first)
@@ -189,7 +200,7 @@ def apply(
         raise SpecError("finish='never' on a batch DataFrame", "a batch ends", "leave finish out")
     else:
         check_batch(spec, every)
-    return Result(Plumbing.of(df, spec, shards, every), finish == "at_end")
+    return Result(Plumbing.of(df, spec, shards, every, seen.shown), finish == "at_end")
 
 
 def _over(df: DataFrame, spec: Specification) -> Specification:
@@ -227,7 +238,8 @@ class Result:
             rule = "a stage inherits the windows and the timing of panes, which events of a StreamWindow have not"
             raise SpecError("then after a StreamWindow", rule, "write the events, and window them in another query")
         shards = None if plumbing.default_shards else len(plumbing.shards)
-        return replace(self, plumbing=Plumbing.of(plumbing.df, spec.then(keys=keys, aggregates=aggregates), shards, plumbing.clock))
+        chain = spec.then(keys=keys, aggregates=aggregates)
+        return replace(self, plumbing=Plumbing.of(plumbing.df, chain, shards, plumbing.clock, plumbing.shown))
 
     @cached_property
     def panes(self) -> DataFrame:

@@ -5,6 +5,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StringType, StructField, TimestampType
 
 from panewise.errors import SetupError, SpecError
+from panewise.spark.maps import check_maps
 from panewise.spark.session import PROVIDER
 from panewise.spec import FrameOperator, Specification, first_of, input_columns
 
@@ -29,7 +30,10 @@ def check_columns(df: DataFrame, spec: Specification) -> None:
     """
     for name in spec.columns_read:
         if name not in df.columns:
-            raise SpecError(f"column {name!r}", "the operator's columns are in its input", f"use one of the columns {df.columns}")
+            rule, remedy = "the operator's columns are in its input", f"use one of the columns {df.columns}"
+            field = f", or SF.col({name!r}) for a field of a struct" if "." in name else ""
+            raise SpecError(f"column {name!r}", rule, remedy + field)
+    check_maps(spec, df.schema)
     same = str if setting(df, "spark.sql.caseSensitive", "false") == "true" else str.lower
     for name in (column.name for column in spec.columns) if isinstance(spec, FrameOperator) else ():
         if same(name) in map(same, df.columns):

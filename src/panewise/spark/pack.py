@@ -28,7 +28,8 @@ _CHUNK_ROWS = 1 << 20  # rows judged and combined at once: enough to combine wel
 class Pack:
     """The function that ``mapInArrow`` calls with each partition of the input.
 
-    `by` are the keys that shards are made by, where those are not all.
+    `by` are the keys that shards are made by, where those are not all. With `by_place` the columns of the input have other names: they are
+    those of the schema, in its order, and perhaps the timestamp of the micro-batch.
     """
 
     spec: Entry
@@ -36,6 +37,7 @@ class Pack:
     shards: list[int]
     late_wanted: bool
     by: tuple[str, ...] = ()
+    by_place: bool = False
 
     def combines(self, plan: Plan | FramePlan) -> bool:
         """Whether rows are combined here."""
@@ -51,8 +53,12 @@ class Pack:
         context = TaskContext.get()
         packer = _Packer(self, plan_of(self.spec, self.schema), 0 if context is None else context.partitionId())
         for chunk in _chunks(batches):
-            yield from packer.take(chunk)
+            yield from packer.take(self._named(chunk))
         yield from packer.finish()
+
+    def _named(self, chunk: pa.Table) -> pa.Table:
+        """The chunk under the names of its columns."""
+        return chunk.rename_columns([*self.schema, NOW][: chunk.num_columns]) if self.by_place else chunk
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -3,7 +3,7 @@
 import json
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from panewise.engine import Output, operator_for
 from panewise.errors import SpecError
 from panewise.spark import envelope
 from panewise.spark.checks import setting
+from panewise.spark.names import quoted
 from panewise.spark.pack import NOW, Control, Pack
 from panewise.spark.processor import Processor, Settings
 from panewise.spark.session import CACHE
@@ -25,7 +26,7 @@ from panewise.spark.shard import Mail, envelopes, step
 from panewise.spark.sharding import even_shards
 from panewise.spark.ticks import clock_stream
 from panewise.spark.types import polars_schema
-from panewise.spark.unpack import Unpack, target_schema
+from panewise.spark.unpack import Unpack, target_schema, written
 from panewise.spec import (
     Chain,
     Specification,
@@ -46,7 +47,8 @@ class Plumbing:
     """A specification over a DataFrame, ready to become a plan.
 
     `shards` are the shards' numbers, and `default_shards` tells that nobody asked for so many; `clocks` and `held` are
-    those of :class:`Settings`; `clock` is how often a clock stream wakes the shards.
+    those of :class:`Settings`; `clock` is how often a clock stream wakes the shards; `shown` is that of
+    :class:`panewise.spark.names.Input`, by default all columns as they are.
     """
 
     df: DataFrame
@@ -56,9 +58,17 @@ class Plumbing:
     held: bool = False
     default_shards: bool = False
     clock: Duration | None = None
+    shown: Mapping[str, str] | None = None
 
     @classmethod
-    def of(cls, df: DataFrame, spec: Specification, shards: int | None, clock: Duration | None = None) -> "Plumbing":
+    def of(
+        cls,
+        df: DataFrame,
+        spec: Specification,
+        shards: int | None,
+        clock: Duration | None = None,
+        shown: Mapping[str, str] | None = None,
+    ) -> "Plumbing":
         """Numbers the shards: by default there is one for each partition of the shuffle, or one where rows or panes of all keys meet.
 
         Raises:
@@ -70,7 +80,8 @@ class Plumbing:
             partitions = 1
             if shards is not None and shards > 1:
                 raise SpecError(f"shards={shards}", *meeting)
-        return cls(df, spec, even_shards(partitions if shards is None else shards), default_shards=shards is None, clock=clock)
+        numbers = even_shards(partitions if shards is None else shards)
+        return cls(df, spec, numbers, default_shards=shards is None, clock=clock, shown=shown)
 
     def known_as(self, shards: int) -> "Plumbing":
         """With the number of shards of a checkpoint, unless another one was asked for."""
@@ -79,7 +90,7 @@ class Plumbing:
     def _read(self, *, all_columns: bool) -> DataFrame:
         """The input; without need for whole rows only the columns that the operator reads. One at least: rows without any would be lost."""
         whole = all_columns or takes_whole_rows(self.spec)
-        return self.df.drop(NOW) if whole else self.df.select(*(self.spec.columns_read or self.df.columns[:1]))
+        return self.df.drop(NOW) if whole else self.df.select(*map(quoted, self.spec.columns_read or self.df.columns[:1]))
 
     def packed(self, *, late_wanted: bool, all_columns: bool) -> DataFrame:
         """The input as envelopes. Without need for whole rows only the columns that the operator reads are read at all."""
@@ -88,9 +99,11 @@ class Plumbing:
         first = first_of(self.spec)
         if first.max_future_skew is not None:
             timed = self.df if NOW in self.df.columns else self.df.withColumn(NOW, F.current_timestamp())
-            df = timed.select(*df.columns, NOW)
+            df = timed.select(*map(quoted, df.columns), NOW)
         by = self.spec.shared_keys if isinstance(self.spec, Chain) else ()
-        packed = df.mapInArrow(Pack(first, schema, self.shards, late_wanted, by), envelope.IN)
+        plain = all(name.isidentifier() for name in df.columns)
+        df = df if plain else df.toDF(*(f"column_{n}" for n in range(len(df.columns))))  # mapInArrow takes dots for fields of structs
+        packed = df.mapInArrow(Pack(first, schema, self.shards, late_wanted, by, by_place=not plain), envelope.IN)
         return packed if self.clock is None else packed.union(self.controlled(clock_stream(df.sparkSession, self.clock)))
 
     def controlled(self, notes: DataFrame) -> DataFrame:
@@ -112,7 +125,12 @@ class Plumbing:
         """What turns one kind of envelopes into real columns."""
         inputs = self.inputs(all_columns=all_columns)
         panes = operator_for(self.spec, polars_schema(inputs)).pane_schema
-        return Unpack(kind, target_schema(kind, self.spec, panes, inputs), tuple(inputs.fieldNames()))
+        known = {name: name for name in inputs.names} if self.shown is None else self.shown
+        shown = {own: name for own, name in known.items() if own in inputs.names}
+        target = target_schema(kind, self.spec, panes, inputs, shown)
+        if kind == "panes":
+            shown = dict(zip(written(self.spec, panes, inputs, shown), target.names, strict=True))
+        return Unpack(kind, target, shown)
 
     def inputs(self, *, all_columns: bool) -> StructType:
         """The columns that enter the operator."""

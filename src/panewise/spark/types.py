@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from inspect import signature
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -19,25 +20,47 @@ _to_arrow: Callable[[StructType], pa.Schema] = partial(to_arrow_schema, timezone
 def polars_schema(schema: StructType) -> dict[str, pl.DataType]:
     """The columns as the engine sees them. Timestamps are microseconds in UTC.
 
+    A map is a list of structs of `key` and `value`, on which everything in Polars works; :func:`arrow_of` makes it a map again.
+
     Raises:
-        SpecError: for map and variant columns, which Polars has not.
+        SpecError: for variant columns, which Polars does not have.
     """
     for field in schema.fields:
-        if _has_foreign(field.dataType):
-            rule = "maps and variants cannot pass through the operator"
-            raise SpecError(
-                f"column {field.name}: {field.dataType.simpleString()}", rule, f"drop {field.name}, or turn it into a string or an array"
-            )
-    arrow = _to_arrow(schema)
-    return dict(pl.DataFrame(arrow.empty_table()).schema)
+        if contains(field.dataType, VariantType):
+            rule = "variants cannot pass through the operator"
+            raise SpecError(f"column {field.name}: {field.dataType.simpleString()}", rule, f"drop {field.name}, or turn it into a string")
+    return {name: _without_maps(dtype) for name, dtype in _with_maps(schema).items()}
 
 
-def _has_foreign(dtype: DataType) -> bool:
-    if isinstance(dtype, (MapType, VariantType)):
-        return True
-    if isinstance(dtype, ArrayType):
-        return _has_foreign(dtype.elementType)
-    return isinstance(dtype, StructType) and any(_has_foreign(f.dataType) for f in dtype.fields)
+def contains(dtype: DataType, kind: type[DataType]) -> bool:
+    """Whether a type is one of the kind, or has one inside."""
+    inner: list[DataType] = []
+    match dtype:
+        case ArrayType():
+            inner = [dtype.elementType]
+        case MapType():
+            inner = [dtype.keyType, dtype.valueType]
+        case StructType():
+            inner = [field.dataType for field in dtype.fields]
+    return isinstance(dtype, kind) or any(contains(one, kind) for one in inner)
+
+
+def _with_maps(schema: StructType) -> dict[str, pl.DataType]:
+    """The types that Polars gives to the columns."""
+    return dict(pl.DataFrame(_to_arrow(schema).empty_table()).schema)
+
+
+def _without_maps(dtype: Any) -> pl.DataType:
+    """The type with lists of structs in the place of maps."""
+    made: pl.DataType = dtype
+    match dtype:
+        case pl.Map():
+            made = pl.List(pl.Struct({"key": _without_maps(dtype.key), "value": _without_maps(dtype.value)}))
+        case pl.List():
+            made = pl.List(_without_maps(dtype.inner))
+        case pl.Struct():
+            made = pl.Struct({field.name: _without_maps(field.dtype) for field in dtype.fields})
+    return made
 
 
 def spark_schema(schema: dict[str, pl.DataType]) -> StructType:
@@ -47,6 +70,10 @@ def spark_schema(schema: dict[str, pl.DataType]) -> StructType:
 
 def arrow_of(frame: pl.DataFrame, schema: StructType) -> list[pa.RecordBatch]:
     """A frame as Arrow batches of exactly the schema."""
+    mapped = [field.name for field in schema.fields if contains(field.dataType, MapType)]
+    if mapped:
+        types = _with_maps(schema)
+        frame = frame.with_columns(pl.col(name).cast(types[name]) for name in mapped)
     table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
     batches: list[pa.RecordBatch] = table.cast(_to_arrow(schema)).to_batches()
     return batches

@@ -1,16 +1,28 @@
 """Unpack: envelopes back into real columns. Stateless; a ``mapInArrow`` of its own, or for one flat output the end of the step."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-from pyspark.sql.types import ArrayType, BooleanType, DataType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
 from panewise.engine.validity import REASON
 from panewise.spark.envelope import decode
+from panewise.spark.maps import map_types
 from panewise.spark.types import arrow_of, spark_schema
 from panewise.spark.worker import settle
 from panewise.spec import Chain, FrameOperator, Specification, StreamWindow, counted, first_of
@@ -20,11 +32,15 @@ _INSTANT = pl.Datetime("us", "UTC")
 
 @dataclass(frozen=True)
 class Unpack:
-    """The function that ``mapInArrow`` calls with envelopes of one kind."""
+    """The function that ``mapInArrow`` calls with envelopes of one kind.
+
+    `shown` has the columns that are written: of panes all, of late and invalid rows those of the input. Each stands under its name in the
+    operator, with its name in the output.
+    """
 
     kind: str
     target: StructType
-    input_columns: tuple[str, ...]
+    shown: Mapping[str, str]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Rows of the kind."""
@@ -41,16 +57,17 @@ class Unpack:
     @property
     def flat(self) -> bool:
         """Whether every column is simple: pandas frames of nested columns would be converted value by value."""
-        return not any(isinstance(field.dataType, (ArrayType, StructType)) for field in self.target.fields)
+        return not any(isinstance(field.dataType, (ArrayType, MapType, StructType)) for field in self.target.fields)
 
     def _shaped(self, frame: pl.DataFrame) -> pl.DataFrame:
         if self.kind == "panes":
+            frame = frame.select_seq(pl.col(name).alias(shown) for name, shown in self.shown.items())
             timestamps = (field.name for field in self.target.fields if field.dataType == TimestampType())
             counted = [name for name in timestamps if frame.schema[name] == pl.Int64()]
             return frame.with_columns_seq(pl.col(counted).cast(_INSTANT))
         if self.kind == "counts":
             return frame.with_columns(pl.col("watermark", "processing_time").cast(_INSTANT))
-        row = pl.struct(self.input_columns).alias("row")
+        row = pl.struct(pl.col(name).alias(shown) for name, shown in self.shown.items()).alias("row")
         if self.kind == "invalid":
             return frame.select(row, pl.col(REASON).alias("reason"))
         windows = pl.col(WINDOWS)
@@ -61,19 +78,34 @@ class Unpack:
         return frame.select(row, *(value.alias(name) for name, value in told.items()))
 
 
+def written(spec: Specification, panes: Iterable[str], inputs: StructType, shown: Mapping[str, str]) -> list[str]:
+    """The columns of panes that are written. Rows of an OVER operator have its whole input, also columns that were added to it."""
+    hidden = set(inputs.names) - set(shown) if isinstance(spec, FrameOperator) else set()
+    return [name for name in panes if name not in hidden]
+
+
 def _windows_of(bound: DataType) -> ArrayType:
     return ArrayType(StructType([StructField("start", bound), StructField("end", bound)]))
 
 
-def target_schema(kind: str, spec: Specification, panes: dict[str, pl.DataType], inputs: StructType) -> StructType:
-    """The columns of an output; `panes` are those of panes as the engine has them."""
+def target_schema(
+    kind: str, spec: Specification, panes: dict[str, pl.DataType], inputs: StructType, shown: Mapping[str, str]
+) -> StructType:
+    """The columns of an output.
+
+    Args:
+        panes: the columns of panes in the engine.
+        inputs: the columns that enter the operator.
+        shown: those of them that the DataFrame has, with their names there.
+    """
     in_rows = counted(first_of(spec).window)  # bounds are then numbers of rows
-    row = StructField("row", StructType([StructField(f.name, f.dataType, True) for f in inputs.fields]))
+    row = StructField("row", StructType([StructField(name, inputs[own].dataType, True) for own, name in shown.items()]))
     if kind == "panes":
-        types = {f.name: f.dataType for f in spark_schema(panes).fields}
+        types = {f.name: f.dataType for f in spark_schema(panes).fields} | map_types(spec, inputs)
         first = first_of(spec)
         if isinstance(first, FrameOperator):
-            return StructType([StructField(name, inputs[name].dataType if name in inputs.names else made) for name, made in types.items()])
+            types |= {name: inputs[name].dataType for name in types if name in inputs.names}
+            return StructType([StructField(shown.get(name, name), types[name]) for name in written(spec, panes, inputs, shown)])
         keys = spec.shared_keys if isinstance(spec, Chain) else spec.keys
         types |= {name: inputs[name].dataType for name in keys}
         bounds = () if in_rows or isinstance(spec, StreamWindow) else ("window_start", "window_end")

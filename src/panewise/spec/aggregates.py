@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from panewise.errors import SpecError
+from panewise.spec.expressions import Expression, name_of
 from panewise.spec.useraggregate import UserAggregate
 
 if TYPE_CHECKING:
@@ -67,6 +68,23 @@ class Aggregate:
             raise SpecError(f"name={name!r}", "an alias is a column name", "give a non-empty string")
         return replace(self, name=name)
 
+    def filter(self, condition: Any) -> "Aggregate":
+        """The same aggregate of the rows that pass a condition, as SQL's FILTER (WHERE ...). Spark only: it adds a column for it.
+
+        Args:
+            condition: a Boolean pyspark Column, or the name of a Boolean column. Rows where it is null do not pass.
+
+        Raises:
+            SpecError: for an aggregate in which nulls count: first and last without ignorenulls, and user-defined ones.
+
+        >>> from panewise import functions as F
+        >>> F.sum("v").filter("flag").name
+        'sum(v) FILTER (WHERE flag)'
+
+        Source: semantics 24.17; SQL FILTER.
+        """
+        return filtered(self, checked_column(condition))
+
     def over(self, window: "WindowSpec") -> "Over":
         """The aggregate over a window, as in pyspark: `F.sum("v").over(Window.partitionBy("k").orderBy("ts").rowsBetween(-2, 0))`."""
         from panewise.spec.overs import Over  # noqa: PLC0415 - windows are made of aggregates
@@ -84,16 +102,31 @@ class Aggregate:
         return tuple(column for column in (self.column, self.by) if column is not None)
 
 
-def checked_column(column: str) -> str:
-    """The name of a column.
+def checked_column(column: Any) -> str:
+    """The name of a column, given by its name or as a pyspark Column; an expression is named as pyspark shows it.
 
     Raises:
-        SpecError: if it is none: an expression, or nothing.
+        SpecError: if it is neither.
     """
-    if not isinstance(column, str) or not _PLAIN.match(column):
-        rule, remedy = "an aggregate reads a column by its name", "give the name; compute expressions before the operator"
+    name = name_of(column)
+    if not isinstance(name, str) or not _PLAIN.match(name):
+        rule, remedy = "an aggregate reads a column", "give its name, or a column of pyspark.sql.functions"
         raise SpecError(f"column={column!r}", rule, remedy)
-    return column
+    return name
+
+
+def filtered(aggregate: Aggregate, condition: str) -> Aggregate:
+    """The aggregate of the rows in which the condition holds. In the others what it reads is null, which it skips."""
+    name = f"{aggregate.name} FILTER (WHERE {condition})"
+    if aggregate.column is None:
+        return Aggregate("count_if", condition, name)
+    if aggregate.user is not None or (aggregate.fn in ("first", "last") and not aggregate.ignorenulls):
+        rule = "a filter makes the other values null, and this aggregate takes nulls as values"
+        remedy = "filter the rows before the operator" if aggregate.user is not None else "give ignorenulls=True, or filter the rows before"
+        raise SpecError(f"{aggregate.name}.filter({condition})", rule, remedy)
+    masked = aggregate.column if aggregate.by is None else aggregate.by
+    column = Expression(f"CASE WHEN {condition} THEN {masked} END", "filter", (masked, condition))
+    return replace(aggregate, name=name, column=column) if aggregate.by is None else replace(aggregate, name=name, by=column)
 
 
 def default_name(fn: str, column: str | None, *arguments: Any) -> str:

@@ -1,6 +1,7 @@
 """Specifications as plain dicts and as JSON, both ways.
 
-Durations and instants are whole microseconds; a field left out has its default; a field that is not known is refused.
+Durations and instants are whole microseconds; a field left out has its default, but for `null_keys`, which is false then; a field
+that is not known is refused.
 User-defined aggregates, windows and listeners are written by name, and found again in the mappings that the reader is given.
 """
 
@@ -35,6 +36,8 @@ from panewise.spec.watermark_codec import plain_watermark, watermark_from
 from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling
 
 FORMAT_VERSION: Final = 1
+# What a field means that a document leaves out, where that is not the default of the constructor.
+_LEFT_OUT: Final[dict[str, Any]] = {"null_keys": False}
 _VERSION_FIELD = "panewise"
 _THEN = "then"  # the field of what follows in a chain
 _WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom, Global)}
@@ -204,7 +207,7 @@ def _read_fields(document: Any, users: Users, windows: UserWindows) -> dict[str,
     if isinstance(values["window"], Custom):
         values["window"] = _with_function(values["window"], windows)
     then = {_THEN: members[_THEN]} if _THEN in members else {}
-    return {**values, "aggregates": aggregates_from(members["aggregates"], users), **then}
+    return {**_LEFT_OUT, **values, "aggregates": aggregates_from(members["aggregates"], users), **then}
 
 
 def _is_of_frames(document: Any) -> bool:

@@ -29,14 +29,14 @@ def to_dict(spec: FrameOperator) -> dict[str, Any]:
 
 
 def from_dict(document: Mapping[str, Any], users: Users) -> FrameOperator:
-    """The operator that a dict describes.
+    """The operator that a dict describes. A dict without `null_keys` means False, as it did when that was the default.
 
     Raises:
         SpecError: as :func:`panewise.spec.codec.from_dict` does.
     """
     told = members_of(document, "", set(NAMES), required=(COLUMNS,))
     given = {name: _FIELDS[name](value, name) for name, value in told.items() if name != COLUMNS}
-    return FrameOperator(columns=_columns(told[COLUMNS], users), **given)
+    return FrameOperator(columns=_columns(told[COLUMNS], users), **{"null_keys": False, **given})
 
 
 def _plain(value: Any) -> Any:

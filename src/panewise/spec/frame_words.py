@@ -18,7 +18,7 @@ def describe_frames(spec: FrameOperator) -> str:
     Order: rows of a k are taken in the order of event_time, those of equal time as they arrive.
     Sent: a row is sent when the watermark has passed its time.
     Late rows: a row is late if its time is behind the watermark when its batch begins. It goes to the late output.
-    Invalid rows: event_time is null or out of range; k is null or NaN.
+    Invalid rows: event_time is null or out of range.
     State: rows until they are sent; of each k the last 2 rows, for good.
     """
     names = ", ".join(column.name for column in spec.columns)
@@ -128,7 +128,7 @@ def _late(spec: FrameOperator) -> str:
 
 def _invalid(spec: FrameOperator) -> str:
     reasons = [] if spec.event_time is None else [f"{spec.event_time} is null or out of range"]
-    reasons += [f"{key} is {'NaN' if spec.null_keys else 'null or NaN'}" for key in spec.keys]
+    reasons += [f"{key} is null or NaN" for key in (() if spec.null_keys else spec.keys)]
     if spec.position is not None:
         reasons.append(f"{spec.position.partition} or {spec.position.offset} is null")
     if spec.max_future_skew is not None:

@@ -150,7 +150,8 @@ class FrameOperator:
             taken as they arrive, and sent at once.
         order: columns in whose order rows of equal time are taken; without event_time, those of one batch.
         position: columns of the source position; without event_time rows of a batch are taken in its order.
-        null_keys: whether null is a key like any other, or makes a row invalid.
+        null_keys: whether null and NaN are keys like any other value, as in Spark; False makes such rows invalid. Default: True
+            where there are keys.
         max_future_skew: how far event time may be ahead of processing time. Default: any.
         watermark: where it comes from: None (from outside), FixedLag, Inputs or StreamTime(per="all").
 
@@ -184,7 +185,7 @@ class FrameOperator:
         event_time: str | None = "event_time",
         order: Iterable[str] = (),
         position: Position | None = None,
-        null_keys: bool = False,
+        null_keys: bool | None = None,
         max_future_skew: DurationLike | None = None,
         watermark: Watermark | None = None,
     ) -> None:
@@ -192,6 +193,7 @@ class FrameOperator:
         del values["self"]
         for name in ("columns", "keys", "order"):
             values[name] = several(name, values[name])
+        values["null_keys"] = bool(values["keys"]) if null_keys is None else null_keys
         values["max_future_skew"] = None if max_future_skew is None else _not_negative(max_future_skew)
         for name, value in values.items():
             object.__setattr__(self, name, value)

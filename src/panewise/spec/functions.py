@@ -1,22 +1,25 @@
 """The functions that make aggregates, named as in pyspark.sql.functions; users find them in :mod:`panewise.functions`."""
 
 from panewise.spec.aggregates import Aggregate, checked_column, default_name
+from panewise.spec.expressions import Expression
 from panewise.spec.useraggregate import UserAggregate
 
 
 def _over(fn: str, column: str) -> Aggregate:
-    return Aggregate(fn, checked_column(column), default_name(fn, column))
+    name = checked_column(column)
+    return Aggregate(fn, name, default_name(fn, name))
 
 
 def user(aggregate: UserAggregate, column: str) -> Aggregate:
     """An aggregate of the user's own, over a column."""
-    return Aggregate("user", checked_column(column), default_name(aggregate.name, column), user=aggregate)
+    name = checked_column(column)
+    return Aggregate("user", name, default_name(aggregate.name, name), user=aggregate)
 
 
 def count(column: str = "*") -> Aggregate:
     """Rows of the window ("*"), or values of the column that are not null. Type bigint."""
     checked = checked_column(column)
-    return Aggregate("count", None if checked == "*" else checked, f"count({column})")
+    return Aggregate("count", None if checked == "*" else checked, f"count({checked})")
 
 
 def count_if(column: str) -> Aggregate:
@@ -31,16 +34,21 @@ def count_if(column: str) -> Aggregate:
     return _over("count_if", column)
 
 
-def count_distinct(column: str) -> Aggregate:
+def count_distinct(column: str, *more: str) -> Aggregate:
     """Number of different values that are not null, exactly. Type bigint. It holds them all; see approx_count_distinct.
+
+    With several columns: of combinations of values none of which is null. Spark only: it adds a column for them.
 
     >>> from panewise.testing import result_of
     >>> result_of(count_distinct("v"), [{"v": 4}, {"v": None}, {"v": 2}, {"v": 4}])
     2
 
-    Source: semantics 24.8; pyspark count_distinct, of one column.
+    Source: semantics 24.8, 24.18; pyspark count_distinct.
     """
-    return _over("count_distinct", column)
+    if not more:
+        return _over("count_distinct", column)
+    parts = tuple(map(checked_column, (column, *more)))
+    return _over("count_distinct", Expression(", ".join(parts), "tuple", parts))
 
 
 def sum(column: str) -> Aggregate:
@@ -119,7 +127,8 @@ some = bool_or
 
 def first(column: str, ignorenulls: bool = False) -> Aggregate:
     """Value of the first row in arrival order, or of the first that is not null. `any_value` and `first_value` are the same."""
-    return Aggregate("first", checked_column(column), f"first({column})", ignorenulls=ignorenulls)
+    name = checked_column(column)
+    return Aggregate("first", name, f"first({name})", ignorenulls=ignorenulls)
 
 
 def any_value(column: str, ignoreNulls: bool = False) -> Aggregate:  # noqa: N803 - PySpark's name
@@ -129,7 +138,8 @@ def any_value(column: str, ignoreNulls: bool = False) -> Aggregate:  # noqa: N80
 
 def last(column: str, ignorenulls: bool = False) -> Aggregate:
     """Value of the last row in arrival order, or of the last that is not null."""
-    return Aggregate("last", checked_column(column), f"last({column})", ignorenulls=ignorenulls)
+    name = checked_column(column)
+    return Aggregate("last", name, f"last({name})", ignorenulls=ignorenulls)
 
 
 def stddev(column: str) -> Aggregate:
@@ -192,7 +202,8 @@ def median(column: str) -> Aggregate:
 
 def percentile(column: str, percentage: float) -> Aggregate:
     """Exact percentile, interpolated linearly; `percentage` in [0, 1]. Type double."""
-    return Aggregate("percentile", checked_column(column), default_name("percentile", column, percentage), percentage=percentage)
+    name = checked_column(column)
+    return Aggregate("percentile", name, default_name("percentile", name, percentage), percentage=percentage)
 
 
 def mode(column: str) -> Aggregate:
@@ -209,4 +220,5 @@ def mode(column: str) -> Aggregate:
 
 def approx_count_distinct(column: str, rsd: float = 0.05) -> Aggregate:
     """Number of different values that are not null: exact while few, else with relative standard deviation `rsd`. Type bigint."""
-    return Aggregate("approx_count_distinct", checked_column(column), f"approx_count_distinct({column})", rsd=rsd)
+    name = checked_column(column)
+    return Aggregate("approx_count_distinct", name, f"approx_count_distinct({name})", rsd=rsd)

@@ -98,7 +98,8 @@ class WindowOperator:
         drop_by: "window" (a row is late when its window has expired) or "row" (when it is older than watermark - lateness).
         order: columns that give the arrival order within a batch. Default: position, else event time.
         position: columns of the source position.
-        null_keys: whether null is a key like any other, or makes a row invalid.
+        null_keys: whether null and NaN are keys like any other value, as in Spark; False makes such rows invalid. Default: True
+            where there are keys.
         max_future_skew: how far event time may be ahead of processing time. Default: any.
         on_time: "if_pending", or "always" to emit the on-time pane of a window even if no rows are pending.
             Default: "always" if the trigger has an early part, as AfterWatermark(early=...) has, else
@@ -161,7 +162,7 @@ class WindowOperator:
         drop_by: Literal["window", "row"] = "window",
         order: Iterable[str] = (),
         position: Position | None = None,
-        null_keys: bool = False,
+        null_keys: bool | None = None,
         max_future_skew: DurationLike | None = None,
         on_time: Literal["if_pending", "always"] | None = None,
         closing: Literal["if_pending", "always"] = "if_pending",
@@ -178,6 +179,7 @@ class WindowOperator:
         del values["self"], values["strict"]
         values["aggregates"] = several("aggregates", aggregates)
         values["keys"], values["order"] = several("keys", keys), several("order", order)
+        values["null_keys"] = bool(values["keys"]) if null_keys is None else null_keys
         values["event_time"] = default_event_time(window) if event_time is None else event_time
         values["delta"] = delta if isinstance(delta, bool) else several("delta", delta)
         values["allowed_lateness"] = _lateness(allowed_lateness)

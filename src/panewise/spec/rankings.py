@@ -32,7 +32,8 @@ def min_by(column: str, by: str, k: int | None = None) -> Aggregate:
 
 
 def _extreme(fn: str, column: str, by: str) -> Aggregate:
-    return Aggregate(fn, checked_column(column), default_name(fn, column, by), by=checked_column(by))
+    column, by = checked_column(column), checked_column(by)
+    return Aggregate(fn, column, default_name(fn, column, by), by=by)
 
 
 def top_n(column: str, n: int, ascending: bool = False) -> Aggregate:
@@ -47,7 +48,8 @@ def top_n(column: str, n: int, ascending: bool = False) -> Aggregate:
 
     Source: semantics 24.11; S4 TopN.
     """
-    return Aggregate("top_n", checked_column(column), default_name("top_n", column, n), n=n, ascending=ascending)
+    column = checked_column(column)
+    return Aggregate("top_n", column, default_name("top_n", column, n), n=n, ascending=ascending)
 
 
 def top_n_by(column: str, by: str, n: int, ascending: bool = False, distinct: bool = False) -> Aggregate:
@@ -63,8 +65,9 @@ def top_n_by(column: str, by: str, n: int, ascending: bool = False, distinct: bo
 
     Source: semantics 24.12; pyspark max_by and min_by with k; S4 TopNByKey.
     """
+    column, by = checked_column(column), checked_column(by)
     name = default_name("top_n_by", column, by, n)
-    return Aggregate("top_n_by", checked_column(column), name, by=checked_column(by), n=n, ascending=ascending, distinct=distinct)
+    return Aggregate("top_n_by", column, name, by=by, n=n, ascending=ascending, distinct=distinct)
 
 
 def sort_list(column: str, ascending: bool = True) -> Aggregate:
@@ -79,4 +82,5 @@ def sort_list(column: str, ascending: bool = True) -> Aggregate:
 
     Source: semantics 24.13; S4 Sort.
     """
-    return Aggregate("sort_list", checked_column(column), default_name("sort_list", column), ascending=ascending)
+    column = checked_column(column)
+    return Aggregate("sort_list", column, default_name("sort_list", column), ascending=ascending)

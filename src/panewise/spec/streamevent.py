@@ -1,5 +1,6 @@
 """What a listener is told of a window by policies, and what it can ask for then (semantics 10.15, 10.26, 10.27)."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -57,7 +58,7 @@ class Evictions:
     @property
     def left(self) -> tuple[HeldPartition, ...]:
         """The partitions held that have not been asked for."""
-        return tuple(one for one in self.held.all() if tuple(one.partition.values()) not in self.asked)
+        return tuple(one for one in self.held.all() if key_of(one.partition) not in self.asked)
 
     def left_of(self, name: Name) -> tuple[HeldPartition, ...]:
         """The one of this name, if it is there and has not been asked for."""
@@ -123,7 +124,7 @@ class WindowEvent:
         With `partition_count` or `tuple_count` all, which costs as much as there are; else the event's own. In PARTITION_EVICTION and FINAL
         the event's own is gone. Source: semantics 10.27; S5 StreamWindow.getPartitions.
         """
-        return self.evictions.left if self.evictions.of_all else self.evictions.left_of(tuple(self.partition.values()))
+        return self.evictions.left if self.evictions.of_all else self.evictions.left_of(key_of(self.partition))
 
     @property
     def needs_partition_eviction(self) -> bool:
@@ -160,7 +161,7 @@ class WindowEvent:
         named = self.partition if partition is None else partition
         given = "evict_partition()" if partition is None else f"evict_partition({named!r})"
         name = name_of(named, tuple(self.partition), given)
-        if name != tuple(self.partition.values()) and not self.evictions.of_all:
+        if name != key_of(self.partition) and not self.evictions.of_all:
             rule = "a listener knows its own partition, and others only with partition_count or tuple_count (semantics 10.26)"
             raise InputError(
                 f"{given} in an event of {dict(self.partition)!r}", rule, "give such a partition_eviction, or leave the name out"
@@ -190,12 +191,17 @@ def name_of(partition: Any, partition_by: tuple[str, ...], given: str) -> Name:
     if not isinstance(partition, Mapping) or set(partition) != set(partition_by):
         rule = f"a partition is named by the columns {list(partition_by)}"
         raise InputError(given, rule, "give a dict of these and no others")
-    name = tuple(partition[column] for column in partition_by)
+    name = key_of({column: partition[column] for column in partition_by})
     try:
         hash(name)
     except TypeError as error:
         raise InputError(given, f"a partition is named by values of its columns ({error})", "give such values") from error
     return name
+
+
+def key_of(partition: Mapping[str, Any]) -> Name:
+    """The values of a partition's columns as a key of dicts, in which NaN equals NaN (semantics 15.2)."""
+    return tuple(math.nan if isinstance(value, float) and math.isnan(value) else value for value in partition.values())
 
 
 def counts_all(policy: PartitionEviction | None) -> bool:

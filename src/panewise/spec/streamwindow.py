@@ -50,7 +50,8 @@ class StreamWindow:
         flush_on_final: a tumbling window that holds tuples at the end of input raises EVICTION before FINAL.
         order: columns that give the arrival order within a batch. Default: position, else as rows stand.
         position: columns of the source position.
-        null_keys: whether null in partition_by is a value like any other, or makes a row invalid.
+        null_keys: whether null and NaN in partition_by are values like any other; False makes such rows invalid. Default: True with
+            partition_by.
 
     Raises:
         SpecError: if a value breaks a rule; the message says which.
@@ -80,7 +81,7 @@ class StreamWindow:
     flush_on_final: bool = False
     order: tuple[str, ...] = ()
     position: Position | None = None
-    null_keys: bool = False
+    null_keys: bool | None = None
 
     def __post_init__(self) -> None:
         for name in ("partition_by", "aggregates", "order", "events", "columns"):
@@ -88,6 +89,8 @@ class StreamWindow:
             object.__setattr__(self, name, None if value is None and name in ("events", "columns") else several(name, value))
         if self.kind == "sliding" and self.trigger is None:
             object.__setattr__(self, "trigger", _EACH)
+        if self.null_keys is None:
+            object.__setattr__(self, "null_keys", bool(self.partition_by))
         _check_columns(self)
         _check_policies(self)
         _check_events(self)
@@ -168,7 +171,7 @@ class StreamWindow:
             delta=True if self.columns is None and not self.aggregates else shown or False,
             order=self.order,
             position=self.position,
-            null_keys=True,  # a marker may have none; of other rows the keys are looked at where the policies' columns are
+            null_keys=True,  # a marker may have no key; the keys of other rows are validated with the columns of the policies
         )
 
     @property

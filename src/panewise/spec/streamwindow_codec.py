@@ -63,7 +63,9 @@ def _plain(value: Any) -> Any:
 
 
 def from_dict(document: Mapping[str, Any], users: Users, listeners: UserListeners | None) -> StreamWindow:
-    """The specification that a dict describes. Without `listeners` any name will do, for a specification that is only looked at.
+    """The specification that a dict describes; `null_keys` left out means False.
+
+    Without `listeners` any name will do, for a specification that is only looked at.
 
     Raises:
         SpecError: for a field, kind or type that is not known; for an unknown user aggregate or listener; and as the constructor does.
@@ -71,7 +73,7 @@ def from_dict(document: Mapping[str, Any], users: Users, listeners: UserListener
     readers = _readers(users, listeners)
     members = members_of(document, "", set(readers), required=(KIND, "evict"))
     values = {name: readers[name](value, name) for name, value in members.items()}
-    return StreamWindow(kind=values.pop(KIND), **values)
+    return StreamWindow(kind=values.pop(KIND), **{"null_keys": False, **values})
 
 
 def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any], users: Users) -> list[str]:

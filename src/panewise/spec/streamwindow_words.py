@@ -24,7 +24,7 @@ def describe_policies(spec: StreamWindow) -> str:
       A tuple goes when it has been inside for more than 1 minute.
       It triggers after every 10 tuples.
     Sent: INITIAL_FULL, INSERTION, TRIGGER, EVICTION, PARTITION_EVICTION and FINAL, each with its tuples.
-    Invalid rows: sensor is null or NaN.
+    Invalid rows: none but those of a wrong type.
     Order: tuples are taken one by one, as they stand.
     State: a partition stays until the end of input.
     """
@@ -98,7 +98,7 @@ def _sent(spec: StreamWindow) -> list[str]:
 
 
 def _invalid(spec: StreamWindow) -> str:
-    reasons = [f"{key} is {'NaN' if spec.null_keys else 'null or NaN'}" for key in spec.partition_by]
+    reasons = [f"{key} is null or NaN" for key in (() if spec.null_keys else spec.partition_by)]
     if spec.position is not None:
         reasons.append(f"{spec.position.partition} or {spec.position.offset} is null")
     compared = policy_columns(*(policy for policy in (spec.evict, spec.trigger) if isinstance(policy, DeltaPolicy)))

@@ -276,7 +276,7 @@ def _invalid(spec: WindowOperator) -> str:
         time, reasons = "its number", [f"{name} is null or out of range" for name in spec.time_columns]
     if isinstance(spec.window, Global) and spec.time == "event":
         reasons = [f"{time} is null or out of range"]
-    reasons += [f"{key} is {'NaN' if spec.null_keys else 'null or NaN'}" for key in spec.keys]
+    reasons += [f"{key} is null or NaN" for key in (() if spec.null_keys else spec.keys)]
     if spec.position is not None:
         reasons.append(f"{spec.position.partition} or {spec.position.offset} is null")
     if spec.max_future_skew is not None:

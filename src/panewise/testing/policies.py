@@ -184,7 +184,7 @@ class _Writer:
             self.now = max(self.now, to)
             return {"op": op, "to": to}
         if op == "evict":
-            named = {name: self._one_of(KEY_VALUES[name]) for name in self.spec.partition_by}
+            named = {name: self._one_of([*KEY_VALUES[name], *self._unusual(name)]) for name in self.spec.partition_by}
             return {"op": op, "partition": named} if named else None
         if op == "reset" and not self.noted:
             return None
@@ -194,12 +194,18 @@ class _Writer:
     def _one_of(self, values: Any) -> Any:
         return self.draw(st.sampled_from(values))
 
+    def _unusual(self, name: str) -> list[Any]:
+        """The keys besides ordinary values: null and NaN where they are keys (semantics 15)."""
+        if not self.spec.null_keys or name not in self.spec.partition_by:
+            return []
+        return [None, math.nan] if TYPES[name] == "double" else [None]
+
     def _row(self) -> dict[str, Any]:
         if self.rows and self._one_of(range(12)) == 11:
             return dict(self._one_of(self.rows))  # the same row again: a duplicate, and a replay if it has a position
         self.value += self._one_of([0, 0, 1, 1, 2, 3, 3, -1, -4])  # mostly upwards, by what amounts are about
         self.offset += self._one_of([1, 1, 1, 1, 1, 3, 0, -1])
-        row: dict[str, Any] = {name: self._one_of(values) for name, values in KEY_VALUES.items()}
+        row: dict[str, Any] = {name: self._one_of([*values, *self._unusual(name)]) for name, values in KEY_VALUES.items()}
         row |= {"n": self.value, "v": self.value / 4, "s": self._one_of(["a", "b", None]), "flag": self._one_of([False, False, None, True])}
         row |= {"price": self._one_of([Decimal(self.value) / 2, *_PRICES]), "note": len(self.rows)}
         row |= {"order": self._one_of([0, 1, 2]), "partition": self._one_of([0, 0, 1]), "offset": self.offset}

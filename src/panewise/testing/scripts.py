@@ -100,6 +100,8 @@ class Writer:
         if name in OF_INPUTS:
             return self._one_of(INPUT_VALUES)
         nulls: list[Any] = [None] if name not in self.spec.keys or self.spec.null_keys else []
+        if name in self.spec.keys and self.spec.null_keys and self.types[name] == "double":
+            nulls.append(math.nan)
         values: Sequence[Any] = (
             KEY_VALUES[name] if name in self.spec.keys and name in KEY_VALUES else VALUES[self.types[name].split("(")[0]]
         )

@@ -49,6 +49,8 @@ class Call:
         made = {_OWN_NAMES.get(name, name): read(value) if name in _OWN_NAMES else value for name, value in kept.items()}
         try:
             function = getattr(panewise.functions, _OTHER_NAMES.get(self.name, self.name))
+        except SpecError:
+            raise
         except AttributeError:
             rule = "on a stream the functions over windows are those of panewise.functions"
             remedy = "use one of these, or panewise.UserAggregate with panewise.spark.over"

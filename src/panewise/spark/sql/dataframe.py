@@ -137,9 +137,7 @@ def _made(frames: Frames) -> DataFrame:
     base, inputs = frames.base, _Inputs(frames)
     names = [_free(f"window_function_{n}", base) for n in range(1, len(frames.functions) + 1)]
     overs = {name: one.call.over(one.window, inputs.name_of) for name, one in zip(names, frames.functions, strict=True)}
-    described = over(base.withColumns(inputs.expressions) if inputs.expressions else base)
-    keyed = any(made.window.keys for made in overs.values())
-    result = (described.options(null_keys=True) if keyed else described).withColumns(overs)
+    result = over(base.withColumns(inputs.expressions) if inputs.expressions else base).withColumns(overs)
     tokens = {one.name: SF.col(name) for name, one in zip(names, frames.functions, strict=True)}
     rows = result.rows.select(*map(_quoted, base.columns), *(column.alias(token) for token, column in tokens.items()))
     for step in frames.steps:

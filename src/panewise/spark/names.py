@@ -1,0 +1,133 @@
+"""Columns as a user of PySpark names them, and as the operator has them.
+
+A specification has names. Spark finds columns whatever the case of their names, and takes expressions in the place of columns. So the
+operator reads a DataFrame that is made for it: columns have the spelling of the specification, and expressions are columns.
+"""
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as SF
+
+from panewise.errors import SpecError, SpecWarning
+from panewise.spark.checks import setting
+from panewise.spec import Aggregate, Chain, FrameOperator, Specification, StreamWindow, WindowOperator, first_of
+from panewise.spec.expressions import Expression
+
+
+@dataclass(frozen=True)
+class Input:
+    """The DataFrame that the operator reads, and the specification over it.
+
+    `shown` has the operator's names of the columns that were there before, and their names there; all others are expressions.
+    """
+
+    df: DataFrame
+    spec: Specification
+    shown: Mapping[str, str]
+
+
+def input_of(df: DataFrame, spec: Specification) -> Input:
+    """The columns that the specification names, spelled as it spells them, and its expressions as columns.
+
+    Raises:
+        SpecError: for a name that several columns have, a column that is spelled in two ways, and an expression with the name of a column.
+    """
+    names = dict[str, str]()
+    found = {one: _computed(df, one, names) for one in _expressions(spec)}
+    added = {names[one]: column for one, column in found.items() if not _is_plain(df, one, names[one])}
+    for name in added:
+        if _matches(df, name):
+            rule = "an expression becomes a column of the operator's input, where it needs a name of its own"
+            raise SpecError(f"the expression {name!r} has the name of a column", rule, "give the expression another .alias(...)")
+    if names:
+        spec = _renamed(df, spec, names, all_columns=bool(added))
+    spelled = _spelled(df, [name for name in spec.columns_read if name not in added])
+    seen = df.withColumnsRenamed(spelled) if spelled else df
+    shown = {spelled.get(name, name): name for name in df.columns}
+    return Input(seen.withColumns(added) if added else seen, spec, shown)
+
+
+def quoted(name: str) -> Column:
+    """The column of this name, which may have dots and backticks in it."""
+    return SF.col("`" + name.replace("`", "``") + "`")
+
+
+def _computed(df: DataFrame, part: Any, names: dict[str, str]) -> Column:
+    """The pyspark Column of an expression or a name. Adds to `names` what Spark calls it, which Connect and classic print differently."""
+    if not isinstance(part, Expression):
+        column: Column = quoted(part) if isinstance(part, str) else part
+        return column
+    parts = [_computed(df, one, names) for one in part.parts]
+    called = [names.get(one, one) for one in part.parts if isinstance(one, str)]
+    if part.kind == "column":
+        names[str(part)] = df.select(parts[0]).columns[0]
+        return parts[0]
+    if part.kind == "filter":
+        names[str(part)] = f"CASE WHEN {called[1]} THEN {called[0]} END"
+        return SF.when(parts[1], parts[0])
+    names[str(part)] = ", ".join(called)
+    return SF.when(reduce(and_, (one.isNotNull() for one in parts)), SF.struct(*parts))
+
+
+def _expressions(spec: Specification) -> list[Expression]:
+    """The expressions in the place of columns, each once."""
+    first = first_of(spec)
+    return [one for one in dict.fromkeys((*first.keys, *spec.columns_read)) if isinstance(one, Expression)]
+
+
+def _is_plain(df: DataFrame, one: Expression, name: str) -> bool:
+    """Whether an expression is a column as it is, such as one whose name is in backticks."""
+    return one.kind == "column" and str(one).replace("`", "") == name and name in df.columns
+
+
+def _matches(df: DataFrame, name: str) -> list[str]:
+    """The columns that Spark finds by the name."""
+    if name in df.columns or setting(df, "spark.sql.caseSensitive", "false") == "true":
+        return [column for column in df.columns if column == name]
+    return [column for column in df.columns if column.lower() == name.lower()]
+
+
+def _spelled(df: DataFrame, names: Iterable[str]) -> dict[str, str]:
+    """The columns that the specification spells in another way, and how. A name that no column has is found later."""
+    spelled: dict[str, str] = {}
+    for name in names:
+        found = _matches(df, name)
+        if len(found) > 1:
+            raise SpecError(f"column {name!r}", f"several columns have this name in another case: {found}", "give one of these")
+        if found and spelled.setdefault(found[0], name) != name:
+            rule = "an operator has one name for a column"
+            raise SpecError(f"column {found[0]!r} as {spelled[found[0]]!r} and {name!r}", rule, "spell it in one way")
+    return {column: name for column, name in spelled.items() if column != name}
+
+
+def _renamed(df: DataFrame, spec: Any, names: Mapping[str, str], *, all_columns: bool) -> Any:
+    """The specification over the columns of its expressions; with `all_columns` a delta of all is of those of the DataFrame."""
+    changes: dict[str, Any] = {}
+    if isinstance(spec, Chain):
+        changes["first"] = _renamed(df, spec.first, names, all_columns=all_columns)
+    elif isinstance(spec, FrameOperator):
+        changes["columns"] = tuple(replace(column, what=_over(column.what, names)) for column in spec.columns)
+    else:
+        keys = "partition_by" if isinstance(spec, StreamWindow) else "keys"
+        changes[keys] = tuple(names.get(name, name) for name in spec.keys)
+        changes["aggregates"] = tuple(_over(what, names) for what in spec.aggregates)
+        if isinstance(spec, WindowOperator) and not spec.accumulation_given:
+            changes["accumulation"] = None  # a chain may still choose another one
+        if all_columns and getattr(spec, "delta", False) is True:
+            changes["delta"] = tuple(df.columns)
+    with warnings.catch_warnings():  # the specification has warned when it was built
+        warnings.simplefilter("ignore", SpecWarning)
+        return replace(spec, **changes)
+
+
+def _over(what: Any, names: Mapping[str, str]) -> Any:
+    """The function over the columns of its expressions; the name that it has without an alias follows them."""
+    name = reduce(lambda text, one: text.replace(one, names[one]), sorted(names, key=len, reverse=True), what.name)
+    made = replace(what, column=names.get(what.column, what.column), name=name)
+    return replace(made, by=names.get(made.by, made.by)) if isinstance(made, Aggregate) and made.by is not None else made

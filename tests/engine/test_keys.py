@@ -1,0 +1,40 @@
+"""Null and NaN keys where Polars treats floats in a way of its own (semantics 15.2)."""
+
+import math
+
+import polars as pl
+import pytest
+
+from panewise import Sliding, StreamTime, Tumbling, WindowOperator
+from panewise import functions as F
+from panewise.engine.frames import joined
+from panewise.testing import run
+
+NAN = math.nan
+
+
+@pytest.mark.parametrize("how", ["inner", "left"])
+@pytest.mark.parametrize("values", [[NAN], [1.0, NAN], [None, 1.0, NAN]])
+def test_a_join_by_one_sorted_column_of_floats_matches_nan(values: list[float | None], how: str) -> None:
+    rows = pl.DataFrame({"k": values}, schema={"k": pl.Float64}).sort("k")
+    others = rows.with_row_index("n")
+    assert joined(rows, others, ["k"], how)["n"].to_list() == list(range(len(values)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"window": Tumbling(10)},
+        {"window": Tumbling(10), "watermark": StreamTime()},
+        {"window": Sliding(3), "watermark": StreamTime(1)},
+    ],
+)
+def test_a_key_that_is_nan_alone(fields: dict[str, object]) -> None:
+    """Over several batches and restarts the only key of a table is NaN: its column is sorted."""
+    spec = WindowOperator(keys=["x"], accumulation="accumulating", aggregates=[F.count().alias("n")], **fields)  # type: ignore[arg-type]
+    batches = [{"op": "add", "rows": [{"event_time": t, "x": NAN}]} for t in (1, 2, 4, 3, 20)]
+    events = [step for batch in batches for step in (batch, {"op": "restart"})] + [{"op": "finish"}]
+    wanted, got = (run(spec, events, runtime, types={"x": "double"}) for runtime in ("oracle", "engine"))
+    shown = [[(pane["window_start"], pane["n"]) for output in outputs for pane in output["panes"]] for outputs in (wanted, got)]
+    assert shown[0] == shown[1] != []
+    assert all(math.isnan(pane["x"]) for output in got for pane in output["panes"])

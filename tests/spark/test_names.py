@@ -1,0 +1,195 @@
+"""What a user of PySpark types in the place of a column's name: Columns, lists, expressions, another case, dotted names."""
+
+from typing import Any
+
+import polars as pl
+import pyspark.sql.functions as SF
+import pytest
+from pyspark.sql import DataFrame
+
+import panewise as pw
+import panewise.functions as F
+from panewise.errors import SpecError
+from panewise.spark import ParquetSink, Result, Windowed, over, windowed
+from panewise.spark.names import quoted
+from tests.spark.conftest import Feed
+
+ROWS = ((0, "a", 1), (1, "A", 2), (2, "b", None), (3, "b", 4), (4, None, 4), (5, None, 5))
+
+
+def whole(df: DataFrame) -> Windowed:
+    return windowed(df, event_time="ts").window(pw.Global())
+
+
+def rows_of(df: DataFrame, *names: str) -> list[tuple[Any, ...]]:
+    columns = [SF.col(f"`{name}`") for name in names or df.columns]
+    return sorted((tuple(row) for row in df.select(*columns).collect()), key=repr)
+
+
+def written(feed: Feed, result: Result, **more: Any) -> None:
+    sinks = {kind: ParquetSink(feed.sink(kind)) for kind in ("panes", "late", "invalid")}
+    result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True, **more).awaitTermination()
+
+
+def test_keys_and_aggregates_are_columns_and_expressions(feed: Feed) -> None:
+    """semantics 15.4, 24.17, 24.18: the same as Spark's own groupBy, null keys as well."""
+    feed.put(*ROWS)
+    df = feed.batch()
+    upper, twice, odd = SF.upper("k").alias("shop"), SF.col("v") * 2.5, SF.col("v") % 2 == 1
+    ours = whole(df).groupBy(upper).agg(
+        F.sum(twice).alias("twice"), F.count(SF.col("v")).alias("n"), F.sum("v").filter(odd).alias("odd"),
+        F.count().filter(odd).alias("odds"), F.max_by("ts", SF.col("v")).filter(~odd).alias("at"),
+        F.count_distinct("k", SF.col("v")).alias("pairs"), F.top_n_by(SF.struct("k", "v"), "v", 2).alias("best"),
+    )  # fmt: skip
+    native = df.groupBy(upper).agg(
+        SF.sum(twice).alias("twice"), SF.count("v").alias("n"), SF.expr("sum(v) FILTER (WHERE v % 2 = 1)").alias("odd"),
+        SF.expr("count(*) FILTER (WHERE v % 2 = 1)").alias("odds"), SF.expr("max_by(ts, v) FILTER (WHERE NOT v % 2 = 1)").alias("at"),
+        SF.count_distinct("k", "v").alias("pairs"), SF.expr("max_by(struct(k, v), v, 2)").alias("best"),
+    )  # fmt: skip
+    assert rows_of(ours.panes, *native.columns) == rows_of(native)
+    assert ours.panes.select(native.columns).schema.simpleString() == native.schema.simpleString()
+    assert rows_of(ours.invalid) == rows_of(ours.late) == []
+
+
+@pytest.mark.parametrize("keys", [("k", "v"), (["k", "v"],), ("k", "`v`")])
+def test_names_one_by_one_in_a_list_and_in_backticks(feed: Feed, keys: Any) -> None:
+    assert whole(feed.batch()).groupBy(*keys).agg(F.count().alias("n")).spec.keys == ("k", "v")
+
+
+def test_a_column_by_its_name_is_that_column(feed: Feed) -> None:
+    result = whole(feed.batch()).groupBy([SF.col("k"), SF.col("`v`")]).agg(F.sum(SF.col("v")))
+    assert result.spec.keys == ("k", "v")
+    assert result.spec.aggregates == (F.sum("v"),)
+
+
+def test_names_in_another_case(feed: Feed) -> None:
+    """As in Spark a key has the spelling of groupBy; rows that are late or invalid are as they came."""
+    feed.put((0, "a", 1), (5, "a", 2), (None, "b", 3))
+    feed.put((200, "a", 1))
+    feed.put((1, "a", 9), (400, "a", 0))
+    described = windowed(feed.stream().withWatermark("ts", "1 second"), event_time="TS").groupBy("K").window(pw.Tumbling("1 minute"))
+    result = described.finish("at_end").agg(F.sum("V").alias("s"))
+    written(feed, result)
+    assert feed.read("panes").select("K", "s").sort("s").rows() == [("a", 0), ("a", 1), ("a", 3)]
+    assert feed.read("late")["row"].to_list() == [feed.read("late")["row"][0]]
+    assert list(feed.read("late")["row"][0]) == list(feed.read("invalid")["row"][0]) == ["ts", "k", "v"]
+
+
+def test_names_that_are_not_clear_are_refused(feed: Feed) -> None:
+    df = feed.batch()
+    cases = [
+        (lambda: whole(df).groupBy("k").agg(F.count("K").alias("n")), "column 'k' as 'k' and 'K' | an operator has one name for a column"),
+        (lambda: whole(df).groupBy(SF.upper("k").alias("K")).agg(F.count()), "the expression 'K' has the name of a column |"),
+        (lambda: whole(df).groupBy("s.x").agg(F.count()), "column 's.x' | the operator's columns are in its input |"),
+        (lambda: F.first("v").filter(SF.col("v") > 1), "first(v).filter(>(v, 1)) | a filter makes the other values null, and this"),
+    ]  # fmt: skip
+    for call, message in cases:
+        with pytest.raises(SpecError) as caught:
+            call()  # type: ignore[no-untyped-call]
+        assert str(caught.value).startswith(message)
+
+
+def test_case_counts_where_spark_is_told_so(feed: Feed) -> None:
+    feed.put(*ROWS)
+    feed.spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        both = feed.batch().withColumn("K", SF.lit("x"))
+        assert rows_of(whole(both).groupBy("K").agg(F.count("k").alias("n")).panes, "K", "n") == [("x", 4)]
+        with pytest.raises(SpecError, match=r"^column 'V' \| the operator's columns are in its input"):
+            whole(both).agg(F.sum("V"))
+    finally:
+        feed.spark.conf.unset("spark.sql.caseSensitive")
+
+
+DOTTED = {"ts": "event.ts", "k": "the.key", "v": "a.v"}
+
+
+def dotted(df: DataFrame) -> DataFrame:
+    return df.withColumnsRenamed(DOTTED).withColumn("not.used", SF.lit(1)).withColumn("m", SF.create_map(SF.lit("x"), SF.col("`a.v`")))
+
+
+def test_dotted_names_and_maps_on_a_batch(feed: Feed) -> None:
+    feed.put(*ROWS, (None, "c", 6))
+    df = dotted(feed.batch())
+    described = windowed(df, event_time="event.ts").window(pw.Global()).groupBy("the.key")
+    result = described.agg(F.sum("a.v").alias("s"), F.collect_list("m").alias("maps"), F.max_by("m", "a.v").alias("best"))
+    native = df.where("`event.ts` is not null").groupBy("`the.key`").agg(
+        SF.sum("`a.v`").alias("s"), SF.collect_list("m").alias("maps"), SF.max_by("m", SF.col("`a.v`")).alias("best")
+    )  # fmt: skip
+    assert rows_of(result.panes, *native.columns) == rows_of(native)
+    assert result.panes.select(*map(quoted, native.columns)).schema.simpleString() == native.schema.simpleString()
+    (invalid,) = result.invalid.collect()
+    assert invalid["row"].asDict() == {"event.ts": None, "the.key": "c", "a.v": 6, "not.used": 1, "m": {"x": 6}}
+
+
+def test_dotted_names_and_maps_on_a_stream(feed: Feed) -> None:
+    feed.put((0, "a", 1), (5, "a", 2), (None, "b", 3))
+    feed.put((200, "a", 1))
+    feed.put((1, "a", 9), (400, "a", 0))
+    df = dotted(feed.stream()).withWatermark("`event.ts`", "1 second")
+    described = windowed(df, event_time="event.ts").groupBy("the.key").window(pw.Tumbling("1 minute")).delta("m", "a.v").finish("at_end")
+    written(feed, described.agg(F.sum("a.v").alias("s"), F.last("m").alias("last")))
+    panes = feed.spark.read.parquet(feed.sink("panes"))
+    found = [(row["s"], row["last"], [(one["m"], one["a.v"]) for one in row["delta"]]) for row in panes.orderBy("s").collect()]
+    assert found == [(0, {"x": 0}, [({"x": 0}, 0)]), (1, {"x": 1}, [({"x": 1}, 1)]), (3, {"x": 2}, [({"x": 1}, 1), ({"x": 2}, 2)])]
+    (late,) = feed.spark.read.parquet(feed.sink("late")).collect()
+    assert (late["row"]["the.key"], late["row"]["a.v"], late["row"]["not.used"], late["row"]["m"]) == ("a", 9, 1, {"x": 9})
+    (invalid,) = feed.spark.read.parquet(feed.sink("invalid")).collect()
+    assert invalid["row"]["m"] == {"x": 3}
+
+
+def test_panes_of_maps_alone_leave_the_step_as_columns(feed: Feed) -> None:
+    feed.put((0, "a", 1), (5, "a", 2))
+    feed.put((200, "a", 1))
+    feed.put((300, "a", 1))
+    df = dotted(feed.stream()).withWatermark("`event.ts`", "1 second")
+    panes = windowed(df, event_time="event.ts").groupBy("the.key").window(pw.Tumbling("1 minute")).agg(F.first("m").alias("m")).panes
+    query = panes.writeStream.format("parquet").option("checkpointLocation", feed.sink("checkpoint")).trigger(availableNow=True)
+    query.start(feed.sink("panes")).awaitTermination()
+    assert [row["m"] for row in feed.spark.read.parquet(feed.sink("panes")).orderBy("window_end").collect()] == [{"x": 1}, {"x": 1}]
+
+
+def test_maps_are_not_compared(feed: Feed) -> None:
+    df = dotted(feed.batch())
+    grouped = windowed(df, event_time="event.ts").window(pw.Global())
+    for call, message in (
+        (
+            lambda: grouped.groupBy("m").agg(F.count()),
+            "column m: map<string,bigint> | maps cannot be compared, so they are no keys",
+        ),
+        (lambda: grouped.agg(F.count_distinct("m")), "'count_distinct(m)' over m: map<string,bigint> | count_distinct compares values"),
+    ):
+        with pytest.raises(SpecError) as caught:
+            call()  # type: ignore[no-untyped-call]
+        assert str(caught.value).startswith(message)
+
+
+def test_functions_over_windows_of_expressions_and_dotted_names(feed: Feed) -> None:
+    """What is computed for the operator is not among its rows."""
+    feed.put((0, "a", 1), (1, "a", 2), (2, "b", 4))
+    df = dotted(feed.batch())
+    w = pw.Window.partitionBy("THE.KEY").orderBy("event.ts")
+    rows = over(df).withColumns({"twice": F.sum(SF.col("`a.v`") * 2).over(w), "before": F.lag("m").over(w)}).rows
+    assert rows.columns == ["event.ts", "the.key", "a.v", "not.used", "m", "twice", "before"]
+    assert rows_of(rows, "the.key", "a.v", "twice", "before") == [("a", 1, 2, None), ("a", 2, 6, {"x": 1}), ("b", 4, 8, None)]
+
+
+def test_null_and_nan_keys_on_a_stream(feed: Feed) -> None:
+    """semantics 15.2, 15.4: they are grouped over several micro-batches, as Spark groups them."""
+    for rows in (((0, None, 0), (1, "a", 1)), ((2, None, 0), (3, "a", 2)), ((200, "z", 9), (201, "z", 9))):
+        feed.put(*rows)
+    feed.put((300, "z", 9))
+    nan = SF.when(SF.col("v") == 0, SF.lit(float("nan"))).otherwise(SF.lit(-0.0))
+    df = feed.stream().withColumn("x", nan).withWatermark("ts", "1 second")
+    result = windowed(df, event_time="ts").groupBy("x", "k").window(pw.Tumbling("1 minute")).trigger(pw.AfterWatermark(early=pw.Always()))
+    single = windowed(df, event_time="ts").groupBy("x").window(pw.Tumbling("1 minute")).agg(F.count().alias("n"))
+    written(feed, result.accumulation("accumulating").agg(F.count().alias("n")))
+    found = feed.read("panes").filter(pl.col("window_start") == pl.col("window_start").min())
+    assert sorted(found.filter(pl.col("n") == 2).select("x", "k").rows(), key=str) == [
+        (0.0, "a"),
+        (pytest.approx(float("nan"), nan_ok=True), None),
+    ]
+    assert feed.read("invalid").is_empty()
+    query = single.panes.writeStream.format("parquet").option("checkpointLocation", feed.sink("c2")).trigger(availableNow=True)
+    query.start(feed.sink("single")).awaitTermination()
+    assert sorted(feed.read("single")["n"].to_list()) == [2, 2, 2]

@@ -1,0 +1,59 @@
+"""The snippets of window functions in the README: batch code of pyspark, and the same code on a stream."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from polars.testing import assert_frame_equal
+from pyspark.sql import DataFrame
+
+from tests.spark.conftest import Feed
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+COLUMNS = ["origin", "scheduled", "delay", "worse_by", "three_in_a_row"]
+
+
+def snippet(beginning: str) -> str:
+    """The block of Python that begins so."""
+    return next(block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if block.startswith(beginning))
+
+
+def made(code: str, flights: DataFrame) -> dict[str, Any]:
+    """The names that a snippet defines."""
+    known: dict[str, Any] = {"flights": flights}
+    exec(code, known)
+    return known
+
+
+def flights(df: DataFrame) -> DataFrame:
+    return df.withColumnsRenamed({"ts": "scheduled", "k": "origin", "v": "delay"})
+
+
+def collected(feed: Feed, df: DataFrame) -> pl.DataFrame:
+    query = df.writeStream.format("parquet").option("checkpointLocation", feed.sink("checkpoint")).trigger(availableNow=True)
+    query.start(feed.sink("rows")).awaitTermination()
+    return feed.read("rows")
+
+
+def test_one_import_makes_batch_code_run_on_a_stream(feed: Feed) -> None:
+    """semantics 29.12: the code after the import is batch code that pyspark itself takes."""
+    feed.put(*((10 * n, "ab"[n % 2], n * n) for n in range(8)))
+    ours = snippet("from panewise.spark.sql import")
+    of_pyspark = re.sub(r"^from panewise\.spark\.sql import", "from pyspark.sql import", ours)
+    wanted = pl.DataFrame(made(of_pyspark, flights(feed.batch()))["flights"].select(COLUMNS).toArrow()).sort("origin", "scheduled")
+    batch = pl.DataFrame(made(ours, flights(feed.batch()))["flights"].select(COLUMNS).toArrow())
+    assert_frame_equal(batch.sort("origin", "scheduled"), wanted)
+    feed.put((9000, "z", 0))
+    feed.put((9001, "z", 0))
+    assert_frame_equal(collected(feed, made(ours, flights(feed.stream()))["flights"]).select(COLUMNS).sort("origin", "scheduled"), wanted)
+
+
+def test_the_same_step_by_step(feed: Feed) -> None:
+    """semantics 29.6, 29.7."""
+    feed.put(*((10 * n, "ab"[n % 2], n) for n in range(6)))
+    result = made(snippet("from panewise import Window, functions as F"), flights(feed.batch()))["result"]
+    rows = pl.DataFrame(result.rows.toArrow()).sort("origin", "scheduled")
+    assert rows["three_in_a_row"].to_list() == [0, 2, 6, 1, 4, 9]
+    assert rows["before"].to_list() == [None, 0, 2, None, 1, 3]
+    assert rows["row"].to_list() == [1, 2, 3, 1, 2, 3]
