@@ -146,7 +146,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "lost manifest": (lambda state, _: state.pop("manifest"), r"no manifest \| a shard that keeps anything has a manifest \| restore"),
     "manifest without clocks": (
         lambda state, _: state.update(manifest=json.dumps(json.loads(state["manifest"]) | {"header": {"marks": []}}).encode()),
-        r"a manifest without 'processing_time' \| a manifest's header has the clocks \| restore",
+        r"a header without 'processing_time' \| a manifest is the JSON that panewise wrote \| restore",
     ),
 }
 

@@ -8,7 +8,7 @@ DEFAULT_BYTES = 1 << 30
 
 
 class Cache:
-    """Runs by name; the least recently used goes first. A run never changes, so what is here is always right.
+    """Runs by the address of their content; the least recently used is dropped first. What is here is always right.
 
     Args:
         limit: bytes of rows that are kept, mapped ones too; a run longer than that is not kept at all.
@@ -19,19 +19,19 @@ class Cache:
         self._runs: OrderedDict[str, tuple[Indexed, int]] = OrderedDict()
         self._bytes = 0
 
-    def get(self, name: str) -> Indexed | None:
+    def get(self, address: str) -> Indexed | None:
         """The rows of a run, if they are here."""
-        found = self._runs.get(name)
+        found = self._runs.get(address)
         if found is None:
             return None
-        self._runs.move_to_end(name)
+        self._runs.move_to_end(address)
         return found[0]
 
-    def put(self, name: str, rows: Indexed) -> None:
+    def put(self, address: str, rows: Indexed) -> None:
         """Remembers a run."""
-        self.drop(name)
+        self.drop(address)
         size = int(rows.frame.estimated_size())
-        self._runs[name] = (rows, size)
+        self._runs[address] = (rows, size)
         self._bytes += size
         self.bound(self._limit)
 
@@ -42,9 +42,9 @@ class Cache:
             _, (_, freed) = self._runs.popitem(last=False)
             self._bytes -= freed
 
-    def drop(self, name: str) -> None:
+    def drop(self, address: str) -> None:
         """Forgets a run."""
-        _, freed = self._runs.pop(name, (None, 0))
+        _, freed = self._runs.pop(address, (None, 0))
         self._bytes -= freed
 
     @property

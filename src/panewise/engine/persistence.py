@@ -1,8 +1,8 @@
 """An operator's state into runs and back.
 
 A step adds one run with what it changed (:mod:`panewise.engine.held`), so what it writes does not depend on what is
-held. Runs never change: decoded ones are cached by name, and copied to a directory of the machine, so a process reads
-from the durable store only what no process of the machine has seen.
+held. Runs never change: decoded ones are cached by their content, and copied to a directory of the machine, so a process
+reads from the durable store only what no process of the machine has seen.
 """
 
 import struct
@@ -11,11 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
+import xxhash
 
 from panewise.engine.arrival import MARK, Marks
 from panewise.engine.cache import Cache
 from panewise.engine.chain import AnyOperator
 from panewise.engine.clocks import Clocks
+from panewise.engine.header import checked, marks_table
 from panewise.engine.held import Held
 from panewise.engine.inputs import Inputs, Told
 from panewise.engine.operator import State
@@ -24,47 +26,50 @@ from panewise.engine.plan import Plan
 from panewise.engine.prepared import operator_of
 from panewise.engine.runs import HASH, Indexed, MemoryLibrary, Shape
 from panewise.engine.table import DEAD
-from panewise.errors import StateError
+from panewise.errors import SpecError, StateError
 from panewise.spec import Inputs as InputsSpec
 from panewise.spec import Specification
 from panewise.spec.codec import changed_fields, to_dict
 from panewise.state import Manifest, Mirror, Run, RunStore
-from panewise.state.blob import checksum, decode, encode
+from panewise.state.blob import check, checksum, decode, encode, stream_of
+from panewise.state.manifest import REMEDY
 
 _SHORT = 1 << 22  # bytes of a run that is kept in memory: to map a copy of it would cost more than it saves
 
 
 @dataclass
 class StoredLibrary:
-    """The runs of a run store, with what is known of them nearer by. `scope` tells it from the other stores of a cache.
+    """The runs of a run store, with nearer copies of them.
 
     A run is named by the version of the state that it came with. So a step that is repeated writes the same names: Spark
     may take a snapshot that one attempt left, and the changes that another one noted after it. The runs of the tables of a
     chain's stages have the number of their `table`, too; 0 is the windows of the operator.
+
+    Cache and mirror are addressed by content, never by name: the checksum in the manifest, and the columns that the
+    rows are hashed by. So any number of stores share them.
     """
 
     store: RunStore
     cache: Cache
     mirror: Mirror | None = None
-    scope: str = ""
     version: int = 0
     table: int = 0
     _fresh: dict[str, Indexed] = field(default_factory=dict)
+    _found: dict[str, Run] = field(default_factory=dict)
     _named: int = 0
 
     def read(self, run: Run, shape: Shape) -> Indexed:
-        """The rows of a run, from the nearest place that has them."""
-        known = self._fresh.get(run.name) or self.cache.get(self._scoped(run.name))
-        if known is not None:
-            return known
-        copy = None if self.mirror is None else self.mirror.read(run.name)
-        if copy is None:
-            stored = self.store.run(run.name)
-            rows = self._copied(run.name, Indexed.again(decode(stored, run.name), shape), stored)
-        else:
-            rows = Indexed(copy) if HASH in copy.columns else Indexed.again(copy, shape)
-        self.cache.put(self._scoped(run.name), rows)
-        return rows
+        """The rows of a run, from the nearest place that has them.
+
+        Raises:
+            StateError: if the run is missing in the store, is damaged, or is not the one of the manifest.
+        """
+        if run.name in self._fresh:
+            return self._fresh[run.name]
+        run = self._found.get(run.name, run)
+        address = _address(run, shape)
+        known = None if address is None else self.cache.get(address) or self._from_mirror(address, shape)
+        return self._from_store(run, shape) if known is None else known
 
     def new_name(self) -> str:
         """The version that will have the run, and a number."""
@@ -74,7 +79,7 @@ class StoredLibrary:
 
     def beside(self, table: int) -> "StoredLibrary":
         """The same store's runs of another table."""
-        return StoredLibrary(self.store, self.cache, self.mirror, self.scope, self.version, table)
+        return StoredLibrary(self.store, self.cache, self.mirror, self.version, table)
 
     def add(self, run: Run, rows: Indexed) -> None:
         """Takes a new run, which is stored when the step is committed."""
@@ -84,42 +89,91 @@ class StoredLibrary:
         """Forgets the new runs that are not among these."""
         self._fresh = {run.name: self._fresh[run.name] for run in runs if run.name in self._fresh}
 
-    def commit(self, before: Sequence[Run], after: Sequence[Run]) -> tuple[Run, ...]:
-        """Stores the new runs, and drops those that are not named any more; gives the runs with their checksums."""
-        stored = tuple(self._put(run) for run in after)
-        kept = {run.name for run in after}
-        dropped = [run.name for run in before if run.name not in kept]
-        for name in dropped:
-            self.store.drop_run(name)
-            self.cache.drop(self._scoped(name))
-        if self.mirror is not None:
-            self.mirror.drop(dropped)
-        return stored
+    def commit(self, before: Sequence[Run], table: Held) -> Held:
+        """Stores the new runs of a table, and drops those that it does not name any more; gives the table with checksums."""
+        runs = tuple(self._put(run, table.shape) for run in table.runs)
+        kept = {run.name for run in runs}
+        for run in before:
+            if run.name not in kept:
+                self.store.drop_run(run.name)
+                self._forget(self._found.get(run.name, run), table.shape)
+        return replace(table, runs=runs)
 
-    def _put(self, run: Run) -> Run:
-        """Stores a run if it is new."""
+    def _put(self, run: Run, shape: Shape) -> Run:
+        """Stores a run if it is new. One that was found to be different from the manifest's description is described anew."""
         rows = self._fresh.pop(run.name, None)
         if rows is None:
-            return run
+            return self._found.get(run.name, run)
         stored = encode(rows.bare, run.name)
         self.store.put_run(run.name, stored)
-        self.cache.put(self._scoped(run.name), self._copied(run.name, rows, stored))
-        return replace(run, checksum=checksum(stored))
+        run = replace(run, checksum=checksum(stored))
+        self._copied(run, shape, rows, stored)
+        return run
 
-    def _scoped(self, name: str) -> str:
-        return f"{self.scope}/{name}"
+    def _forget(self, run: Run, shape: Shape) -> None:
+        """Frees the room that a dropped run takes. If another state has the same content, it is only read again."""
+        address = _address(run, shape)
+        if address is not None:
+            self.cache.drop(address)
+            if self.mirror is not None:
+                self.mirror.drop([address])
 
-    def _copied(self, name: str, rows: Indexed, stored: bytes) -> Indexed:
-        """The rows, mapped from their copy where they are many: the memory is then the machine's, shared, and not this process's.
+    def _from_mirror(self, address: str, shape: Shape) -> Indexed | None:
+        copy = None if self.mirror is None else self.mirror.read(address)
+        if copy is None:
+            return None
+        rows = Indexed(copy) if HASH in copy.columns else Indexed.again(copy, shape)
+        self.cache.put(address, rows)
+        return rows
+
+    def _from_store(self, run: Run, shape: Shape) -> Indexed:
+        stored = self.store.run(run.name)
+        frame = decode(stored, run.name)
+        if list(frame.schema.items()) != [*shape.schema.items(), (DEAD, pl.Boolean())]:
+            raise StateError(f"run {run.name} with other columns", "a run has the columns of its table", REMEDY)
+        rows = Indexed.again(frame, shape)
+        if checksum(stored) != run.checksum:
+            run = self._found[run.name] = _described_again(run, rows, checksum(stored))
+        return self._copied(run, shape, rows, stored)
+
+    def _copied(self, run: Run, shape: Shape, rows: Indexed, stored: bytes) -> Indexed:
+        """The rows, in the cache and the mirror. If they are many they are mapped: the memory is then the machine's, and shared.
 
         The copy of a short run is what is stored of it, for the other processes.
         """
-        if self.mirror is None:
-            return rows
-        short = rows.frame.estimated_size() <= _SHORT
-        self.mirror.write(name, stored if short else encode(rows.frame, name, "uncompressed"))
-        copy = None if short else self.mirror.read(name)
-        return rows if copy is None else Indexed(copy)
+        address = _address(run, shape)
+        assert address is not None
+        if self.mirror is not None:
+            short = rows.frame.estimated_size() <= _SHORT
+            self.mirror.write(address, check(stored) if short else stream_of(rows.frame, "uncompressed"))
+            copy = None if short else self.mirror.read(address)
+            rows = rows if copy is None else Indexed(copy)
+        self.cache.put(address, rows)
+        return rows
+
+
+def _address(run: Run, shape: Shape) -> str | None:
+    """What cache and mirror know a run by; None if its checksum is not known yet.
+
+    Rows come with their hashes, so the columns that these are made of belong to it.
+    """
+    columns = "\0".join(shape.by).encode()
+    return None if run.checksum is None else f"{run.checksum}-{xxhash.xxh64_hexdigest(columns)}"
+
+
+def _described_again(run: Run, rows: Indexed, found: str) -> Run:
+    """A sound run whose checksum the manifest does not have: from a release with format 1, or from another attempt of its step.
+
+    Attempts have the same rows, but perhaps in another order of arrival, and so other lists or last digits of sums. A
+    run with other windows is none of an attempt.
+
+    Raises:
+        StateError: if the windows are others.
+    """
+    described = replace(rows.described(run.name, run.part), checksum=found)
+    if (described.rows, described.low, described.high) != (run.rows, run.low, run.high):
+        raise StateError(f"another run in the place of run {run.name}", "a run has the windows that the manifest says", REMEDY)
+    return described
 
 
 @dataclass
@@ -140,6 +194,7 @@ class Stored:
         text = library.store.manifest()
         manifest = Manifest(to_dict(spec), shards) if text is None else Manifest.decode(text)
         check_same(manifest, spec, shards)
+        checked(manifest.header)
         library.version = manifest.version + 1
         operator = operator_of(spec, schema)
         _check_types(operator, manifest.header)
@@ -172,8 +227,7 @@ class Stored:
         state = self.operator.state
         tables = [table.sealed() for table in _tables(state)]
         tables = [
-            replace(table, runs=library.commit(runs_of(self.manifest.runs, library.table), table.runs))
-            for table, library in zip(tables, self.libraries, strict=True)
+            library.commit(runs_of(self.manifest.runs, library.table), table) for table, library in zip(tables, self.libraries, strict=True)
         ]
         self.operator.state = _with_tables(state, tables)
         runs = tuple(run for table in tables for run in table.runs)
@@ -204,6 +258,11 @@ def _told(state: State, clocks: Clocks, marks: Marks, header: Mapping[str, Any])
     return replace(state, clocks=clocks, marks=marks, slices=slices, received=header.get("received", 0), tally=header.get("tally", 0))
 
 
+def unreadable_spec(error: SpecError) -> StateError:
+    """The error of a manifest whose specification is none."""
+    return StateError(f"a manifest with a specification that is none ({error})", "a manifest is the JSON that panewise wrote", REMEDY)
+
+
 def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
     """Refuses the state of another specification or number of shards (semantics 35).
 
@@ -211,7 +270,10 @@ def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
         StateError: naming the fields that changed.
     """
     old, new = manifest.spec, to_dict(spec)
-    changed = changed_fields(old, new) if old != new else []
+    try:
+        changed = changed_fields(old, new) if old != new else []
+    except SpecError as error:
+        raise unreadable_spec(error) from error
     if changed:
         given = "; ".join(f"{name}: {old.get(name)!r} -> {new.get(name)!r}" for name in changed)
         raise StateError(
@@ -272,7 +334,7 @@ def _read_header(plan: Plan | FramePlan, header: dict[str, Any]) -> tuple[Clocks
         return clocks, Marks()
     columns = plan.spec.position.columns
     schema = {**{name: plan.schema[name] for name in columns[:-1]}, MARK: plan.schema[columns[-1]]}
-    return clocks, Marks(pl.DataFrame(header["marks"], schema=schema, orient="row"))
+    return clocks, Marks(marks_table(header["marks"], schema))
 
 
 def save(operator: AnyOperator) -> bytes:
@@ -291,10 +353,13 @@ def restore(spec: Specification, schema: Mapping[str, pl.DataType], data: bytes)
     head, *runs = _parts(data)
     manifest = Manifest.decode(head.decode(errors="replace"))
     check_same(manifest, spec, 1)
+    checked(manifest.header)
     operator = operator_of(spec, schema)
     _check_types(operator, manifest.header)
     clocks, marks = _read_header(operator.plan, manifest.header)
     read = [decode(run).with_columns(pl.lit(False).alias(DEAD)) for run in runs]
+    if len(read) != len(_tables(operator.state)):
+        raise StateError(f"a saved operator with {len(read)} tables", f"this one has {len(_tables(operator.state))}", REMEDY)
     told = zip(_tables(operator.state), read, operator.horizons(clocks), strict=True)
     tables = [replace(table, library=MemoryLibrary(), newest=rows, horizon=horizon) for table, rows, horizon in told]
     operator.state = _told(_with_tables(operator.state, tables), clocks, marks, manifest.header)
@@ -302,9 +367,16 @@ def restore(spec: Specification, schema: Mapping[str, pl.DataType], data: bytes)
 
 
 def _parts(data: bytes) -> list[bytes]:
+    """The manifest and the runs of a saved operator.
+
+    Raises:
+        StateError: if it ends too early.
+    """
     parts, at = list[bytes](), 0
-    while at < len(data):
-        (length,) = struct.unpack_from("<I", data, at)
-        parts.append(data[at + 4 : at + 4 + length])
+    while at < len(data) or not parts:
+        length = int.from_bytes(data[at : at + 4], "little")
         at += 4 + length
+        if at > len(data):
+            raise StateError(f"a saved operator of {len(data)} bytes", f"this one has {at} bytes or more", REMEDY)
+        parts.append(data[at - length : at])
     return parts

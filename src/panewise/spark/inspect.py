@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from panewise.engine import keymarks
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import KEY_MARK, Clocks
+from panewise.engine.header import checked
 from panewise.engine.held import Held
 from panewise.engine.over import passed_until
 from panewise.engine.persistence import runs_of
@@ -26,26 +26,24 @@ from panewise.engine.runs import Indexed, Shape
 from panewise.engine.sliding import Slide, coded, in_order
 from panewise.engine.sliding_intake import waiting
 from panewise.engine.table import DEAD
-from panewise.errors import SetupError, SpecWarning, StateError
+from panewise.errors import SetupError, StateError
+from panewise.spark.recorded import recorded_spec
 from panewise.spec import (
     Chain,
-    Custom,
     Entry,
     FrameOperator,
     Global,
     Sliding,
     Specification,
     StreamWindow,
-    UserAggregate,
-    WindowListener,
     counted,
     first_of,
     merging,
 )
-from panewise.spec.codec import from_dict
 from panewise.spec.sliding_checks import only_at_end
 from panewise.state import Manifest, Run
-from panewise.state.blob import decode
+from panewise.state.blob import check, checksum, decode
+from panewise.state.manifest import REMEDY
 from panewise.state.store import missing
 
 _STATE, _MANIFEST = "panewise", "manifest"
@@ -57,7 +55,6 @@ _QUIET = {
     "spark.log.level": "OFF",
 }
 _GIVE = "give the checkpoint= of write()"
-_RESTORE = "restore the checkpoint from a copy, or start from a new one"
 
 
 @dataclass(frozen=True)
@@ -171,9 +168,9 @@ def shard_state(shard: int, stored: Mapping[str, bytes]) -> ShardState:
     """
     try:
         manifest = _manifest(stored)
-        whole, clocks = _spec(manifest), _clocks(manifest)
+        whole, clocks = recorded_spec(manifest), _clocks(manifest)
         spec, following = first_of(whole), 2 * len(whole.stages) if isinstance(whole, Chain) else 0
-        sizes = [len(_named(stored, run.name)) for run in manifest.runs]
+        sizes = [len(_sound(stored, run)) for run in manifest.runs]
         runs = runs_of(manifest.runs, 0)
         if isinstance(spec, FrameOperator):
             windows = _passing(spec, runs, passed_until(spec, clocks), stored)
@@ -205,7 +202,8 @@ class _Identities:
 
     def read(self, run: Run, shape: Shape) -> Indexed:
         if run.name not in self.known:
-            self.known[run.name] = Indexed.again(_decoded(self.stored, run).select(*shape.schema, DEAD), shape)
+            schema = {**shape.schema, DEAD: pl.Boolean()}
+            self.known[run.name] = Indexed.again(_selected(self.stored, run, schema), shape)
         return self.known[run.name]
 
     def new_name(self) -> str:
@@ -244,6 +242,7 @@ def _rows_of(whole: Specification, runs: Sequence[Run], clocks: Clocks, stored: 
     spec, types = first_of(whole), _decoded(stored, runs[-1]).schema
     assert not isinstance(spec, FrameOperator), "of frames the rows that wait are told"
     columns = [*_keys(spec), START, END]
+    _selected(stored, runs[-1], dict.fromkeys((*columns, *more)))
     identity = _keys(spec) if isinstance(whole, StreamWindow) else columns  # there the end is when something is due
     together = merging(spec.window) or Clocks.of(spec).by_key
     shape = Shape({name: types[name] for name in (*columns, *more)}, identity, _keys(spec) if together else identity)
@@ -253,7 +252,8 @@ def _rows_of(whole: Specification, runs: Sequence[Run], clocks: Clocks, stored: 
 
 def _passing(spec: FrameOperator, runs: Sequence[Run], horizon: int | None, stored: Mapping[str, bytes]) -> pl.DataFrame:
     """Keys and times of the rows that wait for the watermark, which are in runs that are in order of time."""
-    found = [_decoded(stored, run).select(*_keys(spec), END) for run in runs]
+    schema = dict.fromkeys(_keys(spec)) | {END: pl.Int64()}
+    found = [_selected(stored, run, schema) for run in runs]
     rows = pl.concat(found) if found else pl.DataFrame()
     return rows if horizon is None or not found else rows.filter(pl.col(END) > horizon)
 
@@ -262,43 +262,38 @@ def _keys(spec: Entry) -> list[str]:
     return list(spec.keys) or [ONE_KEY]
 
 
-def _named(stored: Mapping[str, bytes], name: str) -> bytes:
-    if name not in stored:
-        raise missing(name)
-    return stored[name]
+def _sound(stored: Mapping[str, bytes], run: Run) -> bytes:
+    """A run that is there and undamaged, be it of use or not. Another attempt at its step may have written it: then it has as many rows."""
+    if run.name not in stored:
+        raise missing(run.name)
+    data = stored[run.name]
+    check(data, run.name)
+    if checksum(data) != run.checksum and _decoded(stored, run).height != run.rows:
+        raise StateError(f"another run in the place of run {run.name}", "a run has the windows that the manifest says", REMEDY)
+    return data
 
 
 def _decoded(stored: Mapping[str, bytes], run: Run) -> pl.DataFrame:
     return decode(stored[run.name], run.name)
 
 
+def _selected(stored: Mapping[str, bytes], run: Run, schema: Mapping[str, pl.DataType | None]) -> pl.DataFrame:
+    """Some columns of a run; None stands for any type."""
+    rows = _decoded(stored, run)
+    if any(name not in rows.columns or rows.schema[name] != (dtype or rows.schema[name]) for name, dtype in schema.items()):
+        raise StateError(f"run {run.name} with other columns", "a run has the columns of its table", REMEDY)
+    return rows.select(*schema)
+
+
 def _manifest(stored: Mapping[str, bytes]) -> Manifest:
     if _MANIFEST not in stored:
-        raise StateError("no manifest", "a shard that keeps anything has a manifest", _RESTORE)
+        raise StateError("no manifest", "a shard that keeps anything has a manifest", REMEDY)
     return Manifest.decode(stored[_MANIFEST].decode(errors="replace"))
 
 
 def _clocks(manifest: Manifest) -> Clocks:
-    header = manifest.header
-    if not header:
-        return Clocks()
-    try:
-        return Clocks(header["processing_time"], header["watermark"], header["finished"])
-    except KeyError as error:
-        raise StateError(f"a manifest without {error}", "a manifest's header has the clocks", _RESTORE) from error
-
-
-def _spec(manifest: Manifest) -> Specification:
-    """The specification of a state; of user-defined aggregates, windows and listeners only the names are known."""
-    stages = (manifest.spec, *manifest.spec.get("then", ()))
-    told = [what for stage in stages for what in (*(stage.get("aggregates") or ()), *(stage.get("columns") or ()))]
-    users = {what["user"] for what in told if isinstance(what, dict) and what.get("user")}
-    known = {name: UserAggregate(name, init=str, accumulate=max, merge=max, finish=str) for name in users}
-    name, listener = manifest.spec.get("window", {}).get("name"), manifest.spec.get("listener")
-    listeners = {listener["name"]: WindowListener(object, name=listener["name"], outputs=listener["outputs"])} if listener else None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)  # it was told when the query was built
-        return from_dict(manifest.spec, known, {name: Custom(len, name=name)} if name else None, listeners)
+    header = checked(manifest.header)
+    return Clocks(header["processing_time"], header["watermark"], header["finished"]) if header else Clocks()
 
 
 def _committed(spark: SparkSession, checkpoint: str) -> set[int]:
@@ -341,7 +336,11 @@ def _operator_state(spark: SparkSession, checkpoint: str, batch: int, operator: 
         manifest = manifest or _manifest(stored)
     manifest = manifest or _record(spark, checkpoint)
     found = tuple(sorted(shards, key=lambda state: state.shard))
-    return OperatorState(operator, None, 0, found) if manifest is None else OperatorState(operator, _spec(manifest), manifest.shards, found)
+    return (
+        OperatorState(operator, None, 0, found)
+        if manifest is None
+        else OperatorState(operator, recorded_spec(manifest), manifest.shards, found)
+    )
 
 
 def _rows(df: DataFrame, checkpoint: str) -> Iterator[Any]:
@@ -350,7 +349,7 @@ def _rows(df: DataFrame, checkpoint: str) -> Iterator[Any]:
         yield from df.toLocalIterator(prefetchPartitions=True)
     except _spark_errors() as error:
         rule = "Spark can read the state of a micro-batch until it removes it (spark.sql.streaming.minBatchesToRetain)"
-        raise StateError(f"checkpoint {checkpoint!r} ({_reason(error)})", rule, f"give a later micro-batch, or {_RESTORE}") from error
+        raise StateError(f"checkpoint {checkpoint!r} ({_reason(error)})", rule, f"give a later micro-batch, or {REMEDY}") from error
 
 
 def _by_shard(rows: Iterable[Any]) -> Iterator[tuple[int, dict[str, bytes]]]:

@@ -2,7 +2,6 @@
 
 import json
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +20,7 @@ from panewise.spark.checks import setting
 from panewise.spark.names import quoted
 from panewise.spark.pack import NOW, Control, Pack
 from panewise.spark.processor import Processor, Settings
-from panewise.spark.session import CACHE
+from panewise.spark.session import CACHE, MIRROR
 from panewise.spark.shard import Mail, envelopes, step
 from panewise.spark.sharding import even_shards
 from panewise.spark.ticks import clock_stream
@@ -116,8 +115,8 @@ class Plumbing:
             if isinstance(self.spec, StreamWindow) and not self.spec.partition_by:  # it has a partition without rows, too (semantics 10.12)
                 packed = packed.union(self.controlled(packed.sparkSession.createDataFrame([(note(finish=1),)], "note STRING")))
             return packed.groupBy("shard").applyInArrow(_whole_batch(self.spec, schema, time.time_ns() // 1000), envelope.OUT)
-        cache = int(setting(packed, CACHE, "1024"))
-        settings = Settings(self.spec, schema, len(self.shards), uuid.uuid4().hex, self.clocks, self.held, direct, cache)
+        cache, mirror = (int(setting(packed, name, default)) for name, default in ((CACHE, "1024"), (MIRROR, "4096")))
+        settings = Settings(self.spec, schema, len(self.shards), self.clocks, self.held, direct, cache, mirror)
         target = envelope.OUT if direct is None else direct.target
         return packed.groupBy("shard").transformWithStateInPandas(Processor(settings), target, "Append", "EventTime")
 

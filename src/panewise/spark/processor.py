@@ -29,20 +29,20 @@ _CACHE = Cache()  # runs that this worker process knows, of all the queries that
 class Settings:
     """What a processor has to know.
 
-    `name` tells operators apart whose runs are on one machine. With `clocks="control"` both clocks come from control notes,
+    With `clocks="control"` both clocks come from control notes,
     and nowhere else; and with `held` the windows held are sent after each batch: so conformance transcripts drive a
     real query. With `direct` one kind of output leaves as real columns and the others not at all; else all leave as
-    envelopes. `cache_mb` is the bound of :func:`panewise.spark.configure`.
+    envelopes. `cache_mb` and `mirror_mb` are the bounds of :func:`panewise.spark.configure`.
     """
 
     spec: Specification
     schema: dict[str, pl.DataType]
     shards: int
-    name: str
     clocks: str = "spark"
     held: bool = False
     direct: Unpack | None = None
     cache_mb: int = 1024
+    mirror_mb: int = 4096
 
 
 class Processor(StatefulProcessor):
@@ -58,6 +58,7 @@ class Processor(StatefulProcessor):
         self._served: set[int] = set()  # shards that this micro-batch has already been given to
         self._store = SparkRunStore(handle)
         _CACHE.bound(self._settings.cache_mb << 20)
+        _mirror().bound(self._settings.mirror_mb << 20)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """The envelopes of one shard in one micro-batch."""
@@ -76,8 +77,7 @@ class Processor(StatefulProcessor):
 
     def _handle_mail(self, shard: int, mail: Mail, timers: TimerValues) -> Iterator[pd.DataFrame]:
         settings = self._settings
-        scope = f"{settings.name}/{shard}"
-        library = StoredLibrary(self._store, _CACHE, _mirror(scope), scope)
+        library = StoredLibrary(self._store, _CACHE, _mirror())
         stored = Stored.load(settings.spec, settings.schema, library, settings.shards)
         now, watermark = self._clocks(mail, timers)
         output = telling(step(stored.operator, mail, now, watermark))
@@ -115,10 +115,10 @@ class Processor(StatefulProcessor):
 
 
 @cache
-def _mirror(scope: str) -> Mirror:
-    """Copies of a shard's runs, in a directory of this machine that Spark removes when the executor ends; its workers share it."""
+def _mirror() -> Mirror:
+    """Copies of runs, in a directory of this machine that Spark removes when the executor ends; its workers share it."""
     local = os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")[0]
-    return Mirror(Path(local) / "panewise" / scope)
+    return Mirror(Path(local) / "panewise")
 
 
 def _waiting(timer: int | None, watermark: int | None) -> int | None:

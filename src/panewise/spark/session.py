@@ -24,9 +24,10 @@ _LOCAL = {
 }
 
 CACHE = "panewise.cacheMegabytes"
+MIRROR = "panewise.mirrorMegabytes"
 
 
-def configure(spark: SparkSession, *, cache_mb: int = 1024, local_checkpoints: bool = False) -> SparkSession:
+def configure(spark: SparkSession, *, cache_mb: int = 1024, mirror_mb: int = 4096, local_checkpoints: bool = False) -> SparkSession:
     """Prepares a session, classic or Connect, for window operators, and gives it back.
 
     It sets RocksDB as the state store (without which no operator starts), writes state as a change log (each micro-batch
@@ -36,15 +37,22 @@ def configure(spark: SparkSession, *, cache_mb: int = 1024, local_checkpoints: b
     Args:
         cache_mb: megabytes of state that each Python worker keeps in memory, mapped files included; state that is longer is read from
             the executor's local directory as it is needed. Besides, a worker keeps up to 65 MB of free memory for its next micro-batch.
+        mirror_mb: megabytes of copies of state that the workers of an executor share in its local directory
+            (``spark.local.dir``). Beyond it the least recently used copies are deleted, so a session may run any number of
+            queries. A copy saves reading the checkpoint; none is ever needed, and 0 means none.
         local_checkpoints: whether the checkpoints of all queries of the session are on disks of this machine (``file:``). Spark then
             starts about a third of the processes (chmod, readlink) to write them, and a short micro-batch takes about half the time.
             Leave it out for checkpoints on HDFS, where files that are written again would not be replaced.
 
     Raises:
-        SetupError: if `cache_mb` is below 1.
+        SetupError: if `cache_mb` is below 1, or `mirror_mb` below 0.
     """
     if cache_mb < 1:
         raise SetupError(f"cache_mb={cache_mb}", "a worker keeps a megabyte of state or more", "give a number such as 1024, the default")
-    for name, value in (_SETTINGS | {CACHE: str(cache_mb)} | (_LOCAL if local_checkpoints else {})).items():
+    if mirror_mb < 0:
+        rule = "an executor keeps 0 megabytes of copies (none) or more"
+        raise SetupError(f"mirror_mb={mirror_mb}", rule, "give a number such as 4096, the default")
+    bounds = {CACHE: str(cache_mb), MIRROR: str(mirror_mb)}
+    for name, value in (_SETTINGS | bounds | (_LOCAL if local_checkpoints else {})).items():
         spark.conf.set(name, value)
     return spark

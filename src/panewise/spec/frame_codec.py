@@ -78,10 +78,11 @@ def _column(value: Any, where: str, users: Users) -> FrameColumn:
         raise wrong(where, value, "an object with named fields")
     function = {name: item for name, item in value.items() if name != "frame"}
     frame = None if value.get("frame") is None else _frame(value["frame"], f"{where}.frame")
-    if function.get("fn") in ROW_FUNCTIONS:
+    fn = function.get("fn", "count")  # the reader of aggregates says that it is missing
+    if isinstance(fn, str) and fn in ROW_FUNCTIONS:
         return FrameColumn(_row_function(function, where), frame)
-    if "fn" in function and function["fn"] not in FUNCTIONS:
-        raise SpecError(f"{where}.fn={function['fn']!r}", f"the functions are {sorted((*FUNCTIONS, *ROW_FUNCTIONS))}", "give one of these")
+    if not isinstance(fn, str) or fn not in FUNCTIONS:
+        raise SpecError(f"{where}.fn={fn!r}", f"the functions are {sorted((*FUNCTIONS, *ROW_FUNCTIONS))}", "give one of these")
     return FrameColumn(aggregate_from(function, where, users), frame)
 
 

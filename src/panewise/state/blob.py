@@ -25,14 +25,24 @@ _UNNAMED = bytes(54)  # what older releases wrote in the place of the name
 Buffer: TypeAlias = bytes | memoryview
 
 
-def encode(frame: pl.DataFrame, name: str = "", compression: Literal["lz4", "uncompressed"] = "lz4") -> bytes:
+def encode(frame: pl.DataFrame, name: str = "") -> bytes:
     """A frame as the run of that name."""
-    body = stream_of(frame, compression)
+    body = stream_of(frame, "lz4")
     return _HEAD.pack(_MAGIC, FORMAT, zlib.crc32(body), name.encode()) + body
 
 
-def decode(data: Buffer, name: str | None = None, *, check: bool = True) -> pl.DataFrame:
-    """A run as a frame. With `name` the run has that name, or none (older releases wrote none). Without `check` its sum is believed.
+def decode(data: Buffer, name: str | None = None) -> pl.DataFrame:
+    """A run as a frame; the arguments and errors are those of :func:`check`."""
+    stream = check(data, name)
+    try:
+        return frame_of(stream)
+    except (pa.ArrowException, OSError) as error:
+        which = "" if name is None else f" ({name})"
+        raise StateError(f"a run that Arrow cannot read{which}", "a run contains one Arrow IPC stream", REMEDY) from error
+
+
+def check(data: Buffer, name: str | None = None) -> memoryview:
+    """The Arrow IPC stream of a run that is sound. With `name` the run has that name, or none (older releases wrote none).
 
     Raises:
         StateError: if the run is corrupt, of an unknown format, or of another name.
@@ -44,15 +54,12 @@ def decode(data: Buffer, name: str | None = None, *, check: bool = True) -> pl.D
     if version != FORMAT:
         rule = f"this version of panewise reads format {FORMAT}"
         raise StateError(f"a run of format {version}{which}", rule, "use the version of panewise that wrote it")
-    body = memoryview(data)[_HEAD.size :]
-    if check and zlib.crc32(body) != crc:
+    stream = memoryview(data)[_HEAD.size :]
+    if zlib.crc32(stream) != crc:
         raise StateError(f"a run whose checksum does not match{which}", "runs never change", REMEDY)
     if name is not None and stored_name not in (_UNNAMED, name.encode().ljust(len(_UNNAMED), b"\0")):
         raise StateError(f"another run in the place of run {name}", "a run has its name in its head", REMEDY)
-    try:
-        return frame_of(body)
-    except (pa.ArrowException, OSError) as error:
-        raise StateError(f"a run that Arrow cannot read{which}", "a run contains one Arrow IPC stream", REMEDY) from error
+    return stream
 
 
 def checksum(data: Buffer) -> str:

@@ -1,0 +1,178 @@
+"""One DataFrame of panes may be started any number of times: queries share caches and copies of state, and mix nothing up."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+import panewise as pw
+from panewise import functions as F
+from panewise.spark import Result, windowed
+from tests.spark.conftest import Feed
+
+Totals = dict[str, tuple[int, int]]
+
+
+def daily(feed: Feed) -> Result:
+    """Windows whose panes hold all rows until now, sent with every row."""
+    days = windowed(feed.stream().withWatermark("ts", "1 day"), event_time="ts").groupBy("k").window(pw.Tumbling("1 day"))
+    return days.trigger(pw.Always()).accumulation("accumulating").agg(F.count().alias("n"), F.sum("v").alias("s"))
+
+
+class Input:
+    """A source whose files differ from query to query: it has only those that no query has taken yet."""
+
+    def __init__(self, feed: Feed) -> None:
+        self.feed, self.number = feed, 0
+
+    def put(self) -> list[tuple[float, str, int]]:
+        """Replaces what there is by a file of eight rows."""
+        for path in self.feed.path.iterdir():
+            path.unlink()
+        self.number += 1
+        rows = [(float(self.number), f"key {n % 4}", self.number * 100 + n) for n in range(8)]
+        self.feed.put(*rows)
+        return rows
+
+
+class Query:
+    """A query of a DataFrame of panes, and what it should have sent for what it has taken."""
+
+    def __init__(self, panes: DataFrame, checkpoint: str) -> None:
+        self.panes, self.checkpoint = panes, checkpoint
+        self.taken: list[tuple[float, str, int]] = []
+        self.sent: Totals = {}
+
+    def start(self) -> StreamingQuery:
+        def take(batch: DataFrame, _: int) -> None:
+            for row in sorted(batch.collect(), key=lambda row: row["index"]):
+                self.sent[row["k"]] = (row["n"], row["s"])
+
+        writer: Any = self.panes.writeStream.foreachBatch(take)
+        started: StreamingQuery = writer.option("checkpointLocation", self.checkpoint).start()
+        return started
+
+    def run(self, rows: list[tuple[float, str, int]]) -> None:
+        """Takes what there is, and ends."""
+        with live(self) as query:
+            query.processAllAvailable()
+        self.taken += rows
+        self.check()
+
+    def check(self) -> None:
+        expected: Totals = {}
+        for _, k, v in self.taken:
+            n, s = expected.get(k, (0, 0))
+            expected[k] = (n + 1, s + v)
+        assert self.sent == expected
+
+
+@contextmanager
+def live(query: Query) -> Iterator[StreamingQuery]:
+    started = query.start()
+    try:
+        yield started
+    finally:
+        started.stop()
+
+
+@pytest.fixture
+def source(feed: Feed) -> Input:
+    return Input(feed)
+
+
+def test_two_queries_at_the_same_time(feed: Feed, source: Input) -> None:
+    panes = daily(feed).panes
+    one, other = Query(panes, feed.sink("one")), Query(panes, feed.sink("other"))
+    rows = source.put()
+    with live(one) as first:
+        first.processAllAvailable()
+        one.taken += rows
+        with live(other) as second:
+            for _ in range(4):
+                rows = source.put()
+                for query, started in ((one, first), (other, second)):
+                    started.processAllAvailable()
+                    query.taken += rows
+                    query.check()
+
+
+def test_a_loop_in_a_notebook(feed: Feed, source: Input) -> None:
+    """A new checkpoint and other rows each time, from one DataFrame."""
+    panes = daily(feed).panes
+    for number in range(3):
+        query = Query(panes, feed.sink(f"checkpoint {number}"))
+        for _ in range(3):
+            query.run(source.put())
+
+
+def test_a_checkpoint_that_is_restored_from_an_older_copy(feed: Feed, source: Input) -> None:
+    query = Query(daily(feed).panes, feed.sink("checkpoint"))
+    query.run(source.put())
+    shutil.copytree(query.checkpoint, feed.sink("backup"))
+    taken, sent = [*query.taken], {**query.sent}
+    for _ in range(2):
+        query.run(source.put())
+    shutil.rmtree(query.checkpoint)
+    shutil.copytree(feed.sink("backup"), query.checkpoint)
+    query.taken, query.sent = taken, sent
+    for _ in range(2):
+        query.run(source.put())
+
+
+def test_copies_of_a_checkpoint(feed: Feed, source: Input) -> None:
+    panes = daily(feed).panes
+    query = Query(panes, feed.sink("checkpoint"))
+    query.run(source.put())
+    copies = [Query(panes, feed.sink(f"copy {number}")) for number in range(2)]
+    for copy in copies:
+        shutil.copytree(query.checkpoint, copy.checkpoint)
+        copy.taken, copy.sent = [*query.taken], {**query.sent}
+    for _ in range(2):
+        for each in (*copies, query):
+            each.run(source.put())
+
+
+def exchange(files: list[Path]) -> None:
+    """Each file gets the content of another."""
+    contents = [path.read_bytes() for path in files]
+    for path, data in zip(files, [*contents[1:], *contents[:1]], strict=True):
+        path.write_bytes(data)
+
+
+def truncate(files: list[Path]) -> None:
+    for path in files:
+        os.truncate(path, path.stat().st_size // 2)
+
+
+def delete(files: list[Path]) -> None:
+    for path in files:
+        path.unlink()
+
+
+@pytest.mark.parametrize("harm", [exchange, truncate, delete])
+def test_a_mirror_that_is_harmed_while_queries_run(
+    spark: SparkSession, feed: Feed, source: Input, harm: Callable[[list[Path]], None]
+) -> None:
+    """Workers read copies in each micro-batch: they may keep no run in memory that is longer than a megabyte."""
+    spark.conf.set("panewise.cacheMegabytes", "0")
+    panes = daily(feed).panes
+    spark.conf.set("panewise.cacheMegabytes", "1024")
+    query = Query(panes, feed.sink("checkpoint"))
+    before = set(copies(spark))
+    for _ in range(4):
+        query.run(source.put())
+        mine = sorted(set(copies(spark)) - before)
+        assert len(mine) > 1
+        harm(mine)
+
+
+def copies(spark: SparkSession) -> list[Path]:
+    """The files of the mirror of this machine."""
+    return list(Path(spark.conf.get("spark.local.dir", "")).glob("**/panewise/*.run"))
