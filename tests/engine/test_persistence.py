@@ -229,7 +229,7 @@ def test_clocks_alone_are_nothing_to_write() -> None:
 def test_another_specification_is_refused_with_the_field_that_changed() -> None:
     store = MemoryRunStore()
     step(store, Cache(), rows((1, 10, 1)))
-    changed = r"a changed specification \(accumulation: 'discarding' -> 'retracting'\) \| a state belongs to .* \| put the field back"
+    changed = r"a changed specification \(accumulation: 'accumulating' -> 'retracting'\) \| a state belongs to .* \| put the field back"
     with pytest.raises(StateError, match=changed):
         Stored.load(spec(accumulation="retracting"), SCHEMA, StoredLibrary(store, Cache()))
 

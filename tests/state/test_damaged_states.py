@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panewise.cli import as_json, as_text
@@ -45,6 +45,7 @@ VALUES: list[Any] = [
     {"x": 1},
 ]
 Shard = dict[str, bytes]
+LIMITS = settings(max_examples=100, derandomize=True, database=None, deadline=None)
 
 
 def shard_of(name: str, number: int) -> Shard:
@@ -152,6 +153,7 @@ def test_damage_at_length(part: int) -> None:
     campaign(range(10_000 + part * 500, 10_500 + part * 500))
 
 
+@LIMITS
 @given(data=st.data())
 def test_any_value_in_any_place_of_a_manifest(data: st.DataObject) -> None:
     name, number = data.draw(st.sampled_from(STATES))
@@ -162,12 +164,14 @@ def test_any_value_in_any_place_of_a_manifest(data: st.DataObject) -> None:
     tried(name, number, shard | {"manifest": json_changed(shard["manifest"], path, value)})
 
 
+@LIMITS
 @given(text=st.text() | st.binary().map(lambda data: data.decode(errors="replace")))
 def test_any_text_is_a_manifest_or_a_state_error(text: str) -> None:
     with pytest.raises(StateError):
         Manifest.decode(text)
 
 
+@LIMITS
 @given(data=st.binary(max_size=200), head=st.booleans())
 def test_any_bytes_are_a_run_or_a_state_error(data: bytes, head: bool) -> None:
     sound = b"PWRN\1\0" + zlib.crc32(data).to_bytes(4, "little") + bytes(54) + data
