@@ -25,7 +25,8 @@ def keyed(feed: Feed, *, batch: bool = False, **options: Any) -> Result:
     df = feed.batch() if batch else feed.stream().withWatermark("ts", "10 seconds")
     described = windowed(df, event_time="ts").groupBy("k", "v").window(pw.Tumbling("1 minute")).accumulation("retracting")
     described = described.trigger(pw.AfterWatermark(early=pw.Always(), late=pw.Always())).allowed_lateness("2 minutes")
-    return described.options(**options).agg(F.count().alias("n"), F.max("ts").alias("last"))
+    described = described.options(**{"on_time": "if_pending", **options})
+    return described.agg(F.count().alias("n"), F.max("ts").alias("last"))
 
 
 def run(feed: Feed, result: Result, checkpoint: str = "checkpoint") -> None:

@@ -22,7 +22,7 @@ def minutes(df: DataFrame, **options: Any) -> Windowed:
     watched = df.withWatermark("ts", "10 seconds") if df.isStreaming else df
     described = windowed(watched, event_time="ts").groupBy("k").window(pw.Tumbling("1 minute")).accumulation("retracting")
     described = described.trigger(pw.AfterWatermark(early=pw.Always(), late=pw.Always())).allowed_lateness("2 minutes")
-    return described.options(**options)
+    return described.options(**{"on_time": "if_pending", **options})
 
 
 def run(feed: Feed, result: Result, checkpoint: str = "checkpoint") -> WindowQuery:
