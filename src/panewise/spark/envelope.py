@@ -14,6 +14,8 @@ import polars as pl
 import pyarrow as pa
 from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
+from panewise.state.streams import write_stream
+
 IN = StructType([StructField("shard", IntegerType()), StructField("kind", StringType()), StructField("payload", BinaryType())])
 OUT = StructType([StructField("kind", StringType()), StructField("payload", BinaryType())])
 _ARROW_IN = pa.schema([("shard", pa.int32()), ("kind", pa.string()), ("payload", pa.binary())])
@@ -37,7 +39,7 @@ def encode(frame: pl.DataFrame, alike: Mapping[str, int] | None = None) -> bytes
     stream.write(_LENGTH.pack(len(head)))
     stream.write(head)
     far = ((pl.col(name).to_physical() - pl.lit(least[name].to_physical()[0])).cast(width) for name, width in widths.items())
-    frame.with_columns(far).write_ipc_stream(stream)
+    write_stream(frame.with_columns(far), stream)
     return stream.getvalue()
 
 

@@ -16,6 +16,7 @@ import xxhash
 
 from panewise.errors import StateError
 from panewise.state.manifest import REMEDY
+from panewise.state.streams import write_stream
 
 FORMAT = 1
 _MAGIC = b"PWRN"
@@ -27,8 +28,12 @@ Buffer: TypeAlias = bytes | memoryview
 
 def encode(frame: pl.DataFrame, name: str = "") -> bytes:
     """A frame as the run of that name."""
-    body = stream_of(frame, "lz4")
-    return _HEAD.pack(_MAGIC, FORMAT, zlib.crc32(body), name.encode()) + body
+    into = io.BytesIO()
+    into.write(bytes(_HEAD.size))
+    write_stream(frame.rechunk(), into, "lz4")
+    with into.getbuffer() as whole:  # in place: a run may be as long as all other memory of a step
+        _HEAD.pack_into(whole, 0, _MAGIC, FORMAT, zlib.crc32(whole[_HEAD.size :]), name.encode())
+    return into.getvalue()
 
 
 def decode(data: Buffer, name: str | None = None) -> pl.DataFrame:
@@ -74,7 +79,7 @@ def checksum(data: Buffer) -> str:
 def stream_of(frame: pl.DataFrame, compression: Literal["lz4", "uncompressed"]) -> bytes:
     """A frame as an Arrow IPC stream."""
     stream = io.BytesIO()
-    frame.rechunk().write_ipc_stream(stream, compression=compression)
+    write_stream(frame.rechunk(), stream, compression)
     return stream.getvalue()
 
 
