@@ -112,14 +112,14 @@ def test_event_times_may_be_timestamps() -> None:
         (
             DeltaEvictor("price", 1),
             (
-                "DeltaEvictor(column='price', threshold=1, after=False): Decimal(precision=10, scale=2) "
+                "DeltaEvictor(column='price', threshold=1, after=False): decimal(10,2) "
                 "| an evictor takes the difference of whole numbers, doubles or timestamps | cast price"
             ),
         ),
         (
             DeltaEvictor("n", 0.5),
             (
-                "DeltaEvictor(column='n', threshold=0.5, after=False): Int64 "
+                "DeltaEvictor(column='n', threshold=0.5, after=False): bigint "
                 "| the threshold for whole numbers is a whole number | give one, or cast the column to DOUBLE"
             ),
         ),

@@ -218,11 +218,11 @@ REFUSED: list[tuple[FrameOperator, str]] = [
     (by_time(FrameColumn(F.lag("v").alias("t2")), FrameColumn(F.lag("w"))), "column 'w' | the operator's columns are in its input"),
     (
         by_time(FrameColumn(F.lag("v", 1, 1.5))),
-        "lag(v, 1, 1.5): default=1.5 | the default has the type of the column, Int64 | ",
+        "lag(v, 1, 1.5): default=1.5 | the default has the type of the column, bigint | ",
     ),
-    (by_time(FrameColumn(F.lag("v", 1, True))), "lag(v, 1, True): default=True | the default has the type of the column, Int64"),
-    (by_time(FrameColumn(F.lag("v", 1, 2**63))), f"lag(v, 1, {2**63}): default={2**63} | the default has the type of the column, Int64"),
-    (by_time(FrameColumn(F.bool_and("v"), Frame("rows", -1, 0))), "'bool_and(v)' over v: Int64 | bool_and takes a Boolean column"),
+    (by_time(FrameColumn(F.lag("v", 1, True))), "lag(v, 1, True): default=True | the default has the type of the column, bigint"),
+    (by_time(FrameColumn(F.lag("v", 1, 2**63))), f"lag(v, 1, {2**63}): default={2**63} | the default has the type of the column, bigint"),
+    (by_time(FrameColumn(F.bool_and("v"), Frame("rows", -1, 0))), "'bool_and(v)' over v: bigint | bool_and takes a Boolean column"),
 ]
 
 

@@ -248,7 +248,7 @@ def test_what_is_refused(feed: Feed) -> None:
         )
     with pytest.raises(SetupError, match=r"a stream without a watermark"):
         over(feed.stream()).withColumn("total", total)
-    with pytest.raises(SpecError, match=r"'total' over k: String \| sum takes numbers"):
+    with pytest.raises(SpecError, match=r"'total' over k: string \| sum takes numbers"):
         _ = ours(feed).withColumn("total", F.sum("k").over(w)).rows
     with pytest.raises(SpecError, match=r"lag\(v, 1, x\).*default='x' \| the default has the type of the column"):
         _ = ours(feed).withColumn("lag(v, 1, x)", F.lag("v", 1, "x").over(w)).rows

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from panewise.engine import overflow
-from panewise.engine.column_types import check_types, result_type
+from panewise.engine.column_types import result_type
 from panewise.engine.contents import Contents
 from panewise.engine.frames import grouped
 from panewise.engine.partials import Part, rows_part
@@ -30,8 +30,6 @@ class Aggregation:
         contents: Contents | None = None,
     ) -> None:
         self.aggregates = aggregates
-        for aggregate in aggregates:
-            check_types(aggregate, schema)
         needed = [rows_part()]  # rows tell a partial of nothing from a partial of nulls
         for index, aggregate in enumerate(aggregates):
             needed += parts_of(aggregate, index, schema)

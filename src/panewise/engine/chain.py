@@ -8,6 +8,7 @@ import polars as pl
 
 from panewise.engine import stages
 from panewise.engine.clocks import Clocks
+from panewise.engine.column_types import types_of
 from panewise.engine.operator import NEWEST_ROWS, Operator
 from panewise.engine.outputs import Output
 from panewise.engine.over import OverOperator
@@ -16,6 +17,7 @@ from panewise.engine.runs import MemoryLibrary
 from panewise.engine.sessions import ORDER
 from panewise.engine.stage_plan import StagePlan
 from panewise.spec import Chain, FrameOperator, Specification, StreamWindow
+from panewise.spec.type_checks import check_types
 
 _TABLES = 2  # of a stage
 
@@ -33,6 +35,7 @@ class ChainOperator(Operator):
 
     def __init__(self, chain: Chain, schema: Mapping[str, pl.DataType]) -> None:
         super().__init__(chain.first, schema)
+        check_types(chain, types_of(schema))
         self.spec, self.stages = chain, list[StagePlan]()
         before, panes = list(chain.first.keys), self.plan.pane_schema
         for stage in chain.stages:

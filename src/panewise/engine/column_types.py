@@ -1,39 +1,56 @@
-"""Types of columns: which of them an aggregate takes, and what type its result has, as in Spark."""
+"""Types of columns: what Spark calls them, and what type the result of an aggregate has, as in Spark."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
 from panewise.engine import userfn
-from panewise.errors import SpecError
 from panewise.spec import Aggregate
 from panewise.spec.aggregates import LISTS
+from panewise.spec.types import Type
 
-_NUMERIC = frozenset({"sum", "avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile"})
 _BOOLEAN = frozenset({"count_if", "bool_and", "bool_or"})
-_SORTED = frozenset({"min", "max", "mode", "sort_list", "top_n"})
 _COUNTS = frozenset({"count", "count_if", "count_distinct", "approx_count_distinct"})
 _SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by"})
 
 
-def check_types(aggregate: Aggregate, schema: dict[str, pl.DataType]) -> None:
-    """Refuses columns that the aggregate cannot use.
+_NAMES: dict[Any, str] = {
+    pl.Boolean: "boolean",
+    pl.Int8: "tinyint",
+    pl.Int16: "smallint",
+    pl.Int32: "int",
+    pl.Float32: "float",
+    pl.Float64: "double",
+    pl.String: "string",
+    pl.Binary: "binary",
+    pl.Date: "date",
+    pl.Null: "void",
+}
 
-    Raises:
-        SpecError: with the column and its type.
+
+def types_of(schema: Mapping[str, pl.DataType]) -> dict[str, Type]:
+    """The columns' types as Spark names them, for the checks of specifications.
+
+    >>> {name: str(kind) for name, kind in types_of({"v": pl.Decimal(10, 2), "t": pl.Datetime("us", "UTC")}).items()}
+    {'v': 'decimal(10,2)', 't': 'timestamp'}
     """
-    column, fn = aggregate.column, aggregate.fn
-    if column is None:
-        return
-    if fn in _NUMERIC and not schema[column].is_numeric():
-        _refuse(aggregate, column, schema, f"{fn} takes numbers", f"cast {column} to a number, or use another aggregate")
-    if fn in _BOOLEAN and schema[column] != pl.Boolean():
-        _refuse(aggregate, column, schema, f"{fn} takes a Boolean column", "make one before the operator")
-    ordering = aggregate.by if aggregate.by is not None else column if fn in _SORTED else None
-    if ordering is not None and schema[ordering].is_nested():
-        _refuse(aggregate, ordering, schema, f"{fn} takes values that have an order", "use a column of a simple type")
+    return {name: Type(_name(dtype)) for name, dtype in schema.items()}
 
 
-def _refuse(aggregate: Aggregate, column: str, schema: dict[str, pl.DataType], rule: str, remedy: str) -> None:
-    raise SpecError(f"{aggregate.name!r} over {column}: {schema[column]}", rule, remedy)
+def _name(dtype: Any) -> str:
+    match dtype:
+        case pl.Decimal():
+            return f"decimal({dtype.precision or 38},{dtype.scale})"
+        case pl.Datetime():
+            return "timestamp_ntz" if dtype.time_zone is None else "timestamp"
+        case pl.Duration() if dtype.time_unit == "us":
+            return "interval day to second"
+        case pl.List() | pl.Array():
+            return f"array<{_name(dtype.inner)}>"
+        case pl.Struct():
+            return f"struct<{','.join(f'{field.name}:{_name(field.dtype)}' for field in dtype.fields)}>"
+    return _NAMES.get(dtype.base_type(), "bigint" if dtype.is_integer() else str(dtype).lower())
 
 
 def result_type(aggregate: Aggregate, schema: dict[str, pl.DataType]) -> pl.DataType:

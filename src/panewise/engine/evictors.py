@@ -4,18 +4,13 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from panewise.errors import SpecError
 from panewise.spec import CountEvictor, DeltaEvictor, Evictor, TimeEvictor
 
 _FURTHEST = 2**64  # no two whole numbers of 64 bits are so far apart
 
 
 def eviction(evictor: Evictor, rows: pl.Expr, event_time: str | None, schema: Mapping[str, pl.DataType]) -> pl.Expr:
-    """The rows that stay, of lists of structs in arrival order.
-
-    Raises:
-        SpecError: if the column of a DeltaEvictor has a type that it cannot use.
-    """
+    """The rows that stay, of lists of structs in arrival order."""
     match evictor:
         case CountEvictor():
             return rows.list.tail(evictor.n)
@@ -43,11 +38,5 @@ def _near_the_last(evictor: DeltaEvictor, dtype: pl.DataType) -> pl.Expr:
         value = _field(evictor.column).cast(pl.Float64)
         distance = value.drop_nulls().drop_nans().last() - value
         return (distance.is_nan() | (distance < evictor.threshold)).fill_null(True)
-    if not (dtype.is_integer() or isinstance(dtype, pl.Datetime)):
-        rule = "an evictor takes the difference of whole numbers, doubles or timestamps"
-        raise SpecError(f"{evictor!r}: {dtype}", rule, f"cast {evictor.column}")
-    if evictor.threshold != int(evictor.threshold):
-        rule = "the threshold for whole numbers is a whole number"
-        raise SpecError(f"{evictor!r}: {dtype}", rule, "give one, or cast the column to DOUBLE")
     value, threshold = _whole(evictor.column, dtype), min(int(evictor.threshold), _FURTHEST)
     return (value.drop_nulls().last() - value < pl.lit(threshold, dtype=pl.Int128)).fill_null(True)

@@ -206,25 +206,7 @@ def _from_peers(spec: FrameOperator) -> bool:
 
 
 def _default(what: Any, schema: Schema) -> pl.Series | None:
-    """The default of lag and lead as the column holds it.
-
-    Raises:
-        SpecError: if it is of another type.
-    """
+    """The default of lag and lead as the column holds it."""
     if not isinstance(what, RowFunction) or what.default is None or what.column is None:
         return None
-    dtype = schema[what.column]
-    kinds: list[tuple[bool, Any]] = [
-        (dtype == pl.Boolean(), bool),
-        (dtype.is_integer() or dtype.is_decimal(), int),
-        (dtype.is_float(), (int, float)),
-        (dtype == pl.String(), str),
-    ]
-    fits = any(mine and isinstance(what.default, kind) for mine, kind in kinds)
-    if fits and isinstance(what.default, bool) == (dtype == pl.Boolean()):
-        try:
-            return pl.Series([what.default]).cast(dtype)
-        except (pl.exceptions.PolarsError, OverflowError):
-            pass
-    rule = f"the default has the type of the column, {dtype}"
-    raise SpecError(f"{what.name}: default={what.default!r}", rule, "give a value of it, or leave it out")
+    return pl.Series([what.default]).cast(schema[what.column])

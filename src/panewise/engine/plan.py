@@ -8,6 +8,7 @@ from panewise.engine import lateness, panes, table
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, START, slicing_of
 from panewise.engine.clocks import KEY_MARK, Clocks
+from panewise.engine.column_types import types_of
 from panewise.engine.contents import contents_of
 from panewise.engine.evicting import Evicting
 from panewise.engine.gathering import Gathering
@@ -26,17 +27,15 @@ from panewise.spec import (
     Entry,
     Hopping,
     Never,
-    Position,
     Sliding,
     WindowOperator,
     counted,
-    gap_columns,
-    input_columns,
     merging,
     told_by_rows,
 )
 from panewise.spec.operator import data_loss_reason
 from panewise.spec.sliding_checks import only_at_end
+from panewise.spec.type_checks import check_types
 
 ROW = "__row"  # a column of this name is the caller's number of a row, and comes back with it
 ONE_KEY = "__all"  # stands for the key where the specification has none
@@ -114,7 +113,7 @@ def _aggregation(spec: WindowOperator, schema: dict[str, pl.DataType], passing: 
 
 
 def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
-    """Refuses columns that are not there, or that have a type for which there is no use."""
+    """Refuses columns that are not there, or that have a type that the specification cannot use."""
     for name in spec.columns_read:
         if name not in schema:
             remedy = f"use one of the columns {sorted(schema)}"
@@ -122,38 +121,4 @@ def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
     own = [name for name in schema if name.startswith("__") and name not in (ROW, *MARKS)]
     if own:
         raise SpecError(f"column {own[0]!r}", "names that start with '__' are the operator's own", "rename the column")
-    for key in spec.keys:
-        if schema[key].is_nested():
-            raise SpecError(f"key {key}: {schema[key]}", "a key is a simple value", "use its fields as keys")
-    for name in spec.time_columns:
-        time = schema[name]
-        if time != pl.Int64() and not (isinstance(time, pl.Datetime) and time.time_zone is not None):
-            rule = "the event time is a timestamp with a time zone (semantics 1)"
-            raise SpecError(f"event time {name}: {time}", rule, "cast it to TIMESTAMP in the right time zone")
-    for gap in gap_columns(spec.window):
-        if not (schema[gap].is_integer() or schema[gap] == pl.Duration("us")):
-            rule = "the gap of a row is whole microseconds or an interval of them (semantics 9.3)"
-            raise SpecError(f"gap {gap}: {schema[gap]}", rule, f"cast {gap} to BIGINT microseconds, or to INTERVAL DAY TO SECOND")
-    _check_inputs(spec, schema)
-    if spec.position is not None:
-        _check_position(spec.position, schema)
-
-
-def _check_inputs(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
-    for name in input_columns(spec.watermark):
-        if schema[name] != pl.String():
-            rule = "the column that names the input of a row holds strings (semantics 12.9)"
-            raise SpecError(f"input {name}: {schema[name]}", rule, f"cast {name} to STRING")
-
-
-def _check_position(position: Position, schema: Mapping[str, pl.DataType]) -> None:
-    if not schema[position.offset].is_integer():
-        raise SpecError(
-            f"offset {position.offset}: {schema[position.offset]}",
-            "an offset is a whole number",
-            "use the offset of the source, such as Kafka's",
-        )
-    for name in position.columns[:-1]:
-        if not (schema[name].is_integer() or schema[name] in (pl.String(), pl.Boolean())):
-            rule = "the columns that name a source's partition are whole numbers or text, as they are kept in JSON"
-            raise SpecError(f"position {name}: {schema[name]}", rule, f"cast {name} to STRING")
+    check_types(spec, types_of(schema))

@@ -6,17 +6,18 @@ from typing import Any
 
 import polars as pl
 
-from panewise.chrono import Duration
 from panewise.engine import userfn
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, START
+from panewise.engine.column_types import types_of
 from panewise.engine.panes import shown_key
 from panewise.engine.plan import ONE_KEY
 from panewise.engine.runs import Shape
 from panewise.errors import InputError, SpecError
 from panewise.spec import StreamWindow
 from panewise.spec.streamevent import name_of
-from panewise.spec.streampolicies import DeltaPolicy, PunctPolicy, TimePolicy
+from panewise.spec.streampolicies import DeltaPolicy, TimePolicy
+from panewise.spec.type_checks import check_types
 
 Schema = dict[str, pl.DataType]
 
@@ -42,7 +43,8 @@ class PolicyPlan:
         self.spec = spec
         self.schema = dict(schema)
         self.keys = list(spec.partition_by) or [ONE_KEY]
-        _check_types(spec, self.schema)
+        check_types(spec, types_of(self.schema))
+        _check_units(spec, self.schema)
         self.shown = self._shown()
         self.aggregation = Aggregation(spec.aggregates, self.schema) if spec.aggregates else None
         self.kept = self._kept()
@@ -127,21 +129,10 @@ def _is_of(value: Any, dtype: pl.DataType) -> bool:
         return False
 
 
-def _check_types(spec: StreamWindow, schema: Schema) -> None:
+def _check_units(spec: StreamWindow, schema: Schema) -> None:
+    """Refuses timestamps that do not count microseconds, which is the unit of amounts. Spark has no others."""
     for policy in (spec.evict, spec.trigger):
-        if isinstance(policy, DeltaPolicy):
-            _check_delta(policy, schema[policy.column])
-        if isinstance(policy, PunctPolicy) and schema[policy.column] != pl.Boolean():
-            rule = "markers are told by a Boolean column (semantics 10.5)"
-            raise SpecError(f"punct over {policy.column}: {schema[policy.column]}", rule, "make one before the operator")
-
-
-def _check_delta(policy: DeltaPolicy, dtype: pl.DataType) -> None:
-    """The column is one that a delta can be of, and the amount is of its type."""
-    instants = isinstance(dtype, pl.Datetime) and dtype.time_unit == "us"
-    if not dtype.is_numeric() and not instants:
-        rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
-        raise SpecError(f"delta over {policy.column}: {dtype}", rule, f"cast {policy.column} to one of these")
-    if isinstance(policy.amount, Duration) and not (instants or dtype.is_integer()):
-        rule = "a duration is an amount of timestamps, and of whole numbers, which are microseconds then (semantics 10.4)"
-        raise SpecError(f"delta({policy.column!r}, {policy.amount!r}) over {policy.column}: {dtype}", rule, "give a number")
+        dtype = schema[policy.column] if isinstance(policy, DeltaPolicy) else None
+        if isinstance(dtype, pl.Datetime) and isinstance(policy, DeltaPolicy) and dtype.time_unit != "us":
+            rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
+            raise SpecError(f"delta over {policy.column}: {dtype}", rule, "cast it to microseconds")

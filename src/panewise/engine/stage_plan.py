@@ -10,7 +10,6 @@ from panewise.engine.assign import END, START
 from panewise.engine.panes import shown_key, stamped
 from panewise.engine.runs import Shape
 from panewise.engine.table import INDEX, LIVE, LIVE_PANE, NONSPECULATIVE, live_column
-from panewise.errors import SpecError
 from panewise.spec import Chain, Stage, closed_at_end
 
 OP = "op"
@@ -31,7 +30,6 @@ class StagePlan:
     def __init__(self, chain: Chain, stage: Stage, before: list[str], panes: Mapping[str, pl.DataType]) -> None:
         self.spec, self.keys, self.before = chain.first, list(stage.keys), before
         measures = chain.measures(stage)
-        _check_keys(stage, panes)
         self.aggregation = Aggregation(measures, dict(panes))
         self.identity, self.origin = [*self.keys, *PLACE], [*before, *PLACE]
         self.cell = [*(key for key in self.keys if key in before), *PLACE]
@@ -61,9 +59,3 @@ class StagePlan:
         end = pl.col("window_end") + 1 if closed_at_end(self.spec.window) else pl.col("window_end")
         bounds = [pl.col("window_start").fill_null(MIN_INSTANT).alias(START), end.fill_null(MAX_INSTANT).alias(END)]
         return panes.with_columns(*zero, *bounds)
-
-
-def _check_keys(stage: Stage, panes: Mapping[str, pl.DataType]) -> None:
-    for key in stage.keys:
-        if panes[key].is_nested():
-            raise SpecError(f"then: key {key}: {panes[key]}", "a key is a simple value", "use another key or aggregate")

@@ -14,7 +14,6 @@ from panewise.engine.partials import Part
 from panewise.engine.periods import due
 from panewise.engine.table import PENDING
 from panewise.engine.validity import TIME
-from panewise.errors import SpecError
 from panewise.spec import (
     AfterCount,
     AfterEventTime,
@@ -319,11 +318,7 @@ class Moving(Leaf):
 
 
 def leaf_of(trigger: Trigger, name: str, schema: Mapping[str, pl.DataType]) -> Leaf:
-    """The leaf of a trigger.
-
-    Raises:
-        SpecError: if it reads a column of a type that it cannot use.
-    """
+    """The leaf of a trigger."""
     match trigger:
         case AfterCount():
             return Counting(name, trigger.n)
@@ -334,26 +329,17 @@ def leaf_of(trigger: Trigger, name: str, schema: Mapping[str, pl.DataType]) -> L
         case AfterEventTime():
             return Continuous(name, trigger.period.us)
         case OnPunctuation():
-            if schema[trigger.column] != pl.Boolean():
-                raise SpecError(
-                    f"{trigger!r}: {schema[trigger.column]}", "a punctuation is told by a boolean column", "compare before the operator"
-                )
             return Punctuated(name, trigger.column)
         case OnDelta():
-            return Moving(name, trigger.column, trigger.amount, _delta_type(trigger, schema[trigger.column]))
+            return Moving(name, trigger.column, trigger.amount, _delta_type(schema[trigger.column]))
         case Always():
             return Eager(name)
     return Silent(name)
 
 
-def _delta_type(trigger: OnDelta, dtype: pl.DataType) -> pl.DataType:
+def _delta_type(dtype: pl.DataType) -> pl.DataType:
     if dtype.is_float():
         return pl.Float64()
-    if not (dtype.is_integer() or isinstance(dtype, pl.Datetime)):
-        rule = "a delta is that of a whole number, a double or a timestamp"
-        raise SpecError(f"{trigger!r}: {dtype}", rule, f"cast {trigger.column}")
-    if trigger.amount != int(trigger.amount):
-        raise SpecError(f"{trigger!r}: {dtype}", "the amount for whole numbers is a whole number", "give one, or cast the column to DOUBLE")
     return pl.Datetime() if isinstance(dtype, pl.Datetime) else pl.Int64()
 
 

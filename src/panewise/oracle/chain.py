@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from panewise.oracle.aggregate import aggregate
 from panewise.oracle.assign import stamp
-from panewise.oracle.columns import decimal_scale, same_value, sort_key
+from panewise.oracle.columns import check_type, decimal_scale, same_value, sort_key
 from panewise.oracle.frames import FrameInterpreter
 from panewise.oracle.interpreter import Interpreter
 from panewise.oracle.outputs import Output, joined
@@ -14,6 +14,8 @@ from panewise.oracle.rows import as_key
 from panewise.oracle.streamwindow import PolicyInterpreter
 from panewise.oracle.trigger import Clock, expired
 from panewise.spec import Aggregate, Chain, FrameOperator, Specification, Stage, StreamWindow, WindowOperator, closed_at_end
+from panewise.spec.type_checks import check_types
+from panewise.spec.types import Type
 
 Pane = dict[str, Any]
 Identity = tuple[Any, ...]
@@ -21,7 +23,15 @@ AnyInterpreter: TypeAlias = "Interpreter | ChainInterpreter | FrameInterpreter |
 
 
 def interpreter(spec: Specification, types: dict[str, str] | None = None) -> AnyInterpreter:
-    """What plays a specification of any kind."""
+    """What plays a specification of any kind.
+
+    Raises:
+        SpecError: if a column has a type that the specification cannot use.
+        InputError: for the name of a type that is not known.
+    """
+    for column, kind in (types or {}).items():
+        check_type(column, kind)
+    check_types(spec, {column: Type(kind) for column, kind in (types or {}).items()})
     if isinstance(spec, FrameOperator):
         return FrameInterpreter(spec, types)
     if isinstance(spec, StreamWindow):

@@ -10,7 +10,7 @@ from pyspark.sql.types import TimestampType
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SetupError, SpecError
-from panewise.spark.checks import check_asked, check_columns, check_stream
+from panewise.spark.checks import check_asked, check_column_types, check_columns, check_stream
 from panewise.spark.names import input_of
 from panewise.spark.plumbing import Plumbing, unpacked
 from panewise.spark.progress import check_batch, check_inputs, makes_own, with_watermark
@@ -239,6 +239,7 @@ class Result:
             raise SpecError("then after a StreamWindow", rule, "write the events, and window them in another query")
         shards = None if plumbing.default_shards else len(plumbing.shards)
         chain = spec.then(keys=keys, aggregates=aggregates)
+        check_column_types(plumbing.df, chain)
         return replace(self, plumbing=Plumbing.of(plumbing.df, chain, shards, plumbing.clock, plumbing.shown))
 
     @cached_property

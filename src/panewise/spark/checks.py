@@ -2,12 +2,14 @@
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StringType, StructField, TimestampType
+from pyspark.sql.types import StructField, TimestampType
 
 from panewise.errors import SetupError, SpecError
 from panewise.spark.maps import check_maps
 from panewise.spark.session import PROVIDER
-from panewise.spec import FrameOperator, Specification, first_of, input_columns
+from panewise.spec import FrameOperator, Specification, first_of
+from panewise.spec.type_checks import check_types
+from panewise.spec.types import Type
 
 
 def check_asked(finish: object, shards: object) -> None:
@@ -23,7 +25,7 @@ def check_asked(finish: object, shards: object) -> None:
 
 
 def check_columns(df: DataFrame, spec: Specification) -> None:
-    """Every column that the specification names is there, the event time is a timestamp, and inputs are named by strings.
+    """Every column that the specification names is there, and has a type that it can use; the event time is a timestamp.
 
     Raises:
         SpecError: naming the column.
@@ -39,16 +41,22 @@ def check_columns(df: DataFrame, spec: Specification) -> None:
         if same(name) in map(same, df.columns):
             rule = "new columns have names of their own, which the input does not have"
             raise SpecError(f"{name!r} twice", rule, "give the new column another name, or drop the old one before the operator")
-    for name in input_columns(first_of(spec).watermark):
-        if not isinstance(df.schema[name].dataType, StringType):
-            rule = "the column that names the input of a row holds strings (semantics 12.9)"
-            raise SpecError(f"input {name}: {df.schema[name].dataType.simpleString()}", rule, f"cast {name} to STRING")
     for name in first_of(spec).time_columns:
         given = df.schema[name].dataType
         if not isinstance(given, TimestampType):
             rule = "the event time is a TIMESTAMP, which names an instant (semantics 1)"
             remedy = f"cast it: df.withColumn({name!r}, F.to_timestamp({name!r}))"
             raise SpecError(f"event time {name}: {given.simpleString()}", rule, remedy)
+    check_column_types(df, spec)
+
+
+def check_column_types(df: DataFrame, spec: Specification) -> None:
+    """The columns have types that the specification can use (semantics 24.19).
+
+    Raises:
+        SpecError: naming the column.
+    """
+    check_types(spec, {field.name: Type(field.dataType.simpleString()) for field in df.schema.fields})
 
 
 def check_stream(df: DataFrame, event_times: tuple[str, ...], *, own_watermark: bool) -> None:

@@ -80,7 +80,9 @@ def _double(value: Any) -> Any:
     return float(value)
 
 
-def infer(rows: Sequence[Row], given: Mapping[str, str], needed: Iterable[str], whole: Iterable[str]) -> dict[str, str]:
+def infer(
+    rows: Sequence[Row], given: Mapping[str, str], needed: Iterable[str], whole: Iterable[str], boolean: Iterable[str] = ()
+) -> dict[str, str]:
     """A type for each column of the rows and each needed one.
 
     Args:
@@ -88,6 +90,7 @@ def infer(rows: Sequence[Row], given: Mapping[str, str], needed: Iterable[str], 
         given: types that the caller names.
         needed: columns that have a type even if no row has them.
         whole: columns that are bigint whatever they hold (event time, offset).
+        boolean: columns that are boolean if they hold nothing.
 
     >>> infer([{"k": "a", "v": 1}, {"k": None, "v": 2.5}], {}, ["k", "w"], [])
     {'k': 'string', 'w': 'bigint', 'v': 'double'}
@@ -96,7 +99,9 @@ def infer(rows: Sequence[Row], given: Mapping[str, str], needed: Iterable[str], 
     for row in rows:
         for name, value in row.items():
             values.setdefault(name, []).append(value)
-    types = {name: _inferred([value for value in column if value is not None]) for name, column in values.items()}
+    known = {name: [value for value in column if value is not None] for name, column in values.items()}
+    empty = dict.fromkeys(boolean, "boolean")
+    types = {name: _inferred(column) if column else empty.get(name, "bigint") for name, column in known.items()}
     return types | dict.fromkeys(whole, "bigint") | {name: str(ColumnType.of(text)) for name, text in given.items()}
 
 
@@ -104,7 +109,7 @@ def _inferred(values: list[Any]) -> str:
     kinds = {_kind(value) for value in values}
     if kinds == {"bigint", "double"}:
         return "double"
-    first = _kind(values[0]) if values else "bigint"
+    first = _kind(values[0])
     if first != "decimal":
         return first
     scales = [-int(value.as_tuple().exponent) for value in values if isinstance(value, Decimal) and value.is_finite()]

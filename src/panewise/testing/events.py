@@ -25,6 +25,8 @@ from panewise.spec import (
 from panewise.spec.codec import from_dict
 from panewise.spec.counted import with_event_time
 from panewise.spec.streamevent import name_of
+from panewise.spec.type_checks import boolean_columns, check_types
+from panewise.spec.types import Type
 from panewise.testing.columns import MISFIT, ColumnType, Row, infer, is_long
 
 OF_POLICIES = ("drain", "checkpoint", "reset", "reset_to_initial", "evict")  # what is done to windows by policies (semantics 10.21)
@@ -79,7 +81,7 @@ def script(
 
     Raises:
         InputError: for an op, a field or a row that is not known here.
-        SpecError: if the dict form of the specification breaks a rule.
+        SpecError: if the dict form of the specification breaks a rule, or a column has a type that the specification cannot use.
     """
     whole_spec = spec if isinstance(spec, (WindowOperator, Chain, FrameOperator, StreamWindow)) else from_dict(spec)
     first, known = first_of(whole_spec), _FIELDS_OF_POLICIES if isinstance(whole_spec, StreamWindow) else _FIELDS
@@ -102,8 +104,9 @@ def script(
     ]
     told = _with_first(whole_spec, first)
     strings = dict.fromkeys(input_columns(first.watermark), "string")
-    columns = infer(rows, strings | dict(types or {}), first.columns_read, whole)
+    columns = infer(rows, strings | dict(types or {}), first.columns_read, whole, boolean_columns(told))
     _check_partitions(columns, read)
+    check_types(told, {name: Type(text) for name, text in columns.items()})
     return Script(told, columns, read, given, **options)
 
 

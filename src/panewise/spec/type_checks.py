@@ -1,0 +1,186 @@
+"""Whether the columns of an input have types that a specification can use: one check, for every runtime, made when a query is built.
+
+A column whose type is not known is not checked.
+"""
+
+from collections.abc import Mapping
+
+from panewise.chrono import Duration
+from panewise.errors import SpecError
+from panewise.spec.aggregate_types import check_aggregates, columns_of_booleans, result_types
+from panewise.spec.chain import Chain, Entry, Specification, Stage, first_of
+from panewise.spec.composites import walk
+from panewise.spec.evictors import DeltaEvictor
+from panewise.spec.frames import FrameOperator, RowFunction
+from panewise.spec.operator import Position, WindowOperator
+from panewise.spec.progress import input_columns
+from panewise.spec.streampolicies import DeltaPolicy, PunctPolicy
+from panewise.spec.streamwindow import StreamWindow
+from panewise.spec.triggers import OnDelta, OnPunctuation
+from panewise.spec.types import BIGINT, BOOLEAN, STRING, Type
+from panewise.spec.windows import gap_columns
+
+Types = Mapping[str, Type]
+
+
+def check_types(spec: Specification, types: Types) -> None:
+    """Refuses columns of types that the specification cannot use.
+
+    Args:
+        spec: a specification of any kind.
+        types: the types of the columns of the input, as far as they are known.
+
+    Raises:
+        SpecError: naming the column and its type.
+
+    >>> from panewise import Tumbling
+    >>> from panewise import functions as F
+    >>> spec = WindowOperator(window=Tumbling("1 hour"), aggregates=[F.sum("name")])
+    >>> check_types(spec, {"name": Type("string")})
+    Traceback (most recent call last):
+    panewise.errors.SpecError: 'sum(name)' over name: string | sum takes numbers | cast name to a number, or use another aggregate
+    """
+    _check_entry(first_of(spec), types)
+    if isinstance(spec, StreamWindow):
+        _check_policies(spec, types)
+        check_aggregates(spec.aggregates, types)
+        return
+    if isinstance(spec, FrameOperator):
+        check_aggregates([column.what for column in spec.columns if not isinstance(column.what, RowFunction)], types)
+        _check_defaults(spec, types)
+        return
+    first = spec.first if isinstance(spec, Chain) else spec
+    _check_operator(first, types)
+    if isinstance(spec, Chain):
+        _check_stages(spec, types)
+
+
+def boolean_columns(spec: Specification) -> set[str]:
+    """The columns of the input that must be Boolean: those that no value tells the type of are taken for it."""
+    if isinstance(spec, StreamWindow):
+        policies = [policy.column for policy in (spec.evict, spec.trigger) if isinstance(policy, PunctPolicy)]
+        return {*policies, *columns_of_booleans(spec.aggregates)}
+    if isinstance(spec, FrameOperator):
+        return columns_of_booleans([column.what for column in spec.columns if not isinstance(column.what, RowFunction)])
+    first = spec.first if isinstance(spec, Chain) else spec
+    marks = {node.column for node in walk(first.trigger) if isinstance(node, OnPunctuation)}
+    return marks | columns_of_booleans(first.aggregates)
+
+
+def _check_entry(spec: Entry, types: Types) -> None:
+    """Keys, event time, gap, inputs and position."""
+    for key in spec.keys:
+        if key in types and types[key].is_nested:
+            raise SpecError(f"key {key}: {types[key]}", "a key is a simple value", "use its fields as keys")
+    for name in spec.time_columns:
+        if name in types and not (types[name] == BIGINT or types[name].kind == "timestamp"):
+            rule = "the event time is a timestamp with a time zone (semantics 1)"
+            raise SpecError(f"event time {name}: {types[name]}", rule, "cast it to TIMESTAMP in the right time zone")
+    for gap in gap_columns(spec.window):
+        if gap in types and not (types[gap].is_integer or types[gap].is_duration):
+            rule = "the gap of a row is whole microseconds or an interval of them (semantics 9.3)"
+            raise SpecError(f"gap {gap}: {types[gap]}", rule, f"cast {gap} to BIGINT microseconds, or to INTERVAL DAY TO SECOND")
+    for name in input_columns(spec.watermark):
+        if name in types and types[name].kind != "string":
+            rule = "the column that names the input of a row holds strings (semantics 12.9)"
+            raise SpecError(f"input {name}: {types[name]}", rule, f"cast {name} to STRING")
+    if spec.position is not None:
+        _check_position(spec.position, types)
+
+
+def _check_position(position: Position, types: Types) -> None:
+    offset = types.get(position.offset, BIGINT)
+    if not offset.is_integer:
+        rule, remedy = "an offset is a whole number", "use the offset of the source, such as Kafka's"
+        raise SpecError(f"offset {position.offset}: {offset}", rule, remedy)
+    for name in position.columns[:-1]:
+        kind = types.get(name, STRING)
+        if not (kind.is_integer or kind.kind in ("string", "boolean")):
+            rule = "the columns that name a source's partition are whole numbers or text, as they are kept in JSON"
+            raise SpecError(f"position {name}: {kind}", rule, f"cast {name} to STRING")
+
+
+def _check_operator(spec: WindowOperator, types: Types) -> None:
+    check_aggregates(spec.measures, types)
+    for node in walk(spec.trigger):
+        if isinstance(node, OnPunctuation) and types.get(node.column, BOOLEAN) != BOOLEAN:
+            rule = "a punctuation is a Boolean column"
+            raise SpecError(f"{node!r}: {types[node.column]}", rule, "compare before the operator")
+        if isinstance(node, OnDelta) and node.column in types:
+            rule = "a delta is that of a whole number, a double or a timestamp"
+            _check_distance(f"{node!r}", node.column, types[node.column], rule)
+            _check_whole(f"{node!r}", "amount", node.amount, types[node.column])
+    evictor = spec.evictor
+    if isinstance(evictor, DeltaEvictor) and evictor.column in types:
+        rule = "an evictor takes the difference of whole numbers, doubles or timestamps"
+        _check_distance(f"{evictor!r}", evictor.column, types[evictor.column], rule)
+        _check_whole(f"{evictor!r}", "threshold", evictor.threshold, types[evictor.column])
+
+
+def _check_distance(given: str, column: str, kind: Type, rule: str) -> None:
+    """The column has differences that are computed exactly, or is one of doubles."""
+    if not (kind.is_float or kind.is_integer or kind.is_timestamp):
+        raise SpecError(f"{given}: {kind}", rule, f"cast {column}")
+
+
+def _check_whole(given: str, name: str, number: float, kind: Type) -> None:
+    """The number is one that a difference of this type can be."""
+    if not kind.is_float and number != int(number):
+        rule = f"the {name} for whole numbers is a whole number"
+        raise SpecError(f"{given}: {kind}", rule, "give one, or cast the column to DOUBLE")
+
+
+def _check_policies(spec: StreamWindow, types: Types) -> None:
+    for policy in (spec.evict, spec.trigger):
+        if isinstance(policy, DeltaPolicy) and policy.column in types:
+            _check_delta(policy, types[policy.column])
+        if isinstance(policy, PunctPolicy) and types.get(policy.column, BOOLEAN) != BOOLEAN:
+            rule = "markers are told by a Boolean column (semantics 10.5)"
+            raise SpecError(f"punct over {policy.column}: {types[policy.column]}", rule, "make one before the operator")
+
+
+def _check_delta(policy: DeltaPolicy, kind: Type) -> None:
+    if not (kind.is_numeric or kind.is_timestamp):
+        rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
+        raise SpecError(f"delta over {policy.column}: {kind}", rule, f"cast {policy.column} to one of these")
+    if isinstance(policy.amount, Duration) and not (kind.is_timestamp or kind.is_integer):
+        rule = "a duration is an amount of timestamps, and of whole numbers, which are microseconds then (semantics 10.4)"
+        raise SpecError(f"delta({policy.column!r}, {policy.amount!r}) over {policy.column}: {kind}", rule, "give a number")
+
+
+def _check_defaults(spec: FrameOperator, types: Types) -> None:
+    """The default of lag and lead is of the type of their column."""
+    for what in (column.what for column in spec.columns):
+        if not isinstance(what, RowFunction) or what.default is None or what.column is None or what.column not in types:
+            continue
+        if not _is_of(what.default, types[what.column]):
+            rule = f"the default has the type of the column, {types[what.column]}"
+            raise SpecError(f"{what.name}: default={what.default!r}", rule, "give a value of it, or leave it out")
+
+
+_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+
+
+def _is_of(value: object, kind: Type) -> bool:
+    if isinstance(value, bool) or kind == BOOLEAN:
+        return isinstance(value, bool) and kind == BOOLEAN
+    if kind.is_integer:
+        return isinstance(value, int) and -(2 ** (_BITS[kind.kind] - 1)) <= value < 2 ** (_BITS[kind.kind] - 1)
+    if kind.kind == "decimal":
+        precision, scale = kind.digits
+        return isinstance(value, int) and abs(value) < 10 ** (precision - scale)
+    return isinstance(value, (int, float)) if kind.is_float else isinstance(value, str) and kind.kind == "string"
+
+
+def _check_stages(spec: Chain, types: Types) -> None:
+    """Of each stage the rows are the panes of the one before."""
+    before: WindowOperator | Stage = spec.first
+    panes = types
+    for stage in spec.stages:
+        keys = {name: panes[name] for name in before.keys if name in panes}
+        panes = keys | result_types(before.aggregates, panes)
+        for key in stage.keys:
+            if key in panes and panes[key].is_nested:
+                raise SpecError(f"then: key {key}: {panes[key]}", "a key is a simple value", "use another key or aggregate")
+        check_aggregates(stage.aggregates, panes)
+        before = stage
