@@ -18,6 +18,7 @@ from panewise.testing.chains import can_go_on, chains
 from panewise.testing.compare import same
 from panewise.testing.strategies import KINDS, events, specs, types_of
 from tests.engine.effort import FEW, examples, soak
+from tests.engine.orders import columns
 from tests.engine.test_invariances import assert_same, cut, numbered, together
 from tests.engine.test_properties import shape
 
@@ -38,6 +39,7 @@ def agree(chain: Chain, script: Events) -> None:
             assert same(left[part], right[part]), told
             assert shape(left[part]) == shape(right[part]), told
         assert floats(chain, left) == floats(chain, right)
+        assert columns(left) == columns(right)
 
 
 def floats(chain: Chain, output: dict[str, Any]) -> list[str]:

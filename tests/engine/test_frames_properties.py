@@ -12,6 +12,7 @@ from panewise.testing.compare import same
 from panewise.testing.frames import frame_events, frame_specs
 from panewise.testing.strategies import types_of
 from tests.engine.effort import DEFAULT, FEW, SOAK
+from tests.engine.orders import columns
 from tests.engine.test_invariances import assert_same, cut, numbered, together
 
 Events = list[dict[str, Any]]
@@ -27,6 +28,7 @@ def agree(spec: FrameOperator, script: Events, **options: Any) -> None:
         for part in ("counts", "invalid", "late", "panes", "windows"):
             told = f"{part} after events[{number}], {event}\nengine {left[part]}\noracle {right[part]}\nspec {spec}"
             assert same(left[part], right[part]), told
+        assert columns(left) == columns(right)
         counts = left["counts"]
         assert counts["rows_in"] == counts["applied"] + counts["replays"] + counts["late"] + counts["invalid"]
         assert counts["rows_in"] == len(event.get("rows", ()))

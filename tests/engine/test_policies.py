@@ -12,6 +12,7 @@ from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.policies import TYPES, stream_events, stream_windows
 from tests.engine.effort import DEFAULT, FEW, SOAK
+from tests.engine.orders import columns
 
 Events = list[dict[str, Any]]
 
@@ -29,6 +30,7 @@ def agree(spec: StreamWindow, script: Events) -> None:
             assert same(left[part], right[part]), told
             assert shape(left[part]) == shape(right[part]), told
         assert repr(levels(left)) == repr(levels(right))
+        assert columns(left) == columns(right)
         counts = left["counts"]
         assert counts["rows_in"] == counts["applied"] + counts["replays"] + counts["late"] + counts["invalid"]
         assert counts["rows_in"] == len(event.get("rows", ()))

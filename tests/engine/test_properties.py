@@ -11,6 +11,7 @@ from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.strategies import ALL_KINDS, events, specs, types_of
 from tests.engine.effort import DEFAULT, SOAK
+from tests.engine.orders import columns
 
 Events = list[dict[str, Any]]
 
@@ -25,6 +26,7 @@ def agree(spec: WindowOperator, script: Events) -> None:
             assert same(left[part], right[part]), told
             assert shape(left[part]) == shape(right[part]), told
         assert keys(spec, left) == keys(spec, right)
+        assert columns(left) == columns(right)
         counts = left["counts"]
         assert counts["rows_in"] == counts["applied"] + counts["replays"] + counts["late"] + counts["invalid"]
         assert counts["rows_in"] == len(event.get("rows", ()))

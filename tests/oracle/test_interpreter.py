@@ -11,6 +11,7 @@ from panewise import functions as F
 from panewise.errors import InputError, SpecWarning
 from panewise.oracle import Interpreter
 from panewise.spec import Cumulating
+from panewise.testing import run
 
 
 def spec(window: Any = None, **arguments: Any) -> WindowOperator:
@@ -218,3 +219,18 @@ def test_panes_windowed_again_are_in_the_windows_that_hold_theirs() -> None:
         )
         hours[timestamp] = [(pane["window_start"], pane["n"]) for pane in again.add(panes)["panes"]]
     assert hours == {"end": [(0, 1), (60, 1)], "window_time": [(0, 2)]}
+
+
+@pytest.mark.parametrize("timestamp", [None, "end", "window_time", "earliest", "latest"])
+@pytest.mark.parametrize("delta", [False, True])
+@pytest.mark.parametrize("runtime", ["oracle", "engine"])
+def test_the_columns_of_a_pane_have_an_order(runtime: str, delta: bool, timestamp: Any) -> None:
+    """Semantics 20.4."""
+    fields: dict[str, Any] = {"timestamp": timestamp, "delta": delta, "accumulation": "retracting", "trigger": Always()}
+    spec = WindowOperator(window=Tumbling(10), keys=["k"], aggregates=[F.sum("v").alias("s")], **fields)
+    events = [{"op": "add", "rows": [{"event_time": 1, "k": "a", "v": v}]} for v in (1, 2)]
+    stamps = [["timestamp"] if timestamp in names else [] for names in (("end", "window_time"), ("earliest", "latest"))]
+    own = ["timing", "index", "nonspeculative_index", "is_first", "is_last", "op", "processing_time"]
+    wanted = ["k", "window_start", "window_end", *stamps[0], "s", *stamps[1], *(["delta"] if delta else []), *own]
+    panes = [pane for output in run(spec, events, runtime) for pane in output["panes"]]
+    assert [list(pane) for pane in panes] == [wanted] * 3

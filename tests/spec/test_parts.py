@@ -52,7 +52,7 @@ user = partial(UserAggregate, "mine", init=nothing, accumulate=nothing, merge=no
 
 
 def fold(initial: Any) -> UserAggregate:
-    return UserAggregate.fold("f", initial, lambda s, v: s + v, combine=lambda a, b: a + b)
+    return UserAggregate.fold("f", initial, lambda s, v: s + v, combine=lambda a, b: a + b, result="string")
 
 
 RULES = {
@@ -380,6 +380,11 @@ RULES = {
         lambda: fold({1}),
         "fold('f', initial={1}) | a state is a JSON value | use numbers, strings, lists and dicts with string keys",
     ),
+    "a fold begins with what JSON gives back": Rule(
+        lambda: fold([]),
+        lambda: fold((1, 2)),
+        "fold('f', initial=(1, 2)) | a state is a JSON value | use numbers, strings, lists and dicts with string keys",
+    ),
     "a fold begins with nothing": Rule(
         lambda: fold(""),
         lambda: fold(100),
@@ -428,8 +433,9 @@ RULES = {
     ),
     "a result is of a known type": Rule(
         lambda: user(result="string"),
-        lambda: user(result="array"),  # type: ignore[arg-type]
-        "result='array' | the result of a user-defined aggregate is bigint, double, string or boolean | give one of these",
+        lambda: user(result="array"),
+        "result='array' | the result of a user-defined aggregate is bigint, double, string or boolean, or a list of these "
+        "| give one of these, or such as 'array<bigint>'",
     ),
     "merge is a function": Rule(
         user,
@@ -513,7 +519,7 @@ def test_a_ranking_reads_two_columns() -> None:
 
 def test_a_fold_shares_no_initial_value() -> None:
     initial: list[int] = []
-    collected = UserAggregate.fold("f", initial, lambda s, v: [*s, v], combine=lambda a, b: a + b)
+    collected = UserAggregate.fold("f", initial, lambda s, v: [*s, v], combine=lambda a, b: a + b, result="array<bigint>")
     initial.append(1)
     collected.init().append(2)
     assert collected.init() == []

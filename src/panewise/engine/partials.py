@@ -193,7 +193,7 @@ def user_part(aggregate: Aggregate, index: int) -> Part:
     merger = userfn.merger(aggregate.user)
     merge = pl.col(name).implode().map_batches(merger, return_dtype=pl.String, returns_scalar=True)
     joint = of_own(name, lambda one, other: pl.concat_list(one, other).map_batches(merger, return_dtype=pl.String, is_elementwise=True))
-    return Part(name, pl.String(), lift, merge, userfn.encode(aggregate.user.init()), joint=joint)
+    return Part(name, pl.String(), lift, merge, userfn.empty(aggregate.user), joint=joint)
 
 
 def sum_type(dtype: pl.DataType) -> pl.DataType:

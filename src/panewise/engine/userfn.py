@@ -3,19 +3,19 @@
 import json
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
 
 import polars as pl
 
-from panewise.errors import InputError
 from panewise.spec import UserAggregate
+from panewise.spec.uservalues import checked_result, state_text
 
-TYPES: dict[str, pl.DataType] = {
+_TYPES: dict[str, pl.DataType] = {
     "bigint": pl.Int64(),
     "double": pl.Float64(),
     "string": pl.String(),
     "boolean": pl.Boolean(),
 }
+TYPES: dict[str, pl.DataType] = _TYPES | {f"array<{name}>": pl.List(dtype) for name, dtype in _TYPES.items()}
 
 
 def result_type(user: UserAggregate) -> pl.DataType:
@@ -23,24 +23,21 @@ def result_type(user: UserAggregate) -> pl.DataType:
     return TYPES[user.result]
 
 
-def encode(state: Any) -> str:
-    """State to JSON text.
+def empty(user: UserAggregate) -> str:
+    """The state of no rows.
 
     Raises:
         InputError: if the state is not a JSON value.
     """
-    try:
-        return json.dumps(state)
-    except (TypeError, ValueError) as error:
-        rule = "the state of a user-defined aggregate is a JSON value"
-        raise InputError(f"state={state!r}", rule, "use numbers, strings, lists and dicts with string keys") from error
+    return state_text(user.name, user.init())
 
 
 def lifter(user: UserAggregate) -> Callable[[pl.Series], pl.Series]:
     """Lists of values -> states."""
 
     def lift(groups: pl.Series) -> pl.Series:
-        return pl.Series([encode(reduce(user.accumulate, group, user.init())) for group in groups.to_list()], dtype=pl.String)
+        states = (reduce(user.accumulate, group, user.init()) for group in groups.to_list())
+        return pl.Series([state_text(user.name, state) for state in states], dtype=pl.String)
 
     return lift
 
@@ -49,7 +46,8 @@ def merger(user: UserAggregate) -> Callable[[pl.Series], pl.Series]:
     """Lists of states -> states. A single state is left as it is."""
 
     def merge(groups: pl.Series) -> pl.Series:
-        merged = [g[0] if len(g) == 1 else encode(reduce(user.merge, map(json.loads, g))) for g in groups.to_list()]
+        texts = groups.to_list()
+        merged = [g[0] if len(g) == 1 else state_text(user.name, reduce(user.merge, map(json.loads, g))) for g in texts]
         return pl.Series(merged, dtype=pl.String)
 
     return merge
@@ -59,6 +57,7 @@ def finisher(user: UserAggregate) -> Callable[[pl.Series], pl.Series]:
     """States -> results."""
 
     def finish(states: pl.Series) -> pl.Series:
-        return pl.Series([user.finish(json.loads(state)) for state in states.to_list()], dtype=result_type(user))
+        results = [checked_result(user, user.finish(json.loads(state))) for state in states.to_list()]
+        return pl.Series(results, dtype=result_type(user))
 
     return finish

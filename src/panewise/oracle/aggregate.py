@@ -8,6 +8,7 @@ from panewise.errors import AggregateOverflowError
 from panewise.oracle.columns import decimal_precision, decimal_scale, is_long, is_nan, sort_key
 from panewise.oracle.ranking import collected, distinct, most_frequent, ranked
 from panewise.spec import Aggregate
+from panewise.spec.uservalues import checked_result, state_text
 
 _DIGITS = 200  # more than any sum of decimals needs
 
@@ -36,9 +37,11 @@ def aggregate(what: Aggregate, rows: list[dict[str, Any]], kind: str | None) -> 
 def _user(what: Aggregate, values: list[Any]) -> Any:
     assert what.user is not None
     state = what.user.init()
+    state_text(what.user.name, state)
     for value in values:
         state = what.user.accumulate(state, value)
-    return what.user.finish(state)
+    state_text(what.user.name, state)
+    return checked_result(what.user, what.user.finish(state))
 
 
 def _edge(what: Aggregate, values: list[Any]) -> Any:

@@ -294,7 +294,7 @@ class Interpreter:
             window.stored = []
         if self._is_unchanged(window, values) and not decision.asked_for and not (self._spec.delta and new):
             return []
-        pane = {**self._identity(window), **values, **self._delta(new), **self._numbering(window, decision)}
+        pane = {**self._identity(window), **self._stamped(window), **values, **self._delta(new), **self._numbering(window, decision)}
         withdrawal = self._withdrawn([window])
         window.live = pane
         return [*withdrawal, pane]
@@ -328,6 +328,12 @@ class Interpreter:
         start, end = told(self._spec.window, window.bounds)
         return {**keys, "window_start": start, "window_end": end}
 
+    def _stamped(self, window: Held) -> dict[str, Any]:
+        """The timestamp that a pane has by its window, not by its rows (semantics 20.4)."""
+        end = told(self._spec.window, window.bounds)[1]
+        stamps = {"end": end, "window_time": stamp(self._spec.window, end)}
+        return {"timestamp": stamps[self._spec.timestamp]} if self._spec.timestamp in stamps else {}
+
     def _numbering(self, window: Held, decision: Decision) -> dict[str, Any]:
         """A pane's own columns; counts the pane (semantics 20.1, 20.2)."""
         if not self._clocks.of(window.key).reached(window.end):
@@ -337,10 +343,7 @@ class Interpreter:
         index, nonspeculative = window.panes, -1 if timing == "EARLY" else window.nonspeculative_panes
         window.panes += 1
         window.nonspeculative_panes += timing != "EARLY"
-        end = told(self._spec.window, window.bounds)[1]
-        stamps = {"end": end, "window_time": stamp(self._spec.window, end)}
         return {
-            **({"timestamp": stamps[self._spec.timestamp]} if self._spec.timestamp in stamps else {}),
             "timing": timing,
             "index": index,
             "nonspeculative_index": nonspeculative,

@@ -3,14 +3,15 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
 from panewise.errors import InputError, SpecError
 from panewise.spec.listenerstate import is_text, written
 from panewise.spec.streamevent import WindowEvent
 from panewise.spec.useraggregate import ResultType
+from panewise.spec.uservalues import SIMPLE
 
-RESULT_TYPES: tuple[str, ...] = get_args(ResultType)
+RESULT_TYPES: tuple[str, ...] = SIMPLE
 
 
 @dataclass(frozen=True, init=False)

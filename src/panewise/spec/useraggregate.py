@@ -3,15 +3,16 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from panewise.errors import SpecError
+from panewise.spec.uservalues import RESULTS, is_json
 
 if TYPE_CHECKING:
     from panewise.spec.aggregates import Aggregate
 
 JsonValue = Any  # what json.loads can return
-ResultType = Literal["bigint", "double", "string", "boolean"]
+ResultType: TypeAlias = str  # one of RESULTS
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,9 @@ class UserAggregate:
         init: gives the state of no rows. States are JSON values, and are not changed in place.
         accumulate: takes a state and a value (None for a null), gives the next state.
         merge: takes two states, the earlier first, gives the state of both.
-        finish: takes a state, gives the result.
-        result: type of the result: "bigint", "double", "string" or "boolean".
+        finish: takes a state, gives the result: a value of the type `result`, or None.
+        result: type of the result: "bigint", "double", "string", "boolean", or a list of one of these, such as "array<bigint>".
+            A double may be given as a whole number.
         commutative: that `merge` gives the same whichever state is the earlier one, and `accumulate` whichever value. Then sliding windows
             merge states, where they would take the rows of each window in the order in which they came.
 
@@ -47,9 +49,9 @@ class UserAggregate:
     commutative: bool = False
 
     def __post_init__(self) -> None:
-        if self.result not in ("bigint", "double", "string", "boolean"):
-            rule = "the result of a user-defined aggregate is bigint, double, string or boolean"
-            raise SpecError(f"result={self.result!r}", rule, "give one of these")
+        if self.result not in RESULTS:
+            rule = "the result of a user-defined aggregate is bigint, double, string or boolean, or a list of these"
+            raise SpecError(f"result={self.result!r}", rule, "give one of these, or such as 'array<bigint>'")
         for part in ("init", "accumulate", "merge", "finish"):
             _check_function(part, getattr(self, part))
 
@@ -93,7 +95,7 @@ class UserAggregate:
         initial: JsonValue,
         fn: Callable[[JsonValue, Any], JsonValue],
         combine: Callable[[JsonValue, JsonValue], JsonValue] | None = None,
-        result: ResultType = "double",
+        result: ResultType | None = None,
         *,
         commutative: bool = False,
     ) -> "UserAggregate":
@@ -104,11 +106,13 @@ class UserAggregate:
             initial: the state of no rows. Each batch of a window begins with a copy of it, so combining it with a state changes nothing.
             fn: takes a state and a value (None for a null), gives the next state.
             combine: takes two states, the earlier first, gives the state of both. Required: windows hold rows of several batches.
-            result: type of the state and of the result.
+            result: type of the state and of the result. Default: that of `initial`, if this is a string, a Boolean or a float.
+                A whole number may begin a count or a sum of doubles, and null and lists do not tell a type: then it is required.
             commutative: that the order of values does not matter to `fn`, nor that of states to `combine`.
 
         Raises:
-            SpecError: without `combine`, or if `initial` is no JSON value or changes what it is combined with.
+            SpecError: without `combine`; without `result` where `initial` does not tell it; if `initial` is no JSON value or changes
+                what it is combined with.
 
         >>> from panewise.testing import result_of
         >>> letters = UserAggregate.fold("letters", 0, lambda n, v: n + len(v or ""), combine=lambda a, b: a + b, result="bigint")
@@ -125,7 +129,8 @@ class UserAggregate:
         text = _as_text(name, initial)  # so that nothing shares a mutable initial value
         _check_neutral(name, text, combine)
         init, finish = (lambda: json.loads(text)), (lambda state: state)
-        return cls(name, init=init, accumulate=fn, merge=combine, finish=finish, result=result, commutative=commutative)
+        kind = _result_of(name, initial) if result is None else result
+        return cls(name, init=init, accumulate=fn, merge=combine, finish=finish, result=kind, commutative=commutative)
 
 
 def _check_function(name: str, value: Any) -> None:
@@ -133,12 +138,20 @@ def _check_function(name: str, value: Any) -> None:
         raise SpecError(f"{name}={value!r}", f"{name} is a function", f"give a function as {name}")
 
 
+def _result_of(name: str, initial: JsonValue) -> ResultType:
+    """The type of the result of a fold, by its initial state."""
+    kind = {str: "string", bool: "boolean", float: "double"}.get(type(initial))
+    if kind is None:
+        rule = "initial does not tell the type of the result"
+        raise SpecError(f"fold({name!r}, initial={initial!r}) without result", rule, "give result=, such as 'bigint' or 'double'")
+    return kind
+
+
 def _as_text(name: str, initial: JsonValue) -> str:
-    try:
-        return json.dumps(initial)
-    except (TypeError, ValueError) as error:
+    if not is_json(initial):
         rule = "a state is a JSON value"
-        raise SpecError(f"fold({name!r}, initial={initial!r})", rule, "use numbers, strings, lists and dicts with string keys") from error
+        raise SpecError(f"fold({name!r}, initial={initial!r})", rule, "use numbers, strings, lists and dicts with string keys")
+    return json.dumps(initial)
 
 
 def _check_neutral(name: str, text: str, combine: Callable[[JsonValue, JsonValue], JsonValue]) -> None:

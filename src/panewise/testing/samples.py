@@ -57,7 +57,10 @@ ALL_TEXT = UserAggregate.reduce("all_text", lambda one, other: one + other, resu
 TRUES = UserAggregate.fold(
     "trues", 0, lambda n, flag: n + (flag is True), combine=lambda one, other: one + other, result="bigint", commutative=True
 )
-USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS, ALL_TEXT, TRUES)}
+LATEST = UserAggregate.fold(
+    "latest", [], lambda two, n: [*two, n][-2:], combine=lambda one, other: [*one, *other][-2:], result="array<bigint>"
+)
+USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS, ALL_TEXT, TRUES, LATEST)}
 
 
 def _holds(frame: pl.DataFrame) -> pl.Series:

@@ -54,7 +54,7 @@ from panewise.spec.composites import finish, fires_once, waits_for_end, walk
 from panewise.spec.policies import apex, flink_continuous_event_time, flink_continuous_processing_time, flink_count, samza
 from panewise.spec.sliding import ANCHORS
 from panewise.testing.edges import CHANGES, focus
-from panewise.testing.samples import ALL_TEXT, HOLDS, JOINED, MEASURES, NULLS, SHIFTS, STEPS, TRUES, types_of
+from panewise.testing.samples import ALL_TEXT, HOLDS, JOINED, LATEST, MEASURES, NULLS, SHIFTS, STEPS, TRUES, types_of
 from panewise.testing.scripts import events
 
 __all__ = [
@@ -190,7 +190,7 @@ def _plain() -> list[Aggregate]:
         made += [F.count_distinct(name), F.mode(name)]
     made += [fn(name) for fn in (F.sum, F.avg) for name in (*numbers, "price", "amount")]
     made += [fn(name) for fn in (F.stddev, F.variance, F.stddev_pop, F.var_pop, F.median) for name in numbers]
-    return [*made, F.count_if("flag"), F.bool_and("flag"), F.bool_or("flag"), TRUES("flag"), ALL_TEXT("s")]
+    return [*made, F.count_if("flag"), F.bool_and("flag"), F.bool_or("flag"), TRUES("flag"), ALL_TEXT("s"), LATEST("n")]
 
 
 def _ranked() -> list[Aggregate]:
