@@ -20,18 +20,23 @@ _UNITS = {
     "millisecond": 1_000,
     "ms": 1_000,
     "second": 1_000_000,
+    "sec": 1_000_000,
     "s": 1_000_000,
     "minute": 60_000_000,
     "min": 60_000_000,
     "hour": 3_600_000_000,
+    "hr": 3_600_000_000,
     "h": 3_600_000_000,
     "day": 86_400_000_000,
     "d": 86_400_000_000,
     "week": 604_800_000_000,
 }
 _TERM = re.compile(r"\s*(\d+)\s*([A-Za-z]+)\s*")
+_ISO_LIKE = re.compile(r"[+-]?PT?\d[\dYMWDTHS.,]*")
+_ISO = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,](\d{1,6}))?S)?)?")
+_INEXACT = re.compile(r"(months?|years?|quarters?)\b", re.IGNORECASE)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_HOW = "give '90 seconds', '1 hour 30 minutes', a timedelta, a Duration, or an int of microseconds"
+_HOW = "give '90 seconds', '1 hour 30 minutes', 'PT1H30M', a timedelta, a Duration, or an int of microseconds"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -42,6 +47,11 @@ class Duration:
     Duration('1 hour 30 minutes')
     >>> Duration.of("10 seconds").us
     10000000
+
+    A text may be of the form of ISO 8601, in capitals:
+
+    >>> Duration.of("PT1H30M"), Duration.of("P1DT0.25S")
+    (Duration('1 hour 30 minutes'), Duration('1 day 250 milliseconds'))
     """
 
     us: int
@@ -88,6 +98,10 @@ InstantLike: TypeAlias = datetime | int
 def _parse(text: str, name: str) -> int:
     if not text.strip():
         raise SpecError(f"{name}={text!r}", "a duration is not empty", _HOW)
+    if looks_iso(text):
+        return _parse_iso(text.strip(), name)
+    if _INEXACT.search(text):
+        raise SpecError(f"{name}={text!r}", _NO_LENGTH, _IN_DAYS)
     total, at = 0, 0
     while at < len(text):
         term = _TERM.match(text, at)
@@ -97,6 +111,31 @@ def _parse(text: str, name: str) -> int:
         total += int(term[1]) * unit
         at = term.end()
     return total
+
+
+_NO_LENGTH = "months, quarters and years have no exact length"
+_IN_DAYS = "give a number of days, or use windows of a Calendar"
+
+
+def looks_iso(text: str) -> bool:
+    """Whether a text has the form of a duration of ISO 8601, though perhaps of one that is not exact.
+
+    >>> looks_iso("PT5M"), looks_iso("P1Y"), looks_iso("PTA"), looks_iso("pt5m")
+    (True, True, False, False)
+    """
+    return _ISO_LIKE.fullmatch(text.strip()) is not None
+
+
+def _parse_iso(text: str, name: str) -> int:
+    found = _ISO.fullmatch(text)
+    if found is None:
+        dates = text.split("T", maxsplit=1)[0]
+        if "Y" in dates or "M" in dates:
+            raise SpecError(f"{name}={text!r}", _NO_LENGTH, _IN_DAYS)
+        raise SpecError(f"{name}={text!r}", "a duration is a sum of whole weeks to microseconds", _HOW)
+    weeks, days, hours, minutes, seconds, fraction = found.groups(default="0")
+    units = zip((weeks, days, hours, minutes, seconds), ("week", "day", "hour", "minute", "second"), strict=True)
+    return sum(int(count) * _UNITS[unit] for count, unit in units) + int(fraction.ljust(6, "0"))
 
 
 def instant_us(value: "InstantLike", name: str = "instant") -> int:

@@ -124,7 +124,7 @@ EVENTS = [
     ([{"op": "evict", "partition": {"x": 1}}], "an evict of {'x': 1} | a partition is named by the columns ['k'] | give a dict of"),
     ([{"op": "evict", "partition": {"k": 1}}], "an evict of {'k': 1} | k is of the type string | give a value of this type"),
     ([{"op": "evict", "partition": None}], "events[1].partition=None | a partition is named by its columns | give such as {'k': 'a'}"),
-    ([{"op": "evict"}], "events[1] has the fields [] | the fields of 'evict' are ['partition'] | give these and no others"),
+    ([{"op": "evict"}], "events[1] lacks the field 'partition': {'op': 'evict'} | the fields of 'evict' are ['partition'] | give"),
     ([{"op": "finish"}, {"op": "drain"}], "'drain' after finish | the end of input is the end of all partitions (semantics 10.12)"),
 ]  # fmt: skip
 

@@ -115,7 +115,7 @@ RULES = {
         {"allowed_lateness": "unlimited"},
         {"allowed_lateness": "forever"},
         "allowed_lateness='forever' | a duration is a sum of whole weeks to microseconds "
-        "| give '90 seconds', '1 hour 30 minutes', a timedelta, a Duration, or an int of microseconds",
+        "| give '90 seconds', '1 hour 30 minutes', 'PT1H30M', a timedelta, a Duration, or an int of microseconds",
     ),
     "skew is not negative": rule(
         {"max_future_skew": 0},

@@ -36,7 +36,8 @@ from panewise.spec.windows import WEEKDAYS
 from tests.spec.rules import Rule, check
 
 INSTANT = "an instant is exact and has a time zone | give a datetime with a time zone, or an int of microseconds since 1970-01-01 UTC"
-EXACT = "give '90 seconds', '1 hour 30 minutes', a timedelta, a Duration, or an int of microseconds"
+EXACT = "give '90 seconds', '1 hour 30 minutes', 'PT1H30M', a timedelta, a Duration, or an int of microseconds"
+NO_LENGTH = "months, quarters and years have no exact length | give a number of days, or use windows of a Calendar"
 
 ONE_ROW = "an evictor keeps one row or more | give n=1 or more"
 THRESHOLD = "a threshold is a number above zero, or a duration: with zero the last row itself would go | give one such as 0.5 or '1 second'"
@@ -139,7 +140,24 @@ RULES = {
     "duration has no months": Rule(
         lambda: Tumbling("2 weeks"),
         lambda: Tumbling("1 month"),
-        f"size='1 month' | a duration is a sum of whole weeks to microseconds | {EXACT}",
+        f"size='1 month' | {NO_LENGTH}",
+    ),
+    "an ISO duration has no months": Rule(lambda: Session("PT5M"), lambda: Session("P5M"), f"gap='P5M' | {NO_LENGTH}"),
+    "an ISO duration has no years": Rule(lambda: Tumbling("P1W2D"), lambda: Tumbling("P1YT1H"), f"size='P1YT1H' | {NO_LENGTH}"),
+    "an ISO duration is whole": Rule(
+        lambda: Tumbling("PT0.000001S"),
+        lambda: Tumbling("PT0.0000001S"),
+        f"size='PT0.0000001S' | a duration is a sum of whole weeks to microseconds | {EXACT}",
+    ),
+    "an ISO duration is in order": Rule(
+        lambda: Session("PT1H5M"),
+        lambda: Session("PT5M1H"),
+        f"gap='PT5M1H' | a duration is a sum of whole weeks to microseconds | {EXACT}",
+    ),
+    "an ISO duration has no sign": Rule(
+        lambda: Session("PT5M"),
+        lambda: Session("-PT5M"),
+        f"gap='-PT5M' | a duration is a sum of whole weeks to microseconds | {EXACT}",
     ),
     "duration is not empty": Rule(lambda: Tumbling("1s"), lambda: Tumbling(""), f"size='' | a duration is not empty | {EXACT}"),
     "duration is not blank": Rule(lambda: Tumbling("1 s"), lambda: Tumbling("  "), f"size='  ' | a duration is not empty | {EXACT}"),

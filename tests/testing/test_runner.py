@@ -1,6 +1,7 @@
 """The runner: which events it takes, how it reads rows, and what outputs look like."""
 
 import re
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -9,8 +10,10 @@ import pytest
 from panewise import Global, Inputs, Position, Session, SpecError, StreamTime, Tumbling, WindowOperator
 from panewise import functions as F
 from panewise.errors import InputError
+from panewise.streamwindow import StreamWindow, count
 from panewise.testing import result_of, run
 
+NAIVE = datetime(2024, 1, 1)  # noqa: DTZ001 - the point of it
 RUNTIMES = pytest.mark.parametrize("runtime", ["oracle", "engine"])
 SPEC = WindowOperator(window=Tumbling(10), keys=["k"], aggregates=[F.sum("v").alias("total")])
 COUNTS = {"rows_in": 0, "applied": 0, "replays": 0, "late": 0, "invalid": 0, "partially_late": 0}
@@ -196,14 +199,17 @@ def test_decimals(runtime: str) -> None:
             [{"op": "flush"}],
             "events[0]={'op': 'flush'} | an event has an op of ['add', 'clock', 'finish', 'restart', 'watermark'] | give {'op': ..., ...}",
         ),
-        ([{"op": "add"}], "events[0] has the fields [] | the fields of 'add' are ['rows'] | give these and no others"),
+        ([{"op": "add"}], "events[0] lacks the field 'rows': {'op': 'add'} | the fields of 'add' are ['rows'] | give 'rows'"),
         (
             [{"op": "finish"}, {"op": "clock", "to": 1, "at": 2}],
-            "events[1] has the fields ['at', 'to'] | the fields of 'clock' are ['to'] | give these and no others",
+            "events[1] has a field 'at': {'op': 'clock', 'to': 1, 'at': 2} | the fields of 'clock' are ['to'] | leave 'at' out",
         ),
         (
             [{"op": "clock", "to": 1.5}],
-            "events[0].to=1.5 | an instant is a whole number of microseconds of 64 bits | give an int",
+            (
+                "events[0].to=1.5 | an instant is a whole number of microseconds of 64 bits, or a datetime "
+                "| give an int, or a datetime with a time zone"
+            ),
         ),
         ([{"op": "add", "rows": [1]}], "events[0].rows=[1] | rows are a list of dicts | give [{'event_time': ..., ...}, ...]"),
         (
@@ -271,3 +277,54 @@ def test_the_result_of_one_aggregate(runtime: str) -> None:
     rows = [{"v": 2}, {"v": 9}, {"v": None}]
     assert result_of(F.top_n("v", 2), rows, runtime) == [9, 2]
     assert result_of(F.sum("v"), rows, runtime, types={"v": "double"}) == 11.0
+
+
+@RUNTIMES
+def test_instants_may_be_datetimes(runtime: str) -> None:
+    """Rows come back as they were given; instants of outputs are microseconds."""
+    noon = datetime(1970, 1, 1, 12, tzinfo=UTC)
+    spec = WindowOperator(window=Tumbling("1 hour"), aggregates=[F.count().alias("n")])
+    row, late = {"event_time": noon}, {"event_time": noon.astimezone(timezone(timedelta(hours=2)))}
+    hour = timedelta(hours=1)
+    events = [add(row), {"op": "clock", "to": noon}, {"op": "watermark", "to": noon + hour}, add(late)]
+    outputs = run(spec, events, runtime)
+    [pane] = outputs[2]["panes"]
+    assert (pane["window_start"], pane["n"], pane["processing_time"]) == (43_200_000_000, 1, 43_200_000_000)
+    assert outputs[3]["late"][0]["row"] == late
+    assert outputs[3]["late"][0]["row"]["event_time"].tzinfo == late["event_time"].tzinfo
+
+
+@RUNTIMES
+@pytest.mark.parametrize(
+    ("event", "given"),
+    [
+        (add({"event_time": NAIVE, "k": "a", "v": 1}), "event_time=datetime.datetime(2024, 1, 1, 0, 0)"),
+        ({"op": "watermark", "to": NAIVE}, "events[0].to=datetime.datetime(2024, 1, 1, 0, 0)"),
+    ],
+)
+def test_a_datetime_without_a_zone_is_no_instant(event: dict[str, Any], given: str, runtime: str) -> None:
+    """Semantics 1."""
+    with pytest.raises(InputError) as caught:
+        run(SPEC, [event], runtime)
+    assert str(caught.value) == f"{given} | an instant has a time zone (semantics 1) | give tzinfo=UTC, or an int of microseconds"
+
+
+@RUNTIMES
+def test_types_name_columns_that_are_there(runtime: str) -> None:
+    known = {"k": "string", "event_time": "bigint", "v": "bigint", "note": "string"}
+    run(SPEC, [add({"k": "a", "event_time": 1, "v": 1, "note": None})], runtime, types=known)
+    with pytest.raises(InputError) as caught:
+        run(SPEC, [add({"k": "a", "event_time": 1, "v": 1})], runtime, types={"value": "bigint"})
+    rule = "types are of columns that rows have or the specification reads: ['event_time', 'k', 'v']"
+    assert str(caught.value) == f"types['value']='bigint' | {rule} | leave 'value' out, or correct its name"
+
+
+@RUNTIMES
+def test_a_partition_may_be_evicted_before_any_row(runtime: str) -> None:
+    """It is not there, so nothing happens (semantics 10.23)."""
+    spec = StreamWindow.sliding(count(2), count(1), partition_by=["k"])
+    evict: dict[str, Any] = {"op": "evict", "partition": {"k": "a"}}
+    assert run(spec, [evict], runtime) == [NOTHING]
+    first, _, last = run(spec, [evict, add({"k": "a"}), evict], runtime)
+    assert first == NOTHING
+    assert [pane["event"] for pane in last["panes"]] == ["PARTITION_EVICTION"]

@@ -19,7 +19,7 @@ class Type:
         name: as Spark writes it: "bigint", "decimal(10,2)", "array<string>", "timestamp", "interval day to second".
 
     >>> Type("decimal(10,2)").is_numeric, Type("array<bigint>").is_nested, Type("timestamp_ntz").is_timestamp
-    (True, True, False)
+    (True, True, True)
     """
 
     name: str

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
-from panewise.chrono import Duration, DurationLike, InstantLike, instant_us, time_zone
+from panewise.chrono import Duration, DurationLike, InstantLike, instant_us, looks_iso, time_zone
 from panewise.errors import SpecError
 from panewise.spec.custom import Custom
 from panewise.spec.measures import Rows, length
@@ -44,7 +44,7 @@ def _origin(value: InstantLike, size: Duration | Rows) -> int:
 
 def names_a_column(gap: object) -> bool:
     """Whether the gap of a session is the name of a column, and not a duration."""
-    return isinstance(gap, str) and re.match(r"[^\W\d]", gap) is not None
+    return isinstance(gap, str) and re.match(r"[^\W\d]", gap) is not None and not looks_iso(gap)
 
 
 def _freeze(spec: object, **values: object) -> None:
@@ -222,7 +222,8 @@ class Session:
 
     Args:
         gap: silence that ends a session, above zero: a duration; or the name of a column that has one for each row, in whole
-            microseconds or, on Spark, as INTERVAL DAY TO SECOND. A string that starts with a letter or an underscore is a column.
+            microseconds or, on Spark, as INTERVAL DAY TO SECOND. A string that starts with a letter or an underscore is a column,
+            unless it reads as a duration of ISO 8601, such as "PT5M".
             Or `rows(n)`: a session is over when n rows of other keys have come since its last row. On Spark that needs one shard.
         touching: what becomes of two sessions where one ends exactly when the other starts:
             "separate" (S4, Beam) or "merge" (Flink, Spark). Not with `rows(n)`.

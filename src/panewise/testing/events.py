@@ -3,8 +3,10 @@
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
+from panewise.chrono import instant_us
 from panewise.errors import InputError, SpecWarning
 from panewise.spec import (
     Chain,
@@ -20,6 +22,7 @@ from panewise.spec import (
     first_of,
     gap_columns,
     input_columns,
+    takes_whole_rows,
     told_by_rows,
 )
 from panewise.spec.codec import from_dict
@@ -93,6 +96,7 @@ def script(
     if any(_has_position(row) for rows in given for row in rows):
         first = _with_position(first, [row["position"] for rows in given for row in rows if _has_position(row)])
         read = tuple(replace(event, rows=tuple(_spread(row, first.position) for row in event.rows)) for event in read)
+    read = tuple(replace(event, rows=tuple(_timed(row, _times(first)) for row in event.rows)) for event in read)
     rows = [row for event in read for row in event.rows]
     if isinstance(first, WindowOperator):
         first = with_event_time(first, {name for row in rows for name in row})
@@ -104,27 +108,77 @@ def script(
     ]
     told = _with_first(whole_spec, first)
     strings = dict.fromkeys(input_columns(first.watermark), "string")
-    columns = infer(rows, strings | dict(types or {}), first.columns_read, whole, boolean_columns(told))
+    _check_named(types or {}, told, rows)
+    columns = infer([*rows, *_of_unknown(read, rows)], strings | dict(types or {}), first.columns_read, whole, boolean_columns(told))
     _check_partitions(columns, read)
     check_types(told, {name: Type(text) for name, text in columns.items()})
     return Script(told, columns, read, given, **options)
+
+
+def _times(spec: Entry) -> tuple[str, ...]:
+    """The column of the event time, also where it is read only if rows have it (semantics 8.5)."""
+    return spec.time_columns or (("event_time",) if spec.time == "event" else ())
 
 
 def _event(event: Any, where: str, known: Mapping[str, set[str]]) -> Event:
     op = event.get("op") if isinstance(event, Mapping) else None
     if not isinstance(op, str) or op not in known:
         raise InputError(f"{where}={event!r}", f"an event has an op of {sorted(known)}", "give {'op': ..., ...}")
-    if set(event) - ({"input"} if op == "watermark" else set()) != {"op", *known[op]}:
-        rule = f"the fields of {op!r} are {sorted(known[op])}"
-        raise InputError(f"{where} has the fields {sorted(set(event) - {'op'}, key=str)}", rule, "give these and no others")
+    _check_fields(event, op, known[op], where)
     if op == "evict":
         return Event(op, partition=_partition(event["partition"], f"{where}.partition"))
     if op == "add":
         return Event(op, rows=_rows(event["rows"], f"{where}.rows"))
-    if "to" in event and not is_long(event["to"]):
-        rule = "an instant is a whole number of microseconds of 64 bits"
-        raise InputError(f"{where}.to={event['to']!r}", rule, "give an int")
-    return Event(op, to=event.get("to"), source=event.get("input"))
+    to = _instant(event["to"], f"{where}.to") if "to" in event else None
+    if to is not None and not is_long(to):
+        rule = "an instant is a whole number of microseconds of 64 bits, or a datetime"
+        raise InputError(f"{where}.to={to!r}", rule, "give an int, or a datetime with a time zone")
+    return Event(op, to=to, source=event.get("input"))
+
+
+def _check_fields(event: Mapping[str, Any], op: str, wanted: set[str], where: str) -> None:
+    """An event has its fields, and no others; a watermark may name its input."""
+    rule = f"the fields of {op!r} are {sorted(wanted)}"
+    missing = sorted(wanted - set(event))
+    if missing:
+        raise InputError(f"{where} lacks the field {missing[0]!r}: {dict(event)!r}", rule, f"give {missing[0]!r}")
+    others = sorted(set(event) - {"op", *wanted} - ({"input"} if op == "watermark" else set()), key=str)
+    if others:
+        raise InputError(f"{where} has a field {others[0]!r}: {dict(event)!r}", rule, f"leave {others[0]!r} out")
+
+
+def _instant(value: Any, where: str) -> Any:
+    """An instant as microseconds, if it is a datetime.
+
+    Raises:
+        InputError: for a datetime without a time zone.
+    """
+    if not isinstance(value, datetime):
+        return value
+    if value.tzinfo is None:
+        raise InputError(f"{where}={value!r}", "an instant has a time zone (semantics 1)", "give tzinfo=UTC, or an int of microseconds")
+    return instant_us(value)
+
+
+def _timed(row: Row, names: Sequence[str]) -> Row:
+    """The row with its event time as microseconds."""
+    return {name: _instant(value, name) if name in names else value for name, value in row.items()}
+
+
+def _of_unknown(events: tuple[Event, ...], rows: list[Row]) -> list[Row]:
+    """What evicted partitions say of columns of which no row has a value."""
+    known = {name for row in rows for name, value in row.items() if value is not None}
+    return [{name: value for name, value in event.partition.items() if name not in known} for event in events]
+
+
+def _check_named(types: Mapping[str, str], spec: Specification, rows: list[Row]) -> None:
+    """A type of a column that nothing has or reads is a slip of the pen. Where all columns come out there may be some without a value."""
+    first = first_of(spec)
+    known = {*first.columns_read, *(name for row in rows for name in row)}
+    unknown = sorted(set(types) - known)
+    if rows and unknown and not takes_whole_rows(spec):
+        rule = f"types are of columns that rows have or the specification reads: {sorted(known)}"
+        raise InputError(f"types[{unknown[0]!r}]={types[unknown[0]]!r}", rule, f"leave {unknown[0]!r} out, or correct its name")
 
 
 def _check_end(events: tuple[Event, ...]) -> None:

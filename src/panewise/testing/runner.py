@@ -25,7 +25,7 @@ def run(
             `{"op": "restart"}` or `{"op": "finish"}`; of a StreamWindow also `{"op": "drain"}`, `{"op": "checkpoint"}`, `{"op": "reset"}`,
             `{"op": "reset_to_initial"}` or `{"op": "evict", "partition": {...}}`. With `watermark=Inputs([...])` without a column
             a watermark names its `"input"`. A row is a dict; it may carry `"position": [partition, offset]`
-            or `[source, partition, offset]`.
+            or `[source, partition, offset]`. Event times and `t` are whole numbers of microseconds, or datetimes with a time zone.
         runtime: "oracle", "engine" or "spark".
         types: types of columns: "bigint", "double", "string", "boolean", "decimal(p,s)". Default: as their values say.
         windows: whether outputs list the windows still held, as `"windows"`; of a chain those of its first operator.
@@ -36,7 +36,8 @@ def run(
         (`row`, `reason`, `windows`, `late_by`, `partial`), `invalid` (`row`, `reason`) and `counts`.
 
     Raises:
-        InputError: for events that are malformed, or come after `finish`.
+        InputError: for events that are malformed, or come after `finish`; for types of columns that are not there.
+        SpecError: if a column has a type that the specification cannot use (semantics 24.17).
 
     >>> from panewise import Tumbling, functions as F
     >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.sum("v").alias("total")])
