@@ -71,7 +71,7 @@ def window(**fields: Any) -> dict[str, Any]:
 def test_stream_time_takes_no_watermark(runtime: str) -> None:
     """semantics 12.8."""
     spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=StreamTime())
-    with pytest.raises(InputError, match=r"a watermark from outside \| with StreamTime each key has .* \| add rows"):
+    with pytest.raises(InputError, match=r"a watermark from outside \| with StreamTime rows make the watermark .* \| add rows"):
         run(spec, [add({"event_time": 1}), {"op": "watermark", "to": 5}], runtime)
 
 
