@@ -1,4 +1,4 @@
-"""User-defined aggregates: results of the declared type and states that are JSON, in the oracle as in the engine (semantics 24.18)."""
+"""User-defined aggregates: results of the declared type and states that are JSON, in the oracle as in the engine (semantics 24.20)."""
 
 import math
 from collections.abc import Callable
@@ -45,7 +45,7 @@ def held_in(state: Any) -> pw.UserAggregate:
 def test_a_result_of_another_type_is_an_error(result: str, value: Any, runtime: str) -> None:
     with pytest.raises(InputError) as caught:
         result_of(gives(value, result)("v"), [{"v": 1}], runtime)
-    rule = f"the result of a user-defined aggregate is of its declared type, {result}, or None (semantics 24.18)"
+    rule = f"the result of a user-defined aggregate is of its declared type, {result}, or None (semantics 24.20)"
     assert str(caught.value) == f"'mine': result {value!r} | {rule} | give such a value in finish, or declare another result"
 
 

@@ -1,4 +1,4 @@
-"""What user-defined aggregates give: states that are JSON values, and results of the declared type (semantics 24.7, 24.18)."""
+"""What user-defined aggregates give: states that are JSON values, and results of the declared type (semantics 24.7, 24.20)."""
 
 import json
 import math
@@ -51,7 +51,7 @@ def checked_result(user: "UserAggregate", value: Any) -> Any:
     """
     fits, held = _held(value, user.result)
     if not fits:
-        rule = f"the result of a user-defined aggregate is of its declared type, {user.result}, or None (semantics 24.18)"
+        rule = f"the result of a user-defined aggregate is of its declared type, {user.result}, or None (semantics 24.20)"
         raise InputError(f"{user.name!r}: result {value!r}", rule, "give such a value in finish, or declare another result")
     return held
 

@@ -37,7 +37,7 @@ def run(
 
     Raises:
         InputError: for events that are malformed, or come after `finish`; for types of columns that are not there.
-        SpecError: if a column has a type that the specification cannot use (semantics 24.17).
+        SpecError: if a column has a type that the specification cannot use (semantics 24.19).
 
     >>> from panewise import Tumbling, functions as F
     >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.sum("v").alias("total")])
