@@ -364,7 +364,7 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
             "aggregates.0",
             {"fn": "user", "column": "v", "user": "mine"},
             (
-                "aggregates[0].user='mine' | the user-defined aggregates given are ['all_text', 'joined', 'nulls', 'trues'] "
+                "aggregates[0].user='mine' | the user-defined aggregates given are ['all_text', 'joined', 'latest', 'nulls', 'trues'] "
                 "| give user_aggregates={'mine': ...}"
             ),
         ),
