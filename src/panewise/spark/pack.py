@@ -17,6 +17,7 @@ from panewise.engine.prepared import plan_of
 from panewise.engine.validity import TIME
 from panewise.spark.envelope import batch, encode
 from panewise.spark.sharding import SHARD, with_shards
+from panewise.spark.types import in_utc
 from panewise.spark.worker import settle
 from panewise.spec import Entry
 
@@ -145,8 +146,8 @@ def _encoded(rows: pl.DataFrame) -> bytes:
 
 
 def _typed(chunk: pa.Table, plan: Plan | FramePlan) -> pl.DataFrame:
-    """The chunk with the plan's types: Spark writes timestamps in the session's time zone."""
-    frame = pl.DataFrame(chunk)
+    """The chunk with the plan's types."""
+    frame = pl.DataFrame(in_utc(chunk))
     casts = [pl.col(name).cast(dtype) for name, dtype in plan.schema.items() if frame.schema[name] != dtype]
     if NOW in frame.columns:
         casts.append(pl.col(NOW).dt.epoch("us"))

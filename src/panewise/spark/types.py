@@ -77,3 +77,28 @@ def arrow_of(frame: pl.DataFrame, schema: StructType) -> list[pa.RecordBatch]:
     table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
     batches: list[pa.RecordBatch] = table.cast(_to_arrow(schema)).to_batches()
     return batches
+
+
+def in_utc(table: pa.Table) -> pa.Table:
+    """The table with all its timestamps in UTC, those inside structs, lists and maps as well; no value is copied.
+
+    Spark labels timestamps with the session's time zone. That may be any name that Java accepts, such as ``+05:30``,
+    ``GMT+8`` or ``PST``, of which Polars accepts only those of the IANA database. The label is dropped here, at the edge:
+    the values are microseconds in UTC in any case.
+    """
+    return table.cast(pa.schema([field.with_type(_in_utc(field.type)) for field in table.schema]))
+
+
+def _in_utc(dtype: pa.DataType) -> pa.DataType:
+    def inside(field: pa.Field) -> pa.Field:
+        return field.with_type(_in_utc(field.type))
+
+    if pa.types.is_timestamp(dtype) and dtype.tz is not None:
+        return pa.timestamp(dtype.unit, "UTC")
+    if pa.types.is_struct(dtype):
+        return pa.struct([inside(field) for field in dtype])
+    if pa.types.is_map(dtype):
+        return pa.map_(inside(dtype.key_field), inside(dtype.item_field))
+    if pa.types.is_list(dtype):
+        return pa.list_(inside(dtype.value_field))
+    return pa.large_list(inside(dtype.value_field)) if pa.types.is_large_list(dtype) else dtype
