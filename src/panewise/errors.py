@@ -10,6 +10,8 @@ SpecWarning (UserWarning)           a specification may not do what is meant
 ├── DataLossWarning                 the trigger can close windows while rows for them may still come
 ├── IdleTriggerWarning              a part of the trigger can never fire
 └── ManyWindowsWarning              a row is in very many windows
+SetupWarning (UserWarning)          a setting of Spark works, but costs much
+└── ShufflePartitionsWarning        far more shuffle partitions than cores
 
 Every message has three parts: what was given | the rule that it breaks | what to do.
 """
@@ -74,3 +76,11 @@ class IdleTriggerWarning(SpecWarning):
 
 class ManyWindowsWarning(SpecWarning):
     """A row can be in more than 1,000 windows, each of which is stored and evaluated (semantics 6.9)."""
+
+
+class SetupWarning(UserWarning):
+    """A setting of Spark works, but costs much."""
+
+
+class ShufflePartitionsWarning(SetupWarning):
+    """A streaming query has far more shuffle partitions than cores; a checkpoint keeps its number for good."""

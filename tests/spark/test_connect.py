@@ -24,6 +24,9 @@ def test_streaming_and_batch_through_connect(feed: Feed) -> None:
     assert json.loads(lines[0].removeprefix("told ")) == {
         "connect": "pyspark.sql.connect.session",
         "refused": True,
+        "stacked": False,
+        "name": "minutes",
+        "observed": [7, 5, 0, 1, 1, 3],
         "as_pyspark": [["a", 1, None], ["a", 2, 1], ["b", 3, None], ["a", 5, 3]],
         "streamed": [["a", 2, 3], ["a", 1, 5], ["b", 1, 3], ["c", 1, 9]],
         "expressions": ["sum((v * 2))", "sum((v * 2)) FILTER (WHERE ((v % 2) = 1))"],

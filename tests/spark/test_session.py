@@ -1,13 +1,17 @@
 """What `configure` sets."""
 
+import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from panewise.errors import SetupError
-from panewise.spark import configure
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import SetupError, ShufflePartitionsWarning
+from panewise.spark import configure, windowed
 
 
 def faults_of_children(spark: Any) -> int:
@@ -36,3 +40,63 @@ def test_local_checkpoints_are_written_with_fewer_processes(spark: SparkSession,
 def test_a_worker_keeps_a_megabyte_or_more(spark: SparkSession) -> None:
     with pytest.raises(SetupError, match=r"^cache_mb=0 \| a worker keeps a megabyte of state or more \| give a number such as 1024"):
         configure(spark, cache_mb=0)
+
+
+def test_a_shuffle_has_a_partition_or_more(spark: SparkSession) -> None:
+    with pytest.raises(SetupError, match=r"^shuffle_partitions=0 \| a shuffle has one partition or more \| give the number of cores$"):
+        configure(spark, shuffle_partitions=0)
+
+
+def test_shuffle_partitions(spark: SparkSession) -> None:
+    """Twice two cores, in the session alone that was configured."""
+    session = configure(spark.newSession(), shuffle_partitions=4)
+    assert session.conf.get("spark.sql.shuffle.partitions") == "4"
+    assert configure(spark.newSession()).conf.get("spark.sql.shuffle.partitions") == "2"
+
+
+def test_many_shuffle_partitions(spark: SparkSession) -> None:
+    """Up to 4 for each core are not too many; a batch DataFrame may have any number."""
+
+    def build(partitions: int, *, streaming: bool = True) -> None:
+        session = configure(spark.newSession(), shuffle_partitions=partitions)
+        source = session.readStream if streaming else session.read
+        rate = source.format("rate").load() if streaming else session.sql("SELECT now() AS timestamp, 1 AS value")
+        watched = rate.withWatermark("timestamp", "1 second")
+        windowed(watched, "timestamp").window(pw.Tumbling("1 minute")).agg(F.count().alias("n"))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        build(8)
+        build(200, streaming=False)
+    with pytest.warns(
+        ShufflePartitionsWarning,
+        match=r"^spark.sql.shuffle.partitions=9 on 2 cores \| each partition costs a Python task and a commit in every micro-batch, and a "
+        r"checkpoint keeps its number for good \| call configure\(spark, shuffle_partitions=2\) before the first start$",
+    ) as caught:
+        build(9)
+    assert Path(caught[0].filename).name == "test_session.py"
+
+
+def interpreter(folder: Path, options: str) -> str:
+    """A command that runs this Python with options."""
+    path = folder / "python"
+    path.write_text(f'#!/bin/sh\nexec {sys.executable} {options} "$@"\n', encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_workers_that_cannot_import_panewise(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", interpreter(tmp_path, "-S"))  # without the packages of the environment
+    with pytest.raises(
+        SetupError,
+        match=r"^workers run .*python.*, which has no panewise, polars, .* \| operators run in Spark's Python workers, which import "
+        r"panewise \| set PYSPARK_PYTHON=.* before the session starts, or install panewise\[spark\] where the workers run$",
+    ):
+        configure(spark.newSession())
+    configure(spark.newSession(), check=False)
+
+
+def test_workers_that_do_not_start(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "/no/such/python")
+    with pytest.raises(SetupError, match=r'^a Python worker that does not work: .*"/no/such/python".* \| .* \| set PYSPARK_PYTHON='):
+        configure(spark.newSession())

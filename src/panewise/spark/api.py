@@ -10,12 +10,14 @@ from pyspark.sql.types import TimestampType
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SetupError, SpecError
-from panewise.spark.checks import check_asked, check_column_types, check_columns, check_stream
+from panewise.spark.ancestry import check_ancestry
+from panewise.spark.checks import check_asked, check_column_types, check_columns, check_stream, warn_of_partitions
 from panewise.spark.names import input_of
 from panewise.spark.plumbing import Plumbing, unpacked
 from panewise.spark.progress import check_batch, check_inputs, makes_own, with_watermark
+from panewise.spark.sinks import Sink, check_sinks
 from panewise.spark.types import polars_schema
-from panewise.spark.writer import Sink, WindowQuery, start
+from panewise.spark.writer import WindowQuery, start
 from panewise.spec import (
     Aggregate,
     Evictor,
@@ -194,7 +196,9 @@ def apply(
     check_columns(df, spec)
     check_inputs(first)
     if df.isStreaming:
+        check_ancestry(df, first)
         check_stream(df, first.time_columns, own_watermark=makes_own(first))
+        warn_of_partitions(df)
         df = with_watermark(df, first)
     elif finish == "never":
         raise SpecError("finish='never' on a batch DataFrame", "a batch ends", "leave finish out")
@@ -276,27 +280,33 @@ class Result:
         counts: Sink | None = None,
         available_now: bool = False,
         processing_time: str | None = None,
+        name: str | None = None,
     ) -> WindowQuery:
         """Sends the outputs to their sinks from one query, exactly once.
 
         Args:
             checkpoint: directory of the query's checkpoint. Required on a stream. panes, late, invalid, counts: a
-            ParquetSink, or a function of (DataFrame, batch_id) that may be called again with the same batch.
+            ParquetSink, or a function of (DataFrame, batch_id) that may be called again with the same batch. No two
+            ParquetSinks have the same path.
             available_now: stop when everything that is there has been processed. processing_time: interval between
-            micro-batches, such as "10 seconds".
+            micro-batches, such as "10 seconds"; not together with `available_now`.
+            name: name of the query in Spark's UI, listeners and `spark.streams.active`. Default: none.
 
         Raises:
+            SpecError: if a sink cannot take rows, two sinks have one path, or two triggers are given.
             StateError: if the checkpoint was made by another specification or number of shards.
         """
-        sinks = {
-            name: sink for name, sink in (("panes", panes), ("late", late), ("invalid", invalid), ("counts", counts)) if sink is not None
-        }
-        if not sinks:
-            raise SpecError("write() without a sink", "an output goes to a sink", "give panes=ParquetSink(path), late=..., invalid=...")
+        outputs = {"panes": panes, "late": late, "invalid": invalid, "counts": counts}
+        sinks = {kind: sink for kind, sink in outputs.items() if sink is not None}
+        check_sinks(sinks)
+        if available_now and processing_time is not None:
+            rule = "a run that stops when everything is processed has no interval between micro-batches"
+            given = f"available_now=True with processing_time={processing_time!r}"
+            raise SpecError(given, rule, "leave out one of the two")
         trigger = {"availableNow": True} if available_now else {} if processing_time is None else {"processingTime": processing_time}
         if self.at_end and self.plumbing.df.isStreaming and not available_now:
             raise SpecError("finish='at_end' without available_now", "only a run that ends can end its input", "give available_now=True")
-        return start(self.plumbing, sinks, checkpoint, trigger, at_end=self.at_end)
+        return start(self.plumbing, sinks, checkpoint, trigger, at_end=self.at_end, name=name)
 
     def _alone(self, kind: str, *, whole_rows: bool) -> DataFrame:
         plumbing = self.plumbing

@@ -1,15 +1,19 @@
 """What must be true before a query starts, and the message that says how to make it true."""
 
+import warnings
+
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, TimestampType
 
-from panewise.errors import SetupError, SpecError
+from panewise.errors import SetupError, ShufflePartitionsWarning, SpecError, explain
 from panewise.spark.maps import check_maps
-from panewise.spark.session import PROVIDER
+from panewise.spark.session import PARTITIONS, PROVIDER
 from panewise.spec import FrameOperator, Specification, first_of
 from panewise.spec.type_checks import check_types
 from panewise.spec.types import Type
+
+_PARTITIONS_FOR_A_CORE = 4
 
 
 def check_asked(finish: object, shards: object) -> None:
@@ -76,6 +80,19 @@ def check_stream(df: DataFrame, event_times: tuple[str, ...], *, own_watermark: 
     if "RocksDB" not in provider:
         rule = "transformWithState keeps its state in RocksDB"
         raise SetupError(f"{PROVIDER}={provider!r}", rule, "call panewise.spark.configure(spark) before the query starts")
+
+
+def warn_of_partitions(df: DataFrame) -> None:
+    """Warns of more shuffle partitions than 4 for each core, or than 64 where the number of cores is not known (Connect)."""
+    partitions = int(setting(df, PARTITIONS, "200"))
+    context = getattr(df.sparkSession, "sparkContext", None)
+    cores = None if context is None else int(context.defaultParallelism)
+    most = 64 if cores is None else _PARTITIONS_FOR_A_CORE * cores
+    if partitions > most:
+        given = f"{PARTITIONS}={partitions}" + ("" if cores is None else f" on {cores} cores")
+        rule = "each partition costs a Python task and a commit in every micro-batch, and a checkpoint keeps its number for good"
+        remedy = f"call configure(spark, shuffle_partitions={cores or 8}) before the first start"
+        warnings.warn(explain(given, rule, remedy), ShufflePartitionsWarning, stacklevel=4)
 
 
 def watermarked(df: DataFrame) -> bool:

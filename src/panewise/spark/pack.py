@@ -18,7 +18,7 @@ from panewise.engine.validity import TIME
 from panewise.spark.envelope import batch, encode
 from panewise.spark.sharding import SHARD, with_shards
 from panewise.spark.types import in_utc
-from panewise.spark.worker import settle
+from panewise.spark.worker import settle, short_errors
 from panewise.spec import Entry
 
 NOW = "__now"  # the micro-batch's timestamp, as a column, where validity needs it
@@ -31,6 +31,7 @@ class Pack:
 
     `by` are the keys that shards are made by, where those are not all. With `by_place` the columns of the input have other names: they are
     those of the schema, in its order, and perhaps the timestamp of the micro-batch.
+    Spark shows `label` in plans (:mod:`panewise.spark.ancestry`).
     """
 
     spec: Entry
@@ -39,6 +40,12 @@ class Pack:
     late_wanted: bool
     by: tuple[str, ...] = ()
     by_place: bool = False
+    label: str = "panewise"
+
+    @property
+    def __name__(self) -> str:
+        """The name of the function in plans."""
+        return self.label
 
     def combines(self, plan: Plan | FramePlan) -> bool:
         """Whether rows are combined here."""
@@ -52,10 +59,11 @@ class Pack:
         """Envelopes of one partition."""
         settle()
         context = TaskContext.get()
-        packer = _Packer(self, plan_of(self.spec, self.schema), 0 if context is None else context.partitionId())
-        for chunk in _chunks(batches):
-            yield from packer.take(self._named(chunk))
-        yield from packer.finish()
+        with short_errors():
+            packer = _Packer(self, plan_of(self.spec, self.schema), 0 if context is None else context.partitionId())
+            for chunk in _chunks(batches):
+                yield from packer.take(self._named(chunk))
+            yield from packer.finish()
 
     def _named(self, chunk: pa.Table) -> pa.Table:
         """The chunk under the names of its columns."""

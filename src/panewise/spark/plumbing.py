@@ -16,16 +16,19 @@ from panewise.chrono import Duration
 from panewise.engine import Output, operator_for
 from panewise.errors import SpecError
 from panewise.spark import envelope
+from panewise.spark.ancestry import label_of, operators_behind
 from panewise.spark.checks import setting
+from panewise.spark.metrics import observed, with_metrics, without_metrics
 from panewise.spark.names import quoted
 from panewise.spark.pack import NOW, Control, Pack
 from panewise.spark.processor import Processor, Settings
-from panewise.spark.session import CACHE, MIRROR
+from panewise.spark.session import CACHE, METRICS, MIRROR, PARTITIONS
 from panewise.spark.shard import Mail, envelopes, step
 from panewise.spark.sharding import even_shards
 from panewise.spark.ticks import clock_stream
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, target_schema, written
+from panewise.spark.worker import short_errors
 from panewise.spec import (
     Chain,
     Specification,
@@ -73,7 +76,7 @@ class Plumbing:
         Raises:
             SpecError: if there are to be several nevertheless.
         """
-        partitions = int(setting(df, "spark.sql.shuffle.partitions", "200"))
+        partitions = int(setting(df, PARTITIONS, "200"))
         meeting = _meeting(spec)
         if meeting is not None:
             partitions = 1
@@ -102,7 +105,8 @@ class Plumbing:
         by = self.spec.shared_keys if isinstance(self.spec, Chain) else ()
         plain = all(name.isidentifier() for name in df.columns)
         df = df if plain else df.toDF(*(f"column_{n}" for n in range(len(df.columns))))  # mapInArrow takes dots for fields of structs
-        packed = df.mapInArrow(Pack(first, schema, self.shards, late_wanted, by, by_place=not plain), envelope.IN)
+        pack = Pack(first, schema, self.shards, late_wanted, by, by_place=not plain, label=label_of(self.df, first))
+        packed = df.mapInArrow(pack, envelope.IN)
         return packed if self.clock is None else packed.union(self.controlled(clock_stream(df.sparkSession, self.clock)))
 
     def controlled(self, notes: DataFrame) -> DataFrame:
@@ -110,7 +114,10 @@ class Plumbing:
         return notes.mapInArrow(Control(self.shards), envelope.IN)
 
     def stepped(self, packed: DataFrame, schema: dict[str, pl.DataType], direct: Unpack | None = None) -> DataFrame:
-        """Envelopes through the operator: envelopes again, or on a stream the real columns of one kind of output."""
+        """Envelopes through the operator: envelopes again, or on a stream the real columns of one kind of output.
+
+        On a stream the metrics are observed here, and their column stays beside envelopes.
+        """
         if not packed.isStreaming:
             if isinstance(self.spec, StreamWindow) and not self.spec.partition_by:  # it has a partition without rows, too (semantics 10.12)
                 packed = packed.union(self.controlled(packed.sparkSession.createDataFrame([(note(finish=1),)], "note STRING")))
@@ -118,7 +125,15 @@ class Plumbing:
         cache, mirror = (int(setting(packed, name, default)) for name, default in ((CACHE, "1024"), (MIRROR, "4096")))
         settings = Settings(self.spec, schema, len(self.shards), self.clocks, self.held, direct, cache, mirror)
         target = envelope.OUT if direct is None else direct.target
-        return packed.groupBy("shard").transformWithStateInPandas(Processor(settings), target, "Append", "EventTime")
+        stepped = packed.groupBy("shard").transformWithStateInPandas(Processor(settings), with_metrics(target), "Append", "EventTime")
+        stepped = observed(stepped, self._metrics_name())
+        return stepped if direct is None else without_metrics(stepped)
+
+    def _metrics_name(self) -> str:
+        """The name of the metrics; that of a second operator of a query ends in _2, as Spark refuses equal names."""
+        name = setting(self.df, METRICS, "panewise")
+        behind = operators_behind(self.df) if name else 0
+        return f"{name}_{behind + 1}" if behind else name
 
     def unpacker(self, kind: str, *, all_columns: bool) -> Unpack:
         """What turns one kind of envelopes into real columns."""
@@ -155,13 +170,17 @@ def _meeting(spec: Specification) -> tuple[str, str] | None:
 
 def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:
     """One kind of output in real columns."""
-    return tagged.where(F.col("kind") == unpack.kind).mapInArrow(unpack, unpack.target)
+    return tagged.where(F.col("kind") == unpack.kind).select("payload").mapInArrow(unpack, unpack.target)
 
 
 def _whole_batch(spec: Specification, schema: dict[str, pl.DataType], now: int) -> Callable[[Any, pa.Table], pa.Table]:
     """A shard of a batch DataFrame: every row arrives in one batch at the time `now`, then the input ends."""
 
     def run(key: Any, table: pa.Table) -> pa.Table:
+        with short_errors():
+            return of_shard(key, table)
+
+    def of_shard(key: Any, table: pa.Table) -> pa.Table:
         mail = Mail.read(zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True))
         mail.control["finish"] = 1
         output = Output.joined(list(step(operator_for(spec, schema), mail, now, None)))

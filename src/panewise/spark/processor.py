@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,10 +15,11 @@ from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulP
 from panewise.engine.cache import Cache
 from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.spark.envelope import encode
+from panewise.spark.metrics import COLUMN, metrics_of
 from panewise.spark.runstore import SparkRunStore
 from panewise.spark.shard import Mail, step, tables, telling
 from panewise.spark.unpack import Unpack
-from panewise.spark.worker import settle
+from panewise.spark.worker import settle, short_errors
 from panewise.spec import Specification
 from panewise.state import Mirror
 
@@ -64,13 +65,15 @@ class Processor(StatefulProcessor):
         """The envelopes of one shard in one micro-batch."""
         shard = int(key[0])
         self._served.add(shard)
-        mail = Mail.read(told for frame in rows for told in zip(frame["kind"], frame["payload"], strict=True))
-        return self._handle_mail(shard, mail, timerValues)
+        with short_errors():
+            mail = Mail.read(told for frame in rows for told in zip(frame["kind"], frame["payload"], strict=True))
+            return self._handle_mail(shard, mail, timerValues)
 
     def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         """The watermark has passed something that a shard waits for, and there is no data."""
         shard = int(key[0])
-        return iter(()) if shard in self._served else self._handle_mail(shard, Mail(), timerValues)
+        with short_errors():
+            return iter(()) if shard in self._served else self._handle_mail(shard, Mail(), timerValues)
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -86,11 +89,11 @@ class Processor(StatefulProcessor):
         if stored.changed or told_once or waiting != stored.manifest.header.get("timer"):
             stored.commit(timer=self._timer(stored, waiting))
         clocks = stored.operator.state.clocks
-        told = tables(output, shard, clocks.processing_time, clocks.told)
+        told, metrics = tables(output, shard, clocks.processing_time, clocks.told), metrics_of(output)
         if settings.direct is not None:
-            return (frame for kind, table in told if kind == settings.direct.kind for frame in settings.direct.frames(table))
+            return _direct(settings.direct, dict(told), metrics)
         held = [("held", _held(stored.operator.held(), shard))] if settings.held else []
-        return _envelopes([*((kind, encode(table)) for kind, table in told), *held])
+        return _envelopes([*((kind, encode(table)) for kind, table in told), *held], metrics)
 
     def _clocks(self, mail: Mail, timers: TimerValues) -> tuple[int | None, int | None]:
         """Processing time and watermark in microseconds. Spark's first watermark, 0, is none (semantics 12.1)."""
@@ -126,11 +129,20 @@ def _waiting(timer: int | None, watermark: int | None) -> int | None:
     return None if timer is not None and watermark is not None and timer * 1000 <= watermark else timer
 
 
-def _envelopes(told: Iterable[tuple[str, bytes]]) -> Iterator[pd.DataFrame]:
-    """Envelopes as the frame that Spark takes; none if there is nothing to tell."""
+def _direct(unpack: Unpack, told: Mapping[str, pl.DataFrame], metrics: str | None) -> Iterator[pd.DataFrame]:
+    """One kind of output in real columns, and the metrics; no frame if there is neither."""
+    if metrics is not None or unpack.kind in told:
+        yield unpack.frame(told.get(unpack.kind), metrics)
+
+
+def _envelopes(told: Iterable[tuple[str, bytes]], metrics: str | None) -> Iterator[pd.DataFrame]:
+    """Envelopes as the frame that Spark takes, the metrics with the first of them; no frame if there is neither."""
     rows = list(told)
+    if metrics is not None and not rows:
+        rows = [("metrics", b"")]
     if rows:
-        yield pd.DataFrame(rows, columns=["kind", "payload"])
+        numbers = [metrics, *[None] * (len(rows) - 1)]
+        yield pd.DataFrame([(*row, number) for row, number in zip(rows, numbers, strict=True)], columns=["kind", "payload", COLUMN])
 
 
 def _held(windows: pl.DataFrame, shard: int) -> bytes:

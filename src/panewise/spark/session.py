@@ -3,7 +3,9 @@
 from pyspark.sql import SparkSession
 
 from panewise.errors import SetupError
+from panewise.spark.interpreters import check_workers
 
+PARTITIONS = "spark.sql.shuffle.partitions"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -25,9 +27,20 @@ _LOCAL = {
 
 CACHE = "panewise.cacheMegabytes"
 MIRROR = "panewise.mirrorMegabytes"
+METRICS = "panewise.metrics"
+_WORKERS = "panewise.workersChecked"
 
 
-def configure(spark: SparkSession, *, cache_mb: int = 1024, mirror_mb: int = 4096, local_checkpoints: bool = False) -> SparkSession:
+def configure(
+    spark: SparkSession,
+    *,
+    cache_mb: int = 1024,
+    mirror_mb: int = 4096,
+    local_checkpoints: bool = False,
+    shuffle_partitions: int | None = None,
+    metrics: str | None = "panewise",
+    check: bool = True,
+) -> SparkSession:
     """Prepares a session, classic or Connect, for window operators, and gives it back.
 
     It sets RocksDB as the state store (without which no operator starts), writes state as a change log (each micro-batch
@@ -43,16 +56,27 @@ def configure(spark: SparkSession, *, cache_mb: int = 1024, mirror_mb: int = 409
         local_checkpoints: whether the checkpoints of all queries of the session are on disks of this machine (``file:``). Spark then
             starts about a third of the processes (chmod, readlink) to write them, and a short micro-batch takes about half the time.
             Leave it out for checkpoints on HDFS, where files that are written again would not be replaced.
+        shuffle_partitions: shuffle partitions of the session's queries, about as many as there are cores. A checkpoint keeps its number
+            for good. Default: the session's setting, which Spark has at 200.
+        metrics: name of panewise's entry in `observedMetrics` of each query's progress (semantics 15.5). Two operators whose outputs meet
+            in one query need two names: call `configure` again before the second is built. None: queries observe nothing.
+        check: whether a small job looks if Spark's Python workers can import panewise; once for each session.
 
     Raises:
-        SetupError: if `cache_mb` is below 1, or `mirror_mb` below 0.
+        SetupError: if `cache_mb` or `shuffle_partitions` is below 1, `mirror_mb` below 0, or the workers cannot import what operators need.
     """
     if cache_mb < 1:
         raise SetupError(f"cache_mb={cache_mb}", "a worker keeps a megabyte of state or more", "give a number such as 1024, the default")
     if mirror_mb < 0:
         rule = "an executor keeps 0 megabytes of copies (none) or more"
         raise SetupError(f"mirror_mb={mirror_mb}", rule, "give a number such as 4096, the default")
-    bounds = {CACHE: str(cache_mb), MIRROR: str(mirror_mb)}
-    for name, value in (_SETTINGS | bounds | (_LOCAL if local_checkpoints else {})).items():
+    if shuffle_partitions is not None and shuffle_partitions < 1:
+        raise SetupError(f"shuffle_partitions={shuffle_partitions}", "a shuffle has one partition or more", "give the number of cores")
+    given = {CACHE: str(cache_mb), MIRROR: str(mirror_mb), METRICS: metrics or ""}
+    given |= {} if shuffle_partitions is None else {PARTITIONS: str(shuffle_partitions)}
+    for name, value in (_SETTINGS | given | (_LOCAL if local_checkpoints else {})).items():
         spark.conf.set(name, value)
+    if check and spark.conf.get(_WORKERS, "") != "true":
+        check_workers(spark)
+        spark.conf.set(_WORKERS, "true")
     return spark

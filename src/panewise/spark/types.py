@@ -14,7 +14,7 @@ from panewise.errors import SpecError
 
 # From PySpark 4.2 the caller names the time zone of TIMESTAMP columns. PySpark 4.1 takes no zone and always uses UTC.
 _takes_zone = "timezone" in signature(to_arrow_schema).parameters
-_to_arrow: Callable[[StructType], pa.Schema] = partial(to_arrow_schema, timezone="UTC") if _takes_zone else to_arrow_schema
+arrow_schema: Callable[[StructType], pa.Schema] = partial(to_arrow_schema, timezone="UTC") if _takes_zone else to_arrow_schema
 
 
 def polars_schema(schema: StructType) -> dict[str, pl.DataType]:
@@ -47,7 +47,7 @@ def contains(dtype: DataType, kind: type[DataType]) -> bool:
 
 def _with_maps(schema: StructType) -> dict[str, pl.DataType]:
     """The types that Polars gives to the columns."""
-    return dict(pl.DataFrame(_to_arrow(schema).empty_table()).schema)
+    return dict(pl.DataFrame(arrow_schema(schema).empty_table()).schema)
 
 
 def _without_maps(dtype: Any) -> pl.DataType:
@@ -75,7 +75,7 @@ def arrow_of(frame: pl.DataFrame, schema: StructType) -> list[pa.RecordBatch]:
         types = _with_maps(schema)
         frame = frame.with_columns(pl.col(name).cast(types[name]) for name in mapped)
     table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-    batches: list[pa.RecordBatch] = table.cast(_to_arrow(schema)).to_batches()
+    batches: list[pa.RecordBatch] = table.cast(arrow_schema(schema)).to_batches()
     return batches
 
 

@@ -23,8 +23,9 @@ from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
 from panewise.engine.validity import REASON
 from panewise.spark.envelope import decode
 from panewise.spark.maps import map_types
-from panewise.spark.types import arrow_of, spark_schema
-from panewise.spark.worker import settle
+from panewise.spark.metrics import joined
+from panewise.spark.types import arrow_of, arrow_schema, spark_schema
+from panewise.spark.worker import settle, short_errors
 from panewise.spec import Chain, FrameOperator, Specification, StreamWindow, counted, first_of
 
 _INSTANT = pl.Datetime("us", "UTC")
@@ -47,12 +48,15 @@ class Unpack:
         settle()
         for arrived in batches:
             for payload in arrived.column("payload").to_pylist():
-                yield from arrow_of(self._shaped(decode(payload)), self.target)
+                with short_errors():
+                    yield from arrow_of(self._shaped(decode(payload)), self.target)
 
-    def frames(self, table: pl.DataFrame) -> Iterator[pd.DataFrame]:
-        """The rows of one table as Arrow-backed pandas frames, which lose no type."""
-        for one in arrow_of(self._shaped(table), self.target):
-            yield pa.Table.from_batches([one]).to_pandas(types_mapper=pd.ArrowDtype, use_threads=False)
+    def frame(self, table: pl.DataFrame | None, metrics: str | None) -> pd.DataFrame:
+        """Returns the rows of a table, and a row of metrics, as one Arrow-backed pandas frame, which loses no type."""
+        batches = [] if table is None else arrow_of(self._shaped(table), self.target)
+        rows = pa.Table.from_batches(batches, arrow_schema(self.target))
+        frame: pd.DataFrame = joined(rows, metrics).to_pandas(types_mapper=pd.ArrowDtype, use_threads=False)
+        return frame
 
     @property
     def flat(self) -> bool:

@@ -4,7 +4,11 @@ import ctypes
 import gc
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+
+from panewise.errors import PanewiseError
 
 _IN_WORKER = "pyspark.worker" in sys.modules or "pyspark.daemon" in sys.modules
 _JEMALLOC = "_RJEM_MALLOC_CONF"
@@ -43,3 +47,18 @@ def settle() -> None:
     if _IN_WORKER:
         gc.collect()
         gc.freeze()
+
+
+@contextmanager
+def short_errors() -> Iterator[None]:
+    """Makes the message of an error of panewise the first line of the worker's report, without a traceback before it.
+
+    The traceback would show Spark's and panewise's code, none of the user's. PySpark reads the variable when it reports the
+    error; the worker process ends with that, so that no other error is concerned.
+    """
+    try:
+        yield
+    except PanewiseError:
+        if _IN_WORKER:
+            os.environ["SPARK_HIDE_TRACEBACK"] = "1"
+        raise

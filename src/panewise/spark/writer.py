@@ -5,39 +5,24 @@ with the batch's number; a sink that writes the same batch twice to the same pla
 repeats a batch with the same input, clocks and state.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from panewise.engine.persistence import check_same
 from panewise.errors import SpecError
+from panewise.spark.failures import QueryError
 from panewise.spark.plumbing import Plumbing, note, unpacked
+from panewise.spark.sinks import Sink, exists, prepare
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack
 from panewise.spec.codec import to_dict
 from panewise.state import Manifest
-
-
-@dataclass(frozen=True)
-class ParquetSink:
-    """Parquet files under `path`, one directory `batch_id=N` for each micro-batch that has rows; a repeated batch overwrites its own."""
-
-    path: str
-
-    def __call__(self, rows: DataFrame, batch_id: int) -> None:
-        """Writes one micro-batch."""
-        rows.write.mode("overwrite").parquet(f"{self.path}/batch_id={batch_id}")
-
-    def prepare(self, empty: DataFrame) -> None:
-        """Makes the path readable before there are rows."""
-        empty.write.mode("overwrite").parquet(f"{self.path}/batch_id=-1")
-
-
-Sink: TypeAlias = ParquetSink | Callable[[DataFrame, int], None]
 
 
 class WindowQuery:
@@ -52,14 +37,18 @@ class WindowQuery:
 
         Args:
             timeout: seconds to wait for what has come to be processed; the last panes are waited for as long as they take.
+
+        Raises:
+            QueryError: if the query failed; it begins with the sentence that says why.
         """
-        if timeout is not None and not self.query.awaitTermination(timeout):  # type: ignore[arg-type]
-            return False
-        self.query.awaitTermination()
-        if self._finisher is not None:
-            finisher, self._finisher = self._finisher, None
-            self.query = finisher()
+        with _short_reports():
+            if timeout is not None and not self.query.awaitTermination(timeout):  # type: ignore[arg-type]
+                return False
             self.query.awaitTermination()
+            if self._finisher is not None:
+                finisher, self._finisher = self._finisher, None
+                self.query = finisher()
+                self.query.awaitTermination()
         return True
 
     def stop(self) -> None:
@@ -77,9 +66,33 @@ class WindowQuery:
         """Whether the query runs."""
         return self.query.isActive
 
+    @property
+    def name(self) -> str | None:
+        """The name that the query was given."""
+        return self.query.name
+
+    def exception(self) -> QueryError | None:
+        """Returns why the query failed; None if it runs, or ended well."""
+        found = self.query.exception()
+        return None if found is None else QueryError(str(found))
+
     def processAllAvailable(self) -> None:  # noqa: N802 - PySpark's name
-        """Waits until everything that is there has been processed."""
-        self.query.processAllAvailable()
+        """Waits until everything that is there has been processed.
+
+        Raises:
+            QueryError: if the query failed; it begins with the sentence that says why.
+        """
+        with _short_reports():
+            self.query.processAllAvailable()
+
+
+@contextmanager
+def _short_reports() -> Iterator[None]:
+    """Errors of the query begin with the sentence that says why. Spark's report follows in the message, so that it is no cause as well."""
+    try:
+        yield
+    except StreamingQueryException as error:
+        raise QueryError(str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -102,7 +115,13 @@ class Dispatch:
 
 
 def start(
-    plumbing: Plumbing, sinks: Mapping[str, Sink], checkpoint: str | None, trigger: Mapping[str, Any], *, at_end: bool
+    plumbing: Plumbing,
+    sinks: Mapping[str, Sink],
+    checkpoint: str | None,
+    trigger: Mapping[str, Any],
+    *,
+    at_end: bool,
+    name: str | None = None,
 ) -> WindowQuery:
     """Starts the query; on a batch DataFrame, does the work."""
     whole_rows = bool({"late", "invalid"} & set(sinks))
@@ -116,15 +135,17 @@ def start(
         )
     session, controls = plumbing.df.sparkSession, f"{checkpoint}/panewise/control"
     known = _record_of(session, checkpoint)
-    if known is None:
-        _prepare(session, plumbing, dispatch, checkpoint, controls)
-    else:
+    if known is not None:
         plumbing = plumbing.known_as(known.shards)
         check_same(known, plumbing.spec, len(plumbing.shards))
+    prepare(session, sinks, {kind: unpack.target for kind, unpack in dispatch.unpackers.items()})
+    if known is None:
+        _record(session, plumbing, checkpoint, controls)
 
     def begin() -> StreamingQuery:
         tagged = _stepped(plumbing, controls, whole_rows, late_wanted="late" in sinks)
         writer = tagged.writeStream.foreachBatch(dispatch).option("checkpointLocation", checkpoint)
+        writer = writer if name is None else writer.queryName(name)
         return (writer.trigger(**trigger) if trigger else writer).start()
 
     def finish() -> StreamingQuery:
@@ -137,6 +158,7 @@ def start(
 class _Done:
     """Stands for the query of a batch DataFrame, whose work is done when it is made."""
 
+    name = None
     isActive = False  # noqa: N815 - PySpark's name
     lastProgress = None  # noqa: N815 - PySpark's name
 
@@ -144,6 +166,9 @@ class _Done:
         return True
 
     def processAllAvailable(self) -> None:  # noqa: N802
+        return
+
+    def exception(self) -> None:
         return
 
     def stop(self) -> None:
@@ -167,23 +192,19 @@ def _send_note(session: SparkSession, controls: str, text: str | None) -> None:
 
 def _record_of(session: SparkSession, checkpoint: str) -> Manifest | None:
     """Which operator a checkpoint belongs to; None if it is a new one."""
-    try:
-        rows = session.read.text(_record(checkpoint), wholetext=True).collect()
-    except AnalysisException:  # no such path
+    if not exists(session, _record_path(checkpoint)):
         return None
+    rows = session.read.text(_record_path(checkpoint), wholetext=True).collect()
     return Manifest.decode(rows[0][0].strip()) if rows else None
 
 
-def _record(checkpoint: str) -> str:
+def _record_path(checkpoint: str) -> str:
     """Where a checkpoint tells which operator it belongs to."""
     return f"{checkpoint}/panewise/operator"
 
 
-def _prepare(session: SparkSession, plumbing: Plumbing, dispatch: Dispatch, checkpoint: str, controls: str) -> None:
+def _record(session: SparkSession, plumbing: Plumbing, checkpoint: str, controls: str) -> None:
     """Makes what a new checkpoint needs. The record comes last: what is interrupted here is done again."""
-    for kind, sink in dispatch.sinks.items():
-        if isinstance(sink, ParquetSink):
-            sink.prepare(session.createDataFrame([], dispatch.unpackers[kind].target))
     _send_note(session, controls, None)
     text = Manifest(to_dict(plumbing.spec), len(plumbing.shards)).encode()
-    session.createDataFrame([(text,)], "value STRING").coalesce(1).write.mode("append").text(_record(checkpoint))
+    session.createDataFrame([(text,)], "value STRING").coalesce(1).write.mode("append").text(_record_path(checkpoint))

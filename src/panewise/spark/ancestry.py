@@ -1,0 +1,58 @@
+"""Operators behind an operator: which of them work in one streaming query, and how the others are found.
+
+An operator that waits for the query's watermark cannot feed another one. Spark takes the least of the watermarks of a query. That of the
+second operator's input waits for the first one's panes, and these wait for the watermark: nothing is ever emitted.
+An operator over a stream without a watermark cannot feed one that waits for it either: its constant watermark
+(:mod:`panewise.spark.progress`) never moves.
+
+So that an operator is found behind any select, join or union, its first stage has a label as its name in Spark's plan.
+"""
+
+import io
+from contextlib import redirect_stdout
+
+from pyspark.sql import DataFrame
+
+from panewise.errors import SetupError
+from panewise.spark.checks import watermarked
+from panewise.spark.progress import makes_own
+from panewise.spec import Entry
+
+_WAITS = "panewise_waits_for_the_watermark"
+_CONSTANT = "panewise_with_a_constant_watermark"
+_OWN = "panewise"
+
+
+def label_of(df: DataFrame, spec: Entry) -> str:
+    """Returns the label of an operator over a DataFrame."""
+    if not makes_own(spec):
+        return _WAITS
+    return _OWN if watermarked(df) else _CONSTANT
+
+
+def check_ancestry(df: DataFrame, spec: Entry) -> None:
+    """Checks that the operators behind a stream do not wait for each other.
+
+    Raises:
+        SetupError: naming the ways out.
+    """
+    plan = _plan_of(df)
+    if _WAITS in plan or (_CONSTANT in plan and not makes_own(spec)):
+        rule = "an operator waits for the query's watermark, which waits for what the operator before it emits: neither would ever emit"
+        remedy = "add a stage with result.then(...), or write the panes and read them in a second query"
+        raise SetupError("a stream that comes out of another operator", rule, remedy)
+
+
+def operators_behind(df: DataFrame) -> int:
+    """Returns how many operators a stream comes out of."""
+    return sum(_plan_of(df).count(f"{label}(") for label in (_WAITS, _CONSTANT, _OWN))
+
+
+def _plan_of(df: DataFrame) -> str:
+    """The analyzed plan as text. Under Connect it is part of the explanation, which PySpark prints."""
+    classic = getattr(df, "_jdf", None)
+    if classic is not None:
+        return str(classic.queryExecution().analyzed().toString())
+    with redirect_stdout(io.StringIO()) as text:
+        df.explain(mode="extended")
+    return text.getvalue().partition("== Analyzed Logical Plan ==")[2].partition("== Optimized Logical Plan ==")[0]

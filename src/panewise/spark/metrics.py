@@ -1,0 +1,51 @@
+"""Observed metrics: what became of the rows of each micro-batch, in Spark's progress report of every streaming query.
+
+The step emits its counts as text in a column of their own, in one row for each shard. An observe node sums them behind the step, before
+the rows of other kinds are filtered out. So they reach the progress report whichever output the query has.
+"""
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from panewise.engine import Counts, Output
+
+COLUMN = "__metrics"
+NAMES = ("rows_in", "applied", "replays", "late", "invalid", "panes")
+
+
+def with_metrics(schema: StructType) -> StructType:
+    """Returns the columns that the step emits, and the one of the metrics."""
+    return StructType([*schema.fields, StructField(COLUMN, StringType())])
+
+
+def metrics_of(output: Output) -> str | None:
+    """Returns the numbers of one step as text, None if all are 0."""
+    counts, panes = output.counts, output.panes.height
+    if counts == Counts() and not panes:
+        return None
+    return ",".join(str(panes if name == "panes" else getattr(counts, name)) for name in NAMES)
+
+
+def joined(table: pa.Table, metrics: str | None) -> pa.Table:
+    """Returns the rows with the metrics column: null in each of them, and a further row that has the metrics alone."""
+    rows = table.append_column(COLUMN, pa.nulls(table.num_rows, pa.string()))
+    if metrics is None:
+        return rows
+    further = [pa.nulls(1, field.type) for field in table.schema]
+    return pa.concat_tables([rows, pa.table([*further, pa.array([metrics])], schema=rows.schema)]).combine_chunks()
+
+
+def observed(stepped: DataFrame, name: str) -> DataFrame:
+    """Returns the output of the step with its metrics summed under the name in the progress report; without a name as it is."""
+    if not name:
+        return stepped
+    parts = F.split(COLUMN, ",")
+    sums = (F.coalesce(F.sum(parts[place].cast("bigint")), F.lit(0)).alias(of) for place, of in enumerate(NAMES))
+    return stepped.observe(name, *sums)
+
+
+def without_metrics(stepped: DataFrame) -> DataFrame:
+    """Returns the rows of the output alone."""
+    return stepped.where(F.col(COLUMN).isNull()).drop(COLUMN)

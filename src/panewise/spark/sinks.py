@@ -1,0 +1,95 @@
+"""Sinks: where `write` puts its outputs, and what is checked of them before a query starts."""
+
+import os
+import posixpath
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from panewise.errors import SpecError
+
+
+@dataclass(frozen=True)
+class ParquetSink:
+    """Parquet files under `path`, one directory `batch_id=N` for each micro-batch that has rows; a repeated batch overwrites its own."""
+
+    path: str
+
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        """Writes one micro-batch."""
+        rows.write.mode("overwrite").parquet(f"{self.path}/batch_id={batch_id}")
+
+    def prepare(self, empty: DataFrame) -> None:
+        """Makes the path readable before there are rows."""
+        empty.write.mode("overwrite").parquet(self._empty)
+
+    def prepared(self, session: SparkSession) -> bool:
+        """Returns whether the path is readable."""
+        return exists(session, self._empty)
+
+    @property
+    def _empty(self) -> str:
+        return f"{self.path}/batch_id=-1"
+
+
+Sink: TypeAlias = ParquetSink | Callable[[DataFrame, int], None]
+
+
+def check_sinks(sinks: Mapping[str, object]) -> None:
+    """Checks that each sink can take rows, and that no two write to one path.
+
+    Raises:
+        SpecError: naming the output and its sink.
+    """
+    if not sinks:
+        raise SpecError("write() without a sink", "an output goes to a sink", "give panes=ParquetSink(path), late=..., invalid=...")
+    taken: dict[str, str] = {}
+    for name, sink in sinks.items():
+        if not callable(sink):
+            rule = "a sink is a ParquetSink, or a function of (DataFrame, batch_id)"
+            path = sink if isinstance(sink, str) else "a/path"
+            raise SpecError(f"{name}={sink!r}", rule, f"give {name}=ParquetSink({path!r}) for Parquet files")
+        if isinstance(sink, ParquetSink):
+            other = taken.setdefault(_place(sink.path), name)
+            if other != name:
+                rule = "outputs with one path overwrite each other's micro-batches"
+                raise SpecError(f"{other} and {name} with the path {sink.path!r}", rule, "give each sink a path of its own")
+
+
+def _place(path: str) -> str:
+    """The path in one spelling: of a local one the real path, of others without needless slashes and dots."""
+    scheme, authority, rest = _parts(path)
+    if scheme in ("", "file"):
+        return os.path.realpath(rest)
+    return f"{scheme}://{authority}{posixpath.normpath('/' + rest.lstrip('/'))}"
+
+
+def _parts(path: str) -> tuple[str, str, str]:
+    """Scheme, authority and path, as Hadoop reads them: neither `?` nor `#` is special."""
+    found = re.fullmatch(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", str(path), re.DOTALL)
+    assert found is not None, "every part may be empty"
+    scheme, authority, rest = found.groups("")
+    return scheme.lower(), authority, rest
+
+
+def exists(session: SparkSession, path: str) -> bool:
+    """Returns whether there is something at the path, on any file system that Spark reads, classic or Connect.
+
+    The path is given twice: for a single one that is missing Spark logs a warning with a stack trace.
+    """
+    try:
+        return isinstance(session.read.text([path, path]).schema, StructType)
+    except AnalysisException:  # no such path
+        return False
+
+
+def prepare(session: SparkSession, sinks: Mapping[str, Sink], targets: Mapping[str, StructType]) -> None:
+    """Makes the paths of all sinks readable that are not yet; `targets` are the columns of the outputs."""
+    for kind, sink in sinks.items():
+        if isinstance(sink, ParquetSink) and not sink.prepared(session):
+            sink.prepare(session.createDataFrame([], targets[kind]))

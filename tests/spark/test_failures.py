@@ -1,0 +1,97 @@
+"""Failed queries say first why they failed."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
+
+import panewise as pw
+from panewise import functions as F
+from panewise.spark import ParquetSink, QueryError, Result, windowed
+from panewise.spark.failures import reason_of
+from tests.spark.conftest import Feed
+
+CHANGED = "StateError: a changed specification (allowed_lateness: 60000000 -> 120000000) | "
+WORKER = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted due to stage failure: Task 0 failed
+org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "/python/pyspark/worker.py", line 3630, in main
+    process()
+KeyError: 'k'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "job.py", line 3, in accumulate
+    raise ValueError("no such key")
+ValueError: no such key
+
+\tat org.apache.spark.api.python.BasePythonRunner.read(PythonRunner.scala:3)
+Caused by: java.lang.RuntimeException: x: y
+"""
+
+
+def test_the_reason_in_a_report() -> None:
+    assert reason_of(WORKER) == "ValueError: no such key"
+    ours = WORKER.replace("ValueError: no", "panewise.errors.StateError: a | b | c\nValueError: no")
+    assert reason_of(ours) == "StateError: a | b | c"
+    short = "Lost task 0.0: org.apache.spark.api.python.PythonException: panewise.errors.SpecError: a | b | c\n\tat org.apache"
+    assert reason_of(short) == "SpecError: a | b | c"
+    assert (
+        reason_of("[STREAM_FAILED] Query [id = 1] terminated with exception: [PATH_NOT_FOUND] no path\n more") == "[PATH_NOT_FOUND] no path"
+    )
+    assert reason_of("") == "Spark gives no reason"
+
+
+def minutes(df: DataFrame, lateness: str) -> Result:
+    watched = df.withWatermark("ts", "10 seconds")
+    described = windowed(watched, event_time="ts").groupBy("k").window(pw.Tumbling("1 minute")).allowed_lateness(lateness)
+    return described.agg(F.sum("v").alias("s"))
+
+
+def own(feed: Feed, lateness: str) -> None:
+    writer = minutes(feed.stream(), lateness).panes.writeStream.format("noop").option("checkpointLocation", feed.sink("own"))
+    writer.trigger(availableNow=True).start().awaitTermination()
+
+
+def test_a_query_of_ones_own(feed: Feed) -> None:
+    """The worker's error has one line, without a traceback before it."""
+    feed.put((0, "a", 1))
+    own(feed, "1 minute")
+    feed.put((1, "a", 1))
+    with pytest.raises(StreamingQueryException) as caught:
+        own(feed, "2 minutes")
+    report = str(caught.value)
+    assert f"panewise.errors.{CHANGED}" in report
+    assert "Traceback (most recent call last)" not in report
+    assert reason_of(report).startswith(CHANGED)
+
+
+def test_a_written_query(feed: Feed) -> None:
+    feed.put((0, "a", 1))
+    written = {"panes": ParquetSink(feed.sink("panes"))}
+    minutes(feed.stream(), "1 minute").write(**written, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+    shutil.rmtree(Path(feed.sink("checkpoint")) / "panewise" / "operator")  # else it is refused before the start
+    feed.put((1, "a", 1))
+    query = minutes(feed.stream(), "2 minutes").write(**written, checkpoint=feed.sink("checkpoint"), available_now=True)
+    with pytest.raises(QueryError) as caught:
+        query.awaitTermination()
+    assert str(caught.value).startswith(CHANGED)
+    assert caught.value.reason.startswith(CHANGED)
+    assert caught.value.report in str(caught.value)
+    assert isinstance(caught.value, StreamingQueryException)
+    found = query.exception()
+    assert found is not None
+    assert found.reason == caught.value.reason
+
+
+def test_a_sink_that_fails(feed: Feed) -> None:
+    def sink(rows: DataFrame, batch_id: int) -> None:
+        raise ValueError("the disk is full")
+
+    feed.put((0, "a", 1))
+    query = minutes(feed.stream(), "1 minute").write(counts=sink, checkpoint=feed.sink("checkpoint"), name="full")
+    with pytest.raises(QueryError, match=r"^ValueError: the disk is full\n"):
+        query.processAllAvailable()
+    assert not query.isActive

@@ -1,0 +1,21 @@
+"""The first start of a query, as users see it: with the log that Spark writes by default."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.spark.conftest import Feed
+
+
+@pytest.mark.spark
+def test_a_new_checkpoint_logs_no_missing_files(feed: Feed) -> None:
+    feed.put((0, "a", 1))
+    job = Path(__file__).parent / "first_start_job.py"
+    done = subprocess.run(
+        [sys.executable, str(job), str(feed.path), str(feed.folder)], capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.stdout.endswith("ended well\n"), done.stderr[-3000:]
+    assert " WARN " in done.stderr  # else this test would see nothing
+    assert "FileNotFoundException" not in done.stderr

@@ -1,0 +1,112 @@
+"""Observed metrics: what became of the rows of each micro-batch, in the progress of every query."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import panewise as pw
+from panewise import Window
+from panewise import functions as F
+from panewise.spark import ParquetSink, Windowed, configure, over, stream_window, windowed
+from panewise.spark.metrics import NAMES, joined
+from panewise.streamwindow import StreamWindow, count
+from tests.spark.conftest import Feed
+
+ROWS = [((0, "a", 1), (1, "a", 2), (None, "a", 3), (2, None, 4)), ((90, "b", 5),), ((3, "a", 6), (95, "b", 7))]
+
+
+def totals(query: Any) -> dict[str, int]:
+    """The sums over all micro-batches."""
+    found = [progress.observedMetrics["panewise"].asDict() for progress in query.recentProgress if progress.observedMetrics]
+    return {name: sum(line[name] for line in found) for name in NAMES}
+
+
+def minutes(df: DataFrame) -> Windowed:
+    return windowed(df.withWatermark("ts", "10 seconds"), "ts").groupBy("k").window(pw.Tumbling("1 minute")).options(null_keys=False)
+
+
+def running_sums(df: DataFrame) -> DataFrame:
+    w = Window.partitionBy("k").orderBy("ts")
+    return over(df.withWatermark("ts", "10 seconds")).options(null_keys=False).withColumn("s", F.sum("v").over(w)).rows
+
+
+def events(df: DataFrame) -> DataFrame:
+    return stream_window(df, StreamWindow.tumbling(count(2), aggregates=[F.sum("v").alias("s")])).events
+
+
+def metrics(rows_in: int, applied: int, late: int, invalid: int, panes: int) -> dict[str, int]:
+    return dict(zip(NAMES, (rows_in, applied, 0, late, invalid, panes), strict=True))
+
+
+# Rows: one without a time and one without a key, one that comes too late; the first minute of "a" completes.
+QUERIES: dict[str, tuple[Callable[[DataFrame], DataFrame], dict[str, int]]] = {
+    "panes, as real columns": (lambda df: minutes(df).agg(F.sum("v").alias("s")).panes, metrics(7, 4, 1, 2, 1)),
+    "panes with lists": (lambda df: minutes(df).agg(F.collect_list("v").alias("l")).panes, metrics(7, 4, 1, 2, 1)),
+    "late rows": (lambda df: minutes(df).agg(F.sum("v").alias("s")).late, metrics(7, 4, 1, 2, 1)),
+    "a chain": (lambda df: minutes(df).agg(F.sum("v").alias("s")).then(aggregates=[F.max("s").alias("m")]).panes, metrics(7, 4, 1, 2, 1)),
+    "rows of frames": (running_sums, metrics(7, 4, 1, 2, 2)),
+    "events": (events, metrics(7, 7, 0, 0, 3)),
+}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_of_ones_own(feed: Feed, name: str) -> None:
+    """Semantics 15.5: whichever output a query has; and that output has its own rows and columns only."""
+    build, expected = QUERIES[name]
+    for rows in ROWS:
+        feed.put(*rows)
+    output = build(feed.stream())
+    writer = output.writeStream.format("parquet").option("checkpointLocation", feed.sink("checkpoint")).trigger(availableNow=True)
+    query = writer.start(feed.sink("out"))
+    query.awaitTermination()
+    assert totals(query) == expected
+    assert feed.read("out").columns == output.columns
+    assert feed.read("out").height == (1 if name == "late rows" else expected["panes"])
+
+
+def test_a_written_query(feed: Feed) -> None:
+    """Semantics 15.5: the metrics are the sums of the counts."""
+    for rows in ROWS:
+        feed.put(*rows)
+    result = minutes(feed.stream()).agg(F.sum("v").alias("s"))
+    sinks = {name: ParquetSink(feed.sink(name)) for name in ("panes", "late", "counts")}
+    query = result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True)
+    query.awaitTermination()
+    counts = feed.read("counts").select(name for name in NAMES if name != "panes").sum().row(0, named=True)
+    assert totals(query.query) == {**counts, "panes": 1} == metrics(7, 4, 1, 2, 1)
+
+
+@contextmanager
+def named(spark: SparkSession, name: str | None) -> Iterator[None]:
+    configure(spark, metrics=name)
+    try:
+        yield
+    finally:
+        configure(spark)
+
+
+def test_two_operators_in_one_query_have_two_names(feed: Feed, spark: SparkSession) -> None:
+    feed.put((0, "a", 1), (1, "b", 2), (None, "b", 2))
+    first = windowed(feed.stream(), "ts").groupBy("k").window(pw.Tumbling(pw.rows(1))).agg(F.sum("v").alias("s")).panes
+    with named(spark, "others"):
+        second = windowed(feed.stream(), "ts").window(pw.Tumbling(pw.rows(1))).agg(F.sum("v").alias("s")).panes
+    with named(spark, None):
+        third = windowed(feed.stream(), "ts").window(pw.Tumbling(pw.rows(1))).agg(F.sum("v").alias("s")).panes
+    together = first.select("s").union(second.select("s")).union(third.select("s"))
+    query = together.writeStream.format("noop").option("checkpointLocation", feed.sink("checkpoint")).trigger(availableNow=True).start()
+    query.awaitTermination()
+    observed = query.recentProgress[0].observedMetrics
+    assert {name: row["panes"] for name, row in observed.items()} == {"panewise": 2, "others": 2}
+
+
+def test_the_row_of_metrics_beside_panes() -> None:
+    panes = pa.table({"k": ["a", "b"], "n": [1, 2]})
+    both = joined(panes, "7,4")
+    assert both.to_pydict() == {"k": ["a", "b", None], "n": [1, 2, None], "__metrics": [None, None, "7,4"]}
+    assert both.column("k").num_chunks == 1
+    assert joined(panes.slice(0, 0), "7,4").num_rows == 1
+    assert joined(panes, None).column("__metrics").null_count == 2

@@ -1,0 +1,110 @@
+"""What is checked of sinks before a query starts, and sinks that come later."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame
+
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import SpecError
+from panewise.spark import ParquetSink, Result, windowed
+from panewise.spark.sinks import check_sinks
+from tests.spark.conftest import Feed
+
+SAME = "outputs with one path overwrite each other's micro-batches | give each sink a path of its own"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("/out/x", "/out/x"),
+        ("/out/x", "/out/x/"),
+        ("/out/x", "/out//y/../x"),
+        ("/out/x", "file:/out/x"),
+        ("file:///out/x/", "/out/./x"),
+        ("out/x", str(Path("out/x").resolve())),
+        ("s3a://bucket/out/x", "S3A://bucket//out/x/"),
+        ("hdfs://host:9000/", "hdfs://host:9000"),
+        ("hdfs:///out", "hdfs:/out"),
+    ],
+)
+def test_two_sinks_with_one_path(one: str, other: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(f"panes and late with the path {other!r} | {SAME}")):
+        check_sinks({"panes": ParquetSink(one), "late": ParquetSink(other)})
+
+
+def test_a_link_to_another_sink(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "out")
+    with pytest.raises(SpecError, match="overwrite each other"):
+        check_sinks({"panes": ParquetSink(f"{tmp_path}/out"), "counts": ParquetSink(f"{tmp_path}/link")})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("/out/x", "/out/y"),
+        ("/out", "/out/late"),
+        ("s3a://bucket/out", "s3a://other/out"),
+        ("s3a://bucket/out", "hdfs://bucket/out"),
+        ("/out/a?b", "/out/a?c"),
+        ("/out/X", "/out/x"),
+    ],
+)
+def test_sinks_with_paths_of_their_own(one: str, other: str) -> None:
+    check_sinks({"panes": ParquetSink(one), "late": ParquetSink(other), "counts": lambda rows, batch: None})
+
+
+@pytest.mark.parametrize(
+    ("sinks", "message"),
+    [
+        ({}, "write() without a sink | an output goes to a sink | give panes=ParquetSink(path)"),
+        (
+            {"panes": "out/x"},
+            "panes='out/x' | a sink is a ParquetSink, or a function of (DataFrame, batch_id) | give panes=ParquetSink('out/x') for",
+        ),
+        ({"late": 7}, "late=7 | a sink is a ParquetSink, or a function of (DataFrame, batch_id) | give late=ParquetSink('a/path')"),
+    ],
+)
+def test_what_is_no_sink(sinks: Mapping[str, object], message: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(message)):
+        check_sinks(sinks)
+
+
+def described(df: DataFrame) -> Result:
+    watched = df.withWatermark("ts", "10 seconds")
+    return windowed(watched, event_time="ts").groupBy("k").window(pw.Tumbling("1 minute")).agg(F.sum("v").alias("s"))
+
+
+def test_write_checks_its_sinks_and_triggers(feed: Feed) -> None:
+    result, checkpoint = described(feed.stream()), feed.sink("checkpoint")
+    with pytest.raises(SpecError, match=r"^panes='out/x' \| a sink is a ParquetSink"):
+        result.write(panes="out/x", checkpoint=checkpoint)  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match="overwrite each other"):
+        result.write(panes=ParquetSink("/out"), late=ParquetSink("/out/"), checkpoint=checkpoint)
+    with pytest.raises(
+        SpecError,
+        match=r"^available_now=True with processing_time='1 second' \| a run that stops when everything is processed has no interval "
+        r"between micro-batches \| leave out one of the two$",
+    ):
+        result.write(panes=ParquetSink("/out"), checkpoint=checkpoint, available_now=True, processing_time="1 second")
+    assert not Path(checkpoint).exists()
+
+
+def test_a_sink_that_is_added_to_a_checkpoint_is_readable_at_once(feed: Feed) -> None:
+    feed.put((0, "a", 1))
+
+    def run(**more: Any) -> None:
+        panes = ParquetSink(feed.sink("panes"))
+        query = described(feed.stream()).write(panes=panes, **more, checkpoint=feed.sink("checkpoint"), available_now=True, name="minutes")
+        assert query.name == "minutes"
+        query.awaitTermination()
+
+    run()
+    run(late=ParquetSink(feed.sink("late")))
+    assert feed.read("late").columns[:2] == ["row", "reason"]
+    assert feed.read("late").is_empty()
