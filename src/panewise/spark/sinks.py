@@ -88,8 +88,8 @@ def exists(session: SparkSession, path: str) -> bool:
         return False
 
 
-def prepare(session: SparkSession, sinks: Mapping[str, Sink], targets: Mapping[str, StructType]) -> None:
-    """Makes the paths of all sinks readable that are not yet; `targets` are the columns of the outputs."""
+def prepare(session: SparkSession, sinks: Mapping[str, Sink], targets: Mapping[str, StructType], *, new: bool) -> None:
+    """Makes the paths of sinks readable: of a new checkpoint all, else those that are not yet. `targets` are the columns of the outputs."""
     for kind, sink in sinks.items():
-        if isinstance(sink, ParquetSink) and not sink.prepared(session):
+        if isinstance(sink, ParquetSink) and (new or not sink.prepared(session)):
             sink.prepare(session.createDataFrame([], targets[kind]))

@@ -138,7 +138,7 @@ def start(
     if known is not None:
         plumbing = plumbing.known_as(known.shards)
         check_same(known, plumbing.spec, len(plumbing.shards))
-    prepare(session, sinks, {kind: unpack.target for kind, unpack in dispatch.unpackers.items()})
+    prepare(session, sinks, {kind: unpack.target for kind, unpack in dispatch.unpackers.items()}, new=known is None)
     if known is None:
         _record(session, plumbing, checkpoint, controls)
 
