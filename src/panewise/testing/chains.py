@@ -14,7 +14,6 @@ from panewise.testing.samples import ALL_TEXT, JOINED, NULLS, TRUES
 from panewise.testing.strategies import specs, types_of
 
 _NUMERIC = (F.sum, F.avg, F.stddev, F.var_pop, F.median)
-_TEXTS = {JOINED.name, ALL_TEXT.name}
 
 
 @st.composite
@@ -59,7 +58,7 @@ def columns_of_panes(spec: Specification) -> dict[str, str]:
 
 def _types(keys: tuple[str, ...], made: tuple[Aggregate, ...], types: Mapping[str, str]) -> dict[str, str]:
     told = kinds_of(keys, made, {name: kind for name, kind in types.items() if kind != "list"})
-    users = {a.name: "string" if a.user.name in _TEXTS else "bigint" for a in made if a.user is not None}
+    users = {a.name: "list" if a.user.result.startswith("array") else a.user.result for a in made if a.user is not None}
     return {name: told.get(name) or users.get(name, "list") for name in (*keys, *(a.name for a in made))}
 
 
