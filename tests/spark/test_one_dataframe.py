@@ -173,6 +173,17 @@ def test_a_mirror_that_is_harmed_while_queries_run(
         harm(mine)
 
 
+def test_a_session_without_a_mirror(spark: SparkSession, feed: Feed, source: Input) -> None:
+    spark.conf.set("panewise.mirrorMegabytes", "0")
+    panes = daily(feed).panes
+    spark.conf.set("panewise.mirrorMegabytes", "4096")
+    before = set(copies(spark))
+    query = Query(panes, feed.sink("checkpoint"))
+    for _ in range(2):
+        query.run(source.put())
+    assert set(copies(spark)) <= before
+
+
 def copies(spark: SparkSession) -> list[Path]:
     """The files of the mirror of this machine."""
     return list(Path(spark.conf.get("spark.local.dir", "")).glob("**/panewise/*.run"))

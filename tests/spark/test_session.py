@@ -100,3 +100,8 @@ def test_workers_that_do_not_start(spark: SparkSession, monkeypatch: pytest.Monk
     monkeypatch.setattr(spark.sparkContext, "pythonExec", "/no/such/python")
     with pytest.raises(SetupError, match=r'^a Python worker that does not work: .*"/no/such/python".* \| .* \| set PYSPARK_PYTHON='):
         configure(spark.newSession())
+
+
+def test_an_executor_keeps_no_megabyte_of_copies_or_more(spark: SparkSession) -> None:
+    with pytest.raises(SetupError, match=r"^mirror_mb=-1 \| an executor keeps 0 megabytes of copies \(none\) or more \| give a number"):
+        configure(spark, mirror_mb=-1)
