@@ -1,6 +1,8 @@
 """The first stage without a query."""
 
 from collections import defaultdict
+from dataclasses import replace
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -48,3 +50,28 @@ def test_rows_keep_their_order_through_envelopes_in_any_order(monkeypatch: pytes
     mail.control["finish"] = 1
     panes = Output.joined(list(step(operator_for(spec, schema), mail, 0, None))).panes
     assert panes["all"].to_list() == [list(range(20))]
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_every_shard_has_the_marks_of_all_rows(ordered: bool) -> None:
+    """semantics 3.1, 4.4: those that one operator has which takes the same batches."""
+    position = pw.Position() if ordered else pw.Position(ordered=False, remember=2)
+    spec = replace(SPEC, position=position)
+    batches = [[3, 4, 10, 11], [0, 1, 6, 7, 8, 9], [20, 2, 5], [4, 12, 13, 15, 17]]
+    alone, shards = operator_for(spec, SCHEMA), {shard: operator_for(spec, SCHEMA) for shard in (0, 2)}
+    for offsets in batches:
+        given = [{"t": 0, "k": at, "v": at, "partition": at % 2 * 0, "offset": at} for at in offsets]
+        rows = pl.DataFrame(given, schema=SCHEMA)
+        sent = [one for part in (rows[:2], rows[2:]) for one in _packed(spec, part)]
+        outputs = []
+        for shard, operator in shards.items():
+            mail = Mail.read((one["kind"], one["payload"]) for one in sent if one["shard"] == shard)
+            outputs += list(step(operator, mail, 0, None))
+        whole = alone.add(rows).counts
+        assert sum(output.counts.applied for output in outputs) == whole.applied
+        assert sum(output.counts.replays for output in outputs) == whole.replays
+        assert [operator.state.marks.table.rows() for operator in shards.values()] == [alone.state.marks.table.rows()] * 2  # type: ignore[union-attr]
+
+
+def _packed(spec: pw.WindowOperator, rows: pl.DataFrame) -> list[dict[str, Any]]:
+    return [one for sent in Pack(spec, SCHEMA, [0, 2], late_wanted=True)(iter(rows.to_arrow().to_batches())) for one in sent.to_pylist()]

@@ -396,7 +396,11 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
         ("null_keys", 1, "null_keys=1 | null_keys is true or false | give true or false"),
         ("position", ["p", "o"], "position=['p', 'o'] | position is an object with named fields | give an object with named fields"),
         ("position", {"partition": 0}, "position.partition=0 | position.partition is a string | give a string"),
-        ("position", {"topic": "t"}, "position.topic='t' | the fields here are ['offset', 'partition', 'source'] | leave 'topic' out"),
+        (
+            "position",
+            {"topic": "t"},
+            "position.topic='t' | the fields here are ['offset', 'ordered', 'partition', 'remember', 'source'] | leave 'topic' out",
+        ),
         (
             "evictor",
             {"kind": "sum_evictor"},

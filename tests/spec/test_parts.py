@@ -171,6 +171,22 @@ RULES = {
         lambda: Position("p", "o", "p"),
         "Position('p', 'o', 'p') | a position is told by different columns, named by non-empty strings | give the columns' names",
     ),
+    "positions are ordered or not": Rule(
+        lambda: Position(ordered=False),
+        lambda: Position(ordered="no"),  # type: ignore[arg-type]
+        "ordered='no' | ordered is True or False | give one of these",
+    ),
+    "ordered positions have no intervals": Rule(
+        lambda: Position(ordered=False, remember=5),
+        lambda: Position(remember=5),
+        "Position(remember=5) | of ordered positions the highest offset is remembered, and no intervals "
+        "| give ordered=False, or leave remember out",
+    ),
+    "an interval is remembered at least": Rule(
+        lambda: Position(ordered=False, remember=1),
+        lambda: Position(ordered=False, remember=0),
+        "remember=0 | intervals are counted by a whole number above zero | give 1 or more",
+    ),
     "duration has 64 bits": Rule(
         lambda: Tumbling(2**63 - 1), lambda: Tumbling(2**63), f"us={2**63} | a duration fits in 64 bits | give a shorter duration"
     ),

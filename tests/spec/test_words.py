@@ -244,7 +244,7 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
         ({"window": Hopping(1, 2, gaps=True)}, "event_time is between two windows."),
         (
             {"position": Position(source="topic")},
-            "in the order of topic, partition and offset, then as they stand; a row seen before is counted",
+            "in the order of topic, partition and offset, then as they stand; a row at or below the highest",
         ),
         ({"order": ["a", "b"]}, "in the order of a and b, then as they stand; triggers are asked once for each batch."),
         ({"evaluate": "record"}, "triggers are asked after each row."),

@@ -84,6 +84,22 @@ CASES = {
             Step(3, 31, ((33, "c", 7), (26, "d", 1))),
         ),
     ),
+    # Offsets as intervals: 1, 4, 6 and 8 were those of invalid rows, so two intervals are left above the floor, which is 3.
+    "positions": Case(
+        pw.WindowOperator(
+            window=pw.Tumbling("10 seconds"),
+            keys=["k"],
+            event_time="ts",
+            aggregates=[F.count().alias("n")],
+            accumulation="accumulating",
+            null_keys=False,
+            position=pw.Position("partition", "offset", ordered=False, remember=2),
+        ),
+        (
+            Step(1, None, ((1, "a", 1), (1, None, 2), (12, "a", 3), (13, "a", 4), (25, None, 9))),  # type: ignore[arg-type]
+            Step(2, None, ((3, "a", 5), (14, None, 10), (15, "b", 1), (15, None, 1))),  # type: ignore[arg-type]
+        ),
+    ),
     # The second run says that the session [0, 10) of a is gone: it grew to [0, 18).
     "session": Case(
         pw.WindowOperator(

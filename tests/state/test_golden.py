@@ -74,6 +74,14 @@ def test_marks_of_source_positions() -> None:
     assert (counts.replays, counts.applied) == (1, 1)
 
 
+def test_intervals_of_offsets() -> None:
+    """semantics 4.4: offsets up to 3 count as received, 4 and 6 were not, 5 and 7 were."""
+    stored = load("positions")
+    assert stored.manifest.header["marks"] == [[0, None, 3], [0, 5, 5], [0, 7, 7]]
+    for offset, replays in ((1, 1), (4, 0), (4, 1), (5, 1), (6, 0), (7, 1)):
+        assert stored.operator.add(rows(((16, "a", 1),), offset=offset)).counts.replays == replays
+
+
 def test_frames() -> None:
     stored = load("frames")
     assert windows(stored) == [("c", 11, 11, 1), ("a", 12, 12, 1)]  # a row is a window of one microsecond

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import xxhash
 
-from panewise.engine.arrival import MARK, Marks
+from panewise.engine.arrival import Marks
 from panewise.engine.cache import Cache
 from panewise.engine.chain import AnyOperator
 from panewise.engine.clocks import Clocks
@@ -332,9 +332,7 @@ def _read_header(plan: Plan | FramePlan, header: dict[str, Any]) -> tuple[Clocks
     clocks = Clocks(header["processing_time"], header["watermark"], header["finished"], inputs, plan.by_key, plan.counted)
     if not header["marks"] or plan.spec.position is None:
         return clocks, Marks()
-    columns = plan.spec.position.columns
-    schema = {**{name: plan.schema[name] for name in columns[:-1]}, MARK: plan.schema[columns[-1]]}
-    return clocks, Marks(marks_table(header["marks"], schema))
+    return clocks, Marks(marks_table(header["marks"], Marks.schema(plan.spec.position, plan.schema)))
 
 
 def save(operator: AnyOperator) -> bytes:

@@ -10,6 +10,7 @@ from panewise.oracle.aggregate import aggregate
 from panewise.oracle.clocks import Clocks, Key
 from panewise.oracle.columns import as_type, check_type, sort_key
 from panewise.oracle.outputs import Output, nothing
+from panewise.oracle.positions import Positions
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.trigger import Clock
 from panewise.spec import Aggregate, Frame, FrameColumn, FrameOperator, RowFunction
@@ -46,7 +47,7 @@ class FrameInterpreter:
         self._clocks = Clocks(spec)
         self._waiting: list[Row] = []  # as they arrived
         self._sequences: dict[Key, _Sequence] = {}
-        self._marks: dict[tuple[Any, Any], int] = {}
+        self._positions = Positions()
 
     def add(self, rows: Iterable[dict[str, Any]]) -> Output:
         """Rows arrive.
@@ -115,7 +116,7 @@ class FrameInterpreter:
             return None
         row = read(self._spec, self._types, given, self.now.processing_time)
         self._clocks.saw_of_input(row.values, row.time)
-        if self._is_replay(row):
+        if self._positions.is_replay(self._spec.position, row.values):
             counts["replays"] += 1
             return None
         watermark = self.now.watermark
@@ -126,17 +127,6 @@ class FrameInterpreter:
             return None
         counts["applied"] += 1
         return row
-
-    def _is_replay(self, row: Row) -> bool:
-        position = self._spec.position
-        if position is None:
-            return False
-        *names, offset = (row.values[name] for name in position.columns)
-        origin = tuple(names)
-        if origin in self._marks and offset <= self._marks[origin]:
-            return True
-        self._marks[origin] = offset
-        return False
 
     # Rows out
 

@@ -14,6 +14,7 @@ from panewise.oracle.evict import left
 from panewise.oracle.held import Held, pane_order
 from panewise.oracle.numbers import Numbers
 from panewise.oracle.outputs import Output, joined, nothing
+from panewise.oracle.positions import Positions
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.sliding import Slides
 from panewise.oracle.trigger import Clock, Decision, decide, expired, moment
@@ -46,7 +47,7 @@ class Interpreter:
         self._clocks = Clocks(spec)
         self._clock = self._clocks.common
         self._held: dict[tuple[Any, ...], Held] = {}
-        self._marks: dict[tuple[Any, Any], int] = {}
+        self._positions = Positions()
         self._slides = Slides(spec.window) if isinstance(spec.window, Sliding) else None
         self._numbers = Numbers(spec.window) if counted(spec.window) else None
         self._seen: dict[tuple[Any, ...], int] = {}  # of each key the latest event time, or number, in the present batch
@@ -147,7 +148,7 @@ class Interpreter:
             return "invalid"
         row = read(self._spec, self._types, given, self._clock.processing_time)
         self._clocks.saw_of_input(row.values, row.time)
-        if self._is_replay(row):
+        if self._positions.is_replay(self._spec.position, row.values):
             return "replays"
         if self._numbers is not None:
             row = replace(row, time=self._numbers.next(row.key))
@@ -162,18 +163,6 @@ class Interpreter:
         output["late"].append(self._late(row, missed, partial))
         output["counts"]["partially_late"] += partial
         return "applied" if partial else "late"
-
-    def _is_replay(self, row: Row) -> bool:
-        """Compares the row with its mark, and moves the mark (semantics 4)."""
-        position = self._spec.position
-        if position is None:
-            return False
-        source = None if position.source is None else row.values[position.source]
-        origin, offset = (source, row.values[position.partition]), row.values[position.offset]
-        if origin in self._marks and offset <= self._marks[origin]:
-            return True
-        self._marks[origin] = offset
-        return False
 
     def _windows_of(self, row: Row) -> list[Bounds]:
         return [bounds for bounds in windows_of(self._spec.window, row.time, row.values) if exists(bounds)]

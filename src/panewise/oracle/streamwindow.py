@@ -12,6 +12,7 @@ from panewise.oracle.outputs import COUNTS, Output
 from panewise.oracle.partition import Partition, Tuple, exceeds
 from panewise.oracle.partitions import Partitions
 from panewise.oracle.policy_rows import is_marker, without_place
+from panewise.oracle.positions import Positions
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.spec import StreamWindow
 from panewise.spec.streamevent import Evictions
@@ -36,8 +37,8 @@ class PolicyInterpreter:
         self._finished = False
         self._partitions = Partitions(spec)
         self._asked = Evictions(spec.partition_eviction, self._partitions)
-        self._marks: dict[Any, int] = {}
-        self._checkpoint: tuple[Partitions, dict[Any, int]] | None = None
+        self._positions = Positions()
+        self._checkpoint: tuple[Partitions, Positions] | None = None
         self._output: Output = {}
 
     # What can be done to it
@@ -105,7 +106,7 @@ class PolicyInterpreter:
         """The state is noted."""
 
         def note() -> None:
-            self._checkpoint = deepcopy((self._partitions, self._marks))
+            self._checkpoint = deepcopy((self._partitions, self._positions))
 
         return self._doing(note)
 
@@ -129,7 +130,7 @@ class PolicyInterpreter:
         """As before the first tuple."""
 
         def forget() -> None:
-            self._put_back(Partitions(self._spec), {})
+            self._put_back(Partitions(self._spec), Positions())
 
         return self._doing(forget)
 
@@ -137,8 +138,8 @@ class PolicyInterpreter:
         """The partitions held, with the number of their tuples, in the order of their keys."""
         return self._partitions.windows()
 
-    def _put_back(self, partitions: Partitions, marks: dict[Any, int]) -> None:
-        self._partitions, self._marks = partitions, marks
+    def _put_back(self, partitions: Partitions, positions: Positions) -> None:
+        self._partitions, self._positions = partitions, positions
         self._asked = Evictions(self._spec.partition_eviction, partitions)
 
     def _doing(self, what: Callable[[], None]) -> Output:
@@ -153,7 +154,7 @@ class PolicyInterpreter:
         reason = invalid_reason(intake, self._types, given, self._now)
         if reason is None:
             row = read(intake, self._types, given, self._now)
-            if self._is_replay(row):
+            if self._positions.is_replay(self._spec.position, row.values):
                 return "replays"
             reason = without_place(self._spec, row)
         if reason is not None:
@@ -167,16 +168,6 @@ class PolicyInterpreter:
         else:
             self._insert(row)
         return "applied"
-
-    def _is_replay(self, row: Row) -> bool:
-        position = self._spec.position
-        if position is None:
-            return False
-        *origin, offset = (row.values[name] for name in position.columns)
-        if offset <= self._marks.get(tuple(origin), offset - 1):
-            return True
-        self._marks[tuple(origin)] = offset
-        return False
 
     def _insert(self, row: Row) -> None:
         begins = row.key not in self._partitions

@@ -120,9 +120,17 @@ class Windowed:
         """Columns that give the arrival order of the rows of one micro-batch. Default: the event time."""
         return self._with(order=columns)
 
-    def position(self, partition: str = "partition", offset: str = "offset", source: str | None = None) -> "Windowed":
+    def position(
+        self,
+        partition: str = "partition",
+        offset: str = "offset",
+        source: str | None = None,
+        *,
+        ordered: bool = True,
+        remember: int | None = None,
+    ) -> "Windowed":
         """Columns of the source position: rows that come again are recognised, and rows are taken in its order."""
-        return self._with(position=Position(partition, offset, source))
+        return self._with(position=Position(partition, offset, source, ordered, remember))
 
     def options(self, **fields: Any) -> "Windowed":
         """The other fields of WindowOperator.

@@ -52,9 +52,17 @@ class Overs:
         """Columns that order the rows of one micro-batch where windows have no order, and those of equal time where they have one."""
         return replace(self, fields={**self.fields, "order": columns})
 
-    def position(self, partition: str = "partition", offset: str = "offset", source: str | None = None) -> "Overs":
+    def position(
+        self,
+        partition: str = "partition",
+        offset: str = "offset",
+        source: str | None = None,
+        *,
+        ordered: bool = True,
+        remember: int | None = None,
+    ) -> "Overs":
         """Columns of the source position: rows that come again are recognised, and rows arrive in its order."""
-        return replace(self, fields={**self.fields, "position": Position(partition, offset, source)})
+        return replace(self, fields={**self.fields, "position": Position(partition, offset, source, ordered, remember)})
 
     def watermark(self, watermark: Watermark) -> "Overs":
         """Where the watermark comes from, if not from `withWatermark` alone: FixedLag, Inputs with a column."""

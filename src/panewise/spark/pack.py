@@ -92,7 +92,7 @@ class _Packer:
     partition: int
     rows: int = 0
     partials: list[pl.DataFrame] = field(default_factory=list)
-    marks: Marks = field(default_factory=Marks)
+    marks: list[pl.DataFrame] = field(default_factory=list)  # what there is to note of the rows' positions
     seen: dict[str, int] = field(default_factory=dict)  # the highest event time of each input
     last: pl.DataFrame | None = None  # the source position of the last row, and its shard
 
@@ -107,7 +107,8 @@ class _Packer:
         if not judged.invalid.is_empty():
             shard = self.pack.shards[self.partition % len(self.pack.shards)]
             yield batch([(shard, "invalid", encode(judged.invalid.drop(PLACE)))])
-        self.marks = self.marks.after(self.plan.spec, judged.valid)
+        noted = Marks.noted(self.plan.spec, judged.valid)
+        self.marks += [] if noted is None else [noted]
         if self.plan.hears is not None:
             self.seen = later(self.seen, latest_of(self.plan.hears, judged.valid))
         if isinstance(self.plan, Plan) and self.pack.combines(self.plan):
@@ -122,7 +123,7 @@ class _Packer:
         if self.partials and isinstance(self.plan, Plan):
             together = self.partials[0] if len(self.partials) == 1 else combine_again(self.plan, pl.concat(self.partials))
             yield self._sharded("partials", together)
-        told = [] if self.marks.table is None else [("marks", encode(self.marks.table))]
+        told = [("marks", encode(pl.concat(self.marks).unique(maintain_order=True)))] if self.marks else []
         told += [("seen", json.dumps(self.seen).encode())] if self.seen else []
         yield batch([(shard, *note) for shard in self.pack.shards for note in told or [("tick", b"")]])
 

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from panewise.engine import Counts, Output
-from panewise.engine.arrival import MARK, PLACE, Marks
+from panewise.engine.arrival import PLACE
 from panewise.engine.chain import AnyOperator
 from panewise.engine.combining import combine_again
 from panewise.engine.inputs import later
@@ -44,6 +44,7 @@ class Mail:
 
 def step(operator: AnyOperator, mail: Mail, processing_time: int | None, watermark: int | None) -> Iterator[Output]:
     """One micro-batch (semantics 18): the clocks move together, the rows arrive, their inputs tell, and input may end."""
+    before = operator.state.marks
     yield operator.advance(processing_time, watermark, mail.control.get("input"))
     if mail.invalid:
         refused = pl.concat(mail.invalid)
@@ -56,7 +57,8 @@ def step(operator: AnyOperator, mail: Mail, processing_time: int | None, waterma
     if mail.seen and not operator.plan.each_tells:
         yield operator.tell(mail.seen)
     if mail.marks:
-        operator.raise_marks(_joined(operator, mail.marks))
+        # Those of all shards' rows, so that a replay is one wherever the row that raised the mark went; in every shard the same.
+        operator.raise_marks(before.raised(operator.plan.spec, pl.concat(mail.marks)))
     if mail.control.get("finish"):
         yield operator.finish()
 
@@ -83,14 +85,6 @@ def _only_invalid(operator: AnyOperator, refused: pl.DataFrame) -> Output:
     plan, count = operator.plan, refused.height
     nothing = Output.nothing(operator.pane_schema, plan.late_schema, plan.invalid_schema)
     return replace(nothing, invalid=refused, counts=Counts(rows_in=count, invalid=count))
-
-
-def _joined(operator: AnyOperator, marks: list[pl.DataFrame]) -> Marks:
-    """The marks of all shards' rows, so that a replay is one wherever the row that raised the mark went."""
-    own = operator.state.marks.table
-    known = pl.concat([*([] if own is None else [own]), *marks])
-    by = [name for name in known.columns if name != MARK]
-    return Marks(known.group_by(by, maintain_order=True).agg(pl.col(MARK).max()).sort(by))
 
 
 def telling(outputs: Iterable[Output]) -> Output:

@@ -50,7 +50,7 @@ def aggregate_from(value: Any, where: str, users: Users) -> Aggregate:
 
 def position_from(value: Any, where: str) -> Position:
     """The columns of a source position."""
-    readers = {"partition": text, "offset": text, "source": or_null(text)}
+    readers: dict[str, Reader] = {"partition": text, "offset": text, "source": or_null(text), "ordered": flag, "remember": or_null(whole)}
     members = members_of(value, where, set(readers))
     return Position(**{name: readers[name](given, f"{where}.{name}") for name, given in members.items()})
 

@@ -3,7 +3,7 @@
 from panewise.chrono import Duration
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.frames import Frame, FrameColumn, FrameOperator, RowFunction
-from panewise.spec.input_words import bad_inputs, of_inputs, of_stream
+from panewise.spec.input_words import bad_inputs, of_inputs, of_replays, of_stream
 from panewise.spec.listing import listed
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
 
@@ -90,7 +90,7 @@ def _place(n: int) -> str:
 
 def _order(spec: FrameOperator) -> str:
     of = f" of a {listed(spec.keys)}" if spec.keys else ""
-    replays = "; a row seen before is counted and skipped" if spec.position else ""
+    replays = of_replays(spec.position)
     if spec.event_time is None:
         columns = spec.position.columns if spec.position else spec.order
         within = f", those of a batch in the order of {listed(columns)}" if columns else ""

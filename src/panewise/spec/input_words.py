@@ -2,6 +2,7 @@
 
 from panewise.chrono import Duration
 from panewise.spec.listing import listed
+from panewise.spec.operator import Position
 from panewise.spec.progress import Inputs, StreamTime, Watermark, told_by_rows
 
 
@@ -43,3 +44,16 @@ def bad_inputs(watermark: Watermark | None) -> list[str]:
     """Which rows are invalid because of the column that names their input."""
     inputs = told_by_rows(watermark)
     return [] if inputs is None or inputs.column is None else [f"{inputs.column} is null or names no input"]
+
+
+def of_replays(position: Position | None) -> str:
+    """What becomes of rows that come again.
+
+    >>> of_replays(Position(ordered=False))
+    '; a row received before is counted and skipped, also one below the last 1000 intervals of offsets'
+    """
+    if position is None:
+        return ""
+    if position.ordered:
+        return "; a row at or below the highest offset of its partition is counted and skipped"
+    return f"; a row received before is counted and skipped, also one below the last {position.remember} intervals of offsets"

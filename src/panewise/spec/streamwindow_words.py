@@ -1,5 +1,6 @@
 """Windows by policies in plain words: what goes when, and what is sent of it."""
 
+from panewise.spec.input_words import of_replays
 from panewise.spec.listing import listed
 from panewise.spec.streampolicies import (
     CountPolicy,
@@ -108,7 +109,7 @@ def _invalid(spec: StreamWindow) -> str:
 
 def _order(spec: StreamWindow) -> str:
     if spec.position is not None:
-        return f"Order: tuples are taken one by one, in the order of {listed(spec.position.columns)}; replays are left out."
+        return f"Order: tuples are taken one by one, in the order of {listed(spec.position.columns)}{of_replays(spec.position)}."
     return f"Order: tuples are taken one by one, {f'in the order of {listed(spec.order)}' if spec.order else 'as they stand'}."
 
 

@@ -10,7 +10,7 @@ from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.frame_words import describe_frames
 from panewise.spec.frames import FrameOperator
-from panewise.spec.input_words import bad_inputs, of_inputs, of_stream
+from panewise.spec.input_words import bad_inputs, of_inputs, of_replays, of_stream
 from panewise.spec.listing import listed
 from panewise.spec.measures import Rows, length
 from panewise.spec.operator import WindowOperator, data_loss_reason
@@ -296,7 +296,7 @@ def _order(spec: WindowOperator) -> str:
     asked = "after each row" if spec.evaluate == "record" else "once for each batch"
     columns = spec.position.columns if spec.position else spec.order or spec.time_columns
     taken = f"in the order of {listed(columns)}, then as they stand" if columns else "as they stand"
-    replays = "; a row seen before is counted and skipped" if spec.position else ""
+    replays = of_replays(spec.position)
     return f"Order: rows of a batch are taken {taken}{replays}; triggers are asked {asked}."
 
 

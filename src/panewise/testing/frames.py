@@ -46,7 +46,9 @@ def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> FrameOperator:
     """Operators of every field's every kind of value, but those that are given."""
     timed = fixed.get("event_time", draw(st.sampled_from(["event_time", "t", None]))) or None
     ordered = draw(st.sampled_from([(), (), ("order",), ("order", "v")]))
-    position = None if ordered else draw(st.sampled_from([None, None, Position(), Position(source="source")]))
+    position = (
+        None if ordered else draw(st.sampled_from([None, None, Position(), Position(source="source"), Position(ordered=False, remember=2)]))
+    )
     ordered, position = fixed.get("order", ordered), fixed.get("position", position)
     made = draw(st.lists(_columns(timed=timed is not None, ordered=bool(ordered)), min_size=1, max_size=4))
     fields: dict[str, Any] = {

@@ -113,7 +113,9 @@ def stream_windows(draw: st.DrawFn, /, kind: Literal["tumbling", "sliding"] | No
         "trigger": None if chosen == "tumbling" else draw(st.one_of(st.none(), _policies)),
         "partition_by": draw(st.sampled_from([[], ["key"], ["key"], ["shop"], ["level", "key"]])),
         **draw(st.sampled_from(_contents)),
-        **draw(st.sampled_from([{}, {}, {"order": ["order"]}, {"position": Position()}])),
+        **draw(
+            st.sampled_from([{}, {}, {"order": ["order"]}, {"position": Position()}, {"position": Position(ordered=False, remember=1)}])
+        ),
         **fixed,
     }
     if fields["partition_by"] and "partition_eviction" not in fields:

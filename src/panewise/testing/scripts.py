@@ -114,12 +114,13 @@ class Writer:
         return time
 
     def _position(self) -> dict[str, Any]:
-        """Mostly the next offset of a partition; now and then one that was there, or one further on."""
+        """Mostly the next offset of a partition; now and then one that was there, or one further on; unordered ones come near it."""
         assert self.spec.position is not None
         *names, offset = self.spec.position.columns
         origin = {name: self._one_of([0, 1] if name == self.spec.position.partition else ["kafka", None]) for name in names}
         following = self.offsets.get(tuple(origin.values()), 0)
-        at = following + self._one_of([0, 0, 0, 0, 1, 5, -1, -2])
+        near = [0, 0, 0, 0, 1, 5, -1, -2] if self.spec.position.ordered else [0, 1, 3, 2, -1, -2, -3, -5]
+        at = following + self._one_of(near)
         self.offsets[tuple(origin.values())] = max(following, at + 1)
         return {**origin, offset: at}
 

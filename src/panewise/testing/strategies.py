@@ -322,5 +322,7 @@ _arrival: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
         {"order": ["order", "v"]},
         {"position": Position()},
         {"position": Position(source="source")},
+        {"position": Position(ordered=False, remember=1)},
+        {"position": Position(source="source", ordered=False, remember=2)},
     ]
 )

@@ -1,0 +1,102 @@
+"""Offsets that are remembered as intervals, where positions are not in order of arrival (semantics 4.4).
+
+Invariant: below the intervals, which are apart and in order, lies a floor; it and all offsets below it count as received. The floor
+rises, and the lowest interval goes, only when an offset opens one interval too many. So rows one by one and rows of a batch in
+ascending order give the same: what a batch opens last is above every floor that the batch has made.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Run: TypeAlias = tuple[int, int]  # offsets from the first to the second, both included
+
+
+@dataclass
+class Offsets:
+    """The offsets received from one partition: a floor (None: there is none yet), and at most `most` intervals above it.
+
+    >>> offsets = Offsets(2)
+    >>> offsets.receive([(5, 6), (9, 9)]), offsets.receive([(2, 2)])
+    (None, None)
+    >>> offsets.floor, offsets.runs(), offsets.has(7), offsets.has(1)
+    (2, [(5, 6), (9, 9)], False, True)
+    """
+
+    most: int
+    floor: int | None = None
+    first: list[int] = field(default_factory=list)
+    last: list[int] = field(default_factory=list)
+
+    def runs(self) -> list[Run]:
+        """The intervals, in order."""
+        return list(zip(self.first, self.last, strict=True))
+
+    def rows(self) -> list[tuple[int | None, int]]:
+        """The floor, which has no first offset, and the intervals."""
+        return [*([] if self.floor is None else [(None, self.floor)]), *self.runs()]
+
+    def has(self, offset: int) -> bool:
+        """Whether an offset counts as received."""
+        if self.floor is not None and offset <= self.floor:
+            return True
+        place = bisect_right(self.first, offset) - 1
+        return place >= 0 and offset <= self.last[place]
+
+    def receive(self, runs: Iterable[Run]) -> None:
+        """Receives the offsets of these runs, in ascending order; those that were received already change nothing."""
+        for start, end in joined(runs):
+            at = start
+            while at <= end:
+                at = at if self.floor is None else max(at, self.floor + 1)
+                place = bisect_right(self.first, at) - 1
+                if place >= 0 and at <= self.last[place]:
+                    at = self.last[place] + 1
+                elif at <= end:
+                    at = self._fill(at, end, place) + 1
+
+    def _fill(self, at: int, end: int, place: int) -> int:
+        """Receives offsets from `at` to `end`, or to the interval after `place`; returns the last one."""
+        following = self.first[place + 1] if place + 1 < len(self.first) else None
+        until = end if following is None else min(end, following - 1)
+        touches = self.floor == at - 1 or (place >= 0 and self.last[place] == at - 1)
+        if not touches and following != at + 1:
+            self.first.insert(place + 1, at)
+            self.last.insert(place + 1, at)
+            if len(self.first) > self.most:
+                self.floor = self.last.pop(0)
+                del self.first[0]
+        elif not touches:
+            self.first[place + 1] = at
+            return until
+        self._extend(at, until)
+        return until
+
+    def _extend(self, at: int, until: int) -> None:
+        """Makes what ends at `at`, or just before it, end at `until`, and joins it with what begins after that."""
+        place = bisect_right(self.first, at) - 1
+        to_floor = self.floor is not None and at <= self.floor + 1
+        joins = place + 1 < len(self.first) and self.first[place + 1] == until + 1
+        reached = self.last[place + 1] if joins else until
+        if joins:
+            del self.first[place + 1], self.last[place + 1]
+        if to_floor:
+            self.floor = reached
+        else:
+            self.last[place] = reached
+
+
+def joined(runs: Iterable[Run]) -> list[Run]:
+    """Runs in order, those that overlap or follow one another as one.
+
+    >>> joined([(4, 5), (1, 2), (3, 3), (9, 9)])
+    [(1, 5), (9, 9)]
+    """
+    found: list[Run] = []
+    for start, end in sorted(runs):
+        if found and start <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
