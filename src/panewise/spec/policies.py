@@ -119,6 +119,7 @@ def _firings(every: DurationLike | None, count: int | None) -> Trigger | None:
 def final_only() -> Never:
     """One result for each window, when it expires (S2; Kafka Streams: EmitStrategy.onWindowClose, suppress; Spark: append mode).
 
+    Kafka's stream time of a task is watermark=StreamTime(per="all"), its session windows are Session(gap, closed="both").
     The allowed lateness is Kafka's grace period: what comes in it is in the one pane. That pane is ON_TIME;
     it is LATE only for a window whose first row came after its end.
 
