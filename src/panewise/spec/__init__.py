@@ -17,8 +17,9 @@ from panewise.spec.custom import Custom
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
 from panewise.spec.frames import Frame, FrameColumn, FrameOperator, RowFunction
 from panewise.spec.measures import Rows, length, rows
-from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, Position, WindowOperator
+from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, WindowOperator
 from panewise.spec.overs import Over, WindowSpec, frame_operator
+from panewise.spec.position import Position
 from panewise.spec.progress import FixedLag, Inputs, RowInputs, StreamTime, Watermark, input_columns, of_each_key, told_by_rows
 from panewise.spec.sliding import Sliding
 from panewise.spec.streamevent import HeldPartition, WindowEvent

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
-from panewise.spec.operator import Position
+from panewise.spec.position import Position
 from panewise.spec.readers import Reader, flag, members_of, number, or_null, text, whole, wrong
 from panewise.spec.useraggregate import UserAggregate
 

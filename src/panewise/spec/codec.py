@@ -24,7 +24,8 @@ from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.frames import FrameOperator
 from panewise.spec.measure_codec import plain_measure, read_gap, read_measure
 from panewise.spec.measures import Rows
-from panewise.spec.operator import UNLIMITED, Position, WindowOperator, default_event_time
+from panewise.spec.operator import UNLIMITED, WindowOperator, default_event_time
+from panewise.spec.position import Position
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
 from panewise.spec.readers import Reader, duration, flag, kind_of, members_of, names, number, once_each, or_null, text, typed, whole, wrong
 from panewise.spec.sliding import Sliding

@@ -9,7 +9,7 @@ from panewise.errors import SpecError
 from panewise.spec.aggregate_codec import Users, aggregate_from, plain_aggregate, position_from
 from panewise.spec.aggregates import FUNCTIONS, Aggregate, default_name
 from panewise.spec.frames import ROW_FUNCTIONS, Frame, FrameColumn, FrameOperator, RowFunction
-from panewise.spec.operator import Position
+from panewise.spec.position import Position
 from panewise.spec.progress import FixedLag, Inputs, StreamTime
 from panewise.spec.readers import Reader, duration, flag, members_of, names, or_null, text, wrong
 from panewise.spec.watermark_codec import plain_watermark, watermark_from

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 from panewise.chrono import MAX_INSTANT, Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec.aggregates import Aggregate
-from panewise.spec.operator import Position
+from panewise.spec.position import Position
 from panewise.spec.progress import Watermark, check_input_column, input_columns, of_each_key
 from panewise.spec.readers import several
 

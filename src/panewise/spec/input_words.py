@@ -2,7 +2,7 @@
 
 from panewise.chrono import Duration
 from panewise.spec.listing import listed
-from panewise.spec.operator import Position
+from panewise.spec.position import Position
 from panewise.spec.progress import Inputs, StreamTime, Watermark, told_by_rows
 
 

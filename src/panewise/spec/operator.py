@@ -23,6 +23,7 @@ from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.functions import max as max_
 from panewise.spec.functions import min as min_
 from panewise.spec.overlapping import too_many
+from panewise.spec.position import Position
 from panewise.spec.progress import Watermark, check_input_column, input_columns
 from panewise.spec.readers import several
 from panewise.spec.sliding import Sliding
@@ -48,63 +49,6 @@ PANE_COLUMNS = (
     "op",
     "processing_time",
 )
-
-
-@dataclass(frozen=True)
-class Position:
-    """Columns that say where a row stood in its source, so that replays are recognised (semantics 4).
-
-    By default a partition has one mark, the highest offset received. A row at or below it is a replay, also one that was never
-    received: it does nothing, and only the counter `replays` shows it. That is right where offsets come in ascending order, as
-    from Kafka. Where they do not, give `ordered=False`.
-
-    Args:
-        partition: column of the partition.
-        offset: column of the offset, a whole number that grows within a partition.
-        source: column of the source, if several are read.
-        ordered: False: the offsets received are remembered as intervals, and only those are replays.
-        remember: with `ordered=False` only: at most so many intervals of each (source, partition) are remembered. One more, and all
-            offsets up to the end of the lowest interval count as received. Default 1000.
-
-    Raises:
-        SpecError: for columns without names or of the same name; for `remember` below 1, or with ordered positions.
-
-    >>> Position(ordered=False)
-    Position(partition='partition', offset='offset', source=None, ordered=False, remember=1000)
-
-    Source: semantics 4, 4.4; S1 "exactly-once view of the stream".
-    """
-
-    partition: str = "partition"
-    offset: str = "offset"
-    source: str | None = None
-    ordered: bool = True
-    remember: int | None = None
-
-    def __post_init__(self) -> None:
-        self._check_order()
-        given = [self.partition, self.offset, *([] if self.source is None else [self.source])]
-        if not all(isinstance(name, str) and name for name in given) or len(set(given)) < len(given):
-            rule = "a position is told by different columns, named by non-empty strings"
-            raise SpecError(f"Position({', '.join(map(repr, given))})", rule, "give the columns' names")
-
-    def _check_order(self) -> None:
-        if not isinstance(self.ordered, bool):
-            raise SpecError(f"ordered={self.ordered!r}", "ordered is True or False", "give one of these")
-        if self.ordered:
-            if self.remember is not None:
-                rule = "of ordered positions the highest offset is remembered, and no intervals"
-                raise SpecError(f"Position(remember={self.remember!r})", rule, "give ordered=False, or leave remember out")
-            return
-        given = 1000 if self.remember is None else self.remember
-        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise SpecError(f"remember={given!r}", "intervals are counted by a whole number above zero", "give 1 or more")
-        object.__setattr__(self, "remember", given)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns in order of arrival."""
-        return (self.partition, self.offset) if self.source is None else (self.source, self.partition, self.offset)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,8 @@ from typing import Any, Final, Literal
 from panewise.errors import SpecError
 from panewise.spec.aggregates import Aggregate
 from panewise.spec.functions import count as rows
-from panewise.spec.operator import PANE_COLUMNS, Position, WindowOperator
+from panewise.spec.operator import PANE_COLUMNS, WindowOperator
+from panewise.spec.position import Position
 from panewise.spec.readers import several
 from panewise.spec.streamevent import counts_all
 from panewise.spec.streamlistener import WindowListener

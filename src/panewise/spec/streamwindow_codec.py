@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.aggregate_codec import Users, aggregates_from, plain_aggregate, position_from
-from panewise.spec.operator import Position
+from panewise.spec.position import Position
 from panewise.spec.readers import Reader, duration, flag, kind_of, members_of, names, or_null, text, typed, whole, wrong
 from panewise.spec.streamlistener import WindowListener
 from panewise.spec.streampolicies import (
