@@ -12,7 +12,8 @@ from panewise.spec.chain import Chain, Entry, Specification, Stage, first_of
 from panewise.spec.composites import walk
 from panewise.spec.evictors import DeltaEvictor
 from panewise.spec.frames import FrameOperator, RowFunction
-from panewise.spec.operator import Position, WindowOperator
+from panewise.spec.operator import WindowOperator
+from panewise.spec.position import Position
 from panewise.spec.progress import input_columns
 from panewise.spec.streampolicies import DeltaPolicy, PunctPolicy
 from panewise.spec.streamwindow import StreamWindow
