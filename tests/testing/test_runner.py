@@ -15,7 +15,7 @@ from panewise.testing import result_of, run
 
 NAIVE = datetime(2024, 1, 1)  # noqa: DTZ001 - the point of it
 RUNTIMES = pytest.mark.parametrize("runtime", ["oracle", "engine"])
-SPEC = WindowOperator(window=Tumbling(10), keys=["k"], aggregates=[F.sum("v").alias("total")])
+SPEC = WindowOperator(window=Tumbling(10), keys=["k"], null_keys=False, aggregates=[F.sum("v").alias("total")])
 COUNTS = {"rows_in": 0, "applied": 0, "replays": 0, "late": 0, "invalid": 0, "partially_late": 0}
 NOTHING = {"panes": [], "late": [], "invalid": [], "counts": COUNTS}
 
@@ -55,7 +55,7 @@ def test_outputs_have_every_field(runtime: str) -> None:
         {
             "panes": [],
             "late": [{"row": late, "reason": "expired", "windows": [[0, 10]], "late_by": 7, "partial": False}],
-            "invalid": [{"row": bad, "reason": "key k is null"}],
+            "invalid": [{"row": bad, "reason": "key k is null (null_keys=False)"}],
             "counts": COUNTS | {"rows_in": 2, "late": 1, "invalid": 1},
             "windows": [],
         },
@@ -154,13 +154,13 @@ def test_positions_of_several_sources(runtime: str) -> None:
         ({"event_time": 2**63}, "event time out of range"),
         ({"event_time": -(2**63)}, "event time out of range"),
         ({"event_time": "x", "k": None}, "event time is not a timestamp"),
-        ({"k": None, "v": "x"}, "key k is null"),
+        ({"k": None, "v": "x"}, "key k is null (null_keys=False)"),
         ({"k": 1, "v": "x"}, "k has the wrong type"),
-        ({"k": 1, "level": None}, "key level is null"),
+        ({"k": 1, "level": None}, "key level is null (null_keys=False)"),
         ({"k": 1, "level": "x"}, "k has the wrong type"),
-        ({"k": 1, "level": float("nan")}, "key level is NaN"),
-        ({"k": None, "level": float("nan")}, "key k is null"),
-        ({"k": "a", "level": float("nan"), "o": None}, "key level is NaN"),
+        ({"k": 1, "level": float("nan")}, "key level is NaN (null_keys=False)"),
+        ({"k": None, "level": float("nan")}, "key k is null (null_keys=False)"),
+        ({"k": "a", "level": float("nan"), "o": None}, "key level is NaN (null_keys=False)"),
         ({"k": 1, "o": None}, "position is null"),
         ({"k": 1, "o": "x"}, "k has the wrong type"),
         ({"p": "x", "o": "x"}, "p has the wrong type"),
@@ -174,7 +174,12 @@ def test_reasons_come_in_order(runtime: str, row: dict[str, Any], reason: str) -
     """semantics 15."""
     types = {"k": "string", "level": "double", "p": "bigint", "v": "bigint"}
     spec = WindowOperator(
-        window=Tumbling(10), keys=["k", "level"], aggregates=[F.sum("v").alias("total")], position=Position("p", "o"), max_future_skew=5
+        window=Tumbling(10),
+        keys=["k", "level"],
+        null_keys=False,
+        aggregates=[F.sum("v").alias("total")],
+        position=Position("p", "o"),
+        max_future_skew=5,
     )
     given = {"k": "a", "level": 1.0, "event_time": 1, "p": 0, "o": 0, "v": 1} | row
     output = run(spec, [add(given)], runtime, types=types)[0]
