@@ -11,6 +11,7 @@ from panewise import functions as F
 from panewise.errors import SetupError
 from panewise.spark import ParquetSink, configure, windowed
 from panewise.spark import sql as drop_in
+from panewise.spark.metrics import NAMES
 from panewise.spec import first_of
 
 
@@ -61,9 +62,10 @@ def main(source: str, out: str) -> None:
 
 
 def observed(query) -> list[int]:  # type: ignore[no-untyped-def]
-    """The sums of the metrics over all micro-batches."""
+    """The sums of the metrics over all micro-batches. PySpark's client may give their values as a list, beside their schema."""
     found = [progress.observedMetrics["panewise"].asDict() for progress in query.recentProgress if progress.observedMetrics]
-    return [sum(line[name] for line in found) for name in ("rows_in", "applied", "replays", "late", "invalid", "panes")]
+    numbers = [line.get("values") or [line[name] for name in NAMES] for line in found]
+    return [sum(column) for column in zip(*numbers, strict=True)]
 
 
 def as_pyspark(df, out: str) -> list[object]:  # type: ignore[no-untyped-def]
