@@ -180,7 +180,7 @@ def test_a_long_table_is_sealed_into_runs(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_lists_are_no_keys() -> None:
     first = pw.WindowOperator(window=pw.Global(), aggregates=[F.first("v").alias("v")])
-    with pytest.raises(SpecError, match="then: key v: List"):
+    with pytest.raises(SpecError, match="then: key v: array"):
         operator_for(first.then(keys=["v"], aggregates=[F.count()]), {"v": pl.List(pl.Int64), "event_time": pl.Int64()})
 
 

@@ -32,9 +32,13 @@ def test_intervals() -> None:
     assert held(pl.Series("gap", gap, dtype=pl.Duration("us"))) == [(0, 1_000_003)]
 
 
-@pytest.mark.parametrize("dtype", [pl.Float64(), pl.String(), pl.Duration("ns")])
-def test_other_types_are_refused(dtype: pl.DataType) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "shown"),
+    [(pl.Float64(), "double"), (pl.String(), "string"), (pl.Duration("ns"), "duration(time_unit='ns')")],
+    ids=["double", "string", "duration"],
+)
+def test_other_types_are_refused(dtype: pl.DataType, shown: str) -> None:
     with pytest.raises(SpecError) as caught:
         Operator(SPEC, {"t": pl.Int64(), "gap": dtype})
     rule = "the gap of a row is whole microseconds or an interval of them (semantics 9.3)"
-    assert str(caught.value) == f"gap gap: {dtype} | {rule} | cast gap to BIGINT microseconds, or to INTERVAL DAY TO SECOND"
+    assert str(caught.value) == f"gap gap: {shown} | {rule} | cast gap to BIGINT microseconds, or to INTERVAL DAY TO SECOND"

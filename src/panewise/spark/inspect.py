@@ -151,6 +151,8 @@ def read_state(spark: SparkSession, checkpoint: str, batch: int | None = None) -
     Raises:
         StateError: if there is no such checkpoint or micro-batch, if no window operator keeps state there, or if what it kept is corrupt.
     """
+    # PySpark 4.2's state reader asks for the coordinator of state stores, which a session makes with its query manager.
+    _ = spark.streams.active
     committed = _committed(spark, checkpoint)
     wanted = max(committed) if batch is None else batch
     if wanted not in committed:
