@@ -1,4 +1,6 @@
-"""Aggregate functions, named as in pyspark.sql.functions; each takes the name of a column. And those for `over` alone: lag and others.
+"""Aggregate functions, named as in pyspark.sql.functions, and the functions for `over` alone, such as lag.
+
+Each takes the name of a column, or a pyspark Column.
 
 >>> from panewise import functions as F
 >>> F.sum("delay").alias("total").name

@@ -86,3 +86,13 @@ def test_a_batch_of_panes(feed: Feed) -> None:
     feed.put((0, "a", 1), (70, "a", 2), (3_600, "a", 4))
     hours = windowed(by_minutes(feed.batch()).panes, "window_start").groupBy("k").window(pw.Tumbling("1 hour")).agg(SUM)
     assert sorted(row.v for row in hours.panes.collect()) == [3, 4]
+
+
+def test_a_stream_joined_with_a_batch_of_panes(feed: Feed) -> None:
+    """A static side waits for nothing, and has no metrics."""
+    feed.put((0, "a", 1), (61, "a", 2))
+    static = by_minutes(feed.batch()).panes.select("k", SF.col("v").alias("w"))
+    joined = feed.stream().join(static, "k")
+    assert by_pairs(joined).plumbing._metrics_name() == "panewise"
+    query = by_minutes(joined).panes.writeStream.format("noop").option("checkpointLocation", feed.sink("checkpoint"))
+    query.trigger(availableNow=True).start().awaitTermination()

@@ -86,17 +86,18 @@ def named(spark: SparkSession, name: str | None) -> Iterator[None]:
     try:
         yield
     finally:
-        configure(spark)
+        configure(spark, metrics="panewise")
 
 
 def test_two_operators_in_one_query_have_two_names(feed: Feed, spark: SparkSession) -> None:
+    """Semantics 15.5: the name is the one that the session has when the operator is built."""
     feed.put((0, "a", 1), (1, "b", 2), (None, "b", 2))
-    first = windowed(feed.stream(), "ts").groupBy("k").window(pw.Tumbling(pw.rows(1))).agg(F.sum("v").alias("s")).panes
+    first = windowed(feed.stream(), "ts").groupBy("k").window(pw.Tumbling(pw.rows(1))).agg(F.sum("v").alias("s"))
     with named(spark, "others"):
-        second = windowed(feed.stream(), "ts").window(pw.Tumbling(pw.rows(1))).agg(F.sum("v").alias("s")).panes
+        second = windowed(feed.stream(), "ts").window(pw.Tumbling(pw.rows(1))).agg(F.sum("v").alias("s"))
     with named(spark, None):
-        third = windowed(feed.stream(), "ts").window(pw.Tumbling(pw.rows(1))).agg(F.sum("v").alias("s")).panes
-    together = first.select("s").union(second.select("s")).union(third.select("s"))
+        third = windowed(feed.stream(), "ts").window(pw.Tumbling(pw.rows(1))).agg(F.sum("v").alias("s"))
+    together = first.panes.select("s").union(second.panes.select("s")).union(third.panes.select("s"))
     query = together.writeStream.format("noop").option("checkpointLocation", feed.sink("checkpoint")).trigger(availableNow=True).start()
     query.awaitTermination()
     observed = query.recentProgress[0].observedMetrics

@@ -193,3 +193,35 @@ def test_null_and_nan_keys_on_a_stream(feed: Feed) -> None:
     query = single.panes.writeStream.format("parquet").option("checkpointLocation", feed.sink("c2")).trigger(availableNow=True)
     query.start(feed.sink("single")).awaitTermination()
     assert sorted(feed.read("single")["n"].to_list()) == [2, 2, 2]
+
+
+def test_two_expressions_of_one_name_are_refused(feed: Feed) -> None:
+    """Semantics 24.17: fields of two structs, and two expressions with one alias, whose case does not count."""
+    df = feed.batch().select("ts", "k", "v", SF.struct(SF.col("v").alias("f")).alias("s"), SF.struct((-SF.col("v")).alias("f")).alias("t"))
+    fields = (SF.col("s.f"), SF.col("t.f"))
+    aliases = ((SF.col("v") + 1).alias("x"), (SF.col("v") + 2).alias("X"))
+    for one, other in (fields, aliases):
+        with pytest.raises(SpecError, match=r"both '\w+' \| each expression becomes a column .* \| give one of them an \.alias"):
+            whole(df).agg(F.sum(one).alias("a"), F.sum(other).alias("b"))
+
+
+def test_two_functions_without_a_name_are_two_expressions(feed: Feed) -> None:
+    up, down = SF.udf(lambda value: value + 1, "bigint"), SF.udf(lambda value: value - 1, "bigint")
+    with pytest.raises(SpecError, match=r"each expression becomes a column of the operator's input"):
+        whole(feed.batch()).agg(F.sum(up("v")).alias("a"), F.sum(down("v")).alias("b"))
+    named = whole(feed.batch()).agg(F.sum(up("v").alias("up")).alias("a"), F.sum(down("v").alias("down")).alias("b"))
+    assert {"up", "down"} <= set(named.spec.columns_read)
+
+
+def test_an_expression_may_be_written_twice(feed: Feed) -> None:
+    feed.put((0, "a", 1), (1, "a", 2))
+    result = whole(feed.batch()).agg(F.sum(SF.col("v") * 2).alias("s"), F.max(SF.col("v") * 2).alias("m"), F.sum(SF.lit(3)).alias("n"))
+    assert rows_of(result.panes, "s", "m", "n") == [(6, 4, 6)]
+
+
+def test_an_alias_stays(feed: Feed) -> None:
+    """An alias is kept by a filter, and by an expression whose text it contains."""
+    assert F.sum("v").alias("total").filter("flag").name == "total"
+    df = feed.batch().withColumn("s", SF.struct(SF.col("v").alias("f")))
+    result = whole(df).agg(F.sum(SF.col("s.f")).alias("s.f_total"))
+    assert "s.f_total" in result.panes.columns

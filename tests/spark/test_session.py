@@ -102,6 +102,13 @@ def test_workers_that_do_not_start(spark: SparkSession, monkeypatch: pytest.Monk
         configure(spark.newSession())
 
 
+def test_a_further_call_changes_only_what_it_is_given(spark: SparkSession) -> None:
+    session = configure(spark.newSession(), cache_mb=256, mirror_mb=0, metrics=None)
+    configure(session, shuffle_partitions=3)
+    names = ("panewise.cacheMegabytes", "panewise.mirrorMegabytes", "panewise.metrics", "spark.sql.shuffle.partitions")
+    assert [session.conf.get(name) for name in names] == ["256", "0", "", "3"]
+
+
 def test_an_executor_keeps_no_megabyte_of_copies_or_more(spark: SparkSession) -> None:
     with pytest.raises(SetupError, match=r"^mirror_mb=-1 \| an executor keeps 0 megabytes of copies \(none\) or more \| give a number"):
         configure(spark, mirror_mb=-1)

@@ -60,13 +60,27 @@ def test_the_least_recently_used_is_deleted_first(tmp_path: Path) -> None:
     assert addresses(tmp_path) == ["a", "c", "d", "e", "f", "g", "h"]
 
 
-def test_another_bound_holds_from_the_next_write_on(tmp_path: Path) -> None:
+def test_a_lower_bound_holds_at_once(tmp_path: Path) -> None:
     process = Mirror(tmp_path)
     for name in "abcdefgh":
         process.write(name, stream())
     process.bound(4 * LENGTH)
+    assert len(addresses(tmp_path)) == 3
     process.write("i", stream())
     assert len(addresses(tmp_path)) == 3
+    process.bound(0)
+    assert addresses(tmp_path) == []
+
+
+def test_a_swept_temporary_is_room_for_a_copy(tmp_path: Path) -> None:
+    process = Mirror(tmp_path, 8 * LENGTH)  # of which seven are left
+    for name in "abcd":
+        process.write(name, stream())
+    left = tmp_path / "999999999-left.tmp"
+    left.write_bytes(bytes(4 * LENGTH))
+    os.utime(left, (0, 0))
+    process.write("e", stream())
+    assert addresses(tmp_path) == ["a", "b", "c", "d", "e"]
 
 
 @pytest.mark.parametrize("limit", [0, LENGTH])

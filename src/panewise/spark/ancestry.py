@@ -21,10 +21,13 @@ from panewise.spec import Entry
 _WAITS = "panewise_waits_for_the_watermark"
 _CONSTANT = "panewise_with_a_constant_watermark"
 _OWN = "panewise"
+_BATCH = "panewise_batch"  # a static side of a join waits for nothing
 
 
 def label_of(df: DataFrame, spec: Entry) -> str:
     """Returns the label of an operator over a DataFrame."""
+    if not df.isStreaming:
+        return _BATCH
     if not makes_own(spec):
         return _WAITS
     return _OWN if watermarked(df) else _CONSTANT

@@ -165,7 +165,7 @@ class Windowed:
         """Number of parts that the state is kept in, fixed for the life of a checkpoint. Default: as many as shuffle partitions.
 
         There can be one only where rows of all keys meet: with `Session(rows(n))`, in a chain that keeps no key, and with
-        Inputs and evaluate="record".
+        evaluate="record" and Inputs or StreamTime(per="all").
         """
         return replace(self, shard_count=count)
 

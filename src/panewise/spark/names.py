@@ -7,7 +7,7 @@ operator reads a DataFrame that is made for it: columns have the spelling of the
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import and_
 from typing import Any
 
@@ -17,7 +17,10 @@ from pyspark.sql import functions as SF
 from panewise.errors import SpecError, SpecWarning
 from panewise.spark.checks import setting
 from panewise.spec import Aggregate, Chain, FrameOperator, Specification, StreamWindow, WindowOperator, first_of
+from panewise.spec.aggregates import has_default_name
 from panewise.spec.expressions import Expression
+
+_DISTINCT = "each expression becomes a column of the operator's input, where it needs a name of its own"
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,8 @@ def input_of(df: DataFrame, spec: Specification) -> Input:
         SpecError: for a name that several columns have, a column that is spelled in two ways, and an expression with the name of a column.
     """
     names = dict[str, str]()
-    found = {one: _computed(df, one, names) for one in _expressions(spec)}
+    found = {one: _computed(df, one, names) for one in _expressions(df, spec)}
+    _check_names(df, {one: names[one] for one in found})
     added = {names[one]: column for one, column in found.items() if not _is_plain(df, one, names[one])}
     for name in added:
         if _matches(df, name):
@@ -75,10 +79,42 @@ def _computed(df: DataFrame, part: Any, names: dict[str, str]) -> Column:
     return SF.when(reduce(and_, (one.isNotNull() for one in parts)), SF.struct(*parts))
 
 
-def _expressions(spec: Specification) -> list[Expression]:
-    """The expressions in the place of columns, each once."""
-    first = first_of(spec)
-    return [one for one in dict.fromkeys((*first.keys, *spec.columns_read)) if isinstance(one, Expression)]
+def _expressions(df: DataFrame, spec: Specification) -> list[Expression]:
+    """The expressions in the place of columns, each once.
+
+    Raises:
+        SpecError: for two that pyspark shows in the same way, such as two functions without a name of their own.
+    """
+    known: dict[str, Expression] = {}
+    for one in (*first_of(spec).keys, *spec.columns_read):
+        if isinstance(one, Expression) and not _same(df, one, known.setdefault(one, one)):
+            raise SpecError(f"two expressions {str(one)!r}", _DISTINCT, "give one of them an .alias(...)")
+    return list(known.values())
+
+
+def _same(df: DataFrame, one: Any, other: Any) -> bool:
+    """Whether two parts of expressions with equal texts are the same expression."""
+    if one is other:
+        return True
+    if isinstance(one, Expression) and isinstance(other, Expression):
+        return one.kind == other.kind and all(map(partial(_same, df), one.parts, other.parts))
+    if isinstance(one, Column) and isinstance(other, Column):
+        return bool(_plan(df, one) == _plan(df, other))
+    return bool(one == other)
+
+
+def _plan(df: DataFrame, column: Any) -> Any:
+    """A value that is equal for equal pyspark Columns: the JVM's column, or the message of Connect."""
+    return column._jc if hasattr(column, "_jc") else column.to_plan(df.sparkSession.client).SerializeToString(deterministic=True)
+
+
+def _check_names(df: DataFrame, names: Mapping[Expression, str]) -> None:
+    """Refuses expressions that Spark gives one name, such as fields `id` of two structs."""
+    same = str if setting(df, "spark.sql.caseSensitive", "false") == "true" else str.lower
+    seen: dict[str, str] = {}
+    for one, name in names.items():
+        if seen.setdefault(same(name), one) is not one:
+            raise SpecError(f"{str(seen[same(name)])!r} and {str(one)!r}, both {name!r}", _DISTINCT, "give one of them an .alias(...)")
 
 
 def _is_plain(df: DataFrame, one: Expression, name: str) -> bool:
@@ -128,6 +164,8 @@ def _renamed(df: DataFrame, spec: Any, names: Mapping[str, str], *, all_columns:
 
 def _over(what: Any, names: Mapping[str, str]) -> Any:
     """The function over the columns of its expressions; the name that it has without an alias follows them."""
-    name = reduce(lambda text, one: text.replace(one, names[one]), sorted(names, key=len, reverse=True), what.name)
+    name = what.name
+    if has_default_name(name):
+        name = reduce(lambda text, one: text.replace(one, names[one]), sorted(names, key=len, reverse=True), name)
     made = replace(what, column=names.get(what.column, what.column), name=name)
     return replace(made, by=names.get(made.by, made.by)) if isinstance(made, Aggregate) and made.by is not None else made

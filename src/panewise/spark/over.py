@@ -65,7 +65,7 @@ class Overs:
         return replace(self, fields={**self.fields, "position": Position(partition, offset, source, ordered, remember)})
 
     def watermark(self, watermark: Watermark) -> "Overs":
-        """Where the watermark comes from, if not from `withWatermark` alone: FixedLag, Inputs with a column."""
+        """Where the watermark comes from, if not from `withWatermark` alone: FixedLag, Inputs with a column, StreamTime(per="all")."""
         return replace(self, fields={**self.fields, "watermark": watermark})
 
     def options(self, **fields: Any) -> "Overs":

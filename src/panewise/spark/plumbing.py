@@ -50,7 +50,7 @@ class Plumbing:
 
     `shards` are the shards' numbers, and `default_shards` tells that nobody asked for so many; `clocks` and `held` are
     those of :class:`Settings`; `clock` is how often a clock stream wakes the shards; `shown` is that of
-    :class:`panewise.spark.names.Input`, by default all columns as they are.
+    :class:`panewise.spark.names.Input`, by default all columns as they are; `metrics` is the name of the observed metrics, empty for none.
     """
 
     df: DataFrame
@@ -61,6 +61,7 @@ class Plumbing:
     default_shards: bool = False
     clock: Duration | None = None
     shown: Mapping[str, str] | None = None
+    metrics: str = ""
 
     @classmethod
     def of(
@@ -83,7 +84,8 @@ class Plumbing:
             if shards is not None and shards > 1:
                 raise SpecError(f"shards={shards}", *meeting)
         numbers = even_shards(partitions if shards is None else shards)
-        return cls(df, spec, numbers, default_shards=shards is None, clock=clock, shown=shown)
+        metrics = setting(df, METRICS, "panewise")
+        return cls(df, spec, numbers, default_shards=shards is None, clock=clock, shown=shown, metrics=metrics)
 
     def known_as(self, shards: int) -> "Plumbing":
         """With the number of shards of a checkpoint, unless another one was asked for."""
@@ -131,9 +133,8 @@ class Plumbing:
 
     def _metrics_name(self) -> str:
         """The name of the metrics; that of a second operator of a query ends in _2, as Spark refuses equal names."""
-        name = setting(self.df, METRICS, "panewise")
-        behind = operators_behind(self.df) if name else 0
-        return f"{name}_{behind + 1}" if behind else name
+        behind = operators_behind(self.df) if self.metrics else 0
+        return f"{self.metrics}_{behind + 1}" if behind else self.metrics
 
     def unpacker(self, kind: str, *, all_columns: bool) -> Unpack:
         """What turns one kind of envelopes into real columns."""

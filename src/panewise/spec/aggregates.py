@@ -27,6 +27,7 @@ FUNCTIONS = ORDERLESS | GATHERING | ORDERED
 LISTS = frozenset({"collect_list", "collect_set", "sort_list", "top_n", "top_n_by"})
 
 _PLAIN = re.compile(r"^\S(.*\S)?$")
+_DEFAULT_NAME = re.compile(r"\w+\(.*\)( FILTER \(WHERE .*\))?", re.DOTALL)
 _TAKERS: Final = {
     "ignorenulls": {"first", "last"},
     "percentage": {"percentile"},
@@ -117,7 +118,7 @@ def checked_column(column: Any) -> str:
 
 def filtered(aggregate: Aggregate, condition: str) -> Aggregate:
     """The aggregate of the rows in which the condition holds. In the others what it reads is null, which it skips."""
-    name = f"{aggregate.name} FILTER (WHERE {condition})"
+    name = f"{aggregate.name} FILTER (WHERE {condition})" if has_default_name(aggregate.name) else aggregate.name
     if aggregate.column is None:
         return Aggregate("count_if", condition, name)
     if aggregate.user is not None or (aggregate.fn in ("first", "last") and not aggregate.ignorenulls):
@@ -127,6 +128,15 @@ def filtered(aggregate: Aggregate, condition: str) -> Aggregate:
     masked = aggregate.column if aggregate.by is None else aggregate.by
     column = Expression(f"CASE WHEN {condition} THEN {masked} END", "filter", (masked, condition))
     return replace(aggregate, name=name, column=column) if aggregate.by is None else replace(aggregate, name=name, by=column)
+
+
+def has_default_name(name: str) -> bool:
+    """Whether a name is that of a function and its arguments, and no alias.
+
+    >>> has_default_name("sum(v)"), has_default_name("total")
+    (True, False)
+    """
+    return _DEFAULT_NAME.fullmatch(name) is not None
 
 
 def default_name(fn: str, column: str | None, *arguments: Any) -> str:

@@ -9,7 +9,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["column", "filter", "tuple"]
 
-_SIMPLE: Final = re.compile(r"\w+")
+# What a function over a column takes: its name, or a pyspark Column, whose type is not known here.
+ColumnOrName: TypeAlias = Any
+
+_SIMPLE: Final = re.compile(r"[^\W\d]\w*")
 _QUOTED: Final = re.compile(r"`([^`]+)`")
 
 
@@ -56,7 +59,14 @@ def name_of(value: Any) -> Any:
     quoted = _QUOTED.fullmatch(text)
     if quoted is not None:
         return quoted[1]
-    return text if isinstance(value, str) or _SIMPLE.fullmatch(text) else Expression(text, "column", (value,))
+    if isinstance(value, str) or (_SIMPLE.fullmatch(text) and not _is_connect_literal(value)):
+        return text
+    return Expression(text, "column", (value,))
+
+
+def _is_connect_literal(column: Any) -> bool:
+    """Whether a pyspark Column is a literal of Spark Connect, which shows a string without quotation marks."""
+    return type(getattr(column, "_expr", None)).__name__ == "LiteralExpression"
 
 
 def text_of(column: Any) -> str:

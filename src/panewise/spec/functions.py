@@ -1,28 +1,28 @@
 """The functions that make aggregates, named as in pyspark.sql.functions; users find them in :mod:`panewise.functions`."""
 
 from panewise.spec.aggregates import Aggregate, checked_column, default_name
-from panewise.spec.expressions import Expression
+from panewise.spec.expressions import ColumnOrName, Expression
 from panewise.spec.useraggregate import UserAggregate
 
 
-def _over(fn: str, column: str) -> Aggregate:
+def _over(fn: str, column: ColumnOrName) -> Aggregate:
     name = checked_column(column)
     return Aggregate(fn, name, default_name(fn, name))
 
 
-def user(aggregate: UserAggregate, column: str) -> Aggregate:
+def user(aggregate: UserAggregate, column: ColumnOrName) -> Aggregate:
     """An aggregate of the user's own, over a column."""
     name = checked_column(column)
     return Aggregate("user", name, default_name(aggregate.name, name), user=aggregate)
 
 
-def count(column: str = "*") -> Aggregate:
+def count(column: ColumnOrName = "*") -> Aggregate:
     """Rows of the window ("*"), or values of the column that are not null. Type bigint."""
     checked = checked_column(column)
     return Aggregate("count", None if checked == "*" else checked, f"count({checked})")
 
 
-def count_if(column: str) -> Aggregate:
+def count_if(column: ColumnOrName) -> Aggregate:
     """Rows in which a Boolean column is true. Type bigint.
 
     >>> from panewise.testing import result_of
@@ -34,7 +34,7 @@ def count_if(column: str) -> Aggregate:
     return _over("count_if", column)
 
 
-def count_distinct(column: str, *more: str) -> Aggregate:
+def count_distinct(column: ColumnOrName, *more: ColumnOrName) -> Aggregate:
     """Number of different values that are not null, exactly. Type bigint. It holds them all; see approx_count_distinct.
 
     With several columns: of combinations of values none of which is null. Spark only: it adds a column for them.
@@ -51,7 +51,7 @@ def count_distinct(column: str, *more: str) -> Aggregate:
     return _over("count_distinct", Expression(", ".join(parts), "tuple", parts))
 
 
-def sum(column: str) -> Aggregate:
+def sum(column: ColumnOrName) -> Aggregate:
     """Sum of the values that are not null; null without any. bigint of whole numbers, double of floats, decimal(p+10, s) of decimals.
 
     A decimal has at most 38 digits. A sum of whole numbers or of decimals that does not fit its type raises AggregateOverflowError.
@@ -66,7 +66,7 @@ def sum(column: str) -> Aggregate:
     return _over("sum", column)
 
 
-def avg(column: str) -> Aggregate:
+def avg(column: ColumnOrName) -> Aggregate:
     """Mean of the values that are not null; null without any. double; decimal(p+4, s+4) of decimals.
 
     A decimal has at most 38 digits; more digits after the point leave fewer before it. A mean of decimals that does not fit raises
@@ -85,17 +85,17 @@ def avg(column: str) -> Aggregate:
 mean = avg
 
 
-def min(column: str) -> Aggregate:
+def min(column: ColumnOrName) -> Aggregate:
     """Smallest value that is not null; NaN is the largest. The column's type."""
     return _over("min", column)
 
 
-def max(column: str) -> Aggregate:
+def max(column: ColumnOrName) -> Aggregate:
     """Largest value that is not null; NaN is the largest. The column's type."""
     return _over("max", column)
 
 
-def bool_and(column: str) -> Aggregate:
+def bool_and(column: ColumnOrName) -> Aggregate:
     """Whether a Boolean column is true in every row in which it is not null; null without any. `every` is the same.
 
     >>> from panewise.testing import result_of
@@ -110,7 +110,7 @@ def bool_and(column: str) -> Aggregate:
 every = bool_and
 
 
-def bool_or(column: str) -> Aggregate:
+def bool_or(column: ColumnOrName) -> Aggregate:
     """Whether a Boolean column is true in some row; null if it is null in all. `some` is the same.
 
     >>> from panewise.testing import result_of
@@ -125,24 +125,24 @@ def bool_or(column: str) -> Aggregate:
 some = bool_or
 
 
-def first(column: str, ignorenulls: bool = False) -> Aggregate:
+def first(column: ColumnOrName, ignorenulls: bool = False) -> Aggregate:
     """Value of the first row in arrival order, or of the first that is not null. `any_value` and `first_value` are the same."""
     name = checked_column(column)
     return Aggregate("first", name, f"first({name})", ignorenulls=ignorenulls)
 
 
-def any_value(column: str, ignoreNulls: bool = False) -> Aggregate:  # noqa: N803 - PySpark's name
+def any_value(column: ColumnOrName, ignoreNulls: bool = False) -> Aggregate:  # noqa: N803 - PySpark's name
     """As `first`."""
     return first(column, ignoreNulls)
 
 
-def last(column: str, ignorenulls: bool = False) -> Aggregate:
+def last(column: ColumnOrName, ignorenulls: bool = False) -> Aggregate:
     """Value of the last row in arrival order, or of the last that is not null."""
     name = checked_column(column)
     return Aggregate("last", name, f"last({name})", ignorenulls=ignorenulls)
 
 
-def stddev(column: str) -> Aggregate:
+def stddev(column: ColumnOrName) -> Aggregate:
     """Sample standard deviation; null for fewer than two values. Type double. `stddev_samp` and `std` are the same."""
     return _over("stddev", column)
 
@@ -150,7 +150,7 @@ def stddev(column: str) -> Aggregate:
 stddev_samp = std = stddev
 
 
-def variance(column: str) -> Aggregate:
+def variance(column: ColumnOrName) -> Aggregate:
     """Sample variance; null for fewer than two values. Type double. `var_samp` is the same."""
     return _over("variance", column)
 
@@ -158,7 +158,7 @@ def variance(column: str) -> Aggregate:
 var_samp = variance
 
 
-def stddev_pop(column: str) -> Aggregate:
+def stddev_pop(column: ColumnOrName) -> Aggregate:
     """Standard deviation of the values as the whole population: 0 for one value, null without any. Type double.
 
     >>> from panewise.testing import result_of
@@ -170,7 +170,7 @@ def stddev_pop(column: str) -> Aggregate:
     return _over("stddev_pop", column)
 
 
-def var_pop(column: str) -> Aggregate:
+def var_pop(column: ColumnOrName) -> Aggregate:
     """Variance of the values as the whole population: 0 for one value, null without any. Type double.
 
     >>> from panewise.testing import result_of
@@ -182,7 +182,7 @@ def var_pop(column: str) -> Aggregate:
     return _over("var_pop", column)
 
 
-def collect_list(column: str) -> Aggregate:
+def collect_list(column: ColumnOrName) -> Aggregate:
     """The values that are not null, in arrival order. `array_agg` is the same."""
     return _over("collect_list", column)
 
@@ -190,23 +190,23 @@ def collect_list(column: str) -> Aggregate:
 array_agg = collect_list
 
 
-def collect_set(column: str) -> Aggregate:
+def collect_set(column: ColumnOrName) -> Aggregate:
     """The different values that are not null, in order of first arrival."""
     return _over("collect_set", column)
 
 
-def median(column: str) -> Aggregate:
+def median(column: ColumnOrName) -> Aggregate:
     """Exact median, interpolated; null without values. Type double."""
     return _over("median", column)
 
 
-def percentile(column: str, percentage: float) -> Aggregate:
+def percentile(column: ColumnOrName, percentage: float) -> Aggregate:
     """Exact percentile, interpolated linearly; `percentage` in [0, 1]. Type double."""
     name = checked_column(column)
     return Aggregate("percentile", name, default_name("percentile", name, percentage), percentage=percentage)
 
 
-def mode(column: str) -> Aggregate:
+def mode(column: ColumnOrName) -> Aggregate:
     """The most frequent value that is not null; of several the smallest. The column's type.
 
     >>> from panewise.testing import result_of
@@ -218,7 +218,7 @@ def mode(column: str) -> Aggregate:
     return _over("mode", column)
 
 
-def approx_count_distinct(column: str, rsd: float = 0.05) -> Aggregate:
+def approx_count_distinct(column: ColumnOrName, rsd: float = 0.05) -> Aggregate:
     """Number of different values that are not null: exact while few, else with relative standard deviation `rsd`. Type bigint."""
     name = checked_column(column)
     return Aggregate("approx_count_distinct", name, f"approx_count_distinct({name})", rsd=rsd)

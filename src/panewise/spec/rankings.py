@@ -1,9 +1,10 @@
 """The functions that make aggregates of rows in an order that a column gives; users find them in :mod:`panewise.functions`."""
 
 from panewise.spec.aggregates import Aggregate, checked_column, default_name
+from panewise.spec.expressions import ColumnOrName
 
 
-def max_by(column: str, by: str, k: int | None = None) -> Aggregate:
+def max_by(column: ColumnOrName, by: ColumnOrName, k: int | None = None) -> Aggregate:
     """Value in the row with the largest `by`; with `k`, the list of :func:`top_n_by`.
 
     Rows with a null in `by` are skipped; the value may be null. Of several such rows it is the first in arrival order, where
@@ -19,7 +20,7 @@ def max_by(column: str, by: str, k: int | None = None) -> Aggregate:
     return _extreme("max_by", column, by) if k is None else top_n_by(column, by, k)
 
 
-def min_by(column: str, by: str, k: int | None = None) -> Aggregate:
+def min_by(column: ColumnOrName, by: ColumnOrName, k: int | None = None) -> Aggregate:
     """Value in the row with the smallest `by`; with `k`, the list of :func:`top_n_by` with ascending=True. Otherwise as :func:`max_by`.
 
     >>> from panewise.testing import result_of
@@ -31,12 +32,12 @@ def min_by(column: str, by: str, k: int | None = None) -> Aggregate:
     return _extreme("min_by", column, by) if k is None else top_n_by(column, by, k, ascending=True)
 
 
-def _extreme(fn: str, column: str, by: str) -> Aggregate:
+def _extreme(fn: str, column: ColumnOrName, by: ColumnOrName) -> Aggregate:
     column, by = checked_column(column), checked_column(by)
     return Aggregate(fn, column, default_name(fn, column, by), by=by)
 
 
-def top_n(column: str, n: int, ascending: bool = False) -> Aggregate:
+def top_n(column: ColumnOrName, n: int, ascending: bool = False) -> Aggregate:
     """The n largest values that are not null, the largest first; with `ascending` the n smallest, the smallest first.
 
     Equal values count one by one. NaN is the largest. A list of the column's type.
@@ -52,7 +53,7 @@ def top_n(column: str, n: int, ascending: bool = False) -> Aggregate:
     return Aggregate("top_n", column, default_name("top_n", column, n), n=n, ascending=ascending)
 
 
-def top_n_by(column: str, by: str, n: int, ascending: bool = False, distinct: bool = False) -> Aggregate:
+def top_n_by(column: ColumnOrName, by: ColumnOrName, n: int, ascending: bool = False, distinct: bool = False) -> Aggregate:
     """The values in the n rows with the largest `by`, in this order; with `ascending` in those with the smallest.
 
     Rows with a null in `by` are skipped; values may be null. Rows with the same `by` stay in arrival order. With `distinct` a
@@ -70,7 +71,7 @@ def top_n_by(column: str, by: str, n: int, ascending: bool = False, distinct: bo
     return Aggregate("top_n_by", column, name, by=by, n=n, ascending=ascending, distinct=distinct)
 
 
-def sort_list(column: str, ascending: bool = True) -> Aggregate:
+def sort_list(column: ColumnOrName, ascending: bool = True) -> Aggregate:
     """The values that are not null, sorted; NaN is the largest. A list of the column's type.
 
     pyspark has no aggregate like it: sort_array and array_sort sort an array, as in sort_array(collect_list(column)). Of

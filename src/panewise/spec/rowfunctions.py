@@ -3,6 +3,7 @@
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
 from panewise.spec.aggregates import Aggregate, checked_column, default_name
+from panewise.spec.expressions import ColumnOrName
 from panewise.spec.frames import RowFunction
 from panewise.spec.functions import first, last
 
@@ -31,7 +32,7 @@ def dense_rank() -> RowFunction:
     return RowFunction("dense_rank", None, "dense_rank()")
 
 
-def lag(column: str, offset: int = 1, default: bool | int | float | str | None = None) -> RowFunction:
+def lag(column: ColumnOrName, offset: int = 1, default: bool | int | float | str | None = None) -> RowFunction:
     """The value of the column in the row that is `offset` rows before, or the default where there is none. For `over` alone.
 
     A negative offset looks ahead, as `lead` does.
@@ -44,7 +45,7 @@ def lag(column: str, offset: int = 1, default: bool | int | float | str | None =
     return _shift("lag", column, offset, default)
 
 
-def lead(column: str, offset: int = 1, default: bool | int | float | str | None = None) -> RowFunction:
+def lead(column: ColumnOrName, offset: int = 1, default: bool | int | float | str | None = None) -> RowFunction:
     """The value of the column in the row that is `offset` rows after: the row waits for it, or for the end of input. For `over` alone.
 
     A negative offset looks back, as `lag` does.
@@ -54,7 +55,7 @@ def lead(column: str, offset: int = 1, default: bool | int | float | str | None 
     return _shift("lead", column, offset, default)
 
 
-def nth_value(column: str, offset: int, ignoreNulls: bool = False) -> RowFunction:  # noqa: N803 - PySpark's name
+def nth_value(column: ColumnOrName, offset: int, ignoreNulls: bool = False) -> RowFunction:  # noqa: N803 - PySpark's name
     """The value of the column in the row `offset` of the frame, from 1; null if the frame has fewer. For `over` alone.
 
     Source: semantics 29.6; pyspark nth_value.
@@ -65,7 +66,7 @@ def nth_value(column: str, offset: int, ignoreNulls: bool = False) -> RowFunctio
     return RowFunction("nth_value", checked_column(column), default_name("nth_value", column, offset), offset)
 
 
-def first_value(column: str, ignoreNulls: bool = False) -> Aggregate:  # noqa: N803 - PySpark's name
+def first_value(column: ColumnOrName, ignoreNulls: bool = False) -> Aggregate:  # noqa: N803 - PySpark's name
     """The value of the first row of the frame, or window, or of the first that is not null: as `first`.
 
     >>> first_value("v", ignoreNulls=True).ignorenulls
@@ -76,7 +77,7 @@ def first_value(column: str, ignoreNulls: bool = False) -> Aggregate:  # noqa: N
     return first(column, ignoreNulls)
 
 
-def last_value(column: str, ignoreNulls: bool = False) -> Aggregate:  # noqa: N803 - PySpark's name
+def last_value(column: ColumnOrName, ignoreNulls: bool = False) -> Aggregate:  # noqa: N803 - PySpark's name
     """The value of the last row of the frame, or window, or of the last that is not null: as `last`.
 
     Source: semantics 29.6; pyspark last_value.
@@ -84,7 +85,7 @@ def last_value(column: str, ignoreNulls: bool = False) -> Aggregate:  # noqa: N8
     return last(column, ignoreNulls)
 
 
-def _shift(fn: str, column: str, offset: int, default: bool | int | float | str | None) -> RowFunction:
+def _shift(fn: str, column: ColumnOrName, offset: int, default: bool | int | float | str | None) -> RowFunction:
     """A look back or ahead; with a negative offset the other one, under the name that was asked for."""
     name = default_name(fn, column, offset, default)
     if isinstance(offset, bool) or not isinstance(offset, int) or abs(offset) >= MAX_INSTANT:

@@ -43,9 +43,12 @@ class Mirror:
         self._checked: dict[str, tuple[int, int]] = {}
 
     def bound(self, limit: int) -> None:
-        """Sets another limit, which holds from the next write on."""
+        """Sets another limit. A lower one holds at once, a higher one from the next write on."""
+        lower = limit < self._limit
         if limit != self._limit:
             self._limit, self._unswept = limit, limit
+        if lower:
+            self._sweep()
 
     def read(self, address: str) -> pl.DataFrame | None:
         """The copy at an address; None if there is none, or none that can be trusted.
@@ -142,6 +145,7 @@ class Mirror:
             if path.suffix == _TEMPORARY:
                 if not _alive(path.name.partition("-")[0]):
                     self._delete(path)
+                    excess -= size
             elif excess > 0:
                 self._delete(path)
                 excess -= size

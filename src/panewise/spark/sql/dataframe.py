@@ -15,9 +15,10 @@ import pyspark.sql.functions as SF
 from pyspark.sql import Column, DataFrame
 
 from panewise.errors import SpecError
+from panewise.spark.names import quoted
 from panewise.spark.over import FrameResult, over
 from panewise.spark.sql.columns import Function, functions_in, memory_of, on_stream
-from panewise.spark.sql.window import text_of
+from panewise.spec.expressions import text_of
 
 _FRAMES = "_panewise_frames"
 Step: TypeAlias = Callable[[DataFrame], DataFrame]
@@ -139,7 +140,7 @@ def _made(frames: Frames) -> DataFrame:
     overs = {name: one.call.over(one.window, inputs.name_of) for name, one in zip(names, frames.functions, strict=True)}
     result = over(base.withColumns(inputs.expressions) if inputs.expressions else base).withColumns(overs)
     tokens = {one.name: SF.col(name) for name, one in zip(names, frames.functions, strict=True)}
-    rows = result.rows.select(*map(_quoted, base.columns), *(column.alias(token) for token, column in tokens.items()))
+    rows = result.rows.select(*map(quoted, base.columns), *(column.alias(token) for token, column in tokens.items()))
     for step in frames.steps:
         rows = step(rows)
     return _remember(rows.drop(*tokens), replace(frames, result=result))
@@ -169,10 +170,6 @@ class _Inputs:
 def _free(name: str, df: DataFrame) -> str:
     """The name, or a longer one that the DataFrame has not; the same at each start, as checkpoints know it."""
     return name if name.lower() not in {column.lower() for column in df.columns} else _free(f"{name}_", df)
-
-
-def _quoted(name: str) -> Column:
-    return SF.col("`" + name.replace("`", "``") + "`")
 
 
 def _known(df: DataFrame) -> Frames | None:

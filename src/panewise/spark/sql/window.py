@@ -9,6 +9,7 @@ import pyspark.sql
 
 from panewise import spec
 from panewise.errors import SpecError
+from panewise.spec.expressions import text_of
 
 Reader: TypeAlias = Callable[[Any], str]  # gives the name of the input column for a column, which may be an expression
 
@@ -69,11 +70,6 @@ class WindowSpec:
         if self.kind is None:
             return made
         return made.rowsBetween(*self.bounds) if self.kind == "rows" else made.rangeBetween(*self.bounds)
-
-
-def text_of(column: Any) -> str:
-    """A column, or its name, as pyspark shows it."""
-    return column if isinstance(column, str) else str(column).removeprefix("Column<'").removesuffix("'>")
 
 
 def _ascending(column: Any) -> Any:
