@@ -196,7 +196,7 @@ def test_null_and_nan_keys_on_a_stream(feed: Feed) -> None:
 
 
 def test_two_expressions_of_one_name_are_refused(feed: Feed) -> None:
-    """Semantics 24.17: fields of two structs, and two expressions with one alias, whose case does not count."""
+    """Semantics 35.1: fields of two structs, and two expressions with one alias, whose case does not count."""
     df = feed.batch().select("ts", "k", "v", SF.struct(SF.col("v").alias("f")).alias("s"), SF.struct((-SF.col("v")).alias("f")).alias("t"))
     fields = (SF.col("s.f"), SF.col("t.f"))
     aliases = ((SF.col("v") + 1).alias("x"), (SF.col("v") + 2).alias("X"))
