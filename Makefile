@@ -50,7 +50,7 @@ test: $(READY) ## all tests but the long campaigns
 
 matrix: $(READY) ## the tests that depend on PySpark, on each version that is admitted; on one with SPARK=4.1.4
 	@python3 tools/check_env.py
-	@$(PYTHON) tools/matrix.py $(SPARK)
+	@$(PYTHON) tools/matrix.py $(SPARK) -n 3 --dist loadfile
 
 check: $(READY) ## lint, format and types
 	@$(PYTHON) -m ruff check .

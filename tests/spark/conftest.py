@@ -29,9 +29,12 @@ class Feed:
         """A file of (seconds, key, value)."""
         self.files += 1
         given = [(None if s is None else at(s), k, v) for s, k, v in rows]
-        path = self.path / f"{self.files:04}.parquet"
-        pl.DataFrame(given, schema=SCHEMA, orient="row").write_parquet(path)
-        os.utime(path, (self.files, self.files))  # Spark reads files in order of their times, not of their names
+        # Spark reads files in order of their times, not of their names. A query that runs must not see a file with another
+        # time before: it would take all files that are a week older for files that it has read.
+        hidden = self.path / f".{self.files:04}.parquet"
+        pl.DataFrame(given, schema=SCHEMA, orient="row").write_parquet(hidden)
+        os.utime(hidden, (self.files, self.files))
+        hidden.rename(self.path / f"{self.files:04}.parquet")
 
     def stream(self) -> DataFrame:
         reader = self.spark.readStream.schema("ts TIMESTAMP, k STRING, v BIGINT").option("maxFilesPerTrigger", 1)
