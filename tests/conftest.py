@@ -62,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # What depends on PySpark or pandas without a session, too: conversions, settings, processes of their own.
 _ROOT = Path(__file__).resolve().parents[1]
-_OF_SPARK = [_ROOT / "tests" / name for name in ("spark", "faults", "cli", "demo")] + [_ROOT / "src" / "panewise" / "spark"]
+_OF_SPARK = [_ROOT / "tests" / name for name in ("spark", "connectors", "faults", "cli", "demo")] + [_ROOT / "src" / "panewise" / "spark"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -16,7 +16,7 @@ class Expected:
     def __init__(self, spark: SparkSession, factory: pytest.TempPathFactory) -> None:
         self._spark, self._factory = spark, factory
         self._sources: dict[tuple[int, ...], Path] = {}
-        self._contents: dict[tuple[str, tuple[int, ...]], Contents] = {}
+        self._folders: dict[tuple[str, tuple[int, ...]], Path] = {}
 
     def source(self, cuts: tuple[int, ...]) -> Path:
         """A directory of input, a file for each cut."""
@@ -24,13 +24,17 @@ class Expected:
             self._sources[cuts] = write_files(self._factory.mktemp("input") / "in", seed=sum(cuts), cuts=cuts)
         return self._sources[cuts]
 
-    def sinks(self, spec: str, cuts: tuple[int, ...]) -> Contents:
-        """What the sinks hold after the micro-batches are cut so."""
-        if (spec, cuts) not in self._contents:
+    def folder(self, spec: str, cuts: tuple[int, ...]) -> Path:
+        """Where the sinks are after the micro-batches are cut so."""
+        if (spec, cuts) not in self._folders:
             out = self._factory.mktemp("undisturbed") / spec
             begin(self._spark, str(self.source(cuts)), str(out), spec).awaitTermination()
-            self._contents[spec, cuts] = contents(out, len(cuts))
-        return self._contents[spec, cuts]
+            self._folders[spec, cuts] = out
+        return self._folders[spec, cuts]
+
+    def sinks(self, spec: str, cuts: tuple[int, ...]) -> Contents:
+        """What the sinks hold after the micro-batches are cut so."""
+        return contents(self.folder(spec, cuts), len(cuts))
 
     def __call__(self, spec: str, files: int) -> tuple[Path, Contents]:
         """Input in so many files, and the sinks where each is a micro-batch."""

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Literal
 
 from tests.faults.processes import executors, kill, kill_job, living, pause, python_workers, wait_until
+from tests.faults.strikes import Means, strike
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 240  # seconds for a job, or a step of one, on a busy machine
+PATIENCE = 600  # seconds for a job, or a step of one, on a busy machine
 
 Victim = Literal["driver", "worker", "executor"]
 
@@ -57,7 +58,7 @@ class Job:
             code = process.wait(PATIENCE)
         finally:
             if process.poll() is None or living([process.pid]):
-                _bury(process)
+                bury(process)
         assert code == 0, self.log[-4000:]
 
     def cuts(self) -> tuple[int, ...]:
@@ -77,19 +78,25 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is killed, how often, and when: `seed` decides. `files` is the number of micro-batches that have data."""
+    """What is killed, how often, and when: `seed` decides. `files` is the number of micro-batches that have data.
+
+    With other `means` a worker or an executor is stopped for some seconds, or gets no more memory. The `delay` is the longest from the
+    commit of a micro-batch to the strike, in seconds.
+    """
 
     seed: int
     victim: Victim
     files: int
     kills: int = 1
+    means: Means = "kill"
+    delay: float = 0.5
 
 
 def play(job: Job, plan: Plan) -> list[str]:
     """Plays a round to its good end; what happened, for the message of a test that fails."""
     draw = random.Random(plan.seed)
     # From 0 (the checkpoint is being prepared) to the last panes, which come after the data.
-    moments = sorted((draw.randrange(plan.files + 2), draw.uniform(0, 0.5)) for _ in range(plan.kills))
+    moments = sorted((draw.randrange(plan.files + 2), draw.uniform(0, plan.delay)) for _ in range(plan.kills))
     story: list[str] = []
     for restarts in range(plan.kills + 1):
         process = job.start()
@@ -100,7 +107,7 @@ def play(job: Job, plan: Plan) -> list[str]:
                 story.append(f"{batches} batches + {delay:.2f} s, {done} committed: {_strike(draw, job, process, plan)}")
             code = process.wait(PATIENCE)
         finally:
-            _bury(process)
+            bury(process)
         story.append(f"ended with {code}")
         (job.folder / "story").write_text("\n".join(story), encoding="utf-8")
         if code == 0:
@@ -133,10 +140,10 @@ def _strike(draw: random.Random, job: Job, process: subprocess.Popen[bytes], pla
     if not there:
         return f"no {plan.victim} to kill"
     one = draw.choice(there)
-    return f"{plan.victim} {one.pid} of {len(there)} {'killed' if kill(one.pid) else 'had ended'}"
+    return f"{plan.victim} {one.pid} of {len(there)} {strike(plan.means, one.pid, draw, lambda: process.poll() is not None)}"
 
 
-def _bury(process: subprocess.Popen[bytes]) -> None:
+def bury(process: subprocess.Popen[bytes]) -> None:
     """Nothing of a job may outlive it."""
     if process.poll() is None:
         kill_job(process)

@@ -1,0 +1,83 @@
+"""Tumbling windows over a Kafka topic that is read twice: run in a process of its own, which is killed and started again.
+
+``python -m tests.connectors.kafka_job BROKER OUT JARS FIRST PHASES``. It produces the phases of the topic from FIRST, one of them at
+once and the others when files OUT/go-PHASE are there; then it makes OUT/produced-PHASE. Meanwhile it makes panes. After the last phase
+it ends its input and ends.
+"""
+
+import json
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as SF
+
+import panewise as pw
+from panewise import functions as F
+from panewise.spark import ParquetSink, Result, configure, windowed
+from tests.faults.job import CONF
+from tests.faults.processes import wait_until
+from tests.faults.rounds import PATIENCE
+
+START = datetime(2024, 1, 1, tzinfo=UTC)
+TOPIC, PARTITIONS, PHASE = "measurements", 3, 120
+LATE, INVALID = {250, 299, 355}, {7, 130, 301}  # ids of messages that are a day behind, and of messages without a time
+VALUE = "id BIGINT, ts TIMESTAMP, k STRING, v BIGINT"
+
+
+def messages(phase: int) -> list[tuple[int, str]]:
+    """The messages of a phase, whose times are a second apart: (partition, value)."""
+    return [(id_ % PARTITIONS, _message(id_)) for id_ in range(phase * PHASE, (phase + 1) * PHASE)]
+
+
+def _message(id_: int) -> str:
+    at = START + timedelta(seconds=id_) - (timedelta(days=1) if id_ in LATE else timedelta())
+    return json.dumps({"id": id_, "ts": None if id_ in INVALID else at.isoformat(), "k": "abc"[id_ % 7 % 3], "v": id_ * 10})
+
+
+def produce(spark: SparkSession, broker: str, phase: int) -> None:
+    """Appends a phase to the topic."""
+    rows = spark.createDataFrame(messages(phase), "partition INT, value STRING").coalesce(1)
+    rows.write.format("kafka").option("kafka.bootstrap.servers", broker).option("topic", TOPIC).save()
+
+
+def topic_twice(spark: SparkSession, broker: str) -> DataFrame:
+    """The topic from its beginning, and once more: every message comes twice from the same place, as with two readers of one log."""
+    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", broker).option("subscribe", TOPIC)
+    reader = reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", PHASE // 2)
+    both = reader.load().union(reader.load())
+    value = SF.from_json(both.value.cast("string"), VALUE).alias("value")
+    return both.select("partition", "offset", value).select("partition", "offset", "value.*").withWatermark("ts", "10 minutes")
+
+
+def operator(rows: DataFrame, finish: Literal["never", "at_end"]) -> Result:
+    """The windows: every row that is applied is in one pane."""
+    described = windowed(rows, "ts").groupBy("k").window(pw.Tumbling("1 minute")).position("partition", "offset")
+    described = described.trigger(pw.AfterWatermark(early=pw.AfterCount(3), late=pw.Always())).accumulation("discarding")
+    return described.finish(finish).agg(F.collect_list("id").alias("ids"), F.sum("v").alias("s"))
+
+
+def main(broker: str, out: str, jars: str, first: str, phases: str) -> None:
+    builder = SparkSession.builder.master("local[2]").appName("panewise and Kafka")
+    for key, value in {**CONF, "spark.jars": jars, "spark.local.dir": f"{out}/local"}.items():
+        builder = builder.config(key, value)
+    spark = configure(builder.getOrCreate(), local_checkpoints=True)
+    sinks = {kind: ParquetSink(f"{out}/{kind}") for kind in ("panes", "late", "invalid", "counts")}
+    produce(spark, broker, int(first))
+    rows, checkpoint = topic_twice(spark, broker), f"{out}/checkpoint"
+    running = operator(rows, "never").write(**sinks, checkpoint=checkpoint)
+    for phase in range(int(first) + 1, int(phases)):
+        go = Path(out, f"go-{phase}")
+        assert wait_until(lambda go=go: go.exists() or not running.isActive, PATIENCE)
+        produce(spark, broker, phase)
+        Path(out, f"produced-{phase}").touch()
+    running.processAllAvailable()
+    running.stop()
+    operator(rows, "at_end").write(**sinks, checkpoint=checkpoint, available_now=True).awaitTermination()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,57 @@
+"""Panes in Delta tables, by functions of the user's own: a driver that ends between a write and the commit changes neither table.
+
+One table is appended to with `txnAppId` and `txnVersion`, which Delta uses to write a repeated batch only once. The other
+holds the newest pane of each window, by MERGE; Delta's MERGE needs the Spark that it is built for.
+"""
+
+import signal
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+
+from tests.connectors.delta_job import SPEC
+from tests.connectors.jars import DELTA, DELTA_FITS, jars
+from tests.connectors.jobs import ConnectorJob
+from tests.faults.conftest import Expected
+from tests.faults.rounds import PATIENCE
+
+FILES, DIES_AT = 4, 2
+
+
+def test_a_repeated_batch_changes_no_table(tmp_path: Path, undisturbed: Expected) -> None:
+    source = undisturbed.source((1,) * FILES)
+    out = tmp_path / "out"
+    arguments = (str(source), str(out), ",".join(map(str, jars(DELTA))), "merges" if DELTA_FITS else "appends")
+    with ConnectorJob(tmp_path, "delta_job", (*arguments, str(DIES_AT))).started() as process:
+        assert process.wait(PATIENCE) == -signal.SIGKILL
+    assert not (out / "checkpoint" / "commits" / str(DIES_AT)).exists()
+    assert _versions(out / "appended") == DIES_AT + 1
+    job = ConnectorJob(tmp_path, "delta_job", arguments)
+    with job.started() as process:
+        assert process.wait(PATIENCE) == 0, job.log
+    expected = _panes(undisturbed, source)
+    assert _lines(_read(out / "appended-copy")) == _lines(expected)
+    if DELTA_FITS:
+        newest = expected.sort("index").group_by("k", "window_start", maintain_order=True).last().select(expected.columns)
+        assert _lines(_read(out / "merged-copy")) == _lines(newest)
+
+
+def _versions(table: Path) -> int:
+    return len(list((table / "_delta_log").glob("*.json")))
+
+
+def _panes(undisturbed: Expected, source: Path) -> pl.DataFrame:
+    """All panes of a run that nobody disturbs."""
+    out = undisturbed.folder(SPEC, (1,) * FILES)
+    paths = sorted(out.glob("panes/batch_id=*/part-*.parquet"))
+    return pl.concat([pl.read_parquet(path, hive_partitioning=False) for path in paths])
+
+
+def _read(folder: Path) -> pl.DataFrame:
+    return pl.read_parquet(folder / "part-*.parquet")
+
+
+def _lines(panes: pl.DataFrame) -> Counter[str]:
+    """The panes without what differs from run to run."""
+    return Counter(str(row) for row in panes.drop("processing_time").iter_rows(named=True))
