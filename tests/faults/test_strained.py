@@ -1,0 +1,106 @@
+"""Clusters under strain: speculative copies of tasks, processes that stop and go on, no memory, kills under load (semantics 33 and 35).
+
+All run on a standalone cluster of processes. After each the sinks hold what an undisturbed run leaves.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.faults.clusters import standalone
+from tests.faults.conftest import Expected
+from tests.faults.rounds import ROOT, Job, Plan, play
+from tests.faults.sinks import check_same, contents
+from tests.faults.test_killed import OFTEN_SNAPSHOTS
+
+pytestmark = pytest.mark.soak
+
+FILES = 6
+SPEC = "session-retracting"
+# A copy of every task that takes longer than its neighbour.
+SPECULATION = {
+    "spark.speculation": "true",
+    "spark.speculation.interval": "50ms",
+    "spark.speculation.multiplier": "1.01",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.minTaskRuntime": "50ms",
+    "spark.speculation.efficiency.enabled": "false",
+}
+# An executor that is silent for so long counts as lost; when it goes on, its tasks run elsewhere.
+IMPATIENT = {
+    "spark.network.timeout": "10s",
+    "spark.executor.heartbeatInterval": "2s",
+    "spark.storage.blockManagerHeartbeatTimeoutMs": "10s",
+}
+
+
+def strained(folder: Path, source: Path, spec: str, plan: Plan | None, settings: dict[str, str]) -> tuple[Job, list[str]]:
+    """A round on a cluster; without a plan nothing is done to its processes."""
+    known = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    with standalone(folder / "cluster") as (master, sessions):
+        given = {**OFTEN_SNAPSHOTS, "spark.executorEnv.PYTHONPATH": known, **settings}
+        job = Job(folder, source, spec, master, given, {"PYTHONPATH": known}, also=sessions)
+        if plan is None:
+            job.run()
+            return job, []
+        return job, play(job, plan)
+
+
+def check(job: Job, undisturbed: Expected, story: list[str]) -> None:
+    """The sinks hold what they should."""
+    cuts = job.cuts()
+    check_same(contents(job.out, len(cuts)), undisturbed.sinks(job.spec, cuts), [*story, cuts])
+
+
+def copies(events: Path) -> int:
+    """Tasks of which Spark ran a second copy, by the log of its events."""
+    found = 0
+    for path in events.rglob("*"):
+        for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
+            if '"SparkListenerTaskEnd"' in line and json.loads(line)["Task Info"]["Speculative"]:
+                found += 1
+    return found
+
+
+@pytest.mark.parametrize("spec", [SPEC, "replays"])
+def test_speculative_copies(tmp_path: Path, undisturbed: Expected, spec: str) -> None:
+    """Two copies of a task write the same state, and only one of them counts."""
+    events = tmp_path / "events"
+    events.mkdir()
+    logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": str(events), "spark.eventLog.compress": "false"}
+    source = undisturbed.source((1,) * FILES)
+    plan = Plan(1, "worker", FILES, kills=3, means="stop")
+    job, story = strained(tmp_path, source, spec, plan, SPECULATION | logged)
+    check(job, undisturbed, story)
+    assert copies(events) > 0, story
+
+
+@pytest.mark.parametrize("victim", ["worker", "executor"])
+@pytest.mark.parametrize("seed", range(3))
+def test_processes_that_stop_and_go_on(tmp_path: Path, undisturbed: Expected, victim: str, seed: int) -> None:
+    """An executor that counts as lost and goes on writes nothing that counts."""
+    plan = Plan(seed, "worker" if victim == "worker" else "executor", FILES, kills=2, means="stop")
+    job, story = strained(tmp_path, undisturbed.source((1,) * FILES), SPEC, plan, IMPATIENT)
+    check(job, undisturbed, story)
+    assert any("stopped" in line for line in story)
+
+
+@pytest.mark.parametrize("victim", ["worker", "executor"])
+@pytest.mark.parametrize("seed", range(3))
+def test_processes_without_memory(tmp_path: Path, undisturbed: Expected, victim: str, seed: int) -> None:
+    plan = Plan(seed, "worker" if victim == "worker" else "executor", FILES, means="starve")
+    job, story = strained(tmp_path, undisturbed.source((1,) * FILES), SPEC, plan, {"spark.task.maxFailures": "8"})
+    check(job, undisturbed, story)
+    assert victim == "worker" or any("died without memory" in line for line in story), story
+
+
+@pytest.mark.parametrize("spec", ["hopping-retracting", "combined"])
+def test_executors_are_killed_under_load(tmp_path: Path, undisturbed: Expected, spec: str) -> None:
+    """Each micro-batch takes seconds, so that kills hit it at work; killed are five executors, one after the other."""
+    source = undisturbed.source((500,) * FILES)
+    plan = Plan(7, "executor", FILES, kills=5, delay=4.0)
+    job, story = strained(tmp_path, source, spec, plan, {"spark.task.maxFailures": "20", "spark.deploy.maxExecutorRetries": "-1"})
+    check_same(contents(job.out, FILES), undisturbed.sinks(spec, (500,) * FILES), story)
+    assert sum("killed" in line for line in story) == 5, story
