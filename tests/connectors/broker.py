@@ -3,6 +3,8 @@
 import os
 import socket
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
@@ -44,6 +46,15 @@ class Broker:
     def log(self) -> str:
         """The end of what the broker has printed."""
         return (self.folder / "printed").read_text(errors="replace")[-4000:]
+
+    @contextmanager
+    def running(self) -> Iterator["Broker"]:
+        """Starts it, and kills what runs of it at the end."""
+        self.start()
+        try:
+            yield self
+        finally:
+            self.kill()
 
     def start(self) -> None:
         """Starts it, and waits until it takes connections."""

@@ -43,10 +43,10 @@ def produce(spark: SparkSession, broker: str, phase: int) -> None:
     rows.write.format("kafka").option("kafka.bootstrap.servers", broker).option("topic", TOPIC).save()
 
 
-def topic_twice(spark: SparkSession, broker: str) -> DataFrame:
+def topic_twice(spark: SparkSession, broker: str, messages_of_a_batch: int = PHASE // 2) -> DataFrame:
     """The topic from its beginning, and once more: every message comes twice from the same place, as with two readers of one log."""
     reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", broker).option("subscribe", TOPIC)
-    reader = reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", PHASE // 2)
+    reader = reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", messages_of_a_batch)
     both = reader.load().union(reader.load())
     value = SF.from_json(both.value.cast("string"), VALUE).alias("value")
     return both.select("partition", "offset", value).select("partition", "offset", "value.*").withWatermark("ts", "10 minutes")

@@ -9,12 +9,15 @@ from collections import Counter
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from tests.connectors.delta_job import SPEC
 from tests.connectors.jars import DELTA, DELTA_FITS, jars
 from tests.connectors.jobs import ConnectorJob
 from tests.faults.conftest import Expected
 from tests.faults.rounds import PATIENCE
+
+pytestmark = pytest.mark.soak
 
 FILES, DIES_AT = 4, 2
 

@@ -1,0 +1,60 @@
+"""A user's sink for Delta: all panes in one table, the newest pane of each window in another."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+SETTINGS: Mapping[str, str] = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # Delta reads the log of a table in 50 tasks by default, which take most of the time of a small table.
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+_MERGE = """
+MERGE INTO delta.`{table}` AS t USING newest AS n
+ON t.k <=> n.k AND t.window_start <=> n.window_start
+WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *
+"""
+_NEWEST = """
+SELECT * EXCEPT (place) FROM (
+  SELECT *, row_number() OVER (PARTITION BY k, window_start ORDER BY index DESC) AS place FROM panes
+) WHERE place = 1
+"""
+
+
+@dataclass(frozen=True)
+class DeltaSink:
+    """Writes panes to two tables under `out`; a repeated micro-batch changes neither.
+
+    `appended` uses `txnAppId` and `txnVersion`, by which Delta knows a repeated batch. `merged` is written by MERGE, if
+    `merges`. In the micro-batch `breaks_at`, `breaks` is called when both tables are written.
+    """
+
+    out: Path
+    merges: bool
+    breaks_at: int | None
+    breaks: Callable[[], None]
+
+    def __call__(self, panes: DataFrame, batch_id: int) -> None:
+        """Writes one micro-batch."""
+        once = {"txnAppId": "panewise", "txnVersion": str(batch_id)}
+        panes.write.format("delta").mode("append").options(**once).save(f"{self.out}/appended")
+        if self.merges:
+            self._merge(panes)
+        if batch_id == self.breaks_at:
+            self.breaks()
+
+    def copy(self, session: SparkSession) -> None:
+        """Copies the tables to Parquet, which needs no Delta to be read."""
+        for table in ("appended", "merged") if self.merges else ("appended",):
+            read = session.read.format("delta").load(f"{self.out}/{table}")
+            read.coalesce(1).write.parquet(f"{self.out}/{table}-copy")
+
+    def _merge(self, panes: DataFrame) -> None:
+        session, table = panes.sparkSession, f"{self.out}/merged"
+        panes.limit(0).write.format("delta").mode("ignore").save(table)
+        panes.createOrReplaceTempView("panes")
+        session.sql(_NEWEST).createOrReplaceTempView("newest")
+        session.sql(_MERGE.format(table=table))

@@ -1,0 +1,44 @@
+"""Real parts in every test run: a Kafka topic in, Delta tables out, a micro-batch that is repeated (semantics 14, 33 and 35).
+
+What kills processes is in test_kafka.py and test_delta.py, which `make soak` runs.
+"""
+
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+
+from tests.connectors.broker import Broker
+from tests.connectors.jars import DELTA, DELTA_FITS, KAFKA_CONNECTOR, jars
+from tests.connectors.jobs import ConnectorJob
+from tests.connectors.kafka_job import INVALID, LATE, PARTITIONS, PHASE
+from tests.connectors.topic_to_delta import FAILS_AT, PHASES
+from tests.faults.rounds import PATIENCE
+
+APPLIED = set(range(PHASES * PHASE)) - LATE - INVALID
+
+
+def test_a_topic_into_delta_tables(tmp_path: Path) -> None:
+    """Every message comes twice and one micro-batch is repeated; each counts once, and each pane is in the table once."""
+    out = tmp_path / "out"
+    out.mkdir()
+    with Broker(tmp_path / "broker", PARTITIONS).running() as broker:
+        classes = ",".join(map(str, [*jars(KAFKA_CONNECTOR), *jars(DELTA)]))
+        given = (broker.address, str(out), classes, "merges" if DELTA_FITS else "appends")
+        job = ConnectorJob(tmp_path, "topic_to_delta", given)
+        with job.started() as process:
+            assert process.wait(PATIENCE) == 0, job.log
+    assert "the sink fails when both tables are written" in (out / "failed").read_text(encoding="utf-8")
+    appended = pl.read_parquet(out / "appended-copy" / "part-*.parquet")
+    batches = len(list((out / "checkpoint" / "commits").glob("[0-9]*")))
+    assert batches > FAILS_AT
+    panes = Counter(appended.select("k", "window_start", "index", "op").rows())
+    assert set(panes.values()) == {1}
+    newest = appended.sort("index").group_by("k", "window_start", maintain_order=True).last().select(appended.columns)
+    ids = Counter(newest["ids"].explode(empty_as_null=False).to_list())
+    assert ids == Counter(APPLIED)
+    assert [sum(id_ * 10 for id_ in ids) for ids in newest["ids"]] == newest["s"].to_list()
+    assert set(appended["timing"]) == {"EARLY", "ON_TIME"}
+    if DELTA_FITS:
+        merged = pl.read_parquet(out / "merged-copy" / "part-*.parquet")
+        assert Counter(map(str, merged.rows())) == Counter(map(str, newest.rows()))

@@ -1,0 +1,56 @@
+"""From a Kafka topic through tumbling windows into Delta tables, with a micro-batch that is repeated: run in a process of its own.
+
+``python -m tests.connectors.topic_to_delta BROKER OUT JARS MERGES``. The first query fails in a micro-batch when both tables
+are written. The second one continues its checkpoint, repeats that micro-batch and ends the input.
+"""
+
+import sys
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+import panewise as pw
+from panewise import functions as F
+from panewise.spark import QueryError, Result, WindowQuery, configure, windowed
+from tests.connectors.delta_sink import SETTINGS, DeltaSink
+from tests.connectors.kafka_job import PHASE, produce, topic_twice
+from tests.faults.job import CONF
+
+PHASES, FAILS_AT = 3, 1  # two micro-batches with messages; the second one has the late messages
+
+
+def operator(rows: DataFrame) -> Result:
+    """The windows: the newest pane of each lists all rows that are applied."""
+    described = windowed(rows, "ts").groupBy("k").window(pw.Tumbling("1 minute")).position("partition", "offset")
+    described = described.trigger(pw.AfterWatermark(early=pw.Always(), late=pw.Always())).finish("at_end")
+    return described.agg(F.collect_list("id").alias("ids"), F.sum("v").alias("s"))
+
+
+def main(broker: str, out: str, jars: str, merges: str) -> None:
+    builder = SparkSession.builder.master("local[2]").appName("panewise, Kafka and Delta")
+    for key, value in {**CONF, **SETTINGS, "spark.jars": jars, "spark.local.dir": f"{out}/local"}.items():
+        builder = builder.config(key, value)
+    spark = configure(builder.getOrCreate(), local_checkpoints=True)
+    for phase in range(PHASES):
+        produce(spark, broker, phase)
+
+    def start(fails_at: int | None) -> WindowQuery:
+        sink = DeltaSink(Path(out), merges == "merges", fails_at, _fail)
+        result = operator(topic_twice(spark, broker, 2 * PHASE))
+        return result.write(panes=sink, checkpoint=f"{out}/checkpoint", available_now=True)
+
+    try:
+        start(FAILS_AT).awaitTermination()
+    except QueryError as error:
+        Path(out, "failed").write_text(str(error), encoding="utf-8")
+    start(None).awaitTermination()
+    DeltaSink(Path(out), merges == "merges", None, _fail).copy(spark)
+    spark.stop()
+
+
+def _fail() -> None:
+    raise RuntimeError("the sink fails when both tables are written")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
