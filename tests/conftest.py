@@ -56,8 +56,8 @@ def spark() -> Iterator["SparkSession"]:
 def pytest_configure(config: pytest.Config) -> None:
     """PySpark 4.1 leaves the domain sockets of its own actions open, as 4.2 does not: there that is no error of the test that runs."""
     if version("pyspark").startswith("4.1."):
-        leak = r"ignore:Exception ignored in. <socket\.socket:pytest.PytestUnraisableExceptionWarning"
-        config.addinivalue_line("filterwarnings", leak)
+        for leak in ("Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning", "unclosed <socket:ResourceWarning"):
+            config.addinivalue_line("filterwarnings", f"ignore:{leak}")
 
 
 # What depends on PySpark or pandas without a session, too: conversions, settings, processes of their own.

@@ -3,12 +3,14 @@
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as SF
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 SCHEMA = {"ts": pl.Datetime("us", "UTC"), "k": pl.String, "v": pl.Int64}
@@ -49,6 +51,14 @@ class Feed:
     def read(self, name: str) -> pl.DataFrame:
         """What a ParquetSink holds."""
         return pl.DataFrame(self.spark.read.parquet(self.sink(name)).toArrow())
+
+
+def best(value: str, by: str, k: int, *, least: bool = False) -> Column:
+    """Spark's ``max_by(value, by, k)``, or ``min_by``, which PySpark 4.1 does not have: there sorted and cut."""
+    if not version("pyspark").startswith("4.1."):
+        return SF.expr(f"{'min_by' if least else 'max_by'}({value}, {by}, {k})")
+    pairs = f"collect_list(struct({by} AS b, {value} AS v)) FILTER (WHERE {by} IS NOT NULL)"
+    return SF.expr(f"slice(transform(sort_array({pairs}, {str(least).lower()}), pair -> pair.v), 1, {k})")
 
 
 @pytest.fixture

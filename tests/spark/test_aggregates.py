@@ -16,6 +16,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.spark import windowed
 from panewise.testing import assert_panes, run
+from tests.spark.conftest import best
 
 NAN = float("nan")
 Native = Callable[[], Column]
@@ -36,8 +37,8 @@ PAIRS: dict[str, tuple[pw.Aggregate, Native]] = {
     "max_by": (F.max_by("x", "id"), lambda: SF.max_by("x", "id")),
     "min_by": (F.min_by("x", "id"), lambda: SF.min_by("x", "id")),
     "max_by with NaN": (F.max_by("one", "x"), lambda: SF.max_by("one", "x")),
-    "max_by with k": (F.max_by("x", "id", k=3), lambda: SF.max_by("x", "id", 3)),
-    "min_by with k": (F.min_by("x", "id", k=3), lambda: SF.min_by("x", "id", 3)),
+    "max_by with k": (F.max_by("x", "id", k=3), lambda: best("x", "id", 3)),
+    "min_by with k": (F.min_by("x", "id", k=3), lambda: best("x", "id", 3, least=True)),
     "top_n": (F.top_n("x", 4), lambda: SF.slice(SF.sort_array(SF.collect_list("x"), asc=False), 1, 4)),
     "sort_list": (F.sort_list("x"), lambda: SF.sort_array(SF.collect_list("x"))),
     "sort_list falling": (F.sort_list("x", ascending=False), lambda: SF.sort_array(SF.collect_list("x"), asc=False)),
@@ -83,11 +84,11 @@ def test_every_type_of_column(spark: SparkSession) -> None:
     asked: dict[str, tuple[pw.Aggregate, Column]] = {}
     for c in simple:
         asked |= {f"mode_{c}": (F.mode(c), SF.mode(c, True)), f"by_{c}": (F.max_by("id", c), SF.max_by("id", c))}
-        asked |= {f"least_by_{c}": (F.min_by("a", c, 1), SF.min_by("a", c, 1))}
+        asked |= {f"least_by_{c}": (F.min_by("a", c, 1), best("a", c, 1, least=True))}
         asked |= {f"sorted_{c}": (F.sort_list(c), SF.sort_array(SF.collect_list(c)))}
         asked |= {f"top_{c}": (F.top_n(c, 2), SF.slice(SF.sort_array(SF.collect_list(c), asc=False), 1, 2))}
     for c in every:
-        asked |= {f"max_{c}": (F.max_by(c, "id"), SF.max_by(c, "id")), f"two_{c}": (F.max_by(c, "id", 1), SF.max_by(c, "id", 1))}
+        asked |= {f"max_{c}": (F.max_by(c, "id"), SF.max_by(c, "id")), f"two_{c}": (F.max_by(c, "id", 1), best(c, "id", 1))}
         asked |= {f"distinct_{c}": (F.count_distinct(c), SF.count_distinct(c))}
     for c in ("b", "i", "f", "d"):
         asked |= {f"var_{c}": (F.var_pop(c), SF.var_pop(c)), f"dev_{c}": (F.stddev_pop(c), SF.stddev_pop(c))}

@@ -12,7 +12,7 @@ import panewise.functions as F
 from panewise.errors import SpecError
 from panewise.spark import ParquetSink, Result, Windowed, over, windowed
 from panewise.spark.names import quoted
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, best
 
 ROWS = ((0, "a", 1), (1, "A", 2), (2, "b", None), (3, "b", 4), (4, None, 4), (5, None, 5))
 
@@ -44,7 +44,7 @@ def test_keys_and_aggregates_are_columns_and_expressions(feed: Feed) -> None:
     native = df.groupBy(upper).agg(
         SF.sum(twice).alias("twice"), SF.count("v").alias("n"), SF.expr("sum(v) FILTER (WHERE v % 2 = 1)").alias("odd"),
         SF.expr("count(*) FILTER (WHERE v % 2 = 1)").alias("odds"), SF.expr("max_by(ts, v) FILTER (WHERE NOT v % 2 = 1)").alias("at"),
-        SF.count_distinct("k", "v").alias("pairs"), SF.expr("max_by(struct(k, v), v, 2)").alias("best"),
+        SF.count_distinct("k", "v").alias("pairs"), best("struct(k, v)", "v", 2).alias("best"),
     )  # fmt: skip
     assert rows_of(ours.panes, *native.columns) == rows_of(native)
     assert ours.panes.select(native.columns).schema.simpleString() == native.schema.simpleString()
