@@ -66,6 +66,7 @@ bench: $(READY) ## benchmarks
 	@$(PYTHON) -m bench
 	@$(PYTHON) -m bench.flat
 	@$(PYTHON) -m bench.skew
+	@$(PYTHON) -m bench.cold
 
 $(FLINK_READY): bench/flink-requirements.txt
 	@echo "making $(FLINK) from bench/flink-requirements.txt (some minutes; half a gigabyte is downloaded)"

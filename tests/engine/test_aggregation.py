@@ -9,7 +9,7 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import Operator
+from panewise.engine.operator import Operator
 from panewise.engine.sketch import size_for
 from panewise.errors import AggregateOverflowError, InputError, SpecError
 

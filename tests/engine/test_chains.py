@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import ChainOperator, operator_for
+from panewise.engine.chain import ChainOperator, operator_for
 from panewise.errors import SpecError
 from panewise.oracle import ChainInterpreter
 from panewise.spec import Chain

@@ -13,8 +13,9 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import Operator, persistence
+from panewise.engine import persistence
 from panewise.engine.cache import Cache
+from panewise.engine.operator import Operator
 from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.errors import StateError
 from panewise.state import Manifest, MemoryRunStore, Mirror

@@ -22,9 +22,9 @@ from panewise import (
     WindowOperator,
 )
 from panewise import functions as F
-from panewise.engine import Operator
 from panewise.engine.combining import can_combine
 from panewise.engine.contents import CONTENTS, NEW
+from panewise.engine.operator import Operator
 from panewise.engine.plan import Plan
 from panewise.errors import AggregateOverflowError
 

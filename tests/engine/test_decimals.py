@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import Operator, overflow
+from panewise.engine import overflow
 from panewise.engine.aggregation import Aggregation
+from panewise.engine.operator import Operator
 from panewise.engine.spans import over
 from panewise.errors import AggregateOverflowError
 from panewise.streamwindow import count

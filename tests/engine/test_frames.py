@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 
 from panewise import Frame, FrameColumn, FrameOperator
 from panewise import functions as F
-from panewise.engine import Output, OverOperator, operator_for, spans
+from panewise.engine import spans
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.cache import Cache
+from panewise.engine.chain import operator_for
+from panewise.engine.outputs import Output
+from panewise.engine.over import OverOperator
 from panewise.engine.persistence import Stored, StoredLibrary, restore, save
 from panewise.errors import AggregateOverflowError, SpecError, StateError
 from panewise.state import MemoryRunStore

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import panewise as pw
-from panewise.engine import Operator, lateness
+from panewise.engine import lateness
 from panewise.engine.combining import can_combine, combine, judge
+from panewise.engine.operator import Operator
 from panewise.engine.plan import Plan
 from panewise.testing.strategies import events, specs
 from tests.engine.effort import FEW

@@ -7,7 +7,7 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import Operator
+from panewise.engine.operator import Operator
 from panewise.engine.periods import latest
 from panewise.spec.composites import Trigger
 

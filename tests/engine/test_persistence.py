@@ -11,8 +11,9 @@ from polars.testing import assert_frame_equal
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import Operator, persistence
+from panewise.engine import persistence
 from panewise.engine.cache import Cache
+from panewise.engine.operator import Operator
 from panewise.engine.persistence import Stored, StoredLibrary, restore, save
 from panewise.engine.runs import Indexed, Shape
 from panewise.errors import SpecError, StateError

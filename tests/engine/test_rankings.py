@@ -9,8 +9,8 @@ from polars.testing import assert_frame_equal
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import Operator
 from panewise.engine.combining import can_combine, combine, combine_again, judge
+from panewise.engine.operator import Operator
 
 NAN = float("nan")
 SCHEMA = {"event_time": pl.Int64(), "v": pl.String(), "b": pl.Float64()}

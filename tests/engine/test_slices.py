@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import Operator, slices, sliding
+from panewise.engine import slices, sliding
 from panewise.engine.cache import Cache
+from panewise.engine.operator import Operator
 from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.engine.slices import Slices
 from panewise.spec.sliding import ANCHORS

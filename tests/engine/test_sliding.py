@@ -8,9 +8,9 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import Operator
 from panewise.engine.assign import END, START
 from panewise.engine.firing import next_due
+from panewise.engine.operator import Operator
 from panewise.engine.sliding import CODE, coded, in_order, positions
 from panewise.spec import Rows
 from panewise.testing import run

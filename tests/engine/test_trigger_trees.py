@@ -59,7 +59,7 @@ KINDS_OF_NODES = [*get_args(Leaf), *get_args(Composite)]
 WANTED = {kind.kind for kind in KINDS_OF_NODES} | {"depth 2", "depth 3", "closed by add", "closed by clock"}
 WANTED |= {f"EARLY at {op}" for op in ("add", "clock", "watermark")}
 WANTED |= {"ON_TIME at watermark", "LATE at add", "LATE at clock", "LATE at watermark", "closed by watermark"}
-ROUNDS, SAMPLES = 12, 400
+ROUNDS, SAMPLES = 96, 50
 
 
 def test_every_class_is_generated() -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import Inputs
-from panewise.engine import Output
 from panewise.engine.cache import Cache
+from panewise.engine.outputs import Output
 from panewise.engine.persistence import Stored, StoredLibrary
 from panewise.spark.pack import Pack
 from panewise.spark.shard import Mail, step

@@ -10,7 +10,8 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import Output, operator_for
+from panewise.engine.chain import operator_for
+from panewise.engine.outputs import Output
 from panewise.spark.envelope import decode
 from panewise.spark.pack import Pack
 from panewise.spark.shard import Mail, step

@@ -8,7 +8,7 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import operator_for
+from panewise.engine.chain import operator_for
 from panewise.engine.column_types import types_of
 from panewise.errors import SpecError
 from panewise.oracle import interpreter

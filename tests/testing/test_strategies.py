@@ -129,7 +129,7 @@ NOT_OF_GLOBAL = {name for name in COMMON_CLASSES if name.startswith(("row at", "
 NOT_OF_SLIDING = {name for name in COMMON_CLASSES if "evictor" in name} | {"delta", "late closed"}  # refused (semantics 7.8)
 NOT_OF_COUNTED = NOT_OF_GLOBAL | {"watermark", "late behind"}
 NOT_OF_SLIDING_ROWS = NOT_OF_COUNTED | NOT_OF_SLIDING | {"timing EARLY", "op -", "time firing", "row at start", "row at end"}
-ROUNDS, SAMPLES = 24, 200
+ROUNDS, SAMPLES = 96, 50
 
 
 # Their scripts are drawn as those of another kind are, only for other windows; and it takes minutes to see that.

@@ -6,7 +6,8 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.assign import END, SLICE, START
-from panewise.engine.validity import REASON, TIME
+from panewise.engine.outputs import REASON
+from panewise.engine.validity import TIME
 from panewise.errors import InputError
 from panewise.spec import Custom
 

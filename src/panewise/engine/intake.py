@@ -10,6 +10,7 @@ from panewise.engine.clocks import KEY_MARK, Clocks
 from panewise.engine.held import Held
 from panewise.engine.lateness import SliceTable
 from panewise.engine.moment import Moment
+from panewise.engine.outputs import PARTIAL
 from panewise.engine.overlaps import Overlaps
 from panewise.engine.pairing import any_order, paired
 from panewise.engine.partials import ROWS
@@ -51,7 +52,7 @@ def of_rows(plan: Plan, held: Held, rows: pl.DataFrame, clocks: Clocks, columns:
     if found is not None:
         more, partially = lateness.late_rows(rows, found, plan.keys, clocks, columns)
         late = pl.concat([behind, more])
-        lost = found.filter(~pl.col(lateness.PARTIAL))
+        lost = found.filter(~pl.col(PARTIAL))
         rows = rows.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
     pieces, once = _pieces(plan, rows, slices)
     if plan.by_key and plan.counted:  # no row finds its window complete, and what its key reaches is told afterwards
@@ -80,9 +81,9 @@ def of_partials(plan: Plan, held: Held, partials: pl.DataFrame, clocks: Clocks, 
     late_count = partially = 0
     if found is not None:
         hit = partials.join(found, on=[*plan.keys, SLICE], nulls_equal=True)
-        partially = int(hit.filter(lateness.PARTIAL)[ROWS].sum())
+        partially = int(hit.filter(PARTIAL)[ROWS].sum())
         late_count = int(hit[ROWS].sum()) - partially
-        lost = found.filter(~pl.col(lateness.PARTIAL))
+        lost = found.filter(~pl.col(PARTIAL))
         partials = partials.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
     intake = _into_windows(plan, held, slices.pieces(plan.keys, plan.aggregation, partials), slices.disjoint, closed, clocks)
     none = pl.DataFrame(schema=columns)

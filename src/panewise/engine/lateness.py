@@ -9,12 +9,12 @@ from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END, SLICE, START, Slicing
 from panewise.engine.clocks import KEY_MARK, Clocks
 from panewise.engine.frames import kept, picked
+from panewise.engine.outputs import LATE_BY, PARTIAL, REASON, WINDOWS
 from panewise.engine.overlaps import ALL, EXPIRED, Overlaps, first_many
 from panewise.engine.sessions import CAUSE, MISSED
-from panewise.engine.validity import REASON, TIME
+from panewise.engine.validity import TIME
 from panewise.spec import Global, WindowOperator
 
-WINDOWS, LATE_BY, PARTIAL = "__windows", "__late_by", "__partial"
 _INTERVAL = pl.List(pl.Struct({"start": pl.Int64(), "end": pl.Int64()}))
 _SHUT = "__shut"
 MANY = 64  # windows of a slice; of more the windows are not listed slice by slice

@@ -18,7 +18,7 @@ from panewise.engine.held import Held
 from panewise.engine.inputs import latest_of
 from panewise.engine.intake import Intake
 from panewise.engine.lateness import late_schema
-from panewise.engine.outputs import Counts, Output
+from panewise.engine.outputs import REASON, Counts, Output
 from panewise.engine.partials import ROWS
 from panewise.engine.plan import Plan
 from panewise.engine.runs import MemoryLibrary
@@ -28,7 +28,7 @@ from panewise.engine.slices import Slices
 from panewise.engine.sliding_intake import completed, completed_of_keys, of_sliding, unmade
 from panewise.engine.table import CLOSED, PENDING
 from panewise.engine.turned import TURN
-from panewise.engine.validity import REASON, TIME
+from panewise.engine.validity import TIME
 from panewise.spec import Custom, Global, Specification, WindowOperator, merging
 
 _RANK = "__rank"

@@ -1,4 +1,4 @@
-"""What a step gives."""
+"""The output of a step, and the columns that it adds to late and invalid rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -7,6 +7,13 @@ from typing import TypeAlias
 import polars as pl
 
 Schema: TypeAlias = dict[str, pl.DataType]
+
+REASON = "__reason"  # of an invalid or late row: why it is one
+WINDOWS, LATE_BY, PARTIAL = (
+    "__windows",
+    "__late_by",
+    "__partial",
+)  # of a late row: the windows that it missed, by how much, and whether not all
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,8 @@ from panewise.engine.combining import judge
 from panewise.engine.frames import distinct, ordered, picked
 from panewise.engine.held import Held
 from panewise.engine.inputs import latest_of
-from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
 from panewise.engine.operator import NEWEST_ROWS, State
-from panewise.engine.outputs import Counts, Output
+from panewise.engine.outputs import LATE_BY, PARTIAL, REASON, WINDOWS, Counts, Output
 from panewise.engine.over_layout import Layout, Step
 from panewise.engine.over_plan import AT, NUMBER, TIME, FramePlan
 from panewise.engine.over_queue import Queue
@@ -24,7 +23,6 @@ from panewise.engine.over_values import values
 from panewise.engine.panes import shown_key
 from panewise.engine.runs import MemoryLibrary
 from panewise.engine.table import DEAD
-from panewise.engine.validity import REASON
 from panewise.engine.validity import TIME as OF
 from panewise.spec import FrameOperator
 

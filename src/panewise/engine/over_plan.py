@@ -9,10 +9,10 @@ import polars as pl
 from panewise.engine.aggregation import Aggregation
 from panewise.engine.assign import END
 from panewise.engine.lateness import late_schema
+from panewise.engine.outputs import REASON
 from panewise.engine.plan import ONE_KEY, check_columns
 from panewise.engine.runs import Shape
 from panewise.engine.told import told
-from panewise.engine.validity import REASON
 from panewise.errors import SpecError
 from panewise.spec import Aggregate, Frame, FrameOperator, RowFunction, told_by_rows
 

@@ -12,6 +12,7 @@ from panewise.engine.column_types import types_of
 from panewise.engine.contents import contents_of
 from panewise.engine.evicting import Evicting
 from panewise.engine.gathering import Gathering
+from panewise.engine.outputs import REASON
 from panewise.engine.partials import Part
 from panewise.engine.periods import is_periodic
 from panewise.engine.runs import Shape
@@ -19,7 +20,7 @@ from panewise.engine.sliding import Slide
 from panewise.engine.told import told
 from panewise.engine.trigger_simple import SimpleTrigger, is_simple
 from panewise.engine.trigger_tree import TriggerTree
-from panewise.engine.validity import MARKS, REASON
+from panewise.engine.validity import MARKS
 from panewise.errors import SpecError
 from panewise.spec import (
     Cumulating,

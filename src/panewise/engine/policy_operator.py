@@ -15,9 +15,8 @@ from panewise.engine.arrival import PLACE
 from panewise.engine.assign import END
 from panewise.engine.clocks import Clocks
 from panewise.engine.held import Held
-from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
 from panewise.engine.operator import Operator, State
-from panewise.engine.outputs import Counts, Output
+from panewise.engine.outputs import LATE_BY, PARTIAL, REASON, WINDOWS, Counts, Output
 from panewise.engine.partitions import Partitions
 from panewise.engine.plan import ONE_KEY
 from panewise.engine.policy_listening import Telling
@@ -25,7 +24,6 @@ from panewise.engine.policy_plan import TUPLES, PolicyPlan
 from panewise.engine.policy_pool import Tuples, bare, comparable
 from panewise.engine.policy_validity import is_marker, split
 from panewise.engine.runs import MemoryLibrary
-from panewise.engine.validity import REASON
 from panewise.spec import StreamWindow
 from panewise.spec.streamevent import counts_all
 from panewise.spec.streampolicies import DeltaPolicy

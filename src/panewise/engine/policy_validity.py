@@ -4,8 +4,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import polars as pl
 
+from panewise.engine.outputs import REASON
 from panewise.engine.policy_plan import PolicyPlan
-from panewise.engine.validity import REASON
 from panewise.spec.streampolicies import DeltaPolicy, PunctPolicy, policy_columns
 
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)

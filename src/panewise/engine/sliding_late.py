@@ -14,11 +14,12 @@ from panewise.engine import keymarks
 from panewise.engine.assign import END, START
 from panewise.engine.clocks import Clocks
 from panewise.engine.frames import joined, picked
-from panewise.engine.lateness import PARTIAL, WINDOWS, reason_of, typed
+from panewise.engine.lateness import reason_of, typed
+from panewise.engine.outputs import PARTIAL, REASON, WINDOWS
 from panewise.engine.plan import Plan
 from panewise.engine.sessions import ORDER
 from panewise.engine.sliding import coded, earlier, in_order, later, positions
-from panewise.engine.validity import REASON, TIME
+from panewise.engine.validity import TIME
 
 _TURN = "__turn"  # when in a batch a row arrives; what was there before has -1
 _FIRST, _LEAST, _HELD, _OPEN, _ACCEPTED, _QUERY, _AT = "__first", "__least", "__held_least", "__open", "__accepted", "__query", "__at"

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from panewise.chrono import MIN_INSTANT, saturating_add
+from panewise.engine.outputs import REASON
 from panewise.spec import Entry, told_by_rows
 
-TIME, REASON = "__time", "__reason"
+TIME = "__time"
 BAD_TIME, OUT_OF_RANGE, BAD_TYPE = "__bad_time", "__out_of_range", "__bad_type"
 MARKS = (BAD_TIME, OUT_OF_RANGE, BAD_TYPE)  # set where untyped rows are read
 

@@ -5,9 +5,10 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine import customs
 from panewise.engine.assign import SLICE
+from panewise.engine.outputs import REASON
 from panewise.engine.plan import Plan
 from panewise.engine.sessions import gap_of
-from panewise.engine.validity import REASON, TIME
+from panewise.engine.validity import TIME
 from panewise.spec import Custom, Session, closed_at_end
 
 

@@ -1,13 +1,32 @@
-"""Window and frame operators over Spark DataFrames: the only part of panewise that imports pyspark."""
+"""Window and frame operators over Spark DataFrames: the only part of panewise that imports pyspark.
+
+A name is imported when it is first used. Spark's Python workers, each of which imports what it needs anew, need few of them.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from panewise.spark import worker  # noqa: F401 - before anything that imports Polars
-from panewise.spark.api import Result, Windowed, apply, windowed
-from panewise.spark.failures import QueryError
-from panewise.spark.over import FrameResult, Overs, over
-from panewise.spark.session import configure
-from panewise.spark.sinks import ParquetSink
-from panewise.spark.streamwindow import EventResult, stream_window
-from panewise.spark.writer import WindowQuery
+
+if TYPE_CHECKING:
+    from panewise.spark.api import Result, Windowed, apply, windowed
+    from panewise.spark.failures import QueryError
+    from panewise.spark.over import FrameResult, Overs, over
+    from panewise.spark.session import configure
+    from panewise.spark.sinks import ParquetSink
+    from panewise.spark.streamwindow import EventResult, stream_window
+    from panewise.spark.writer import WindowQuery
+
+_MODULES = {
+    "api": ("Result", "Windowed", "apply", "windowed"),
+    "failures": ("QueryError",),
+    "over": ("FrameResult", "Overs", "over"),
+    "session": ("configure",),
+    "sinks": ("ParquetSink",),
+    "streamwindow": ("EventResult", "stream_window"),
+    "writer": ("WindowQuery",),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "EventResult",
@@ -24,3 +43,14 @@ __all__ = [
     "stream_window",
     "windowed",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

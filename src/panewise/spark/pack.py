@@ -13,7 +13,7 @@ from panewise.engine.combining import can_combine, combine, combine_again, judge
 from panewise.engine.inputs import later, latest_of
 from panewise.engine.over_plan import FramePlan
 from panewise.engine.plan import Plan
-from panewise.engine.prepared import plan_of
+from panewise.engine.planning import plan_of
 from panewise.engine.validity import TIME
 from panewise.spark.envelope import batch, encode
 from panewise.spark.sharding import SHARD, with_shards

@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from panewise.engine import Counts, Output
 from panewise.engine.arrival import PLACE
 from panewise.engine.chain import AnyOperator
 from panewise.engine.combining import combine_again
 from panewise.engine.inputs import later
 from panewise.engine.operator import Operator
+from panewise.engine.outputs import Counts, Output
 from panewise.engine.validity import with_time
 from panewise.spark.envelope import decode, encode
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from panewise.errors import SpecError
@@ -92,4 +93,10 @@ def prepare(session: SparkSession, sinks: Mapping[str, Sink], targets: Mapping[s
     """Makes the paths of sinks readable: of a new checkpoint all, else those that are not yet. `targets` are the columns of the outputs."""
     for kind, sink in sinks.items():
         if isinstance(sink, ParquetSink) and (new or not sink.prepared(session)):
-            sink.prepare(session.createDataFrame([], targets[kind]))
+            sink.prepare(_empty(session, targets[kind]))
+
+
+def _empty(session: SparkSession, schema: StructType) -> DataFrame:
+    """No rows of a schema. Spark plans them as a constant; those of createDataFrame would be read from an RDD."""
+    columns = (F.lit(None).cast(field.dataType).alias(field.name) for field in schema.fields)
+    return session.sql("SELECT 1").limit(0).select(*columns)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 from pyspark.sql.types import (
@@ -19,14 +19,16 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from panewise.engine.lateness import LATE_BY, PARTIAL, WINDOWS
-from panewise.engine.validity import REASON
+from panewise.engine.outputs import LATE_BY, PARTIAL, REASON, WINDOWS
 from panewise.spark.envelope import decode
 from panewise.spark.maps import map_types
 from panewise.spark.metrics import joined
 from panewise.spark.types import arrow_of, arrow_schema, spark_schema
 from panewise.spark.worker import settle, short_errors
 from panewise.spec import Chain, FrameOperator, Specification, StreamWindow, counted, first_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _INSTANT = pl.Datetime("us", "UTC")
 
@@ -51,8 +53,10 @@ class Unpack:
                 with short_errors():
                     yield from arrow_of(self._shaped(decode(payload)), self.target)
 
-    def frame(self, table: pl.DataFrame | None, metrics: str | None) -> pd.DataFrame:
+    def frame(self, table: pl.DataFrame | None, metrics: str | None) -> "pd.DataFrame":
         """Returns the rows of a table, and a row of metrics, as one Arrow-backed pandas frame, which loses no type."""
+        import pandas as pd  # noqa: PLC0415 - the stages that convert no output to pandas do not import it
+
         batches = [] if table is None else arrow_of(self._shaped(table), self.target)
         rows = pa.Table.from_batches(batches, arrow_schema(self.target))
         frame: pd.DataFrame = joined(rows, metrics).to_pandas(types_mapper=pd.ArrowDtype, use_threads=False)

@@ -106,7 +106,7 @@ class Dispatch:
         """Hands one micro-batch to the sinks. Computed once: a second time would run the state operator again."""
         kept = tagged.persist()
         try:
-            present = {row.kind for row in kept.select("kind").distinct().collect()}
+            present = {row.kind for row in kept.select("kind").collect()}  # an envelope or two from each shard
             for kind, sink in self.sinks.items():
                 if kind in present:
                     sink(unpacked(kept, self.unpackers[kind]), batch_id)
@@ -184,10 +184,14 @@ def _stepped(plumbing: Plumbing, controls: str | None, whole_rows: bool, *, late
     return plumbing.stepped(packed, polars_schema(plumbing.inputs(all_columns=whole_rows)))
 
 
-def _send_note(session: SparkSession, controls: str, text: str | None) -> None:
-    """Adds a control note; None makes the directory that notes are read from. Through Spark, so that any file system will do."""
-    rows = [] if text is None else [(text,)]
-    session.createDataFrame(rows, "value STRING").coalesce(1).write.mode("append").text(controls)
+def _send_note(session: SparkSession, controls: str, text: str) -> None:
+    """Adds a control note."""
+    _text(session, text).write.mode("append").text(controls)
+
+
+def _text(session: SparkSession, text: str) -> DataFrame:
+    """One row of text. Spark starts no job for the rows of a statement, as it does for those of createDataFrame."""
+    return session.sql("SELECT :text AS value", {"text": text})
 
 
 def _record_of(session: SparkSession, checkpoint: str) -> Manifest | None:
@@ -205,6 +209,6 @@ def _record_path(checkpoint: str) -> str:
 
 def _record(session: SparkSession, plumbing: Plumbing, checkpoint: str, controls: str) -> None:
     """Makes what a new checkpoint needs. The record comes last: what is interrupted here is done again."""
-    _send_note(session, controls, None)
-    text = Manifest(to_dict(plumbing.spec), len(plumbing.shards)).encode()
-    session.createDataFrame([(text,)], "value STRING").coalesce(1).write.mode("append").text(_record_path(checkpoint))
+    _text(session, "").limit(0).write.mode("append").text(controls)  # a directory for the stream of notes
+    record = Manifest(to_dict(plumbing.spec), len(plumbing.shards)).encode()
+    _text(session, record).write.mode("append").text(_record_path(checkpoint))

@@ -1,0 +1,91 @@
+"""Seconds from the start of a query to its first pane, and from a row to its pane: `python -m bench.cold`.
+
+Ours and native count the rows of hourly windows and emit each window that has changed, with a trigger of one second. Each run is a
+process of its own, whose session is there before the query starts. Ours runs twice: its panes in a query of one's own, and `write`.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bench import report
+from bench.cold_job import RUNNERS
+
+_WARM_UP = 5  # the first rows of a run, while the JVM compiles
+_NAMES = {"cold_s": "cold", "latency_s": "latency"}
+
+
+@dataclass
+class Times:
+    """The times of one runner: of each start, and of the rows of all runs."""
+
+    cold_s: list[float] = field(default_factory=list)
+    cold_cpu_s: list[float] = field(default_factory=list)
+    latency_s: list[float] = field(default_factory=list)
+
+    def add(self, line: str) -> None:
+        """Adds the times that one process printed."""
+        measured = json.loads(line)
+        self.cold_s.append(measured["cold_s"])
+        self.cold_cpu_s.append(measured["cold_cpu_s"])
+        self.latency_s += measured["latency_s"][_WARM_UP:]
+
+    def median(self, name: str) -> float:
+        """The median of one kind of times."""
+        return statistics.median(getattr(self, name))
+
+
+def measured(runner: str, rows: int) -> str:
+    """What a process with one query prints last.
+
+    Raises:
+        RuntimeError: if the process fails, with the end of what it printed.
+    """
+    done = subprocess.run([sys.executable, "-m", "bench.cold_job", runner, str(rows)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"bench.cold_job {runner} ended with {done.returncode} | it prints its times | {done.stderr[-2000:]}")
+    return done.stdout.splitlines()[-1]
+
+
+def table(times: dict[str, Times]) -> str:
+    """The medians in columns."""
+    lines = ["runner  first pane s  CPU s of it  row to pane s"]
+    for name, of in times.items():
+        cells = (of.median("cold_s"), of.median("cold_cpu_s"), of.median("latency_s"))
+        lines.append(f"{name:6}  {cells[0]:12.2f}  {cells[1]:11.2f}  {cells[2]:13.2f}")
+    return "\n".join(lines)
+
+
+def results(times: dict[str, Times]) -> list[report.Result]:
+    """Ours beside native, as the other benchmarks keep their results."""
+    found = []
+    for runner in RUNNERS[1:]:
+        for kind, name in _NAMES.items():
+            ours, theirs = times[runner].median(kind), times["native"].median(kind)
+            found.append(report.Result(f"{name}_{runner}", "native", 1, 1, theirs / ours, ours, theirs))
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Runs all in turn, round after round."""
+    parser = argparse.ArgumentParser(prog="python -m bench.cold", description="Seconds to the first pane, and from a row to its pane.")
+    parser.add_argument("--rounds", type=int, default=3, help="processes of each runner; default: %(default)s")
+    parser.add_argument("--rows", type=int, default=25, help=f"rows of each process, {_WARM_UP} of them warm-up; default: %(default)s")
+    asked = parser.parse_args(argv)
+    if asked.rounds < 1 or asked.rows <= _WARM_UP:
+        parser.error(f"--rounds {asked.rounds} --rows {asked.rows} | a median needs a value | give 1 or more, and {_WARM_UP + 1} or more")
+    times = {runner: Times() for runner in RUNNERS}
+    for _ in range(asked.rounds):
+        for runner, of in times.items():
+            of.add(measured(runner, asked.rows))
+    for result in results(times):
+        report.append(result)
+    print(table(times))
+
+
+if __name__ == "__main__":
+    main()

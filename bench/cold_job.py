@@ -1,0 +1,131 @@
+"""One query in a process of its own, from its start to its first pane and on from row to pane: ``python -m bench.cold_job RUNNER ROWS``.
+
+Prints one line of JSON: the seconds and the CPU seconds of the start, and the seconds of each row that follows.
+"""
+
+import json
+import os
+import queue
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as SF
+
+import panewise as pw
+from bench import data, session
+from panewise import functions as F
+from panewise.spark import windowed
+
+RUNNERS = ("native", "panes", "write")
+_TRIGGER_S = 1.0
+_PHASE_S = 0.37  # rows come at times that do not follow the trigger
+_WAIT_S = 300
+_START_US = 1_767_225_600_000_000  # 2026-01-01
+
+
+@dataclass
+class Job:
+    """A directory that a stream reads, and the keys that its query has emitted."""
+
+    folder: Path
+    emitted: "queue.Queue[int]" = field(default_factory=queue.Queue)
+    files: int = 0
+
+    def put(self) -> int:
+        """Adds a file of one row under a name that Spark does not read, then renames it; returns the row's key."""
+        self.files += 1
+        row = pl.DataFrame({"ts": [_START_US + self.files], "k": [self.files], "v": [1]})
+        hidden = self.folder / f".{self.files:05d}.parquet"
+        row.with_columns(pl.col("ts").cast(pl.Datetime("us", "UTC"))).write_parquet(hidden)
+        hidden.rename(self.folder / f"{self.files:05d}.parquet")
+        return self.files
+
+    def take(self, rows: DataFrame, _: int) -> None:
+        """A sink: notes the keys of one micro-batch."""
+        for row in rows.select("k").collect():
+            self.emitted.put(row["k"])
+
+    def wait_for(self, key: int) -> None:
+        """Returns when the key has been emitted."""
+        while self.emitted.get(timeout=_WAIT_S) != key:
+            pass
+
+
+Runner = Callable[[DataFrame, Job, str], Any]
+
+
+def native(stream: DataFrame, job: Job, checkpoint: str) -> Any:
+    """Spark's own windows, which emit each window that has changed."""
+    counts = stream.groupBy("k", SF.window("ts", "1 hour")).agg(SF.count("*").alias("n"), SF.sum("v").alias("s"))
+    writer = counts.writeStream.outputMode("update").foreachBatch(job.take).option("checkpointLocation", checkpoint)
+    return writer.trigger(processingTime=f"{_TRIGGER_S} seconds").start()
+
+
+def panes(stream: DataFrame, job: Job, checkpoint: str) -> Any:
+    """The same windows of panewise, its panes in a query of one's own."""
+    writer = _result(stream).panes.writeStream.outputMode("append").foreachBatch(job.take)
+    return writer.option("checkpointLocation", checkpoint).trigger(processingTime=f"{_TRIGGER_S} seconds").start()
+
+
+def write(stream: DataFrame, job: Job, checkpoint: str) -> Any:
+    """The same, by ``write``."""
+    return _result(stream).write(panes=job.take, checkpoint=checkpoint, processing_time=f"{_TRIGGER_S} seconds")
+
+
+def _result(stream: DataFrame) -> Any:
+    windows = windowed(stream, event_time="ts").groupBy("k").window(pw.Tumbling("1 hour")).trigger(pw.Always())
+    return windows.agg(F.count().alias("n"), F.sum("v").alias("s"))
+
+
+def run(runner: Runner, rows: int) -> dict[str, Any]:
+    """The times of one query: to its first pane, then of each of some rows from the file to the pane."""
+    spark = session.start()
+    spark.conf.set("spark.sql.streaming.metricsEnabled", "false")
+    with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
+        folder = Path(scratch) / "in"
+        folder.mkdir()
+        job = Job(folder)
+        stream = session.read(spark, data.Events(folder, 1, 1)).withWatermark("ts", "10 seconds")
+        first = job.put()
+        began, cpu = time.perf_counter(), _cpu_seconds()
+        query = runner(stream, job, f"{scratch}/checkpoint")
+        job.wait_for(first)
+        measured: dict[str, Any] = {"cold_s": time.perf_counter() - began, "cold_cpu_s": _cpu_seconds() - cpu}
+        measured["latency_s"] = [_seconds_of_row(job) for _ in range(rows)]
+        query.stop()
+    spark.stop()
+    return measured
+
+
+def _seconds_of_row(job: Job) -> float:
+    time.sleep(_PHASE_S * (job.files % 3))
+    began = time.perf_counter()
+    job.wait_for(job.put())
+    return time.perf_counter() - began
+
+
+def _cpu_seconds() -> float:
+    """CPU time of this process and of all that it has started: the JVM, Spark's Python workers."""
+    parents, ticks = {}, {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:  # a process that has just ended
+            continue
+        pid = int(stat.parent.name)
+        parents[pid], ticks[pid] = int(fields[1]), sum(map(int, fields[11:15]))
+    mine = {os.getpid()}
+    while grown := {pid for pid, parent in parents.items() if parent in mine} - mine:
+        mine |= grown
+    return sum(ticks[pid] for pid in mine) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    print(json.dumps(run({"native": native, "panes": panes, "write": write}[sys.argv[1]], int(sys.argv[2]))))

@@ -1,0 +1,120 @@
+"""One micro-batch of the shards of one task: state, clocks and timer of a shard around :mod:`panewise.spark.shard`."""
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
+
+from panewise.engine.cache import Cache
+from panewise.engine.persistence import Stored, StoredLibrary
+from panewise.spark.envelope import encode
+from panewise.spark.metrics import COLUMN, metrics_of
+from panewise.spark.processor import Settings
+from panewise.spark.runstore import SparkRunStore
+from panewise.spark.shard import Mail, step, tables, telling
+from panewise.spark.unpack import Unpack
+from panewise.spark.worker import settle, short_errors
+from panewise.state import Mirror
+
+_CACHE = Cache()  # runs that this worker process knows, of all the queries that it serves
+
+
+class Shards:
+    """The shards that a task serves in one micro-batch."""
+
+    def __init__(self, settings: Settings, handle: StatefulProcessorHandle, store: SparkRunStore) -> None:
+        settle()
+        self._settings, self._handle, self._store = settings, handle, store
+        self._served: set[int] = set()  # shards that this micro-batch has already been given to
+        _CACHE.bound(settings.cache_mb << 20)
+        _mirror().bound(settings.mirror_mb << 20)
+
+    def take(self, shard: int, rows: Iterator[Any], timers: TimerValues) -> Iterator[pd.DataFrame]:
+        """A step with the envelopes of one shard."""
+        self._served.add(shard)
+        with short_errors():
+            mail = Mail.read(told for frame in rows for told in zip(frame["kind"], frame["payload"], strict=True))
+            return self._handle_mail(shard, mail, timers)
+
+    def wake(self, shard: int, timers: TimerValues) -> Iterator[pd.DataFrame]:
+        """A step of a shard whose timer went off; none if its envelopes came before."""
+        with short_errors():
+            return iter(()) if shard in self._served else self._handle_mail(shard, Mail(), timers)
+
+    def _handle_mail(self, shard: int, mail: Mail, timers: TimerValues) -> Iterator[pd.DataFrame]:
+        settings = self._settings
+        library = StoredLibrary(self._store, _CACHE, _mirror())
+        stored = Stored.load(settings.spec, settings.schema, library, settings.shards)
+        now, watermark = self._clocks(mail, timers)
+        output = telling(step(stored.operator, mail, now, watermark))
+        waiting = _waiting(stored.manifest.header.get("timer"), watermark)
+        told_once = stored.moved and settings.clocks == "control"
+        if stored.changed or told_once or waiting != stored.manifest.header.get("timer"):
+            stored.commit(timer=self._timer(stored, waiting))
+        clocks = stored.operator.state.clocks
+        told, metrics = tables(output, shard, clocks.processing_time, clocks.told), metrics_of(output)
+        if settings.direct is not None:
+            return _direct(settings.direct, dict(told), metrics)
+        held = [("held", _held(stored.operator.held(), shard))] if settings.held else []
+        return _envelopes([*((kind, encode(table)) for kind, table in told), *held], metrics)
+
+    def _clocks(self, mail: Mail, timers: TimerValues) -> tuple[int | None, int | None]:
+        """Processing time and watermark in microseconds. Spark's first watermark, 0, is none (semantics 12.1)."""
+        if self._settings.clocks == "control":
+            return mail.control.get("clock"), mail.control.get("watermark")
+        watermark = timers.getCurrentWatermarkInMs()
+        return timers.getCurrentProcessingTimeInMs() * 1000, watermark * 1000 if watermark > 0 else None
+
+    def _timer(self, stored: Stored, waiting: int | None) -> int | None:
+        """Sees to it that this shard is woken without data when a window is due; the earliest timer, in milliseconds of the watermark.
+
+        A timer costs two round trips and is not taken back: one that finds nothing to do only sets the next.
+        """
+        if self._settings.clocks == "control" or stored.operator.plan.hears is not None:
+            return None  # with watermarks that rows tell, that of the query is none of theirs
+        due = stored.operator.next_due()
+        wanted = None if due is None else max(1, -(-due // 1000))
+        if wanted is None or (waiting is not None and waiting <= wanted):
+            return waiting
+        self._handle.registerTimer(wanted)
+        return wanted
+
+
+@cache
+def _mirror() -> Mirror:
+    """Copies of runs, in a directory of this machine that Spark removes when the executor ends; its workers share it."""
+    local = os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")[0]
+    return Mirror(Path(local) / "panewise")
+
+
+def _waiting(timer: int | None, watermark: int | None) -> int | None:
+    """The timer that was set, unless it goes off in this micro-batch: Spark deletes it then."""
+    return None if timer is not None and watermark is not None and timer * 1000 <= watermark else timer
+
+
+def _direct(unpack: Unpack, told: Mapping[str, pl.DataFrame], metrics: str | None) -> Iterator[pd.DataFrame]:
+    """One kind of output in real columns, and the metrics; no frame if there is neither."""
+    if metrics is not None or unpack.kind in told:
+        yield unpack.frame(told.get(unpack.kind), metrics)
+
+
+def _envelopes(told: Iterable[tuple[str, bytes]], metrics: str | None) -> Iterator[pd.DataFrame]:
+    """Envelopes as the frame that Spark takes, the metrics with the first of them; no frame if there is neither."""
+    rows = list(told)
+    if metrics is not None and not rows:
+        rows = [("metrics", b"")]
+    if rows:
+        numbers = [metrics, *[None] * (len(rows) - 1)]
+        yield pd.DataFrame([(*row, number) for row, number in zip(rows, numbers, strict=True)], columns=["kind", "payload", COLUMN])
+
+
+def _held(windows: pl.DataFrame, shard: int) -> bytes:
+    """The windows held with their shard; a line of nulls where there is none, so that this is told too."""
+    shown = windows if windows.height else pl.DataFrame(schema=windows.schema, data=[[None] * windows.width], orient="row")
+    return encode(shown.with_columns(pl.lit(shard).alias("shard")))
