@@ -29,7 +29,7 @@ from panewise import (
     WindowOperator,
 )
 from panewise import functions as F
-from panewise.spec.composites import Trigger, finish, fires_once, needs_processing_time
+from panewise.spec.composites import Trigger, finish, fires_once
 from panewise.spec.trigger_words import when
 from tests.spec.rules import Rule, check
 
@@ -161,11 +161,6 @@ def test_what_can_never_fire_is_warned_of(trigger: Trigger, idle: Trigger | None
 def test_columns_of_triggers_are_read() -> None:
     spec = WindowOperator(window=Tumbling(1), aggregates=[F.sum("v")], trigger=Repeatedly(AfterAny(OnPunctuation("over"), OnDelta("v", 1))))
     assert spec.columns_read == ("event_time", "v", "over")
-
-
-def test_processing_time_is_noticed() -> None:
-    assert needs_processing_time(AfterWatermark(late=AfterAny(AfterCount(1), AfterProcessingTime(1))))
-    assert not needs_processing_time(AfterWatermark(late=AfterEventTime(1)))
 
 
 @pytest.mark.parametrize(

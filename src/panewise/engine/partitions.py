@@ -6,14 +6,13 @@ first. As tuples go from the oldest on, a partition holds a stretch of places, a
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT
+from panewise.engine.overflow import EXACT
 from panewise.spec import StreamWindow
 from panewise.spec.streampolicies import CountPolicy, DeltaPolicy, PartitionAge, PartitionCount, TimePolicy, TupleCount
-
-_EXACT = Context(prec=120)  # more digits than differences of decimals have
 
 
 @dataclass(slots=True)
@@ -275,5 +274,5 @@ class Partitions:
 
 def _differ(policy: DeltaPolicy, new: Any, old: Any) -> bool:
     """Whether a value exceeds another by more than the amount."""
-    difference = _EXACT.subtract(new, old) if isinstance(new, Decimal) else new - old
+    difference = EXACT.subtract(new, old) if isinstance(new, Decimal) else new - old
     return bool(difference > policy.size)

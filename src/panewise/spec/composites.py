@@ -281,9 +281,4 @@ def idle_part(trigger: Trigger) -> Trigger | None:
     return None
 
 
-def needs_processing_time(trigger: Trigger) -> bool:
-    """Whether it can want to fire because processing time moves."""
-    return any(isinstance(node, (Every, AfterProcessingTime)) for node in walk(trigger))
-
-
 DEFAULT_TRIGGER = AfterWatermark(late=Always())
