@@ -47,7 +47,10 @@ def shipped(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def standalone(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """A Master and two Workers on loopback, of one core each: the URL, and the sessions of their processes."""
+    """A Master and two Workers on loopback, of one core each: the URL, and the sessions of their processes.
+
+    The Workers have hosts of their own, as Spark runs no second copy of a task on a host that runs the first.
+    """
     folder.mkdir(parents=True)
     port = _free_port()
     started = [_daemon(folder, "master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(_free_port()))]
@@ -55,7 +58,7 @@ def standalone(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
     try:
         assert wait_until(lambda: _answers(port), 60), "no Master"
         for number in (1, 2):
-            place = ["--host", "127.0.0.1", "--webui-port", str(_free_port()), "--work-dir", str(folder / f"work{number}")]
+            place = ["--host", f"127.0.0.{number}", "--webui-port", str(_free_port()), "--work-dir", str(folder / f"work{number}")]
             started.append(_daemon(folder, "worker.Worker", *place, "--cores", "1", "--memory", "1g", url))
         yield url, tuple(process.pid for process in started)
     finally:

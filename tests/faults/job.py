@@ -39,13 +39,15 @@ class Asked:
     """What a job can be asked for, as job.finish=never and the like.
 
     With `fails_at`, the sink of panes fails in that micro-batch, as soon as snapshots of the state are there. `checkpoints` is "local"
-    where the session is told that they are, so that Spark writes them another way.
+    where the session is told that they are, so that Spark writes them another way. With `mirror` "read-only" nothing can
+    be written where copies of state would be.
     """
 
     finish: str = "at_end"
     shards: str = ""
     fails_at: str = ""
     checkpoints: str = "anywhere"
+    mirror: str = "writable"
 
 
 def begin(spark: SparkSession, source: str, out: str, name: str, asked: Asked = Asked()) -> WindowQuery:
@@ -98,7 +100,11 @@ def main(source: str, out: str, master: str, name: str, *settings: str) -> None:
     spark = configure(builder.getOrCreate(), local_checkpoints=asked.checkpoints == "local")
     if "spark.submit.pyFiles" in given:
         sys.stdout.write(f"panewise in workers: {' '.join(where_panewise_is(spark))}\n")
+    blocked = [blocks / "panewise" for blocks in Path(given["spark.local.dir"]).glob("blockmgr-*") if asked.mirror == "read-only"]
+    for place in blocked:
+        place.mkdir(mode=0o555)
     begin(spark, source, out, name, asked).awaitTermination()
+    assert not [copy for place in blocked for copy in place.iterdir()], "something was written where nothing can be"
     spark.stop()
     sys.stdout.write("ended well\n")
 

@@ -1,12 +1,12 @@
 """Hundreds of micro-batches of one row each, in a process of its own that watches its JVM's memory and its files.
 
-``python -m tests.faults.long_job FOLDER BATCHES LOOK LOOK ...``: in the micro-batch of each LOOK it prints a line of JSON.
+``python -m tests.faults.long_job FOLDER BATCHES EVERY OPERATOR [KEY=VALUE ...]``, with settings of Spark. Each EVERY micro-batches
+it prints a line of JSON. OPERATOR is "ours", or "native" for Spark's own windows over the same input into the same sink.
 """
 
 import json
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +14,8 @@ from typing import Any
 
 import polars as pl
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as SF
+from pyspark.sql.streaming.query import StreamingQuery
 
 import panewise as pw
 from panewise import functions as F
@@ -22,8 +24,6 @@ from tests.faults.job import CONF
 from tests.faults.stream_files import START
 
 DDL = "ts TIMESTAMP, k STRING, v BIGINT"
-# What Spark keeps of finished jobs, stages and queries for its pages (docs/performance.md): by default of a thousand each.
-RETAINED = {"spark.ui.retainedJobs": "50", "spark.ui.retainedStages": "50", "spark.sql.ui.retainedExecutions": "50"}
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Watching:
 
     sink: ParquetSink
     folder: Path
-    looks: Sequence[int]
+    every: int
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Writes one micro-batch."""
-        if batch_id in self.looks:
-            seen = {"batch": batch_id, **memory(rows.sparkSession), "files": files(self.folder / "checkpoint")}
+        if batch_id % self.every == 0:
+            seen = {"batch": batch_id, **memory(rows.sparkSession), "state": files(self.folder / "checkpoint" / "state")}
             sys.stdout.write(json.dumps(seen | {"local": files(self.folder / "local")}) + "\n")
             sys.stdout.flush()
         self.sink(rows, batch_id)
@@ -50,7 +50,7 @@ class Watching:
 def memory(spark: SparkSession) -> dict[str, float]:
     """Megabytes of the JVM after a collection: live objects, what is beside the heap, and what the process has resident."""
     jvm: Any = spark._jvm
-    for _ in range(3):  # what a finalizer or a cleaner frees goes with the next
+    for _ in range(3):  # the next collection frees what a finalizer or a cleaner released
         jvm.System.gc()
     bean = jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
     pid = jvm.java.lang.ProcessHandle.current().pid()
@@ -64,24 +64,39 @@ def files(folder: Path) -> int:
     return sum(len(names) for _, _, names in os.walk(folder))
 
 
-def main(folder: str, batches: str, *looks: str) -> None:
-    source, out = Path(folder) / "in", Path(folder)
+def write_input(source: Path, batches: int) -> None:
+    """A file of one row for each micro-batch, ten seconds of event time apart."""
     source.mkdir(parents=True)
-    for number in range(int(batches)):
+    for number in range(batches):
         path = source / f"{number:04}.parquet"
         row = {"ts": [START + timedelta(seconds=10 * number)], "k": ["abcd"[number % 4]], "v": [number]}
         pl.DataFrame(row, schema={"ts": pl.Datetime("us", "UTC"), "k": pl.String, "v": pl.Int64}).write_parquet(path)
         os.utime(path, (number + 1, number + 1))
+
+
+def ours(stream: DataFrame, sink: Watching) -> StreamingQuery:
+    described = windowed(stream, "ts").groupBy("k").window(pw.Tumbling("1 minute")).trigger(pw.AfterWatermark(early=pw.Always()))
+    result = described.agg(F.count().alias("n"), F.sum("v").alias("s"))
+    return result.write(panes=sink, checkpoint=f"{sink.folder}/checkpoint", available_now=True).query
+
+
+def native(stream: DataFrame, sink: Watching) -> StreamingQuery:
+    result = stream.groupBy("k", SF.window("ts", "1 minute")).agg(SF.count("*").alias("n"), SF.sum("v").alias("s"))
+    writer = result.writeStream.outputMode("update").foreachBatch(sink).trigger(availableNow=True)
+    return writer.option("checkpointLocation", f"{sink.folder}/checkpoint").start()
+
+
+def main(folder: str, batches: str, every: str, operator: str, *settings: str) -> None:
+    out = Path(folder)
+    write_input(out / "in", int(batches))
     builder = SparkSession.builder.master("local[2]").appName("panewise for long")
-    for key, value in {**CONF, **RETAINED, "spark.local.dir": f"{out}/local"}.items():
+    given = dict(setting.split("=", 1) for setting in settings)
+    for key, value in {**CONF, **given, "spark.local.dir": f"{out}/local"}.items():
         builder = builder.config(key, value)
     spark = configure(builder.getOrCreate(), local_checkpoints=True)
-    stream = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(source)).withWatermark("ts", "20 seconds")
-    described = windowed(stream, "ts").groupBy("k").window(pw.Tumbling("1 minute"))
-    described = described.trigger(pw.AfterWatermark(early=pw.Always())).accumulation("accumulating")
-    sink = Watching(ParquetSink(f"{out}/panes"), out, tuple(map(int, looks)))
-    result = described.agg(F.count().alias("n"), F.sum("v").alias("s"))
-    result.write(panes=sink, checkpoint=f"{out}/checkpoint", available_now=True).awaitTermination()
+    stream = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(out / "in")).withWatermark("ts", "20 seconds")
+    sink = Watching(ParquetSink(f"{out}/panes"), out, int(every))
+    (ours if operator == "ours" else native)(stream, sink).awaitTermination()
     spark.stop()
 
 

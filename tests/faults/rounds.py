@@ -31,6 +31,7 @@ class Job:
     settings: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     also: tuple[int, ...] = ()  # sessions of a standing cluster, whose processes can be killed too
+    through: tuple[str, ...] = ()  # a command that runs the job
 
     @property
     def out(self) -> Path:
@@ -44,7 +45,7 @@ class Job:
         """A new process in a session of its own."""
         self.folder.mkdir(parents=True, exist_ok=True)
         settings = {"spark.local.dir": str(self.folder / "local"), **self.settings}
-        command = [sys.executable, "-m", "tests.faults.job", str(self.source), str(self.out), self.master, self.spec]
+        command = [*self.through, sys.executable, "-m", "tests.faults.job", str(self.source), str(self.out), self.master, self.spec]
         command += [f"{name}={value}" for name, value in settings.items()]
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(

@@ -32,6 +32,29 @@ Caused by: java.lang.RuntimeException: x: y
 """
 
 
+SINK = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: An exception was raised by the Python Proxy.
+Return Message: Traceback (most recent call last):
+  File "sinks.py", line 21, in __call__
+    rows.write.parquet(path)
+py4j.protocol.Py4JJavaError: An error occurred while calling o322.parquet.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 6.0 failed 1 times
+
+\tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.scala:3)
+Caused by: java.io.IOException: Mkdirs failed to create file:/out/panes
+\tat org.apache.hadoop.fs.ChecksumFileSystem.create(ChecksumFileSystem.java:5)
+"""
+
+
+def test_the_reason_of_a_sink_that_cannot_write() -> None:
+    """The last error of Python only names a method of the JVM: the first cause in the JVM is the reason."""
+    assert reason_of(SINK) == "java.io.IOException: Mkdirs failed to create file:/out/panes"
+    proxy = "Caused by: py4j.Py4JException: An exception was raised by the Python Proxy.\n"
+    assert reason_of(SINK + proxy) == "java.io.IOException: Mkdirs failed to create file:/out/panes"
+    without_cause = SINK.partition("Caused by")[0]
+    assert reason_of(without_cause).startswith("org.apache.spark.SparkException: Job aborted due to stage failure")
+    assert reason_of(SINK.partition("\n: org")[0]) == "py4j.protocol.Py4JJavaError: An error occurred while calling o322.parquet."
+
+
 def test_the_reason_in_a_report() -> None:
     assert reason_of(WORKER) == "ValueError: no such key"
     ours = WORKER.replace("ValueError: no", "panewise.errors.StateError: a | b | c\nValueError: no")

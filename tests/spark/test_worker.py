@@ -4,12 +4,15 @@ import gc
 import os
 import resource
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from panewise.spark.microbatch import _mirror as mirror_of_worker
 from panewise.spark.worker import settle
 
 
@@ -52,3 +55,12 @@ def test_a_worker_keeps_memory_for_the_next_micro_batch(spark: SparkSession) -> 
 def test_a_driver_is_left_as_it_is() -> None:
     settle()
     assert gc.get_freeze_count() == 0
+
+
+def test_a_machine_without_a_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only Spark's local directory can be written to, as in a container with a read-only file system."""
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/proc/self"])
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},/other")
+    mirror_of_worker.__wrapped__().write("a", b"stream")
+    assert [path.parent for path in tmp_path.rglob("*.run")] == [tmp_path / "panewise"]

@@ -8,7 +8,8 @@ On the way in: ``rows``, ``partials``, ``invalid``, ``marks``, ``seen`` (JSON: t
 
 import io
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
 
 import polars as pl
 import pyarrow as pa
@@ -20,6 +21,9 @@ IN = StructType([StructField("shard", IntegerType()), StructField("kind", String
 OUT = StructType([StructField("kind", StringType()), StructField("payload", BinaryType())])
 _ARROW_IN = pa.schema([("shard", pa.int32()), ("kind", pa.string()), ("payload", pa.binary())])
 _LENGTH = struct.Struct("<I")
+# Bytes of an envelope, roughly. Spark copies a value several times on its heap, and none can have more than 2 GB. Its cache cuts at 4 MB.
+LARGEST = 4 << 20
+_VIEW = 16  # bytes for each value of a text column besides the text; Polars' estimate of a size leaves them out
 _LONG = 1 << 16  # bytes of a frame from which on it pays to make its columns narrow
 _WIDTHS = ((8, pl.UInt8()), (16, pl.UInt16()), (32, pl.UInt32()))
 
@@ -41,6 +45,33 @@ def encode(frame: pl.DataFrame, alike: Mapping[str, int] | None = None) -> bytes
     far = ((pl.col(name).to_physical() - pl.lit(least[name].to_physical()[0])).cast(width) for name, width in widths.items())
     write_stream(frame.with_columns(far), stream)
     return stream.getvalue()
+
+
+def pieces(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Returns the rows in pieces of about `LARGEST` bytes, in their order; mostly one piece. Of no rows there is none."""
+    texts = sum(dtype in (pl.String, pl.Binary) for dtype in frame.dtypes)
+    size = int(frame.estimated_size()) + _VIEW * texts * frame.height
+    rows = frame.height if size <= LARGEST else frame.height * LARGEST // size
+    return frame.iter_slices(max(1, rows))
+
+
+_Envelope = TypeVar("_Envelope", bound=tuple[object, ...])
+
+
+def groups(envelopes: Iterable[_Envelope]) -> Iterator[list[_Envelope]]:
+    """Returns envelopes, whose last item is the payload, in lists of about `LARGEST` bytes; mostly one list. Of none there is none."""
+    group: list[_Envelope] = []
+    size = 0
+    for envelope in envelopes:
+        payload = envelope[-1]
+        assert isinstance(payload, bytes)
+        if group and size + len(payload) > LARGEST:
+            yield group
+            group, size = [], 0
+        group.append(envelope)
+        size += len(payload)
+    if group:
+        yield group
 
 
 def decode(payload: bytes) -> pl.DataFrame:

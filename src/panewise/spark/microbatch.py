@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,11 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, Ti
 
 from panewise.engine.cache import Cache
 from panewise.engine.persistence import Stored, StoredLibrary
-from panewise.spark.envelope import encode
+from panewise.spark.envelope import encode, groups, pieces
 from panewise.spark.metrics import COLUMN, metrics_of
 from panewise.spark.processor import Settings
 from panewise.spark.runstore import SparkRunStore
-from panewise.spark.shard import Mail, step, tables, telling
+from panewise.spark.shard import Mail, encoded, step, tables, telling
 from panewise.spark.unpack import Unpack
 from panewise.spark.worker import settle, short_errors
 from panewise.state import Mirror
@@ -58,11 +59,11 @@ class Shards:
         if stored.changed or told_once or waiting != stored.manifest.header.get("timer"):
             stored.commit(timer=self._timer(stored, waiting))
         clocks = stored.operator.state.clocks
-        told, metrics = tables(output, shard, clocks.processing_time, clocks.told), metrics_of(output)
+        told, metrics = list(tables(output, shard, clocks.processing_time, clocks.told)), metrics_of(output)
         if settings.direct is not None:
             return _direct(settings.direct, dict(told), metrics)
         held = [("held", _held(stored.operator.held(), shard))] if settings.held else []
-        return _envelopes([*((kind, encode(table)) for kind, table in told), *held], metrics)
+        return _envelopes(chain(encoded(told), held), metrics)
 
     def _clocks(self, mail: Mail, timers: TimerValues) -> tuple[int | None, int | None]:
         """Processing time and watermark in microseconds. Spark's first watermark, 0, is none (semantics 12.1)."""
@@ -89,7 +90,7 @@ class Shards:
 @cache
 def _mirror() -> Mirror:
     """Copies of runs, in a directory of this machine that Spark removes when the executor ends; its workers share it."""
-    local = os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")[0]
+    local = (os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()).split(",")[0]
     return Mirror(Path(local) / "panewise")
 
 
@@ -99,19 +100,23 @@ def _waiting(timer: int | None, watermark: int | None) -> int | None:
 
 
 def _direct(unpack: Unpack, told: Mapping[str, pl.DataFrame], metrics: str | None) -> Iterator[pd.DataFrame]:
-    """One kind of output in real columns, and the metrics; no frame if there is neither."""
-    if metrics is not None or unpack.kind in told:
-        yield unpack.frame(told.get(unpack.kind), metrics)
+    """One kind of output in real columns, in frames of bounded size, the metrics in the first; no frame if there is neither."""
+    if unpack.kind not in told and metrics is not None:
+        yield unpack.frame(None, metrics)
+    for piece in pieces(told[unpack.kind]) if unpack.kind in told else ():
+        yield unpack.frame(piece, metrics)
+        metrics = None
 
 
 def _envelopes(told: Iterable[tuple[str, bytes]], metrics: str | None) -> Iterator[pd.DataFrame]:
-    """Envelopes as the frame that Spark takes, the metrics with the first of them; no frame if there is neither."""
-    rows = list(told)
-    if metrics is not None and not rows:
-        rows = [("metrics", b"")]
-    if rows:
-        numbers = [metrics, *[None] * (len(rows) - 1)]
+    """Envelopes as the frames that Spark takes, the metrics with the first of them; no frame if there is neither."""
+    there = False
+    for rows in groups(told):
+        there, numbers = True, [metrics, *[None] * (len(rows) - 1)]
         yield pd.DataFrame([(*row, number) for row, number in zip(rows, numbers, strict=True)], columns=["kind", "payload", COLUMN])
+        metrics = None
+    if not there and metrics is not None:
+        yield pd.DataFrame([("metrics", b"", metrics)], columns=["kind", "payload", COLUMN])
 
 
 def _held(windows: pl.DataFrame, shard: int) -> bytes:

@@ -1,7 +1,7 @@
 """Pack: Arrow batches as Spark made them into a few envelopes. Stateless; runs inside ``mapInArrow``."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -15,7 +15,7 @@ from panewise.engine.over_plan import FramePlan
 from panewise.engine.plan import Plan
 from panewise.engine.planning import plan_of
 from panewise.engine.validity import TIME
-from panewise.spark.envelope import batch, encode
+from panewise.spark.envelope import batch, encode, groups, pieces
 from panewise.spark.sharding import SHARD, with_shards
 from panewise.spark.types import in_utc
 from panewise.spark.worker import settle, short_errors
@@ -106,7 +106,7 @@ class _Packer:
         judged = judge(self.plan, frame.with_columns(place.alias(PLACE)), now, windows=self.plan.spec.time == "event")
         if not judged.invalid.is_empty():
             shard = self.pack.shards[self.partition % len(self.pack.shards)]
-            yield batch([(shard, "invalid", encode(judged.invalid.drop(PLACE)))])
+            yield from _batches((shard, "invalid", encode(piece)) for piece in pieces(judged.invalid.drop(PLACE)))
         noted = Marks.noted(self.plan.spec, judged.valid)
         self.marks += [] if noted is None else [noted]
         if self.plan.hears is not None:
@@ -114,7 +114,7 @@ class _Packer:
         if isinstance(self.plan, Plan) and self.pack.combines(self.plan):
             self.partials.append(combine(self.plan, judged.valid))
         else:
-            yield self._sharded("rows", judged.valid.drop(self.pack.spare(self.plan)))
+            yield from self._sharded("rows", judged.valid.drop(self.pack.spare(self.plan)))
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         """What waits for the end of the partition; and to every shard what it told, or a tick: so each sees the clocks of every batch."""
@@ -122,18 +122,18 @@ class _Packer:
             return
         if self.partials and isinstance(self.plan, Plan):
             together = self.partials[0] if len(self.partials) == 1 else combine_again(self.plan, pl.concat(self.partials))
-            yield self._sharded("partials", together)
+            yield from self._sharded("partials", together)
         told = [("marks", encode(pl.concat(self.marks).unique(maintain_order=True)))] if self.marks else []
         told += [("seen", json.dumps(self.seen).encode())] if self.seen else []
         yield batch([(shard, *note) for shard in self.pack.shards for note in told or [("tick", b"")]])
 
-    def _sharded(self, kind: str, frame: pl.DataFrame) -> pa.RecordBatch:
+    def _sharded(self, kind: str, frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
         """The frame cut by shard."""
-        if len(self.pack.shards) == 1:
-            return batch([(self.pack.shards[0], kind, _encoded(frame))] if frame.height else [])
-        sharded = self._together(with_shards(frame, list(self.pack.by) or self.plan.keys, self.pack.shards))
-        cut = sharded.partition_by(SHARD, as_dict=True, include_key=False)
-        return batch([(int(shard), kind, _encoded(part)) for (shard,), part in cut.items()])
+        cut = {self.pack.shards[0]: frame}
+        if len(self.pack.shards) > 1:
+            sharded = self._together(with_shards(frame, list(self.pack.by) or self.plan.keys, self.pack.shards))
+            cut = {int(shard): part for (shard,), part in sharded.partition_by(SHARD, as_dict=True, include_key=False).items()}
+        return _batches((shard, kind, _encoded(piece)) for shard, part in cut.items() for piece in pieces(part))
 
     def _together(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows of one source position go to the shard of the first of them, where the others are replays (semantics 4.2)."""
@@ -145,6 +145,11 @@ class _Packer:
         both = both.with_columns(pl.col(SHARD).first().over(position.columns))
         self.last = both.tail(1)
         return rows.with_columns(both[SHARD].tail(rows.height))
+
+
+def _batches(envelopes: Iterable[tuple[int, str, bytes]]) -> Iterator[pa.RecordBatch]:
+    """Envelopes as Arrow batches of bounded size."""
+    return (batch(group) for group in groups(envelopes))
 
 
 def _encoded(rows: pl.DataFrame) -> bytes:

@@ -14,7 +14,7 @@ from panewise.engine.inputs import later
 from panewise.engine.operator import Operator
 from panewise.engine.outputs import Counts, Output
 from panewise.engine.validity import with_time
-from panewise.spark.envelope import decode, encode
+from panewise.spark.envelope import decode, encode, pieces
 
 
 @dataclass
@@ -109,8 +109,13 @@ def _frames(output: Output) -> Iterator[tuple[str, pl.DataFrame]]:
 
 
 def envelopes(output: Output, shard: int, processing_time: int, watermark: int | None) -> Iterator[tuple[str, bytes]]:
-    """An output as envelopes."""
-    return ((kind, encode(table)) for kind, table in tables(output, shard, processing_time, watermark))
+    """An output as envelopes, each of which is encoded when it is asked for."""
+    return encoded(tables(output, shard, processing_time, watermark))
+
+
+def encoded(told: Iterable[tuple[str, pl.DataFrame]]) -> Iterator[tuple[str, bytes]]:
+    """Tables as envelopes of bounded size, each of which is encoded when it is asked for."""
+    return ((kind, encode(piece)) for kind, table in told for piece in pieces(table))
 
 
 COUNTS: dict[str, pl.DataType] = {

@@ -1,0 +1,69 @@
+"""Directories that cannot be written to: that of the copies of state costs no answer, a checkpoint and a sink stop the query with a reason.
+
+Once they can be written to, the query continues, and the sinks hold what an undisturbed run leaves (semantics 33 and 35).
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.faults.conftest import Expected
+from tests.faults.rounds import PATIENCE, Job, bury
+from tests.faults.sinks import check_same, contents
+from tests.faults.test_restarts import FILES as RESTART_FILES
+from tests.faults.test_restarts import SPEC as RESTARTED
+from tests.faults.test_restarts import Stage, some_files
+
+pytestmark = pytest.mark.soak
+
+FILES = 4
+SPEC = "session-retracting"
+# Root may write anywhere, unless it starts without these capabilities.
+_CAPABILITIES = "-dac_override,-dac_read_search"
+BOUND_BY_MODES = ("setpriv", f"--bounding-set={_CAPABILITIES}", f"--inh-caps={_CAPABILITIES}") if os.geteuid() == 0 else ()
+
+
+def test_no_copies_of_state(tmp_path: Path, undisturbed: Expected) -> None:
+    """Every step reads its state from Spark's."""
+    source, expected = undisturbed(SPEC, FILES)
+    local = tmp_path / "local"
+    job = Job(tmp_path, source, SPEC, "local[2,4]", {"job.mirror": "read-only", "spark.local.dir": str(local)}, through=BOUND_BY_MODES)
+    job.run()
+    check_same(contents(job.out, FILES), expected, "")
+
+
+@pytest.mark.parametrize("place", ["checkpoint", "panes"])
+def test_a_query_stops_and_continues(spark: SparkSession, tmp_path: Path, undisturbed: Expected, place: str) -> None:
+    stage = Stage(spark, undisturbed, tmp_path)
+    stage.first()
+    job = Job(tmp_path, some_files(stage.all, tmp_path / "in", RESTART_FILES), RESTARTED, through=BOUND_BY_MODES)
+    done = job.commits()
+    with read_only(job.out / place):
+        process = job.start()
+        try:
+            assert process.wait(PATIENCE) != 0
+        finally:
+            bury(process)
+    (reason,) = [line for line in job.log.splitlines() if "QueryError: " in line]
+    assert f"{job.out}/{place}" in reason
+    assert "denied" in reason or "failed to create" in reason
+    assert job.commits() == done
+    stage.second()
+    stage.check()
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Takes the right to write from a folder and all that are in it, and gives it back."""
+    folders = [Path(name) for name, _, _ in os.walk(folder)]
+    for one in folders:
+        one.chmod(0o555)
+    try:
+        yield
+    finally:
+        for one in folders:
+            one.chmod(0o755)
