@@ -106,7 +106,7 @@ class Dispatch:
         """Hands one micro-batch to the sinks. Computed once: a second time would run the state operator again."""
         kept = tagged.persist()
         try:
-            present = {row.kind for row in kept.select("kind").collect()}  # an envelope or two from each shard
+            present = {row.kind for row in kept.select("kind").collect()}  # a few envelopes from each shard, of some 4 MB or less
             for kind, sink in self.sinks.items():
                 if kind in present:
                     sink(unpacked(kept, self.unpackers[kind]), batch_id)
