@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.jvm import QUICK_JVM
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -29,6 +31,7 @@ SPARK_CONF = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.log.level": "ERROR",
+    "spark.driver.extraJavaOptions": QUICK_JVM,
 }
 
 

@@ -15,9 +15,8 @@ from panewise.spark import ParquetSink, WindowQuery, apply, configure
 from tests.faults.processes import wait_until
 from tests.faults.specs import ALL, WITHOUT_LATE_ROWS
 from tests.faults.stream_files import DDL
+from tests.jvm import QUICK_JVM
 
-# Jobs are short: the second compiler would take more time than it saves, on two cores half of all.
-QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 CONF = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",

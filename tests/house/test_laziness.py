@@ -1,15 +1,24 @@
-"""`import panewise` is cheap: the heavy packages load with the part that needs them."""
+"""`import panewise` is cheap: the heavy packages load with the part that needs them. So do the parts that Spark's workers need."""
 
 import subprocess
 import sys
+from pkgutil import iter_modules
+
+import pytest
+
+import panewise.spark
 
 HEAVY = ("pyspark", "polars", "pyarrow", "pandas", "numpy", "matplotlib", "hypothesis", "yaml")
 
 
-def loaded_by(statement: str) -> set[str]:
+def modules_of(statement: str) -> set[str]:
     probe = f"import sys; {statement}; print(' '.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    return {name.split(".")[0] for name in done.stdout.split()}
+    return set(done.stdout.split())
+
+
+def loaded_by(statement: str) -> set[str]:
+    return {name.split(".")[0] for name in modules_of(statement)}
 
 
 def test_panewise_loads_nothing_heavy() -> None:
@@ -18,6 +27,28 @@ def test_panewise_loads_nothing_heavy() -> None:
 
 def test_oracle_loads_nothing_heavy() -> None:
     assert loaded_by("import panewise.oracle").isdisjoint(HEAVY)
+
+
+def test_the_processor_on_the_driver_loads_no_operator() -> None:
+    loaded = modules_of("import panewise.spark.processor")
+    assert {name for name in loaded if name.startswith("panewise.engine.")} == {"panewise.engine.outputs"}
+    assert "pandas" not in loaded
+
+
+def test_pack_loads_no_operator() -> None:
+    loaded = modules_of("import panewise.spark.pack")
+    assert loaded.isdisjoint({"panewise.engine.operator", "panewise.engine.over", "panewise.engine.policy_operator", "pandas"})
+
+
+def test_names_of_the_spark_package_are_no_modules() -> None:
+    """A module that is imported takes the place of a name that is imported when it is first used."""
+    names = {module.name for module in iter_modules(panewise.spark.__path__)}
+    assert names.isdisjoint(panewise.spark.__all__)
+    assert set(dir(panewise.spark)) >= set(panewise.spark.__all__)
+    for name in panewise.spark.__all__:
+        assert getattr(panewise.spark, name).__name__ == name
+    with pytest.raises(AttributeError, match=r"^module 'panewise.spark' has no attribute 'no_such_name'$"):
+        getattr(panewise.spark, "no_such_name")  # noqa: B009
 
 
 def test_the_probe_sees_what_is_loaded() -> None:

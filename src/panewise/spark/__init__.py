@@ -11,7 +11,7 @@ from panewise.spark import worker  # noqa: F401 - before anything that imports P
 if TYPE_CHECKING:
     from panewise.spark.api import Result, Windowed, apply, windowed
     from panewise.spark.failures import QueryError
-    from panewise.spark.over import FrameResult, Overs, over
+    from panewise.spark.overs import FrameResult, Overs, over
     from panewise.spark.session import configure
     from panewise.spark.sinks import ParquetSink
     from panewise.spark.streamwindow import EventResult, stream_window
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "api": ("Result", "Windowed", "apply", "windowed"),
     "failures": ("QueryError",),
-    "over": ("FrameResult", "Overs", "over"),
+    "overs": ("FrameResult", "Overs", "over"),
     "session": ("configure",),
     "sinks": ("ParquetSink",),
     "streamwindow": ("EventResult", "stream_window"),

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 
 from panewise.errors import SpecError
 from panewise.spark.names import quoted
-from panewise.spark.over import FrameResult, over
+from panewise.spark.overs import FrameResult, over
 from panewise.spark.sql.columns import Function, functions_in, memory_of, on_stream
 from panewise.spec.expressions import text_of
 
