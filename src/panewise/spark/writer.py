@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from panewise.engine.persistence import check_same
@@ -191,7 +192,7 @@ def _send_note(session: SparkSession, controls: str, text: str) -> None:
 
 def _text(session: SparkSession, text: str) -> DataFrame:
     """One row of text. Spark starts no job for the rows of a statement, as it does for those of createDataFrame."""
-    return session.sql("SELECT :text AS value", {"text": text})
+    return session.sql("SELECT 1").select(F.lit(text).alias("value"))
 
 
 def _record_of(session: SparkSession, checkpoint: str) -> Manifest | None:
