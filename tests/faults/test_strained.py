@@ -31,6 +31,7 @@ SPECULATION = {
 # An executor that is silent for so long counts as lost; when it goes on, its tasks run elsewhere.
 IMPATIENT = {
     "spark.network.timeout": "10s",
+    "spark.network.timeoutInterval": "5s",
     "spark.executor.heartbeatInterval": "2s",
     "spark.storage.blockManagerHeartbeatTimeoutMs": "10s",
 }
@@ -104,3 +105,4 @@ def test_executors_are_killed_under_load(tmp_path: Path, undisturbed: Expected, 
     job, story = strained(tmp_path, source, spec, plan, {"spark.task.maxFailures": "20", "spark.deploy.maxExecutorRetries": "-1"})
     check_same(contents(job.out, FILES), undisturbed.sinks(spec, (500,) * FILES), story)
     assert sum("killed" in line for line in story) == 5, story
+    assert story.count("ended with 0") == len([line for line in story if line.startswith("ended")]), story

@@ -76,3 +76,23 @@ def test_every_shard_has_the_marks_of_all_rows(ordered: bool) -> None:
 
 def _packed(spec: pw.WindowOperator, rows: pl.DataFrame) -> list[dict[str, Any]]:
     return [one for sent in Pack(spec, SCHEMA, [0, 2], late_wanted=True)(iter(rows.to_arrow().to_batches())) for one in sent.to_pylist()]
+
+
+@pytest.mark.parametrize("inputs", [False, True])
+def test_the_same_rows_make_the_same_envelopes(*, inputs: bool) -> None:
+    """Spark compares checksums where a lost executor's part of a shuffle is made again, and fails the query if they differ."""
+    watermark = pw.Inputs(["a", "b", "c", "d", "e"], column="name") if inputs else None
+    spec = pw.WindowOperator(
+        window=pw.Tumbling("1 minute"),
+        keys=["k"],
+        event_time="t",
+        watermark=watermark,
+        aggregates=[F.sum("v").alias("s"), F.avg("x").alias("m")],
+    )
+    schema = {"t": pl.Datetime("us", "UTC"), "k": pl.String(), "v": pl.Int64(), "x": pl.Float64(), "name": pl.String()}
+    n = pl.int_range(50_000, eager=True)
+    text = {"k": "key" + (n * 7919 % 5_000).cast(pl.String), "name": pl.Series(list("abcde") * 10_000)}
+    rows = pl.DataFrame({"t": n * 10_000, "v": n % 100, "x": n / 7, **text}).select(*schema).cast(schema)
+    batches: list[pa.RecordBatch] = rows.to_arrow().to_batches()
+    made = [[sent.to_pylist() for sent in Pack(spec, schema, [0, 1], late_wanted=False)(iter(batches))] for _ in range(4)]
+    assert made == [made[0]] * 4

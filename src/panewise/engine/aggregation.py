@@ -53,12 +53,12 @@ class Aggregation:
     def _told(self) -> list[Part]:
         return [*self.parts, *self.passing]
 
-    def lift(self, rows: pl.DataFrame, by: list[str], *, in_order: bool = True) -> pl.DataFrame:
-        """Partials of each group of rows, which come in arrival order; groups in order of their first row, or faster in any."""
+    def lift(self, rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+        """Partials of each group of rows, which come in arrival order; groups in order of their first row."""
         for part in self.parts:
             if part.sums is not None and not part.dtype.is_float():
                 overflow.refuse(rows, by, part.sums, part.dtype, part.sums)
-        return self._typed(grouped(rows, by, [part.lift.alias(part.name) for part in self._told], in_order=in_order))
+        return self._typed(grouped(rows, by, [part.lift.alias(part.name) for part in self._told]))
 
     def singles(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The partials of each row alone, in the rows' order, and nothing else."""

@@ -78,12 +78,16 @@ def ties_matter(plan: Plan | FramePlan) -> bool:
 
 
 def combine(plan: Plan, valid: pl.DataFrame) -> pl.DataFrame:
-    """Partials per key and ``__slice``, in any order: :func:`can_combine` has seen to it that none matters."""
-    return plan.aggregation.lift(valid, [*plan.keys, SLICE], in_order=False)
+    """Partials per key and ``__slice``, the same for the same rows, to the last bit.
+
+    Any order would give the same panes (:func:`can_combine`). But a reader may run again for a shuffle that was lost with
+    an executor, and Spark fails the query if it then makes other bytes.
+    """
+    return plan.aggregation.lift(valid, [*plan.keys, SLICE])
 
 
 def combine_again(plan: Plan, partials: pl.DataFrame) -> pl.DataFrame:
     """Partials of several readers, merged per key and ``__slice``."""
     by = [*plan.keys, SLICE]
     plan.aggregation.check_merge(partials, by)
-    return grouped(partials, by, plan.aggregation.merging(), in_order=True)
+    return grouped(partials, by, plan.aggregation.merging())

@@ -90,7 +90,7 @@ class Overlaps:
             places, number = classes.members
             members = picked(ordered, places).hstack([pl.Series(_CLASS, number)])
             aggregation.check_merge(members, [_CLASS])
-            merged = grouped(members, [_CLASS], aggregation.merging(), in_order=True).drop(_CLASS)
+            merged = grouped(members, [_CLASS], aggregation.merging()).drop(_CLASS)
         return self._windows(ordered.select(keys), classes, merged)
 
     def pieces_in_order(self, keys: list[str], aggregation: Aggregation, rows: pl.DataFrame) -> pl.DataFrame:

@@ -66,7 +66,7 @@ def _near(plan: Plan, slices: Slices, rows: pl.DataFrame, clocks: Clocks) -> tup
 
 def _sliced(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
     """The rows as slices."""
-    lifted = plan.pieces.lift(rows, [*plan.keys, TIME], in_order=plan.gathers).rename({TIME: START})
+    lifted = plan.pieces.lift(rows, [*plan.keys, TIME]).rename({TIME: START})
     return lifted.with_columns(plan.slide.needed_until(pl.col(START)).alias(END)).select(list(plan.slices.schema))
 
 

@@ -106,5 +106,5 @@ def merged(
     live = [name for name in schema if name.startswith("__live:")]
     if LIVE in schema:
         aggregations += [pl.col(LIVE).any(), *(pl.col(name).filter(held).first() for name in live)]
-    groups = grouped(rows, by, aggregations, in_order=True)
+    groups = grouped(rows, by, aggregations)
     return groups.with_columns_seq(pl.col(name).cast(dtype) for name, dtype in schema.items() if name in groups.columns)

@@ -124,7 +124,7 @@ class _Packer:
             together = self.partials[0] if len(self.partials) == 1 else combine_again(self.plan, pl.concat(self.partials))
             yield from self._sharded("partials", together)
         told = [("marks", encode(pl.concat(self.marks).unique(maintain_order=True)))] if self.marks else []
-        told += [("seen", json.dumps(self.seen).encode())] if self.seen else []
+        told += [("seen", json.dumps(self.seen, sort_keys=True).encode())] if self.seen else []
         yield batch([(shard, *note) for shard in self.pack.shards for note in told or [("tick", b"")]])
 
     def _sharded(self, kind: str, frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:

@@ -1,0 +1,33 @@
+"""Semantics 33: a micro-batch that is repeated emits the same panes, to the last bit of a float, and so do states that are made anew."""
+
+import polars as pl
+import pytest
+
+import panewise as pw
+from panewise import functions as F
+from panewise.engine.chain import operator_for
+from panewise.engine.combining import combine, judge
+from panewise.engine.plan import Plan
+
+SCHEMA = {"t": pl.Int64(), "k": pl.Int64(), "x": pl.Float64()}
+N = pl.int_range(60_000, eager=True)
+ROWS = pl.DataFrame({"t": N % 3_000, "k": N % 7, "x": (N * 7_919 % 10_007) / 7}, schema=SCHEMA)
+TIMES = 4
+
+
+@pytest.mark.parametrize("window", [pw.Tumbling(1_000), pw.Hopping(1_000, 500), pw.Sliding(100), pw.Session(10)], ids=lambda w: w.kind)
+def test_panes(window: pw.Window) -> None:
+    spec = pw.WindowOperator(window=window, keys=["k"], event_time="t", aggregates=[F.sum("x").alias("s"), F.avg("x").alias("m")])
+    made = []
+    for _ in range(TIMES):
+        operator = operator_for(spec, SCHEMA)
+        operator.add(ROWS)
+        made.append(operator.finish().panes.sort("k", "window_start", "window_end").to_dicts())
+    assert made == [made[0]] * TIMES
+
+
+def test_partials() -> None:
+    spec = pw.WindowOperator(window=pw.Tumbling(10), keys=["k"], event_time="t", aggregates=[F.avg("x")])
+    plan = Plan(spec, SCHEMA)
+    made = [combine(plan, judge(plan, ROWS, 0).valid).to_dicts() for _ in range(TIMES)]
+    assert made == [made[0]] * TIMES
