@@ -20,13 +20,13 @@ from tests.faults.stream_files import DDL
 SPEC = "tumbling-accumulating"
 
 
-def main(source: str, out: str, jars: str, merges: str, dies_at: str = "") -> None:
+def main(source: str, out: str, jars: str, dies_at: str = "") -> None:
     builder = SparkSession.builder.master("local[2]").appName("panewise and Delta")
     for key, value in {**CONF, **SETTINGS, "spark.jars": jars, "spark.local.dir": f"{out}/local"}.items():
         builder = builder.config(key, value)
     spark = configure(builder.getOrCreate(), local_checkpoints=True)
     stream = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(source)
-    sink = DeltaSink(Path(out), merges == "merges", int(dies_at) if dies_at else None, _die)
+    sink = DeltaSink(Path(out), int(dies_at) if dies_at else None, _die)
     result = apply(stream.withWatermark("ts", "20 seconds"), ALL[SPEC], finish="at_end")
     result.write(panes=sink, checkpoint=f"{out}/checkpoint", available_now=True).awaitTermination()
     sink.copy(spark)

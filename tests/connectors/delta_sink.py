@@ -28,12 +28,11 @@ SELECT * EXCEPT (place) FROM (
 class DeltaSink:
     """Writes panes to two tables under `out`; a repeated micro-batch changes neither.
 
-    `appended` uses `txnAppId` and `txnVersion`, by which Delta knows a repeated batch. `merged` is written by MERGE, if
-    `merges`. In the micro-batch `breaks_at`, `breaks` is called when both tables are written.
+    `appended` uses `txnAppId` and `txnVersion`, by which Delta knows a repeated batch. `merged` is written by MERGE.
+    In the micro-batch `breaks_at`, `breaks` is called when both tables are written.
     """
 
     out: Path
-    merges: bool
     breaks_at: int | None
     breaks: Callable[[], None]
 
@@ -41,14 +40,13 @@ class DeltaSink:
         """Writes one micro-batch."""
         once = {"txnAppId": "panewise", "txnVersion": str(batch_id)}
         panes.write.format("delta").mode("append").options(**once).save(f"{self.out}/appended")
-        if self.merges:
-            self._merge(panes)
+        self._merge(panes)
         if batch_id == self.breaks_at:
             self.breaks()
 
     def copy(self, session: SparkSession) -> None:
         """Copies the tables to Parquet, which needs no Delta to be read."""
-        for table in ("appended", "merged") if self.merges else ("appended",):
+        for table in ("appended", "merged"):
             read = session.read.format("delta").load(f"{self.out}/{table}")
             read.coalesce(1).write.parquet(f"{self.out}/{table}-copy")
 

@@ -1,7 +1,7 @@
 """Panes in Delta tables, by functions of the user's own: a driver that ends between a write and the commit changes neither table.
 
 One table is appended to with `txnAppId` and `txnVersion`, which Delta uses to write a repeated batch only once. The other
-holds the newest pane of each window, by MERGE; Delta's MERGE needs the Spark that it is built for.
+holds the newest pane of each window, by MERGE.
 """
 
 import signal
@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from tests.connectors.delta_job import SPEC
-from tests.connectors.jars import DELTA, DELTA_FITS, jars
+from tests.connectors.jars import DELTA, jars
 from tests.connectors.jobs import ConnectorJob
 from tests.faults.conftest import Expected
 from tests.faults.rounds import PATIENCE
@@ -25,7 +25,7 @@ FILES, DIES_AT = 4, 2
 def test_a_repeated_batch_changes_no_table(tmp_path: Path, undisturbed: Expected) -> None:
     source = undisturbed.source((1,) * FILES)
     out = tmp_path / "out"
-    arguments = (str(source), str(out), ",".join(map(str, jars(DELTA))), "merges" if DELTA_FITS else "appends")
+    arguments = (str(source), str(out), ",".join(map(str, jars(DELTA))))
     with ConnectorJob(tmp_path, "delta_job", (*arguments, str(DIES_AT))).started() as process:
         assert process.wait(PATIENCE) == -signal.SIGKILL
     assert not (out / "checkpoint" / "commits" / str(DIES_AT)).exists()
@@ -35,9 +35,8 @@ def test_a_repeated_batch_changes_no_table(tmp_path: Path, undisturbed: Expected
         assert process.wait(PATIENCE) == 0, job.log
     expected = _panes(undisturbed, source)
     assert _lines(_read(out / "appended-copy")) == _lines(expected)
-    if DELTA_FITS:
-        newest = expected.sort("index").group_by("k", "window_start", maintain_order=True).last().select(expected.columns)
-        assert _lines(_read(out / "merged-copy")) == _lines(newest)
+    newest = expected.sort("index").group_by("k", "window_start", maintain_order=True).last().select(expected.columns)
+    assert _lines(_read(out / "merged-copy")) == _lines(newest)
 
 
 def _versions(table: Path) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from tests.connectors.broker import Broker
-from tests.connectors.jars import DELTA, DELTA_FITS, KAFKA_CONNECTOR, jars
+from tests.connectors.jars import DELTA, KAFKA_CONNECTOR, jars
 from tests.connectors.jobs import ConnectorJob
 from tests.connectors.kafka_job import INVALID, LATE, PARTITIONS, PHASE
 from tests.connectors.topic_to_delta import FAILS_AT, PHASES
@@ -24,7 +24,7 @@ def test_a_topic_into_delta_tables(tmp_path: Path) -> None:
     out.mkdir()
     with Broker(tmp_path / "broker", PARTITIONS).running() as broker:
         classes = ",".join(map(str, [*jars(KAFKA_CONNECTOR), *jars(DELTA)]))
-        given = (broker.address, str(out), classes, "merges" if DELTA_FITS else "appends")
+        given = (broker.address, str(out), classes)
         job = ConnectorJob(tmp_path, "topic_to_delta", given)
         with job.started() as process:
             assert process.wait(PATIENCE) == 0, job.log
@@ -39,6 +39,5 @@ def test_a_topic_into_delta_tables(tmp_path: Path) -> None:
     assert ids == Counter(APPLIED)
     assert [sum(id_ * 10 for id_ in ids) for ids in newest["ids"]] == newest["s"].to_list()
     assert set(appended["timing"]) == {"EARLY", "ON_TIME"}
-    if DELTA_FITS:
-        merged = pl.read_parquet(out / "merged-copy" / "part-*.parquet")
-        assert Counter(map(str, merged.rows())) == Counter(map(str, newest.rows()))
+    merged = pl.read_parquet(out / "merged-copy" / "part-*.parquet")
+    assert Counter(map(str, merged.rows())) == Counter(map(str, newest.rows()))

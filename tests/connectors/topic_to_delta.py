@@ -26,7 +26,7 @@ def operator(rows: DataFrame) -> Result:
     return described.agg(F.collect_list("id").alias("ids"), F.sum("v").alias("s"))
 
 
-def main(broker: str, out: str, jars: str, merges: str) -> None:
+def main(broker: str, out: str, jars: str) -> None:
     builder = SparkSession.builder.master("local[2]").appName("panewise, Kafka and Delta")
     for key, value in {**CONF, **SETTINGS, "spark.jars": jars, "spark.local.dir": f"{out}/local"}.items():
         builder = builder.config(key, value)
@@ -35,7 +35,7 @@ def main(broker: str, out: str, jars: str, merges: str) -> None:
         produce(spark, broker, phase)
 
     def start(fails_at: int | None) -> WindowQuery:
-        sink = DeltaSink(Path(out), merges == "merges", fails_at, _fail)
+        sink = DeltaSink(Path(out), fails_at, _fail)
         result = operator(topic_twice(spark, broker, 2 * PHASE))
         return result.write(panes=sink, checkpoint=f"{out}/checkpoint", available_now=True)
 
@@ -44,7 +44,7 @@ def main(broker: str, out: str, jars: str, merges: str) -> None:
     except QueryError as error:
         Path(out, "failed").write_text(str(error), encoding="utf-8")
     start(None).awaitTermination()
-    DeltaSink(Path(out), merges == "merges", None, _fail).copy(spark)
+    DeltaSink(Path(out), None, _fail).copy(spark)
     spark.stop()
 
 
