@@ -50,8 +50,8 @@ class Broker:
     @contextmanager
     def running(self) -> Iterator["Broker"]:
         """Starts it, and kills what runs of it at the end."""
-        self.start()
         try:
+            self.start()
             yield self
         finally:
             self.kill()
@@ -62,8 +62,9 @@ class Broker:
         assert wait_until(self._answers, PATIENCE), self.log
 
     def kill(self) -> None:
-        """kill -9."""
-        kill_job(self._process)
+        """kill -9; a broker that has ended by itself is none to kill."""
+        if self._process.poll() is None:
+            kill_job(self._process)
         assert not living([self._process.pid])
 
     def _answers(self) -> bool:

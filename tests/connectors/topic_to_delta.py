@@ -1,6 +1,6 @@
 """From a Kafka topic through tumbling windows into Delta tables, with a micro-batch that is repeated: run in a process of its own.
 
-``python -m tests.connectors.topic_to_delta BROKER OUT JARS MERGES``. The first query fails in a micro-batch when both tables
+``python -m tests.connectors.topic_to_delta BROKER OUT JARS``. The first query fails in a micro-batch when both tables
 are written. The second one continues its checkpoint, repeats that micro-batch and ends the input.
 """
 

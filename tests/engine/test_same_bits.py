@@ -1,4 +1,4 @@
-"""Semantics 33: a micro-batch that is repeated emits the same panes, to the last bit of a float, and so do states that are made anew."""
+"""Semantics 33: rows that come again in the same order give the same panes, to the last bit of a float."""
 
 import polars as pl
 import pytest

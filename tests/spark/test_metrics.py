@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import Window
@@ -66,6 +68,28 @@ def test_a_query_of_ones_own(feed: Feed, name: str) -> None:
     assert totals(query) == expected
     assert feed.read("out").columns == output.columns
     assert feed.read("out").height == (1 if name == "late rows" else expected["panes"])
+
+
+def saved(feed: Feed, output: DataFrame) -> pl.DataFrame:
+    writer = output.writeStream.format("parquet").option("checkpointLocation", feed.sink("checkpoint")).trigger(availableNow=True)
+    writer.start(feed.sink("out")).awaitTermination()
+    return feed.read("out")
+
+
+def test_counts_of_a_query_whose_panes_have_text_in_lists(feed: Feed) -> None:
+    """Semantics 15.1: such panes leave the memory of the state first; the counts of the same step are emitted all the same."""
+    for rows in ROWS:
+        feed.put(*rows)
+    counts = saved(feed, minutes(feed.stream()).trigger(pw.Always()).agg(F.collect_list("k").alias("l")).counts)
+    assert counts.select(pl.col("rows_in", "applied", "late", "invalid").sum()).row(0) == (7, 4, 1, 2)
+
+
+def test_panes_beside_invalid_rows_with_text_in_lists(feed: Feed) -> None:
+    keys = [chr(ord("a") + n) for n in range(12)]
+    feed.put((None, "a", 0), *((0, key, 1) for key in keys))
+    stream = feed.stream().withColumn("tags", SF.array("k"))
+    panes = saved(feed, minutes(stream).trigger(pw.Always()).agg(F.count("tags").alias("n")).panes)
+    assert sorted(panes["k"]) == keys
 
 
 def test_a_written_query(feed: Feed) -> None:

@@ -31,7 +31,7 @@ class Shards:
     """The shards that a task serves in one micro-batch."""
 
     def __init__(self, settings: Settings, handle: StatefulProcessorHandle, store: SparkRunStore) -> None:
-        settle()
+        settle("step")
         self._settings, self._handle, self._store = settings, handle, store
         self._served: set[int] = set()  # shards that this micro-batch has already been given to
         _CACHE.bound(settings.cache_mb << 20)
@@ -56,7 +56,7 @@ class Shards:
         now, watermark = self._clocks(mail, timers)
         output = telling(step(stored.operator, mail, now, watermark))
         clocks = stored.operator.state.clocks
-        told, metrics = list(tables(output, shard, clocks.processing_time, clocks.told)), metrics_of(output)
+        told, metrics = self._emitted(tables(output, shard, clocks.processing_time, clocks.told)), metrics_of(output)
         sent = encoded(told)
         if any(shares_text(table) for _, table in told):
             # Before the commit: panes share their text with the state, which is replaced by a copy when it is stored.
@@ -70,6 +70,11 @@ class Shards:
             return _direct(settings.direct, dict(told), metrics)
         held = [("held", _held(stored.operator.held(), shard))] if settings.held else []
         return _envelopes(chain(sent, held), metrics)
+
+    def _emitted(self, told: Iterable[tuple[str, pl.DataFrame]]) -> list[tuple[str, pl.DataFrame]]:
+        """The kinds of output that leave the task."""
+        direct = self._settings.direct
+        return [(kind, table) for kind, table in told if direct is None or kind == direct.kind]
 
     def _clocks(self, mail: Mail, timers: TimerValues) -> tuple[int | None, int | None]:
         """Processing time and watermark in microseconds. Spark's first watermark, 0, is none (semantics 12.1)."""

@@ -123,9 +123,10 @@ class _Packer:
         if self.partials and isinstance(self.plan, Plan):
             together = self.partials[0] if len(self.partials) == 1 else combine_again(self.plan, pl.concat(self.partials))
             yield from self._sharded("partials", together)
-        told = [("marks", encode(pl.concat(self.marks).unique(maintain_order=True)))] if self.marks else []
+        marks = pieces(pl.concat(self.marks).unique(maintain_order=True)) if self.marks else ()
+        told = [("marks", encode(piece)) for piece in marks]
         told += [("seen", json.dumps(self.seen, sort_keys=True).encode())] if self.seen else []
-        yield batch([(shard, *note) for shard in self.pack.shards for note in told or [("tick", b"")]])
+        yield from _batches((shard, *note) for shard in self.pack.shards for note in told or [("tick", b"")])
 
     def _sharded(self, kind: str, frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
         """The frame cut by shard."""

@@ -38,11 +38,11 @@ if _IN_WORKER:
 
 
 @cache
-def settle() -> None:
-    """Takes what is imported by now out of the garbage collector's sight; everything that Spark calls in a worker begins with this.
+def settle(stage: str = "") -> None:
+    """Takes what is imported by now out of the garbage collector's sight, once for each `stage`, as stages import different modules.
 
-    A worker collects garbage after each task (pyspark.daemon). With the modules of Spark, pandas, Arrow and Polars in sight
-    that takes 65 ms of a core, on which the next stage runs already.
+    Everything that Spark calls in a worker begins with this. A worker collects garbage after each task (pyspark.daemon). With the
+    modules of Spark, pandas, Arrow and Polars in sight that takes 65 ms of a core, on which the next stage runs already.
     """
     if _IN_WORKER:
         gc.collect()
