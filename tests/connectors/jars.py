@@ -50,11 +50,13 @@ def _fetch(coordinate: str, folder: Path, listed: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     part = listed.with_suffix(f".{os.getpid()}")
     command = [sys.executable, "-m", "tests.connectors.jars", coordinate, str(folder), str(part)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE)
-    assert done.returncode == 0, (
-        f"{coordinate} could not be fetched | tests with real connectors need it once, and keep it in {folder} | "
-        f"run them once with access to a Maven repository\n{done.stderr[-3000:]}"
-    )
+    rule = f"{coordinate} could not be fetched | tests with real connectors need it once, and keep it in {folder} | "
+    remedy = "run them once with access to a Maven repository"
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    except subprocess.TimeoutExpired as error:
+        raise AssertionError(f"{rule}{remedy}; none answered in {PATIENCE} s") from error
+    assert done.returncode == 0, f"{rule}{remedy}\n{done.stderr[-3000:]}"
     part.replace(listed)
 
 

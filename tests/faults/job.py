@@ -100,6 +100,7 @@ def main(source: str, out: str, master: str, name: str, *settings: str) -> None:
     if "spark.submit.pyFiles" in given:
         sys.stdout.write(f"panewise in workers: {' '.join(where_panewise_is(spark))}\n")
     blocked = [blocks / "panewise" for blocks in Path(given["spark.local.dir"]).glob("blockmgr-*") if asked.mirror == "read-only"]
+    assert blocked or asked.mirror != "read-only", "no directory of Spark's to take the mirror's place in"
     for place in blocked:
         place.mkdir(mode=0o555)
     begin(spark, source, out, name, asked).awaitTermination()

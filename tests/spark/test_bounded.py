@@ -34,6 +34,14 @@ def test_pieces_are_bounded_and_have_all_rows_in_order() -> None:
     assert list(pieces(LONG.clear())) == []
 
 
+@pytest.mark.parametrize("text", ["", "abc"])
+def test_pieces_of_lists_of_short_texts_are_bounded(text: str) -> None:
+    row = {"l": [text] * 100, "s": {"inner": [text] * 50}}
+    rows = pl.DataFrame([row] * 8_000)
+    assert all(len(encode(piece)) <= ROOM for piece in pieces(rows))
+    assert sum(piece.height for piece in pieces(rows)) == rows.height
+
+
 def test_one_long_row_is_one_piece() -> None:
     rows = pl.DataFrame({"text": ["x" * (LARGEST + 1), "y" * (LARGEST + 1)]})
     assert [piece.height for piece in pieces(rows)] == [1, 1]

@@ -49,10 +49,21 @@ def encode(frame: pl.DataFrame, alike: Mapping[str, int] | None = None) -> bytes
 
 def pieces(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Returns the rows in pieces of about `LARGEST` bytes, in their order; mostly one piece. Of no rows there is none."""
-    texts = sum(dtype in (pl.String, pl.Binary) for dtype in frame.dtypes)
-    size = int(frame.estimated_size()) + _VIEW * texts * frame.height
+    size = int(frame.estimated_size()) + _VIEW * sum(map(_texts, frame.iter_columns()))
     rows = frame.height if size <= LARGEST else frame.height * LARGEST // size
     return frame.iter_slices(max(1, rows))
+
+
+def _texts(column: pl.Series) -> int:
+    """Returns how many texts a column has, in lists and structs too."""
+    match column.dtype:
+        case pl.String() | pl.Binary():
+            return column.len()
+        case pl.List():
+            return _texts(column.explode())
+        case pl.Struct():
+            return sum(map(_texts, column.struct.unnest().iter_columns()))
+    return 0
 
 
 _Envelope = TypeVar("_Envelope", bound=tuple[object, ...])
