@@ -1,17 +1,13 @@
 """Streams of frames contain what the rows use."""
 
-import gc
 import io
-import mmap
-from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
 import pytest
 
 from panewise.spark import envelope
 from panewise.state import blob
-from panewise.state.streams import frame_of_table, own_text, table_of, write_stream
+from panewise.state.streams import write_stream
 
 LONG = 10_000
 TEXTS = [[chr(97 + row % 26) * LONG, None, "short"] for row in range(100)]
@@ -50,47 +46,3 @@ def test_the_stream_is_written_into_what_is_there(kind: str) -> None:
     write_stream(pl.DataFrame({"value": NESTED[kind]}), into)
     assert into.getvalue()[:4] == b"head"
     assert blob.frame_of(into.getvalue()[4:]).height == 100
-
-
-@pytest.mark.parametrize("kind", NESTED)
-def test_own_text_is_what_polars_would_write_as_plain_types(kind: str) -> None:
-    frame = pl.DataFrame({"k": range(100), "value": NESTED[kind]})
-    table = own_text(frame)
-    if kind == "strings":
-        assert table is None
-        return
-    assert table is not None
-    assert table.equals(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
-    assert frame_of_table(table).equals(frame)
-
-
-@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="mapped files are listed in /proc")
-def test_own_text_does_not_keep_the_memory_of_the_rows(tmp_path: Path) -> None:
-    path = tmp_path / "stream"
-    path.write_bytes(blob.stream_of(pl.DataFrame({"value": NESTED["list"]}), "uncompressed"))
-    with path.open("rb") as file:
-        frame = frame_of_table(table_of(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))))
-    table = own_text(frame)
-    assert str(path) in Path("/proc/self/maps").read_text()
-    del frame
-    gc.collect()
-    assert str(path) not in Path("/proc/self/maps").read_text()
-    assert isinstance(table, pa.Table)
-    assert table.num_rows == 100
-
-
-def test_a_run_is_the_same_through_a_file_and_without_one(tmp_path: Path) -> None:
-    table = own_text(pl.DataFrame({"value": NESTED["list"]}))
-    assert table is not None
-    plain = blob.encode(table, "1-1")
-    with (tmp_path / "spool").open("w+b") as spool:
-        assert blob.encode(table, "1-1", spool) == plain
-    assert blob.decode(plain, "1-1")["value"].to_list() == TEXTS
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device on which there is never room")
-def test_a_run_is_encoded_in_memory_if_the_disk_is_full() -> None:
-    table = own_text(pl.DataFrame({"value": NESTED["list"]}))
-    assert table is not None
-    with Path("/dev/full").open("r+b", buffering=0) as full:
-        assert blob.encode(table, "1-1", full) == blob.encode(table, "1-1")

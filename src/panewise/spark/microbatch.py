@@ -22,7 +22,6 @@ from panewise.spark.shard import Mail, encoded, step, tables, telling
 from panewise.spark.unpack import Unpack
 from panewise.spark.worker import settle, short_errors
 from panewise.state import Mirror
-from panewise.state.streams import shares_text
 
 _CACHE = Cache()  # runs that this worker process knows, of all the queries that it serves
 
@@ -55,21 +54,16 @@ class Shards:
         stored = Stored.load(settings.spec, settings.schema, library, settings.shards)
         now, watermark = self._clocks(mail, timers)
         output = telling(step(stored.operator, mail, now, watermark))
-        clocks = stored.operator.state.clocks
-        told, metrics = self._emitted(tables(output, shard, clocks.processing_time, clocks.told)), metrics_of(output)
-        sent = encoded(told)
-        if any(shares_text(table) for _, table in told):
-            # Before the commit: panes share their text with the state, which is replaced by a copy when it is stored.
-            sent, told = iter(list(sent)), []
-        del output
         waiting = _waiting(stored.manifest.header.get("timer"), watermark)
         told_once = stored.moved and settings.clocks == "control"
         if stored.changed or told_once or waiting != stored.manifest.header.get("timer"):
             stored.commit(timer=self._timer(stored, waiting))
+        clocks = stored.operator.state.clocks
+        told, metrics = self._emitted(tables(output, shard, clocks.processing_time, clocks.told)), metrics_of(output)
         if settings.direct is not None:
             return _direct(settings.direct, dict(told), metrics)
         held = [("held", _held(stored.operator.held(), shard))] if settings.held else []
-        return _envelopes(chain(sent, held), metrics)
+        return _envelopes(chain(encoded(told), held), metrics)
 
     def _emitted(self, told: Iterable[tuple[str, pl.DataFrame]]) -> list[tuple[str, pl.DataFrame]]:
         """The kinds of output that leave the task."""
