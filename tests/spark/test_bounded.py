@@ -98,12 +98,12 @@ def test_the_envelopes_of_a_step_have_its_metrics_once() -> None:
 
 def test_the_real_columns_of_a_step_have_its_metrics_once() -> None:
     unpack = Unpack("panes", spark_schema(LONG.schema), {name: name for name in LONG.columns})
-    frames = list(_direct(unpack, {"panes": LONG}, "1,2"))
+    frames = list(_direct(unpack, LONG, "1,2"))
     assert len(frames) > 3
     assert [number for frame in frames for number in frame[COLUMN].dropna()] == ["1,2"]
     tables = [pl.DataFrame(pa.Table.from_pandas(frame, preserve_index=False)) for frame in frames]
     assert all(table.estimated_size() <= 2 * ROOM for table in tables)
     rows = pl.concat(tables).filter(pl.col(COLUMN).is_null()).drop(COLUMN)
     assert rows.equals(LONG)
-    assert [len(frame) for frame in _direct(unpack, {}, "1,2")] == [1]
-    assert list(_direct(unpack, {}, None)) == []
+    assert [len(frame) for frame in _direct(unpack, None, "1,2")] == [1]
+    assert list(_direct(unpack, None, None)) == []

@@ -8,12 +8,10 @@ import polars as pl
 
 Schema: TypeAlias = dict[str, pl.DataType]
 
-REASON = "__reason"  # of an invalid or late row: why it is one
-WINDOWS, LATE_BY, PARTIAL = (
-    "__windows",
-    "__late_by",
-    "__partial",
-)  # of a late row: the windows that it missed, by how much, and whether not all
+REASON = "__reason"  # why a row is invalid or late
+WINDOWS = "__windows"  # the windows that a late row missed
+LATE_BY = "__late_by"  # how far a late row is behind the watermark, in microseconds
+PARTIAL = "__partial"  # whether a late row is a member of other windows
 
 
 @dataclass(frozen=True)

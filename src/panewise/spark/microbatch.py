@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -40,7 +40,7 @@ class Shards:
         """A step with the envelopes of one shard."""
         self._served.add(shard)
         with short_errors():
-            mail = Mail.read(told for frame in rows for told in zip(frame["kind"], frame["payload"], strict=True))
+            mail = Mail.read(envelope for frame in rows for envelope in zip(frame["kind"], frame["payload"], strict=True))
             return self._handle_mail(shard, mail, timers)
 
     def wake(self, shard: int, timers: TimerValues) -> Iterator[pd.DataFrame]:
@@ -55,20 +55,15 @@ class Shards:
         now, watermark = self._clocks(mail, timers)
         output = telling(step(stored.operator, mail, now, watermark))
         waiting = _waiting(stored.manifest.header.get("timer"), watermark)
-        told_once = stored.moved and settings.clocks == "control"
-        if stored.changed or told_once or waiting != stored.manifest.header.get("timer"):
+        clocks_moved = stored.moved and settings.clocks == "control"
+        if stored.changed or clocks_moved or waiting != stored.manifest.header.get("timer"):
             stored.commit(timer=self._timer(stored, waiting))
         clocks = stored.operator.state.clocks
-        told, metrics = self._emitted(tables(output, shard, clocks.processing_time, clocks.told)), metrics_of(output)
+        emitted, metrics = dict(tables(output, shard, clocks.processing_time, clocks.told)), metrics_of(output)
         if settings.direct is not None:
-            return _direct(settings.direct, dict(told), metrics)
-        held = [("held", _held(stored.operator.held(), shard))] if settings.held else []
-        return _envelopes(chain(encoded(told), held), metrics)
-
-    def _emitted(self, told: Iterable[tuple[str, pl.DataFrame]]) -> list[tuple[str, pl.DataFrame]]:
-        """The kinds of output that leave the task."""
-        direct = self._settings.direct
-        return [(kind, table) for kind, table in told if direct is None or kind == direct.kind]
+            return _direct(settings.direct, emitted.get(settings.direct.kind), metrics)
+        live = [("held", _live_windows(stored.operator.held(), shard))] if settings.held else []
+        return _envelopes(chain(encoded(emitted.items()), live), metrics)
 
     def _clocks(self, mail: Mail, timers: TimerValues) -> tuple[int | None, int | None]:
         """Processing time and watermark in microseconds. Spark's first watermark, 0, is none (semantics 12.1)."""
@@ -83,7 +78,7 @@ class Shards:
         A timer costs two round trips and is not taken back: one that finds nothing to do only sets the next.
         """
         if self._settings.clocks == "control" or stored.operator.plan.hears is not None:
-            return None  # with watermarks that rows tell, that of the query is none of theirs
+            return None  # the watermark of the query is not that of the operator, which comes from its rows
         due = stored.operator.next_due()
         wanted = None if due is None else max(1, -(-due // 1000))
         if wanted is None or (waiting is not None and waiting <= wanted):
@@ -104,19 +99,19 @@ def _waiting(timer: int | None, watermark: int | None) -> int | None:
     return None if timer is not None and watermark is not None and timer * 1000 <= watermark else timer
 
 
-def _direct(unpack: Unpack, told: Mapping[str, pl.DataFrame], metrics: str | None) -> Iterator[pd.DataFrame]:
+def _direct(unpack: Unpack, table: pl.DataFrame | None, metrics: str | None) -> Iterator[pd.DataFrame]:
     """One kind of output in real columns, in frames of bounded size, the metrics in the first; no frame if there is neither."""
-    if unpack.kind not in told and metrics is not None:
+    if table is None and metrics is not None:
         yield unpack.frame(None, metrics)
-    for piece in pieces(told[unpack.kind]) if unpack.kind in told else ():
+    for piece in () if table is None else pieces(table):
         yield unpack.frame(piece, metrics)
         metrics = None
 
 
-def _envelopes(told: Iterable[tuple[str, bytes]], metrics: str | None) -> Iterator[pd.DataFrame]:
+def _envelopes(envelopes: Iterable[tuple[str, bytes]], metrics: str | None) -> Iterator[pd.DataFrame]:
     """Envelopes as the frames that Spark takes, the metrics with the first of them; no frame if there is neither."""
     there = False
-    for rows in groups(told):
+    for rows in groups(envelopes):
         there, numbers = True, [metrics, *[None] * (len(rows) - 1)]
         yield pd.DataFrame([(*row, number) for row, number in zip(rows, numbers, strict=True)], columns=["kind", "payload", COLUMN])
         metrics = None
@@ -124,7 +119,7 @@ def _envelopes(told: Iterable[tuple[str, bytes]], metrics: str | None) -> Iterat
         yield pd.DataFrame([("metrics", b"", metrics)], columns=["kind", "payload", COLUMN])
 
 
-def _held(windows: pl.DataFrame, shard: int) -> bytes:
-    """The windows held with their shard; a line of nulls where there is none, so that this is told too."""
+def _live_windows(windows: pl.DataFrame, shard: int) -> bytes:
+    """The live windows with their shard, as an envelope; a row of nulls stands for none, so that the reader knows of it."""
     shown = windows if windows.height else pl.DataFrame(schema=windows.schema, data=[[None] * windows.width], orient="row")
     return encode(shown.with_columns(pl.lit(shard).alias("shard")))

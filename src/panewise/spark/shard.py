@@ -113,9 +113,9 @@ def envelopes(output: Output, shard: int, processing_time: int, watermark: int |
     return encoded(tables(output, shard, processing_time, watermark))
 
 
-def encoded(told: Iterable[tuple[str, pl.DataFrame]]) -> Iterator[tuple[str, bytes]]:
+def encoded(emitted: Iterable[tuple[str, pl.DataFrame]]) -> Iterator[tuple[str, bytes]]:
     """Tables as envelopes of bounded size, each of which is encoded when it is asked for."""
-    return ((kind, encode(piece)) for kind, table in told for piece in pieces(table))
+    return ((kind, encode(piece)) for kind, table in emitted for piece in pieces(table))
 
 
 COUNTS: dict[str, pl.DataType] = {
