@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panewise.engine.frames import distinct, gathered, ordered
+from panewise.engine.frames import distinct, gathered, kept, ordered, picked, without
 from panewise.engine.ordering import codes, order
 
 
@@ -93,3 +93,25 @@ def test_rows_gathered_by_key(rows: int, keys: list[str]) -> None:
     pieces = [places[end - count : end].tolist() for end, count in zip(ends, counts, strict=True)]
     assert dict(zip(found.rows(), pieces, strict=True)) == expected
     assert len(places) == rows
+
+
+@pytest.mark.parametrize("rows", [1, 2, 20_000])
+def test_one_row_with_a_list_is_what_polars_picks(rows: int) -> None:
+    """One row is taken another way, as Polars would copy the text of its list."""
+    frame = pl.DataFrame({"k": range(rows), "texts": [["a", None], None] * (rows // 2) + [[]] * (rows % 2), "x": "b"})
+    frame = pl.concat([frame.head(rows // 2), frame.tail(rows - rows // 2)], rechunk=False)
+    for place in {0, rows // 2, rows - 1}:
+        wanted = frame.filter(pl.col("k") == place)
+        mask = frame["k"] == place
+        others = frame.filter(pl.col("k") != place).select("k")
+        assert picked(frame, np.array([place])).equals(wanted)
+        assert kept(frame, mask).equals(wanted)
+        assert without(frame, others, ["k"]).equals(wanted)
+        assert without(frame, wanted, ["k"]).equals(frame.filter(pl.col("k") != place))
+        assert kept(frame, ~mask).equals(frame.filter(pl.col("k") != place))
+
+
+def test_a_null_in_a_mask_keeps_no_row() -> None:
+    frame = pl.DataFrame({"k": [1, 2], "texts": [["a"], ["b"]]})
+    assert kept(frame, pl.Series([None, True]))["k"].to_list() == [2]
+    assert kept(frame, pl.Series([None, False], dtype=pl.Boolean)).is_empty()

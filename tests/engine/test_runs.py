@@ -160,3 +160,40 @@ def test_a_step_merges_a_few_times_what_it_wrote_and_once_in_any_case(monkeypatc
     waiting = max(sum(r.part == part for r in one.runs) for part in range(PARTS))
     assert waiting > FAN_IN  # merges wait their turn
     assert told(one.all()) == sorted((k, 0, k // 8) for k in range(320))
+
+
+def lists(*keys: int) -> pl.DataFrame:
+    """Windows with a list."""
+    return windows(*((key, 0, key) for key in keys)).drop(DEAD).with_columns(texts=pl.concat_list(pl.lit("a" * 100)))
+
+
+def of_lists(*steps: tuple[int, ...]) -> Held:
+    """A table of windows with lists, sealed after each step."""
+    shape = Shape({**SCHEMA, "texts": pl.List(pl.String())}, SHAPE.identity, SHAPE.by)
+    one = Held.nothing(shape, MemoryLibrary())
+    for keys in steps:
+        one = one.changed(lists(*keys), lists(*keys).clear()).sealed()
+    return one
+
+
+def test_a_run_is_dropped_when_the_newest_has_all_its_windows_again() -> None:
+    """Lists may be long: no second copy of them stays in memory and in the store until four runs are merged."""
+    assert [run.rows for run in of_lists((1, 2), (1, 2)).runs] == [2]
+    assert [run.rows for run in of_lists((1, 2), (1, 2, 3)).runs] == [3]
+    assert [run.rows for run in of_lists((1, 2), (2, 3)).runs] == [2, 2]
+    assert [run.rows for run in of_lists((1, 2), (3,), (1, 2)).runs] == [1, 2]
+    assert told(of_lists((1, 2), (3,), (1, 2)).all()) == [(1, 0, 1), (2, 0, 2), (3, 0, 3)]
+
+
+def test_a_dead_row_hides_a_run_that_is_dropped_and_what_is_older() -> None:
+    one = of_lists((1, 2), (2,))
+    one = one.changed(lists().clear(), lists(2)).sealed()
+    assert [run.rows for run in one.runs] == [2, 1]
+    assert told(one.all()) == [(1, 0, 1)]
+
+
+def test_a_tombstone_that_is_there_twice_counts_once() -> None:
+    """The newest run has as many rows of the older one as that has, and not all of its windows."""
+    one = of_lists((1, 2))
+    one = one.changed(lists(3), pl.concat([lists(1), lists(1)])).sealed()
+    assert told(one.all()) == [(2, 0, 2), (3, 0, 3)]

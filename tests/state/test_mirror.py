@@ -170,3 +170,34 @@ def test_a_mapped_copy_outlives_its_file(tmp_path: Path, monkeypatch: pytest.Mon
     process.drop(["a"])
     assert frame is not None
     assert frame["n"].to_list() == list(range(5, 5 + ROWS))
+
+
+def test_a_table_is_copied_as_its_stream_is(tmp_path: Path) -> None:
+    """A long one too, of which the checksum is not computed again."""
+    process = Mirror(tmp_path)
+    for rows in (3, mirror.MAPPED_FROM // 8):
+        table = pl.DataFrame({"n": range(rows)}).to_arrow()
+        process.write("a", table)
+        for reader in (process, Mirror(tmp_path)):
+            copy = reader.read("a")
+            assert copy is not None
+            assert copy["n"].to_list() == list(range(rows))
+
+
+def test_a_table_on_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
+    process = Mirror(tmp_path)
+    with full_disk(LENGTH // 2):
+        process.write("a", pl.DataFrame({"n": range(ROWS)}).to_arrow())
+    assert process.read("a") is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_spool_has_no_name_and_there_may_be_none(tmp_path: Path) -> None:
+    with Mirror(tmp_path / "runs").spool(4) as spool:
+        assert spool is not None
+        spool.write(b"some")
+        assert list((tmp_path / "runs").iterdir()) == []
+    for none in (Mirror(tmp_path / "none", 3), Mirror(Path("/proc/self"))):
+        with none.spool(4) as spool:
+            assert spool is None
+    assert not (tmp_path / "none").exists()

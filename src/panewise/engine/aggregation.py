@@ -7,7 +7,7 @@ import polars as pl
 from panewise.engine import overflow
 from panewise.engine.column_types import result_type
 from panewise.engine.contents import Contents
-from panewise.engine.frames import grouped
+from panewise.engine.frames import grouped, kept
 from panewise.engine.partials import Part, rows_part
 from panewise.engine.parts import parts_of
 from panewise.engine.results import result
@@ -81,7 +81,7 @@ class Aggregation:
 
     def fired(self, judged: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The windows, and those of them that fire with their results."""
-        return judged, judged.filter(fires).with_columns(self.results)
+        return judged, kept(judged, judged[fires]).with_columns(self.results)
 
     def cleared(self, where: pl.Expr, fired: pl.Expr) -> list[pl.Expr]:
         """The partial columns, emptied where the condition holds; what holds only what is new, after every firing."""

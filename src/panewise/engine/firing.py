@@ -11,6 +11,7 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine import keymarks
 from panewise.engine.assign import END
 from panewise.engine.clocks import Clocks
+from panewise.engine.frames import kept
 from panewise.engine.held import Held
 from panewise.engine.moment import Moment
 from panewise.engine.plan import Plan
@@ -92,9 +93,9 @@ def evaluate(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> Evaluation:
     judged, results = plan.aggregation.fired(_judged(plan, windows, clocks), FIRE)
     sent = _sent(plan, results)
     after = _after(plan, judged, sent, clocks)
-    gone = after.filter(EXPIRED).select(windows.columns)
-    kept = after.filter(~pl.col(EXPIRED)).select(windows.columns)
-    return Evaluation(kept, gone, sent)
+    gone = kept(after, after[EXPIRED]).select(windows.columns)
+    left = kept(after, ~after[EXPIRED]).select(windows.columns)
+    return Evaluation(left, gone, sent)
 
 
 def _judged(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:

@@ -23,6 +23,11 @@ _ONE = "__one"
 
 def kept(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
     """The rows where the mask holds, which has no nulls."""
+    count = mask.sum()
+    if count == frame.height:
+        return frame
+    if count == 1:
+        return picked(frame, mask.arg_true().to_numpy())
     if frame.height > _FEW or not frame.width:
         return frame.filter(mask)
     return pl.DataFrame([column.filter(mask) for column in frame.get_columns()])
@@ -30,8 +35,24 @@ def kept(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
 
 def picked(frame: pl.DataFrame, places: Places) -> pl.DataFrame:
     """The rows at these places, which Polars takes fastest as its own type of index."""
+    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()] if len(places) == 1 else []
+    if nested:
+        return _one_row(frame, places, nested)
     index = pl.Series(places.astype(np.uint32))
     return frame[index] if len(places) > _FEW or not frame.width else frame.select_seq(pl.all().gather(index))
+
+
+def _one_row(frame: pl.DataFrame, places: Places, nested: list[str]) -> pl.DataFrame:
+    """One row, without a copy of what its nested columns contain.
+
+    Polars turns a column of one row into a scalar when it gathers or filters. The next operation that needs the column
+    builds it again from that scalar, with a copy of all text in its list.
+    """
+    if frame.height == 1:
+        return frame
+    others = picked(frame.drop(nested), places)
+    slices = {name: frame[name].slice(int(places[0]), 1) for name in nested}
+    return pl.DataFrame([slices[name] if name in slices else others[name] for name in frame.columns])
 
 
 def ordered(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -107,6 +128,13 @@ def joined(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str], how: Lit
     one = pl.lit(0, dtype=pl.Int8).alias(_ONE)
     both = rows.with_columns(one).join(others.with_columns(one), on=[*by, _ONE], how=how, nulls_equal=True, maintain_order="left")
     return both.drop(_ONE)
+
+
+def without(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """The rows with keys that none of the others has, in their order. Null equals null. Only the rows' keys are joined."""
+    places = rows.select(by).with_row_index(_AT)
+    left = places.join(others, on=by, how="anti", nulls_equal=True, maintain_order="left")[_AT]
+    return rows if len(left) == rows.height else picked(rows, left.to_numpy().astype(np.intp))
 
 
 def equal(rows: pl.DataFrame, at: Places, others: pl.DataFrame, which: Places, names: Sequence[str]) -> Mask:

@@ -14,7 +14,7 @@ import polars as pl
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.assign import END, START
 from panewise.engine.compaction import Merge, allowance, next_merge
-from panewise.engine.frames import distinct, joined, kept, picked, stacked
+from panewise.engine.frames import distinct, joined, kept, picked, stacked, without
 from panewise.engine.lookup import Found, Wanted
 from panewise.engine.runs import HASH, Indexed, Library, Shape, merged, parted
 from panewise.engine.table import DEAD, PENDING
@@ -23,6 +23,7 @@ from panewise.state import Run
 
 Stretches: TypeAlias = list[tuple[int, int]]  # of time, closed; there may be none
 _AT = "__at"  # the place of a window among those asked for
+_PASSES = "__passes"
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Held:
         """Rows, and those of older ones that they do not hide."""
         if newer.is_empty() or older.is_empty():
             return older if newer.is_empty() else newer
-        return pl.concat([newer, older.join(newer, on=self.shape.identity, how="anti", nulls_equal=True, maintain_order="left")])
+        return pl.concat([newer, without(older, newer, self.shape.identity)])
 
     def concerned(self, test: pl.Expr, may: Callable[[Run], bool]) -> pl.DataFrame:
         """The windows held that pass a test; `may` tells which runs can have any."""
@@ -124,14 +125,13 @@ class Held:
             return replace(self, newest=news)
         identity = self.shape.identity
         touched = pl.concat([put.select(identity), gone.select(identity)])
-        others = self.newest.join(touched, on=identity, how="anti", nulls_equal=True, maintain_order="left")
-        return replace(self, newest=pl.concat([others, news]))
+        return replace(self, newest=pl.concat([without(self.newest, touched, identity), news]))
 
     def _dead(self, put: pl.DataFrame, gone: pl.DataFrame) -> pl.DataFrame:
         """What tells that windows are gone which runs may have. Of those that have expired nobody has to be told."""
         left = self._unexpired(gone)
         if not left.is_empty():
-            left = left.join(put, on=self.shape.identity, how="anti", nulls_equal=True, maintain_order="left")
+            left = without(left, put, self.shape.identity)
         return left.with_columns_seq(pl.lit(True).alias(DEAD))
 
     def expired(self, horizon: int | None) -> "Held":
@@ -142,17 +142,29 @@ class Held:
         """The same table with the newest rows in a run, and runs merged as far as is their turn."""
         runs = self._living()
         newest = self._unexpired(self.newest)
-        table = replace(self, newest=newest.clear(), runs=runs)
+        # A new frame: a column of one row that is cleared keeps its value, which may be long.
+        table = replace(self, newest=pl.DataFrame(schema=newest.schema), runs=runs)
         if not runs and newest[DEAD].any():
             newest = kept(newest, ~newest[DEAD])
         if newest.is_empty():
             return table
-        table = replace(table, runs=(*runs, table._added(Indexed.of(newest, self.shape), None)))
+        added = table._added(Indexed.of(newest, self.shape), None)
+        table = replace(table, runs=(*(run for run in runs if not self._hides(added, run)), added))
         may, spent = allowance(newest.height), 0
         while (merge := next_merge(table.runs)) is not None and (spent == 0 or spent + merge.rows <= may):
             table, spent = table._merged(merge), spent + merge.rows
         self.library.keep(table.runs)
         return table
+
+    def _hides(self, newest: Run, run: Run) -> bool:
+        """Whether a run can be dropped, as the newest has all its windows again. Only asked where rows may be long."""
+        nested = any(dtype.is_nested() for dtype in self.shape.schema.values())
+        if not nested or run.rows > newest.rows or run.low < newest.low or run.high > newest.high:
+            return False
+        rows = self.library.read(run, self.shape).frame
+        mine = Wanted(rows[self.shape.identity], np.arange(rows.height), rows[HASH].to_numpy())
+        _, which = mine.places_in(newest, self.library.read(newest, self.shape))
+        return len(np.unique(which)) == run.rows  # the newest run may have a tombstone twice
 
     def _living(self) -> tuple[Run, ...]:
         """The runs that may have windows which have not expired."""
@@ -207,7 +219,7 @@ class Held:
         """Rows of a run without those that a newer one has again."""
         identity = self.shape.identity
         if not self.newest.is_empty():
-            rows = rows.join(self.newest, on=identity, how="anti", nulls_equal=True, maintain_order="left")
+            rows = without(rows, self.newest, identity)
         told = Wanted(rows[identity], np.arange(rows.height), rows[HASH].to_numpy())
         for run in newer:
             _, which = told.places_in(run, self.library.read(run, self.shape))
@@ -238,7 +250,10 @@ def _within(times: pl.Series, stretches: Stretches) -> pl.Series:
 
 def _passing(rows: pl.DataFrame, test: pl.Expr) -> pl.DataFrame:
     """The rows that pass a test; nearly always there is none."""
-    return rows.filter(test) if rows.height and rows.select_seq(test.any()).item() else rows.clear()
+    if rows.is_empty():
+        return rows
+    passes = rows.with_columns_seq(test.alias(_PASSES))[_PASSES]
+    return kept(rows, passes) if passes.any() else rows.clear()
 
 
 def _some_until(rows: pl.DataFrame, instant: int) -> bool:

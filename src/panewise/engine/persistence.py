@@ -7,10 +7,12 @@ reads from the durable store only what no process of the machine has seen.
 
 import struct
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import xxhash
 
 from panewise.engine.arrival import Marks
@@ -31,8 +33,9 @@ from panewise.spec import Inputs as InputsSpec
 from panewise.spec import Specification
 from panewise.spec.codec import changed_fields, to_dict
 from panewise.state import Manifest, Mirror, Run, RunStore
-from panewise.state.blob import check, checksum, decode, encode, stream_of
+from panewise.state.blob import check, checksum, decode, decode_table, encode, stream_of
 from panewise.state.manifest import REMEDY
+from panewise.state.streams import Buffer, frame_of_table, give_back, own_text, shares_text
 
 _SHORT = 1 << 22  # bytes of a run that is kept in memory: to map a copy of it would cost more than it saves
 
@@ -91,23 +94,32 @@ class StoredLibrary:
 
     def commit(self, before: Sequence[Run], table: Held) -> Held:
         """Stores the new runs of a table, and drops those that it does not name any more; gives the table with checksums."""
-        runs = tuple(self._put(run, table.shape) for run in table.runs)
-        kept = {run.name for run in runs}
-        for run in before:
+        kept = {run.name for run in table.runs}
+        for run in before:  # first, as the new runs need their memory
             if run.name not in kept:
                 self.store.drop_run(run.name)
                 self._forget(self._found.get(run.name, run), table.shape)
-        return replace(table, runs=runs)
+        return replace(table, runs=tuple(self._put(run, table.shape) for run in table.runs))
 
     def _put(self, run: Run, shape: Shape) -> Run:
         """Stores a run if it is new. One that was found to be different from the manifest's description is described anew."""
         rows = self._fresh.pop(run.name, None)
         if rows is None:
             return self._found.get(run.name, run)
-        stored = encode(rows.bare, run.name)
+        short = rows.frame.estimated_size() <= _SHORT
+        table = None if short else own_text(rows.frame)
+        if table is not None:
+            rows = Indexed(frame_of_table(table))  # which needs the memory of the rows that it was made of no more
+        with nullcontext() if self.mirror is None or table is None else self.mirror.spool(table.nbytes) as spool:
+            stored = encode(rows.bare if table is None else table.drop_columns([HASH]), run.name, spool)
         self.store.put_run(run.name, stored)
         run = replace(run, checksum=checksum(stored))
-        self._copied(run, shape, rows, stored)
+        content = check(stored) if short else table
+        del stored, table
+        self._copied(run, shape, rows, content)
+        if not short:
+            del content
+            give_back()
         return run
 
     def _forget(self, run: Run, shape: Shape) -> None:
@@ -128,25 +140,30 @@ class StoredLibrary:
 
     def _from_store(self, run: Run, shape: Shape) -> Indexed:
         stored = self.store.run(run.name)
-        frame = decode(stored, run.name)
+        table = decode_table(stored, run.name)
+        frame = frame_of_table(table)
         if list(frame.schema.items()) != [*shape.schema.items(), (DEAD, pl.Boolean())]:
             raise StateError(f"run {run.name} with other columns", "a run has the columns of its table", REMEDY)
         rows = Indexed.again(frame, shape)
         if checksum(stored) != run.checksum:
             run = self._found[run.name] = _described_again(run, rows, checksum(stored))
-        return self._copied(run, shape, rows, stored)
+        short = rows.frame.estimated_size() <= _SHORT
+        content: Buffer | pa.Table | None = check(stored) if short else None
+        if not short and shares_text(frame):
+            content = table.append_column(HASH, rows.frame[HASH].to_arrow())
+        del stored, table, frame
+        return self._copied(run, shape, rows, content)
 
-    def _copied(self, run: Run, shape: Shape, rows: Indexed, stored: bytes) -> Indexed:
+    def _copied(self, run: Run, shape: Shape, rows: Indexed, content: Buffer | pa.Table | None) -> Indexed:
         """The rows, in the cache and the mirror. If they are many they are mapped: the memory is then the machine's, and shared.
 
-        The copy of a short run is what is stored of it, for the other processes.
+        `content` is what the copy is made of, by default the rows; that of a short run is what is stored of it, for the other processes.
         """
         address = _address(run, shape)
         assert address is not None
         if self.mirror is not None:
-            short = rows.frame.estimated_size() <= _SHORT
-            self.mirror.write(address, check(stored) if short else stream_of(rows.frame, "uncompressed"))
-            copy = None if short else self.mirror.read(address)
+            self.mirror.write(address, stream_of(rows.frame, "uncompressed") if content is None else content)
+            copy = self.mirror.read(address) if rows.frame.estimated_size() > _SHORT else None
             rows = rows if copy is None else Indexed(copy)
         self.cache.put(address, rows)
         return rows
@@ -224,12 +241,13 @@ class Stored:
 
     def commit(self, timer: int | None = None) -> None:
         """Writes what the operator has changed since it was loaded. `timer` is the runtime's own note."""
-        state = self.operator.state
-        tables = [table.sealed() for table in _tables(state)]
+        # The state is replaced first, so that no rows are in memory but those of runs that are still to be written.
+        self.operator.state = _with_tables(self.operator.state, [table.sealed() for table in _tables(self.operator.state)])
         tables = [
-            library.commit(runs_of(self.manifest.runs, library.table), table) for table, library in zip(tables, self.libraries, strict=True)
+            library.commit(runs_of(self.manifest.runs, library.table), table)
+            for table, library in zip(_tables(self.operator.state), self.libraries, strict=True)
         ]
-        self.operator.state = _with_tables(state, tables)
+        self.operator.state = _with_tables(self.operator.state, tables)
         runs = tuple(run for table in tables for run in table.runs)
         self.manifest = self.manifest.following(runs, {**_header(self.operator), "timer": timer})
         self.libraries[0].store.put_manifest(self.manifest.encode())

@@ -22,6 +22,7 @@ from panewise.spark.shard import Mail, encoded, step, tables, telling
 from panewise.spark.unpack import Unpack
 from panewise.spark.worker import settle, short_errors
 from panewise.state import Mirror
+from panewise.state.streams import shares_text
 
 _CACHE = Cache()  # runs that this worker process knows, of all the queries that it serves
 
@@ -54,16 +55,23 @@ class Shards:
         stored = Stored.load(settings.spec, settings.schema, library, settings.shards)
         now, watermark = self._clocks(mail, timers)
         output = telling(step(stored.operator, mail, now, watermark))
+        clocks = stored.operator.state.clocks
+        emitted, metrics = dict(tables(output, shard, clocks.processing_time, clocks.told)), metrics_of(output)
+        if settings.direct is not None:
+            emitted = {kind: table for kind, table in emitted.items() if kind == settings.direct.kind}
+        sent = encoded(emitted.items())
+        if settings.direct is None and any(map(shares_text, emitted.values())):
+            # Before the commit: panes share their text with the state, which is replaced by a copy when it is stored.
+            sent, emitted = iter(list(sent)), {}
+        del output
         waiting = _waiting(stored.manifest.header.get("timer"), watermark)
         clocks_moved = stored.moved and settings.clocks == "control"
         if stored.changed or clocks_moved or waiting != stored.manifest.header.get("timer"):
             stored.commit(timer=self._timer(stored, waiting))
-        clocks = stored.operator.state.clocks
-        emitted, metrics = dict(tables(output, shard, clocks.processing_time, clocks.told)), metrics_of(output)
         if settings.direct is not None:
             return _direct(settings.direct, emitted.get(settings.direct.kind), metrics)
         live = [("held", _live_windows(stored.operator.held(), shard))] if settings.held else []
-        return _envelopes(chain(encoded(emitted.items()), live), metrics)
+        return _envelopes(chain(sent, live), metrics)
 
     def _clocks(self, mail: Mail, timers: TimerValues) -> tuple[int | None, int | None]:
         """Processing time and watermark in microseconds. Spark's first watermark, 0, is none (semantics 12.1)."""

@@ -8,7 +8,8 @@ its sum, or has another format or name, is refused: state is never guessed.
 import io
 import struct
 import zlib
-from typing import Literal, TypeAlias
+from contextlib import suppress
+from typing import BinaryIO
 
 import polars as pl
 import pyarrow as pa
@@ -16,31 +17,61 @@ import xxhash
 
 from panewise.errors import StateError
 from panewise.state.manifest import REMEDY
-from panewise.state.streams import write_stream
+from panewise.state.streams import Buffer, Compression, Rows, frame_of_table, give_back, table_of, write_stream
 
 FORMAT = 1
 _MAGIC = b"PWRN"
 _HEAD = struct.Struct("<4sHI54s")
 _UNNAMED = bytes(54)  # what older releases wrote in the place of the name
+_PIECE = 1 << 20  # bytes that are read at once
 
-Buffer: TypeAlias = bytes | memoryview
 
+def encode(rows: Rows, name: str = "", spool: BinaryIO | None = None) -> bytes:
+    """Rows as the run of that name.
 
-def encode(frame: pl.DataFrame, name: str = "") -> bytes:
-    """A frame as the run of that name."""
+    Arrow compresses all of a stream before it writes any. With an empty file as `spool` the stream is written there first
+    and read when that memory is free again; a file that cannot be written is not used.
+    """
+    if spool is not None:
+        with suppress(OSError):
+            return _encoded_in(spool, rows, name)
     into = io.BytesIO()
     into.write(bytes(_HEAD.size))
-    write_stream(frame.rechunk(), into, "lz4")
+    write_stream(rows, into, "lz4")
     with into.getbuffer() as whole:  # in place: a run may be as long as all other memory of a step
-        _HEAD.pack_into(whole, 0, _MAGIC, FORMAT, zlib.crc32(whole[_HEAD.size :]), name.encode())
+        _HEAD.pack_into(whole, 0, *_head(zlib.crc32(whole[_HEAD.size :]), name))
     return into.getvalue()
+
+
+def _encoded_in(spool: BinaryIO, rows: Rows, name: str) -> bytes:
+    spool.write(bytes(_HEAD.size))
+    write_stream(rows, spool, "lz4")
+    give_back()
+    length = spool.tell()
+    spool.seek(_HEAD.size)
+    crc = 0
+    while piece := spool.read(_PIECE):
+        crc = zlib.crc32(piece, crc)
+    spool.seek(0)
+    spool.write(_HEAD.pack(*_head(crc, name)))
+    spool.seek(0)
+    return spool.read(length)
+
+
+def _head(crc: int, name: str) -> tuple[bytes, int, int, bytes]:
+    return _MAGIC, FORMAT, crc, name.encode()
 
 
 def decode(data: Buffer, name: str | None = None) -> pl.DataFrame:
     """A run as a frame; the arguments and errors are those of :func:`check`."""
+    return frame_of_table(decode_table(data, name))
+
+
+def decode_table(data: Buffer, name: str | None = None) -> pa.Table:
+    """A run as an Arrow table; the arguments and errors are those of :func:`check`."""
     stream = check(data, name)
     try:
-        return frame_of(stream)
+        return table_of(stream)
     except (pa.ArrowException, OSError) as error:
         which = "" if name is None else f" ({name})"
         raise StateError(f"a run that Arrow cannot read{which}", "a run contains one Arrow IPC stream", REMEDY) from error
@@ -76,15 +107,13 @@ def checksum(data: Buffer) -> str:
     return xxhash.xxh3_128_hexdigest(data)
 
 
-def stream_of(frame: pl.DataFrame, compression: Literal["lz4", "uncompressed"]) -> bytes:
+def stream_of(frame: pl.DataFrame, compression: Compression) -> bytes:
     """A frame as an Arrow IPC stream."""
     stream = io.BytesIO()
-    write_stream(frame.rechunk(), stream, compression)
+    write_stream(frame, stream, compression)
     return stream.getvalue()
 
 
 def frame_of(stream: Buffer) -> pl.DataFrame:
     """An Arrow IPC stream as a frame, which uses the memory of `stream` where that is not compressed."""
-    frame = pl.from_arrow(pa.ipc.open_stream(pa.py_buffer(stream)).read_all(), rechunk=False)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
+    return frame_of_table(table_of(stream))

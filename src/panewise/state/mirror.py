@@ -9,15 +9,17 @@ import mmap
 import os
 import struct
 import tempfile
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import polars as pl
 import pyarrow as pa
 import xxhash
 
-from panewise.state.blob import Buffer, frame_of
+from panewise.state.blob import frame_of
+from panewise.state.streams import Buffer, write_stream
 
 DEFAULT_BYTES = 4 << 30
 MAPPED_FROM = 1 << 22  # bytes of a file from which mapping it costs less than reading it
@@ -68,20 +70,38 @@ class Mirror:
             self.drop([address])
             return None
 
-    def write(self, address: str, stream: Buffer) -> None:
-        """Adds a copy, given as an Arrow IPC stream; other processes see all of it or nothing.
+    def write(self, address: str, content: Buffer | pa.Table) -> None:
+        """Adds a copy, given as an Arrow IPC stream or as what one is made of; other processes see all of it or nothing.
 
         A full or read-only disk only means that there is no copy.
         """
-        length = _HEAD.size + len(stream)
+        length = _HEAD.size + (content.nbytes if isinstance(content, pa.Table) else len(content))
         if length > _target(self._limit):
             return
         self._unswept += length
         with suppress(OSError):
             self._directory.mkdir(parents=True, exist_ok=True)
-            self._put(self._path(address), _HEAD.pack(_MAGIC, _FORMAT, len(stream), _digest(address, stream)), stream)
+            self._put(address, content)
         if self._unswept >= self._limit // _SWEEPS:
             self._sweep()
+
+    @contextmanager
+    def spool(self, size: int) -> Iterator[BinaryIO | None]:
+        """An empty file without a name in the directory, for at most `size` bytes; it is deleted at the end.
+
+        None if there cannot be one, or if `size` is more than the limit.
+        """
+        file: BinaryIO | None = None
+        with suppress(OSError):
+            if size <= self._limit:
+                self._directory.mkdir(parents=True, exist_ok=True)
+                file = cast(BinaryIO, tempfile.TemporaryFile(dir=self._directory))  # noqa: SIM115
+        try:
+            yield file
+        finally:
+            if file is not None:
+                with suppress(OSError):  # what could not be written is tried once more
+                    file.close()
 
     def drop(self, addresses: Iterable[str]) -> None:
         """Deletes copies; a process that has mapped one keeps it."""
@@ -122,19 +142,36 @@ class Mirror:
             self._checked.clear()
         self._checked[address] = identity
 
-    def _put(self, path: Path, head: bytes, stream: Buffer) -> None:
+    def _put(self, address: str, content: Buffer | pa.Table) -> None:
         """Writes a file under a name of this process, then gives it its own; leaves nothing else behind."""
         prefix = f"{os.getpid()}-"
         with tempfile.NamedTemporaryFile(dir=self._directory, prefix=prefix, suffix=_TEMPORARY, delete=False) as file:
             temporary = Path(file.name)
             try:
-                file.write(head)
-                file.write(stream)
+                if isinstance(content, pa.Table):
+                    self._write_table(address, content, cast(BinaryIO, file))
+                else:
+                    file.write(_head(address, content))
+                    file.write(content)
                 file.close()
-                temporary.replace(path)
+                temporary.replace(self._path(address))
             finally:
                 with suppress(OSError):
                     temporary.unlink()
+
+    def _write_table(self, address: str, table: pa.Table, file: BinaryIO) -> None:
+        """Writes the copy of a table, of which there is no second one in memory meanwhile: its checksum is that of the file."""
+        file.write(bytes(_HEAD.size))
+        write_stream(table, file)
+        file.flush()
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data, memoryview(data) as whole:
+            head = _head(address, whole[_HEAD.size :])
+        file.seek(0)
+        file.write(head)
+        file.flush()
+        status = os.fstat(file.fileno())
+        if status.st_size >= MAPPED_FROM:
+            self._remember(address, (status.st_ino, status.st_size))
 
     def _sweep(self) -> None:
         """Deletes what dead processes left, and the least recently used copies beyond the limit."""
@@ -182,6 +219,10 @@ def _alive(process: str) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def _head(address: str, stream: Buffer) -> bytes:
+    return _HEAD.pack(_MAGIC, _FORMAT, len(stream), _digest(address, stream))
 
 
 def _digest(address: str, stream: Buffer) -> bytes:

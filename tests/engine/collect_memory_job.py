@@ -1,0 +1,90 @@
+"""Run by test_collect_memory in a process of its own: steps that collect long strings, and the memory that they need at most."""
+
+import base64
+import json
+import random
+import sys
+from pathlib import Path
+
+import polars as pl
+
+import panewise as pw
+from panewise import functions as F
+from panewise.engine.cache import Cache
+from panewise.engine.persistence import Stored, StoredLibrary
+from panewise.spark.envelope import encode
+from panewise.spark.shard import tables
+from panewise.state import Mirror
+from tests.engine.memory_job import DiskStore
+
+SCHEMA: dict[str, pl.DataType] = {"key": pl.Int64(), "event_time": pl.Int64(), "v": pl.String()}
+LENGTH, BATCHES = 1000, 10
+END = 1 << 40
+
+
+def spec(*, early: bool) -> pw.WindowOperator:
+    return pw.WindowOperator(
+        window=pw.Tumbling("1 hour"),
+        aggregates=[F.collect_list("v").alias("texts")],
+        keys=["key"],
+        trigger=pw.Always() if early else pw.AfterWatermark(),
+        accumulation="accumulating",
+    )
+
+
+def texts(rows: int, keys: int, seed: int) -> pl.DataFrame:
+    draw = random.Random(seed)
+    drawn = [base64.b64encode(draw.randbytes(LENGTH * 3 // 4)).decode() for _ in range(rows)]
+    return pl.DataFrame({"key": [row % keys for row in range(rows)], "event_time": [1] * rows, "v": drawn}, schema=SCHEMA)
+
+
+def status(field: str) -> int:
+    """Bytes of a field of /proc/self/status: VmRSS is what is resident now, VmHWM the most that was."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(field)).split()[1]) << 10
+
+
+class Worker:
+    """What a worker does with a shard. A worker that starts anew finds the store, and neither cache nor mirror."""
+
+    def __init__(self, folder: Path, early: bool) -> None:
+        self.folder, self.spec, self.started = folder, spec(early=early), 0
+        (folder / "durable").mkdir(parents=True)
+        self.start()
+
+    def start(self) -> None:
+        self.started += 1
+        self.parts = DiskStore(self.folder / "durable"), Cache(), Mirror(self.folder / f"mirror{self.started}")
+
+    def step(self, rows: pl.DataFrame | None) -> int:
+        """One micro-batch, or the watermark; the panes as envelopes, then the commit. Returns the bytes of the panes."""
+        stored = Stored.load(self.spec, SCHEMA, StoredLibrary(*self.parts))
+        sent = self._sent(stored, rows)
+        stored.commit()
+        return sum(map(len, sent))
+
+    def _sent(self, stored: Stored, rows: pl.DataFrame | None) -> list[bytes]:
+        output = stored.operator.advance(watermark=END) if rows is None else stored.operator.add(rows)
+        return [encode(table) for kind, table in tables(output, 0, 0, None) if kind == "panes"]
+
+
+def main(folder: str, case: str, keys: int, megabytes: int) -> None:
+    early, rows = case == "early", (megabytes << 20) // LENGTH // BATCHES
+    warm = Worker(Path(folder) / "warm", early)
+    for given in (texts(2 * keys, keys, 0), None):  # what is imported and compiled once
+        warm.step(given)
+    worker, sent = Worker(Path(folder) / "measured", early), 0
+    before, most = status("VmRSS"), 0
+    for number in range(BATCHES):
+        if case == "restart" and number == BATCHES // 2:
+            worker.start()
+        sent = worker.step(texts(rows, keys, number))
+    sent = max(sent, worker.step(None))
+    most = status("VmHWM") - before
+    data = rows * BATCHES * LENGTH
+    assert sent > data
+    sys.stdout.write(json.dumps({"data": data, "most": most, "times": round(most / data, 2)}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
