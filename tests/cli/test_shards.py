@@ -10,8 +10,8 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.cache import Cache
-from panewise.engine.persistence import Stored, StoredLibrary
+from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.store.cache import Cache
 from panewise.errors import StateError
 from panewise.spark.inspect import ShardState, shard_state
 from panewise.state import MemoryRunStore

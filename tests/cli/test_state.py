@@ -18,8 +18,8 @@ from pyspark.sql import functions as SF
 import panewise as pw
 from panewise import functions as F
 from panewise.cli import main
-from panewise.engine.cache import Cache
-from panewise.engine.persistence import Stored, StoredLibrary
+from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.store.cache import Cache
 from panewise.spark import ParquetSink, Result, Windowed, inspect, windowed
 from panewise.spark.inspect import read_state, shard_state
 from panewise.state import MemoryRunStore

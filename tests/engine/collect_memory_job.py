@@ -10,8 +10,8 @@ import polars as pl
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.cache import Cache
-from panewise.engine.persistence import Stored, StoredLibrary
+from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.store.cache import Cache
 from panewise.spark.envelope import encode
 from panewise.spark.shard import tables
 from panewise.state import Mirror

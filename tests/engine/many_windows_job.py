@@ -9,7 +9,7 @@ import polars as pl
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.operator import Operator
+from panewise.engine.windows.operator import Operator
 
 SECOND = 1_000_000
 ROWS = 100

@@ -9,8 +9,8 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.operator import Operator
-from panewise.engine.sketch import size_for
+from panewise.engine.aggregate.sketch import size_for
+from panewise.engine.windows.operator import Operator
 from panewise.errors import AggregateOverflowError, InputError, SpecError
 
 NAN = float("nan")

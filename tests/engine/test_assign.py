@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.assign import Slicing
-from panewise.engine.validity import TIME
+from panewise.engine.columns import TIME
+from panewise.engine.windowing.assign import Slicing
 
 TIMES = st.one_of(st.integers(-60, 60), st.sampled_from([MIN_INSTANT + 1, MIN_INSTANT + 40, MAX_INSTANT, MAX_INSTANT - 40]))
 SIZES = st.integers(1, 20)

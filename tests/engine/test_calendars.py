@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from panewise import Calendar
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, instant_us
-from panewise.engine.assign import Slicing
-from panewise.engine.validity import TIME
+from panewise.engine.columns import TIME
+from panewise.engine.windowing.assign import Slicing
 from panewise.errors import SpecError
 from panewise.oracle.assign import windows_of
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.chain import ChainOperator, operator_for
+from panewise.engine.chain.operator import ChainOperator, operator_for
 from panewise.errors import SpecError
 from panewise.oracle import ChainInterpreter
 from panewise.spec import Chain
@@ -167,7 +167,7 @@ def test_nothing_is_kept_of_windows_that_have_expired() -> None:
 
 
 def test_a_long_table_is_sealed_into_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("panewise.engine.chain.NEWEST_ROWS", 2)
+    monkeypatch.setattr("panewise.engine.chain.operator.NEWEST_ROWS", 2)
     first = pw.WindowOperator(
         keys=["k"], window=pw.Global(), trigger=pw.Always(), aggregates=[F.count().alias("n")], accumulation="retracting"
     )

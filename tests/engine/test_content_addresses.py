@@ -13,10 +13,10 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import persistence
-from panewise.engine.cache import Cache
-from panewise.engine.operator import Operator
-from panewise.engine.persistence import Stored, StoredLibrary
+from panewise.engine import checkpoint
+from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.store.cache import Cache
+from panewise.engine.windows.operator import Operator
 from panewise.errors import StateError
 from panewise.state import Manifest, MemoryRunStore, Mirror
 from panewise.state.blob import checksum, decode, encode
@@ -68,7 +68,7 @@ class CountingStore(MemoryRunStore):
 @pytest.fixture(params=["short", "long"], autouse=True)
 def _length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Copies as those of short runs, and as those of long ones."""
-    monkeypatch.setattr(persistence, "_SHORT", 0 if request.param == "long" else 1 << 22)
+    monkeypatch.setattr(checkpoint, "_SHORT", 0 if request.param == "long" else 1 << 22)
 
 
 def test_two_states_with_the_same_names_share_a_cache_and_a_mirror(tmp_path: Path) -> None:

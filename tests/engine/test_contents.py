@@ -22,10 +22,9 @@ from panewise import (
     WindowOperator,
 )
 from panewise import functions as F
-from panewise.engine.combining import can_combine
-from panewise.engine.contents import CONTENTS, NEW
-from panewise.engine.operator import Operator
-from panewise.engine.plan import Plan
+from panewise.engine.columns import NEW_ROWS, ROW_BUFFER
+from panewise.engine.windowing.plan import Plan
+from panewise.engine.windows.operator import Operator
 from panewise.errors import AggregateOverflowError
 
 SCHEMA: dict[str, pl.DataType] = {
@@ -50,7 +49,7 @@ def held(evictor: Any, column: str, values: list[Any]) -> list[Any]:
     times = values if column == "event_time" else list(range(len(values)))
     rows = pl.DataFrame({"event_time": times, column: values}, schema={"event_time": pl.Int64(), column: SCHEMA[column]})
     operator.add(rows)
-    return [row[column] for row in operator.state.windows.all()[CONTENTS].to_list()[0]]
+    return [row[column] for row in operator.state.windows.all()[ROW_BUFFER].to_list()[0]]
 
 
 @pytest.mark.parametrize(
@@ -137,11 +136,11 @@ def test_only_what_is_needed_is_kept() -> None:
 
     def kept(**fields: Any) -> tuple[list[str], bool]:
         schema = Plan(spec(aggregates=[F.sum("n").alias("s")], **fields), SCHEMA).table_schema
-        rows = schema.get(CONTENTS)
+        rows = schema.get(ROW_BUFFER)
         assert rows is None or isinstance(rows, pl.List)
         columns = [] if rows is None else [field.name for field in rows.inner.fields]  # type: ignore[union-attr]
         assert ("__sum:n" in schema) == ("evictor" not in fields)
-        return columns, NEW in schema
+        return columns, NEW_ROWS in schema
 
     assert kept() == ([], False)
     assert kept(evictor=CountEvictor(1)) == (["event_time", "n"], False)
@@ -157,14 +156,14 @@ def test_rows_that_were_told_are_not_kept() -> None:
     operator = Operator(spec(delta=["n"]), {"event_time": pl.Int64(), "n": pl.Int64()})
     for n in range(3):
         operator.add(pl.DataFrame({"event_time": [n], "n": [n]}))
-    assert operator.state.windows.all()[CONTENTS].to_list() == [[]]
+    assert operator.state.windows.all()[ROW_BUFFER].to_list() == [[]]
 
 
 @pytest.mark.parametrize("fields", [{"evictor": CountEvictor(1)}, {"delta": ["n"]}])
 def test_rows_are_not_combined_before_they_meet_the_state(fields: dict[str, Any]) -> None:
     plain = {"window": Tumbling(10), "trigger": AfterWatermark(late=Always())}
-    assert can_combine(Plan(spec(**plain), SCHEMA))
-    assert not can_combine(Plan(spec(**plain, **fields), SCHEMA))
+    assert Plan(spec(**plain), SCHEMA).can_combine
+    assert not Plan(spec(**plain, **fields), SCHEMA).can_combine
 
 
 def test_a_sum_that_is_evicted_in_time_does_not_overflow() -> None:

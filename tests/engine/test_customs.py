@@ -8,7 +8,7 @@ import pytest
 import panewise as pw
 from panewise import functions as F
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.operator import Operator
+from panewise.engine.windows.operator import Operator
 from panewise.errors import InputError, SpecError
 from panewise.oracle import Interpreter
 from panewise.testing import run

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import overflow
-from panewise.engine.aggregation import Aggregation
-from panewise.engine.operator import Operator
-from panewise.engine.spans import over
+from panewise.engine.aggregate import overflow
+from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.aggregate.range_aggregate import over
+from panewise.engine.windows.operator import Operator
 from panewise.errors import AggregateOverflowError
 from panewise.streamwindow import count
 from panewise.testing import run

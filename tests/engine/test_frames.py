@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from panewise import Frame, FrameColumn, FrameOperator
 from panewise import functions as F
-from panewise.engine import spans
-from panewise.engine.aggregation import Aggregation
-from panewise.engine.cache import Cache
-from panewise.engine.chain import operator_for
-from panewise.engine.outputs import Output
-from panewise.engine.over import OverOperator
-from panewise.engine.persistence import Stored, StoredLibrary, restore, save
+from panewise.engine.aggregate import range_aggregate
+from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.chain.operator import operator_for
+from panewise.engine.checkpoint import Stored, StoredLibrary, restore, save
+from panewise.engine.ingest.output import Output
+from panewise.engine.over.operator import OverOperator
+from panewise.engine.store.cache import Cache
 from panewise.errors import AggregateOverflowError, SpecError, StateError
 from panewise.state import MemoryRunStore
 from panewise.testing.compare import same
@@ -74,7 +74,7 @@ def stepped(spec: FrameOperator, batches: int, store: MemoryRunStore, count: int
 
 
 def test_ranges_longer_than_steps() -> None:
-    """What is kept in blocks, and what is read one by one, make up the frames (engine/over_ranges.py): of every function, in order."""
+    """What is kept in blocks, and what is read one by one, make up the frames (engine/over/ranges.py): of every function, in order."""
     made = [F.sum("v"), F.min("v"), F.stddev("v"), F.collect_list("v"), F.first("v"), F.last("v"), F.median("v"), F.max_by("t", "v")]
     frames = {"long": Frame("range", -350, 0), "short": Frame("range", -30, 0), "around": Frame("range", -120, 25)}
     columns = [FrameColumn(what.alias(f"{name} {what.name}"), frame) for name, frame in frames.items() for what in made]
@@ -269,7 +269,7 @@ def test_long_spans_are_merged_some_at_a_time(monkeypatch: pytest.MonkeyPatch, f
     whole = sent()
     assert len(whole) == 22
     for together in (1, 7):
-        monkeypatch.setattr(spans, "_TOGETHER", together)
+        monkeypatch.setattr(range_aggregate, "_TOGETHER", together)
         assert sent() == whole
 
 

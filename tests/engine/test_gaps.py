@@ -7,7 +7,7 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.operator import Operator
+from panewise.engine.windows.operator import Operator
 from panewise.errors import SpecError
 
 SPEC = pw.WindowOperator(window=pw.Session("gap"), event_time="t", aggregates=[F.count().alias("n")])

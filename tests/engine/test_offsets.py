@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import Position
-from panewise.engine.offsets import Offsets
+from panewise.engine.ingest.offsets import Offsets
 from panewise.oracle.positions import Positions
 from tests.engine.effort import DEFAULT
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panewise.engine.frames import distinct, gathered, kept, ordered, picked, without
-from panewise.engine.ordering import codes, order
+from panewise.engine.kernels.small_frames import distinct, gathered, kept, ordered, picked, without
+from panewise.engine.kernels.sorting import codes, order
 
 
 @pytest.mark.parametrize("rows", [3, 20_000])

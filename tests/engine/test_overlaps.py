@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import panewise as pw
-from panewise.engine import lateness
-from panewise.engine.combining import can_combine, combine, judge
-from panewise.engine.operator import Operator
-from panewise.engine.plan import Plan
+from panewise.engine.windowing import lateness
+from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.preaggregate import combine
+from panewise.engine.windows.operator import Operator
 from panewise.testing.strategies import events, specs
 from tests.engine.effort import FEW
 from tests.engine.test_properties import agree
@@ -45,14 +45,14 @@ def test_combined_rows_of_two_readers_where_no_windows_are_listed(window: pw.Win
         window=window, keys=["k"], aggregates=aggregates, trigger=pw.Always(), accumulation="accumulating", allowed_lateness=3
     )
     plan = Plan(spec, schema)
-    assert can_combine(plan)
+    assert plan.can_combine
     rows = pl.DataFrame({"k": list("abbab") * 9, "event_time": range(45), "v": range(45)}, schema=schema)
     found = []
     for many in (0, 64):
         monkeypatch.setattr(lateness, "MANY", many)
         operator = Operator(spec, schema)
         operator.advance(watermark=20)
-        both = [combine(plan, judge(plan, some, 0).valid) for some in (rows, rows.head(20))]
+        both = [combine(plan, plan.validate(some, 0).valid) for some in (rows, rows.head(20))]
         output = operator.add_combined(pl.concat(both))
         found.append((output.panes.rows(), output.counts, operator.state.windows.all().sort("k", "__start", "__end").rows()))
     assert found[0] == found[1]

@@ -7,8 +7,8 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.operator import Operator
-from panewise.engine.periods import latest
+from panewise.engine.windowing.trigger.periods import latest
+from panewise.engine.windows.operator import Operator
 from panewise.spec.composites import Trigger
 
 SCHEMA = {"t": pl.Int64(), "v": pl.Int64()}

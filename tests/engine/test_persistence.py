@@ -11,11 +11,11 @@ from polars.testing import assert_frame_equal
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import persistence
-from panewise.engine.cache import Cache
-from panewise.engine.operator import Operator
-from panewise.engine.persistence import Stored, StoredLibrary, restore, save
-from panewise.engine.runs import Indexed, Shape
+from panewise.engine import checkpoint
+from panewise.engine.checkpoint import Stored, StoredLibrary, restore, save
+from panewise.engine.store.cache import Cache
+from panewise.engine.store.run import Indexed, Shape
+from panewise.engine.windows.operator import Operator
 from panewise.errors import SpecError, StateError
 from panewise.state import MemoryRunStore, Mirror
 from panewise.state.blob import checksum
@@ -161,7 +161,7 @@ def test_a_cache_keeps_its_bound_and_forgets_the_least_recently_used() -> None:
 @pytest.fixture(params=["short", "long"])
 def _length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Copies as those of short runs, which are what is stored, and as those of long ones, which are mapped."""
-    monkeypatch.setattr(persistence, "_SHORT", 0 if request.param == "long" else 1 << 22)
+    monkeypatch.setattr(checkpoint, "_SHORT", 0 if request.param == "long" else 1 << 22)
 
 
 def copies(folder: Path) -> set[str]:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from panewise import SpecError, StreamWindow, WindowListener
-from panewise.engine.policy_operator import PolicyOperator
+from panewise.engine.policy.operator import PolicyOperator
 from panewise.errors import InputError
 from panewise.spec import HeldPartition
 from panewise.streamwindow import count, partition_count, time, tuple_count

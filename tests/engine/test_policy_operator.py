@@ -9,9 +9,9 @@ import pytest
 
 from panewise import SpecError, StreamWindow, WindowListener
 from panewise import functions as F
-from panewise.engine.cache import Cache
-from panewise.engine.persistence import Stored, StoredLibrary
-from panewise.engine.policy_operator import PolicyOperator
+from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.policy.operator import PolicyOperator
+from panewise.engine.store.cache import Cache
 from panewise.errors import InputError
 from panewise.oracle import PolicyInterpreter
 from panewise.state import MemoryRunStore

@@ -9,8 +9,8 @@ from polars.testing import assert_frame_equal
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.combining import can_combine, combine, combine_again, judge
-from panewise.engine.operator import Operator
+from panewise.engine.windowing.preaggregate import combine, combine_again
+from panewise.engine.windows.operator import Operator
 
 NAN = float("nan")
 SCHEMA = {"event_time": pl.Int64(), "v": pl.String(), "b": pl.Float64()}
@@ -108,10 +108,10 @@ def test_what_is_combined_before_the_shuffle_gives_the_same(aggregate: pw.Aggreg
     made = [(n % 40, random.randrange(5), random.choice([None, *range(9)]), random.choice([None, True, False])) for n in range(300)]
     frames = [pl.DataFrame(made[start::3], schema=schema, orient="row") for start in range(3)]
     whole, apart = Operator(spec, schema), Operator(spec, schema)
-    assert can_combine(whole.plan) == combined
+    assert whole.plan.can_combine == combined
     whole.add(pl.concat(frames))
     if not combined:
         return
-    apart.add_combined(combine_again(apart.plan, pl.concat([combine(apart.plan, judge(apart.plan, frame, 0).valid) for frame in frames])))
+    apart.add_combined(combine_again(apart.plan, pl.concat([combine(apart.plan, apart.plan.validate(frame, 0).valid) for frame in frames])))
     left, right = (operator.finish().panes.sort("k", "window_start").select("k", "window_start", "a") for operator in (apart, whole))
     assert_frame_equal(left, right, rel_tol=1e-12)

@@ -4,13 +4,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from panewise.engine import compaction
-from panewise.engine.assign import END, START
-from panewise.engine.compaction import FAN_IN, PART_ROWS, allowance, next_merge
-from panewise.engine.hashing import row_hashes
-from panewise.engine.held import Held
-from panewise.engine.runs import HASH, PARTS, Indexed, MemoryLibrary, Shape, merged, part_range, parted
-from panewise.engine.table import BORN, CLOSED, DEAD, FIRED, PENDING
+from panewise.engine.columns import BORN, CLOSED, END, FIRED, HASH, PENDING, START, TOMBSTONE
+from panewise.engine.kernels.hashing import row_hashes
+from panewise.engine.store import compaction
+from panewise.engine.store.compaction import FAN_IN, PART_ROWS, allowance, next_merge
+from panewise.engine.store.run import PARTS, Indexed, MemoryLibrary, Shape, merged, part_range, parted
+from panewise.engine.store.stored_table import StoredTable
 from panewise.state import Run
 
 SCHEMA: dict[str, pl.DataType] = {
@@ -30,19 +29,19 @@ BY_KEY = Shape(SCHEMA, ["k", START, END], ["k"])
 def windows(*given: tuple[int, int, int], dead: bool = False) -> pl.DataFrame:
     """Windows of (key, start, value), ten long."""
     rows = [(k, start, start + 10, 1, False, 7, None, v, dead) for k, start, v in given]
-    return pl.DataFrame(rows, schema={**SCHEMA, DEAD: pl.Boolean()}, orient="row")
+    return pl.DataFrame(rows, schema={**SCHEMA, TOMBSTONE: pl.Boolean()}, orient="row")
 
 
 def run(rows: int, part: int | None = None, name: str = "") -> Run:
     return Run(name or f"{rows}/{part}", rows, 0, 10, None, part)
 
 
-def table(shape: Shape = SHAPE) -> Held:
-    return Held.nothing(shape, MemoryLibrary())
+def table(shape: Shape = SHAPE) -> StoredTable:
+    return StoredTable.nothing(shape, MemoryLibrary())
 
 
-def put(one: Held, *given: tuple[int, int, int]) -> Held:
-    return one.changed(windows(*given).drop(DEAD), windows().drop(DEAD))
+def put(one: StoredTable, *given: tuple[int, int, int]) -> StoredTable:
+    return one.changed(windows(*given).drop(TOMBSTONE), windows().drop(TOMBSTONE))
 
 
 def told(rows: pl.DataFrame) -> list[tuple[int, int, int]]:
@@ -61,8 +60,8 @@ def test_rows_of_equal_hash_that_are_not_equal_are_told_apart(monkeypatch: pytes
     def all_alike(frame: pl.DataFrame, columns: object) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
         return np.zeros(frame.height, dtype=np.uint64)
 
-    monkeypatch.setattr("panewise.engine.runs.row_hashes", all_alike)
-    monkeypatch.setattr("panewise.engine.lookup.row_hashes", all_alike)
+    monkeypatch.setattr("panewise.engine.store.run.row_hashes", all_alike)
+    monkeypatch.setattr("panewise.engine.store.lookup.row_hashes", all_alike)
     one = put(table(), (1, 0, 1), (2, 0, 2)).sealed()
     one = put(one, (2, 0, 3)).sealed()
     one = put(one, (3, 0, 4)).sealed()
@@ -76,7 +75,7 @@ def test_a_newer_row_hides_older_ones_and_a_dead_one_all_of_them() -> None:
     old, new = Indexed.of(windows((1, 0, 1), (2, 0, 2)), SHAPE).frame, Indexed.of(windows((1, 0, 5)), SHAPE).frame
     gone = Indexed.of(windows((2, 0, 0), dead=True), SHAPE).frame
     above = merged([gone, new, old], SHAPE, None, bottom=False)
-    assert sorted(above.select("k", "v", DEAD).rows()) == [(1, 5, False), (2, 0, True)]
+    assert sorted(above.select("k", "v", TOMBSTONE).rows()) == [(1, 5, False), (2, 0, True)]
     assert told(merged([gone, new, old], SHAPE, None, bottom=True)) == [(1, 0, 5)]
     assert above[HASH].is_sorted()
 
@@ -90,7 +89,7 @@ def test_what_has_expired_is_left_out_of_a_merge_and_of_every_answer() -> None:
 
 
 def test_a_window_that_goes_is_gone_though_an_older_run_has_it() -> None:
-    one = put(table(), (1, 0, 1), (2, 0, 2)).sealed().changed(windows().drop(DEAD), windows((1, 0, 1)).drop(DEAD))
+    one = put(table(), (1, 0, 1), (2, 0, 2)).sealed().changed(windows().drop(TOMBSTONE), windows((1, 0, 1)).drop(TOMBSTONE))
     assert told(one.all()) == [(2, 0, 2)]
     one = one.sealed()
     assert [r.rows for r in one.runs] == [2, 1]
@@ -164,13 +163,13 @@ def test_a_step_merges_a_few_times_what_it_wrote_and_once_in_any_case(monkeypatc
 
 def lists(*keys: int) -> pl.DataFrame:
     """Windows with a list."""
-    return windows(*((key, 0, key) for key in keys)).drop(DEAD).with_columns(texts=pl.concat_list(pl.lit("a" * 100)))
+    return windows(*((key, 0, key) for key in keys)).drop(TOMBSTONE).with_columns(texts=pl.concat_list(pl.lit("a" * 100)))
 
 
-def of_lists(*steps: tuple[int, ...]) -> Held:
+def of_lists(*steps: tuple[int, ...]) -> StoredTable:
     """A table of windows with lists, sealed after each step."""
     shape = Shape({**SCHEMA, "texts": pl.List(pl.String())}, SHAPE.identity, SHAPE.by)
-    one = Held.nothing(shape, MemoryLibrary())
+    one = StoredTable.nothing(shape, MemoryLibrary())
     for keys in steps:
         one = one.changed(lists(*keys), lists(*keys).clear()).sealed()
     return one

@@ -5,9 +5,9 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.chain import operator_for
-from panewise.engine.combining import combine, judge
-from panewise.engine.plan import Plan
+from panewise.engine.chain.operator import operator_for
+from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.preaggregate import combine
 
 SCHEMA = {"t": pl.Int64(), "k": pl.Int64(), "x": pl.Float64()}
 N = pl.int_range(60_000, eager=True)
@@ -29,5 +29,5 @@ def test_panes(window: pw.Window) -> None:
 def test_partials() -> None:
     spec = pw.WindowOperator(window=pw.Tumbling(10), keys=["k"], event_time="t", aggregates=[F.avg("x")])
     plan = Plan(spec, SCHEMA)
-    made = [combine(plan, judge(plan, ROWS, 0).valid).to_dicts() for _ in range(TIMES)]
+    made = [combine(plan, plan.validate(ROWS, 0).valid).to_dicts() for _ in range(TIMES)]
     assert made == [made[0]] * TIMES

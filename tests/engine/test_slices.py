@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import slices, sliding
-from panewise.engine.cache import Cache
-from panewise.engine.operator import Operator
-from panewise.engine.persistence import Stored, StoredLibrary
-from panewise.engine.slices import Slices
+from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.store.cache import Cache
+from panewise.engine.windowing import sliding_bounds
+from panewise.engine.windows.operator import Operator
+from panewise.engine.windows.sliding import slices
+from panewise.engine.windows.sliding.slices import Slices
 from panewise.spec.sliding import ANCHORS
 from panewise.state.store import MemoryRunStore
 from panewise.testing import run
@@ -47,7 +48,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
 
         return told
 
-    monkeypatch.setattr(sliding, "BLOCKS", 3)
+    monkeypatch.setattr(sliding_bounds, "BLOCKS", 3)
     monkeypatch.setattr(slices, "_MANY", 1)
     monkeypatch.setattr(slices, "_TIMES", 0)
     monkeypatch.setattr(Slices, "of_move", telling(Slices.of_move))
@@ -146,8 +147,8 @@ def test_a_step_reads_what_comes_and_goes_and_some_blocks(monkeypatch: pytest.Mo
         pieces, _ = operator.state.slices.of_move(operator.plan, 2 * length - 2, 2 * length - 1)
         heights[length] = pieces.height
         assert operator.advance(watermark=2 * length - 1).panes.height == 1
-    assert heights[80_000] <= 2 * 80_000 / sliding.BLOCKS + sliding.BLOCKS
-    assert heights[10_000] <= 2 * 10_000 / sliding.BLOCKS + sliding.BLOCKS
+    assert heights[80_000] <= 2 * 80_000 / sliding_bounds.BLOCKS + sliding_bounds.BLOCKS
+    assert heights[10_000] <= 2 * 10_000 / sliding_bounds.BLOCKS + sliding_bounds.BLOCKS
 
 
 def test_blocks_whose_sums_leave_64_bits_are_done_without(monkeypatch: pytest.MonkeyPatch) -> None:

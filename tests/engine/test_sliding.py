@@ -8,10 +8,10 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.assign import END, START
-from panewise.engine.firing import next_due
-from panewise.engine.operator import Operator
-from panewise.engine.sliding import CODE, coded, in_order, positions
+from panewise.engine.columns import END, SLIDE_CODE, START
+from panewise.engine.windowing.firing import next_due
+from panewise.engine.windowing.sliding_bounds import coded, in_order, positions
+from panewise.engine.windows.operator import Operator
 from panewise.spec import Rows
 from panewise.testing import run
 
@@ -82,7 +82,7 @@ def test_positions_however_far_apart_times_are(far: int) -> None:
     pieces = in_order(pieces)
     low, high = positions(pieces, asked)
     for span, first, last in zip(asked.to_dicts(), low, high, strict=True):
-        inside = pieces.filter((pl.col(CODE) == span[CODE]) & pl.col(START).is_between(span[START], span[END], closed="left"))
+        inside = pieces.filter((pl.col(SLIDE_CODE) == span[SLIDE_CODE]) & pl.col(START).is_between(span[START], span[END], closed="left"))
         assert pieces[int(first) : int(last)].equals(inside)
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.aggregation import Aggregation
-from panewise.engine.spans import over
-from panewise.engine.told import told
+from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.aggregate.holistic import told
+from panewise.engine.aggregate.range_aggregate import over
 from panewise.errors import AggregateOverflowError
 from panewise.testing.compare import same
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.operator import Operator
+from panewise.engine.windows.operator import Operator
 from panewise.spec import WindowOperator
 from panewise.testing import run
 from panewise.testing.compare import same

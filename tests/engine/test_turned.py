@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from panewise import UserAggregate
 from panewise import functions as F
-from panewise.engine.aggregation import Aggregation
-from panewise.engine.gathering import Gathering
-from panewise.engine.spans import over
-from panewise.engine.turned import TURN
+from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.aggregate.arrival_order import ArrivalOrderAggregation
+from panewise.engine.aggregate.range_aggregate import over
+from panewise.engine.columns import ARRIVAL_NUMBER
 from panewise.testing.compare import same
 
 SCHEMA: dict[str, pl.DataType] = {"v": pl.Int64(), "x": pl.Float64(), "s": pl.String()}
@@ -42,11 +42,11 @@ def results(aggregation: Aggregation, partials: pl.DataFrame) -> dict[str, Any]:
 @settings(max_examples=150, derandomize=True, database=None, deadline=None)
 @given(given=st.lists(ROWS, min_size=1, max_size=12), data=st.data())
 def test_merged_in_any_order_they_are_those_of_the_rows_as_they_came(given: list[dict[str, Any]], data: st.DataObject) -> None:
-    rows = pl.DataFrame(given, schema={"piece": pl.Int64(), **SCHEMA}).with_row_index(TURN).cast({TURN: pl.Int64()})
+    rows = pl.DataFrame(given, schema={"piece": pl.Int64(), **SCHEMA}).with_row_index(ARRIVAL_NUMBER).cast({ARRIVAL_NUMBER: pl.Int64()})
     all_of_them = rows.with_columns(pl.lit(0).alias("all"))
     plain = Aggregation(AGGREGATES, SCHEMA)
     wanted = results(plain, plain.lift(all_of_them, ["all"]))
-    turned = Gathering(AGGREGATES, SCHEMA, ())
+    turned = ArrivalOrderAggregation(AGGREGATES, SCHEMA, ())
     pieces = turned.lift(rows, ["piece"])
     pieces = pieces[data.draw(st.permutations(range(pieces.height)))]
     spans = over(turned, pieces, pl.Series([0]), pl.Series([pieces.height]))

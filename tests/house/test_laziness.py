@@ -31,13 +31,15 @@ def test_oracle_loads_nothing_heavy() -> None:
 
 def test_the_processor_on_the_driver_loads_no_operator() -> None:
     loaded = modules_of("import panewise.spark.processor")
-    assert {name for name in loaded if name.startswith("panewise.engine.")} == {"panewise.engine.outputs"}
+    assert {name for name in loaded if name.startswith("panewise.engine.")} == {"panewise.engine.ingest", "panewise.engine.ingest.output"}
     assert "pandas" not in loaded
 
 
 def test_pack_loads_no_operator() -> None:
     loaded = modules_of("import panewise.spark.pack")
-    assert loaded.isdisjoint({"panewise.engine.operator", "panewise.engine.over", "panewise.engine.policy_operator", "pandas"})
+    assert loaded.isdisjoint(
+        {"panewise.engine.windows.operator", "panewise.engine.over.operator", "panewise.engine.policy.operator", "pandas"}
+    )
 
 
 def test_names_of_the_spark_package_are_no_modules() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.chain import operator_for
-from panewise.engine.outputs import Output
+from panewise.engine.chain.operator import operator_for
+from panewise.engine.ingest.output import Output
 from panewise.spark.envelope import LARGEST, decode, encode, groups, pieces
 from panewise.spark.metrics import COLUMN
 from panewise.spark.microbatch import _direct, _envelopes

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import Inputs
-from panewise.engine.cache import Cache
-from panewise.engine.outputs import Output
-from panewise.engine.persistence import Stored, StoredLibrary
+from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.ingest.output import Output
+from panewise.engine.store.cache import Cache
 from panewise.spark.pack import Pack
 from panewise.spark.shard import Mail, step
 from panewise.spec import WindowOperator

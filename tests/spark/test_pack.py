@@ -10,8 +10,8 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.chain import operator_for
-from panewise.engine.outputs import Output
+from panewise.engine.chain.operator import operator_for
+from panewise.engine.ingest.output import Output
 from panewise.spark.envelope import decode
 from panewise.spark.pack import Pack
 from panewise.spark.shard import Mail, step

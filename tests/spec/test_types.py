@@ -8,8 +8,8 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.chain import operator_for
-from panewise.engine.column_types import types_of
+from panewise.engine.aggregate.types import types_of
+from panewise.engine.chain.operator import operator_for
 from panewise.errors import SpecError
 from panewise.oracle import interpreter
 from panewise.spec.type_checks import check_types

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panewise.cli import as_json, as_text
-from panewise.engine.cache import Cache
-from panewise.engine.persistence import Stored, StoredLibrary, restore, save
+from panewise.engine.checkpoint import Stored, StoredLibrary, restore, save
+from panewise.engine.store.cache import Cache
 from panewise.errors import StateError
 from panewise.spark.inspect import CheckpointState, OperatorState, ShardState, shard_state
 from panewise.spark.recorded import recorded_spec

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from panewise.engine.cache import Cache
-from panewise.engine.hashing import row_hashes
-from panewise.engine.persistence import Stored, StoredLibrary, runs_of
+from panewise.engine.checkpoint import Stored, StoredLibrary, runs_of
+from panewise.engine.kernels.hashing import row_hashes
+from panewise.engine.store.cache import Cache
 from panewise.spec.codec import complete
 from panewise.state import Manifest, MemoryRunStore
 from panewise.state.blob import checksum, decode

@@ -14,18 +14,16 @@ import polars as pl
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from panewise.engine import keymarks
-from panewise.engine.assign import END, START
-from panewise.engine.clocks import KEY_MARK, Clocks
+from panewise.engine.checkpoint import runs_of
+from panewise.engine.columns import END, KEY_WATERMARK, ONE_KEY, START, TOMBSTONE
 from panewise.engine.header import checked
-from panewise.engine.held import Held
-from panewise.engine.over import passed_until
-from panewise.engine.persistence import runs_of
-from panewise.engine.plan import ONE_KEY
-from panewise.engine.runs import Indexed, Shape
-from panewise.engine.sliding import Slide, coded, in_order
-from panewise.engine.sliding_intake import waiting
-from panewise.engine.table import DEAD
+from panewise.engine.over.operator import passed_until
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.store.run import Indexed, Shape
+from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.windowing import key_watermarks
+from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order
+from panewise.engine.windows.sliding.intake import waiting
 from panewise.errors import SetupError, StateError
 from panewise.spark.recorded import recorded_spec
 from panewise.spec import (
@@ -204,7 +202,7 @@ class _Identities:
 
     def read(self, run: Run, shape: Shape) -> Indexed:
         if run.name not in self.known:
-            schema = {**shape.schema, DEAD: pl.Boolean()}
+            schema = {**shape.schema, TOMBSTONE: pl.Boolean()}
             self.known[run.name] = Indexed.again(_selected(self.stored, run, schema), shape)
         return self.known[run.name]
 
@@ -224,14 +222,14 @@ def _windows(
     """Keys, start and end of the windows held; of sliding ones that are not made yet, too, as their slices tell."""
     spec = first_of(whole)
     by_key, identity = Clocks.of(spec).by_key, [*_keys(spec), START, END]
-    held = _rows_of(whole, runs, clocks, stored, [KEY_MARK] if by_key else [])
-    windows = keymarks.without(held) if by_key and held.width else held
+    held = _rows_of(whole, runs, clocks, stored, [KEY_WATERMARK] if by_key else [])
+    windows = key_watermarks.without(held) if by_key and held.width else held
     if not isinstance(spec.window, Sliding) or not only_at_end(spec.trigger):
         return windows
     slices = _rows_of(whole, of_slices, clocks, stored, [])
     if slices.is_empty():
         return windows
-    marked = keymarks.marked(slices, keymarks.told(held, _keys(spec)), _keys(spec)) if by_key else slices
+    marked = key_watermarks.marked(slices, key_watermarks.told(held, _keys(spec)), _keys(spec)) if by_key else slices
     clocks = replace(clocks, by_key=by_key)
     more = waiting(spec, Slide(spec.window, _keys(spec)), in_order(*coded(_keys(spec), marked)), clocks).select(identity)
     return pl.concat([windows.select(identity), more]) if windows.width else more
@@ -249,7 +247,7 @@ def _rows_of(whole: Specification, runs: Sequence[Run], clocks: Clocks, stored: 
     together = merging(spec.window) or Clocks.of(spec).by_key
     shape = Shape({name: types[name] for name in (*columns, *more)}, identity, _keys(spec) if together else identity)
     library = _Identities(stored)
-    return Held(shape, library, Held.nothing(shape, library).newest, tuple(runs), clocks.horizon(spec)).all()
+    return StoredTable(shape, library, StoredTable.nothing(shape, library).newest, tuple(runs), clocks.horizon(spec)).all()
 
 
 def _passing(spec: FrameOperator, runs: Sequence[Run], horizon: int | None, stored: Mapping[str, bytes]) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from panewise.engine.outputs import Counts, Output
+from panewise.engine.ingest.output import Counts, Output
 
 COLUMN = "__metrics"
 NAMES = ("rows_in", "applied", "replays", "late", "invalid", "panes")

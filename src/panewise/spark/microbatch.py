@@ -12,8 +12,8 @@ import pandas as pd
 import polars as pl
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
-from panewise.engine.cache import Cache
-from panewise.engine.persistence import Stored, StoredLibrary
+from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.store.cache import Cache
 from panewise.spark.envelope import encode, groups, pieces
 from panewise.spark.metrics import COLUMN, metrics_of
 from panewise.spark.processor import Settings

@@ -8,13 +8,13 @@ import polars as pl
 import pyarrow as pa
 from pyspark import TaskContext
 
-from panewise.engine.arrival import PLACE, Marks
-from panewise.engine.combining import can_combine, combine, combine_again, judge, ties_matter
-from panewise.engine.inputs import later, latest_of
-from panewise.engine.over_plan import FramePlan
-from panewise.engine.plan import Plan
-from panewise.engine.planning import plan_of
-from panewise.engine.validity import TIME
+from panewise.engine.columns import PLACE, TIME
+from panewise.engine.ingest.arrival import Marks
+from panewise.engine.over.plan import FramePlan
+from panewise.engine.plans import plan_of
+from panewise.engine.progress.multi_input import later, latest_of
+from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.preaggregate import combine, combine_again
 from panewise.spark.envelope import batch, encode, groups, pieces
 from panewise.spark.sharding import SHARD, with_shards
 from panewise.spark.types import in_utc
@@ -22,7 +22,7 @@ from panewise.spark.worker import settle, short_errors
 from panewise.spec import Entry
 
 NOW = "__now"  # the micro-batch's timestamp, as a column, where validity needs it
-_CHUNK_ROWS = 1 << 20  # rows judged and combined at once: enough to combine well, little enough to hold
+_CHUNK_ROWS = 1 << 20  # rows validated and combined at once: enough to combine well, little enough to hold
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Pack:
 
     def combines(self, plan: Plan | FramePlan) -> bool:
         """Whether rows are combined here."""
-        return not self.late_wanted and can_combine(plan)
+        return not self.late_wanted and plan.can_combine
 
     def spare(self, plan: Plan | FramePlan) -> list[str]:
         """Columns of valid rows that need not travel: the event time is told twice, and a place may matter to nobody."""
-        return [TIME] if self.late_wanted or ties_matter(plan) else [TIME, PLACE]
+        return [TIME] if self.late_wanted or plan.ties_matter else [TIME, PLACE]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Envelopes of one partition."""
@@ -97,24 +97,24 @@ class _Packer:
     last: pl.DataFrame | None = None  # the source position of the last row, and its shard
 
     def take(self, chunk: pa.Table) -> Iterator[pa.RecordBatch]:
-        """Judges a chunk; its rows go on at once, or wait combined for the end of the partition."""
+        """Validates a chunk. Its rows are sent at once, or are combined until the end of the partition."""
         frame = _typed(chunk, self.plan)
         now = int(frame[NOW][0]) if NOW in frame.columns else 0
         first = (self.partition << 40) + self.rows
         place = pl.int_range(first, first + frame.height, dtype=pl.Int64, eager=True)
         self.rows += frame.height
-        judged = judge(self.plan, frame.with_columns(place.alias(PLACE)), now, windows=self.plan.spec.time == "event")
-        if not judged.invalid.is_empty():
+        validated = self.plan.validate(frame.with_columns(place.alias(PLACE)), now, windows=self.plan.spec.time == "event")
+        if not validated.invalid.is_empty():
             shard = self.pack.shards[self.partition % len(self.pack.shards)]
-            yield from _batches((shard, "invalid", encode(piece)) for piece in pieces(judged.invalid.drop(PLACE)))
-        noted = Marks.noted(self.plan.spec, judged.valid)
+            yield from _batches((shard, "invalid", encode(piece)) for piece in pieces(validated.invalid.drop(PLACE)))
+        noted = Marks.noted(self.plan.spec, validated.valid)
         self.marks += [] if noted is None else [noted]
         if self.plan.hears is not None:
-            self.seen = later(self.seen, latest_of(self.plan.hears, judged.valid))
+            self.seen = later(self.seen, latest_of(self.plan.hears, validated.valid))
         if isinstance(self.plan, Plan) and self.pack.combines(self.plan):
-            self.partials.append(combine(self.plan, judged.valid))
+            self.partials.append(combine(self.plan, validated.valid))
         else:
-            yield from self._sharded("rows", judged.valid.drop(self.pack.spare(self.plan)))
+            yield from self._sharded("rows", validated.valid.drop(self.pack.spare(self.plan)))
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         """What waits for the end of the partition; and to every shard what it told, or a tick: so each sees the clocks of every batch."""

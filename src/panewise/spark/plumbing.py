@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from panewise.chrono import Duration
-from panewise.engine.chain import operator_for
-from panewise.engine.outputs import Output
+from panewise.engine.chain.operator import operator_for
+from panewise.engine.ingest.output import Output
 from panewise.errors import SpecError
 from panewise.spark import envelope
 from panewise.spark.ancestry import label_of, operators_behind

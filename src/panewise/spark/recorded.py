@@ -3,7 +3,7 @@
 import warnings
 from typing import Any
 
-from panewise.engine.persistence import unreadable_spec
+from panewise.engine.checkpoint import unreadable_spec
 from panewise.errors import SpecError, SpecWarning
 from panewise.spec import Custom, Specification, UserAggregate, WindowListener
 from panewise.spec.codec import from_dict

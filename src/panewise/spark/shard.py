@@ -7,13 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from panewise.engine.arrival import PLACE
-from panewise.engine.chain import AnyOperator
-from panewise.engine.combining import combine_again
-from panewise.engine.inputs import later
-from panewise.engine.operator import Operator
-from panewise.engine.outputs import Counts, Output
-from panewise.engine.validity import with_time
+from panewise.engine.chain.operator import AnyOperator
+from panewise.engine.columns import PLACE
+from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.ingest.validate import with_time
+from panewise.engine.progress.multi_input import later
+from panewise.engine.windowing.preaggregate import combine_again
+from panewise.engine.windows.operator import Operator
 from panewise.spark.envelope import decode, encode, pieces
 
 

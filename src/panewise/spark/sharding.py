@@ -6,7 +6,7 @@ A key's shard is a stable hash of its columns: it is part of stored state, so it
 import numpy as np
 import polars as pl
 
-from panewise.engine.hashing import row_hashes
+from panewise.engine.kernels.hashing import row_hashes
 
 SHARD = "__shard"
 

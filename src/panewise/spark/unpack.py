@@ -19,7 +19,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from panewise.engine.outputs import LATE_BY, PARTIAL, REASON, WINDOWS
+from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL, REASON
 from panewise.spark.envelope import decode
 from panewise.spark.maps import map_types
 from panewise.spark.metrics import joined
@@ -78,7 +78,7 @@ class Unpack:
         row = pl.struct(pl.col(name).alias(shown) for name, shown in self.shown.items()).alias("row")
         if self.kind == "invalid":
             return frame.select(row, pl.col(REASON).alias("reason"))
-        windows = pl.col(WINDOWS)
+        windows = pl.col(MISSED_WINDOWS)
         if self.target["windows"].dataType == _windows_of(TimestampType()):
             instants = pl.element().struct.with_fields(pl.field("start").cast(_INSTANT), pl.field("end").cast(_INSTANT))
             windows = windows.list.eval(instants)

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from panewise.engine.persistence import check_same
+from panewise.engine.checkpoint import check_same
 from panewise.errors import SpecError
 from panewise.spark.failures import QueryError
 from panewise.spark.plumbing import Plumbing, note, unpacked

@@ -7,11 +7,11 @@ from typing import Any, Protocol, TypeAlias
 
 import polars as pl
 
-from panewise.engine.cache import Cache
-from panewise.engine.chain import AnyOperator, operator_for
-from panewise.engine.operator import State
-from panewise.engine.persistence import Stored, StoredLibrary, restore, save
-from panewise.engine.policy_operator import PolicyOperator
+from panewise.engine.chain.operator import AnyOperator, operator_for
+from panewise.engine.checkpoint import Stored, StoredLibrary, restore, save
+from panewise.engine.policy.operator import PolicyOperator
+from panewise.engine.store.cache import Cache
+from panewise.engine.windows.operator import State
 from panewise.errors import InputError
 from panewise.state import MemoryRunStore
 from panewise.testing.columns import Row

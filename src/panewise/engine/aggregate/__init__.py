@@ -1,0 +1,1 @@
+"""Aggregates: their partials, how partials merge, and the results."""

@@ -1,0 +1,63 @@
+"""Aggregates of sliding windows of which some depend on arrival order.
+
+The pieces of a sliding window are merged in the order of their event times, which is not arrival order. Therefore partials
+of one row or a few (:mod:`panewise.engine.aggregate.order_sensitive`) contain the arrival numbers of these rows. Lists, and
+user-defined aggregates that are not commutative, store the rows with their arrival numbers; they are computed when a window
+fires. All other aggregates are the same as elsewhere.
+"""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from panewise.engine.aggregate import order_sensitive
+from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.aggregate.catalogue import parts_of
+from panewise.engine.aggregate.partials import Part, rows_part
+from panewise.engine.aggregate.results import result
+from panewise.engine.columns import ARRIVAL_NUMBER, ROWS
+from panewise.spec import Aggregate
+
+_GATHERED, _AT = "__gathered", "__at"
+# Grouped by one sorted column, Polars 2.1 takes the variance of a single NaN for 0; by two columns it does not ask whether it is sorted.
+_AGAIN = "__again"
+
+
+class ArrivalOrderAggregation(Aggregation):
+    """An aggregation of rows that have their ``__turn``."""
+
+    def __init__(self, aggregates: tuple[Aggregate, ...], schema: dict[str, pl.DataType], passing: Sequence[Part]) -> None:
+        super().__init__(aggregates, schema, passing)
+        parts, self.results = [rows_part()], list[pl.Expr]()
+        listed = list[Aggregate]()
+        for index, aggregate in enumerate(aggregates):
+            if aggregate.fn in order_sensitive.FUNCTIONS:
+                parts.append(order_sensitive.part(aggregate, index, schema))
+                self.results.append(order_sensitive.result(aggregate, index, schema))
+            elif aggregate.ordered:
+                listed.append(aggregate)
+            else:
+                parts += parts_of(aggregate, index, schema)
+                self.results.append(result(aggregate, index, schema))
+        self.parts = list({part.name: part for part in parts}.values())
+        self._of_rows = Aggregation(tuple(listed), schema) if listed else None
+        if listed:
+            columns = dict.fromkeys(name for aggregate in listed for name in aggregate.columns)
+            kept = {ARRIVAL_NUMBER: pl.Int64(), **{name: schema[name] for name in columns}}
+            together = pl.col(_GATHERED).explode(empty_as_null=False)
+            self.parts.append(Part(_GATHERED, pl.List(pl.Struct(kept)), pl.struct(*kept), together, []))
+
+    def fired(self, judged: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The windows, and those of them that fire with their results."""
+        firing = judged.filter(fires)
+        told = firing.with_columns(self.results)
+        return judged, told if self._of_rows is None else told.hstack(self._computed(self._of_rows, firing))
+
+    def _computed(self, of_rows: Aggregation, windows: pl.DataFrame) -> pl.DataFrame:
+        """The aggregates of each window's rows; those of no rows where there are none."""
+        numbered = windows.select(_GATHERED).with_row_index(_AT).with_columns(pl.lit(0).alias(_AGAIN))
+        rows = numbered.filter(pl.col(_GATHERED).list.len() > 0).explode(_GATHERED).unnest(_GATHERED)
+        partials = of_rows.lift(rows.sort(_AT, ARRIVAL_NUMBER), [_AT, _AGAIN])
+        found = numbered.select(_AT).join(partials, on=_AT, how="left", maintain_order="left")
+        none = pl.col(ROWS).is_null()
+        return found.with_columns(of_rows.cleared(none, none)).select(of_rows.results)

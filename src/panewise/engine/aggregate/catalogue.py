@@ -1,0 +1,52 @@
+"""Which parts an aggregate is made of."""
+
+from collections.abc import Callable
+
+import polars as pl
+
+from panewise.engine.aggregate.partials import (
+    Part,
+    count_part,
+    edge_part,
+    extreme_part,
+    float_sum_part,
+    list_part,
+    moment_parts,
+    rows_part,
+    set_part,
+    sketch_part,
+    sum_part,
+    true_part,
+    user_part,
+)
+from panewise.engine.aggregate.rankings import extreme_row_parts, top_part, top_rows_part
+from panewise.spec import Aggregate
+
+
+def parts_of(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> list[Part]:
+    """The parts that one aggregate needs."""
+    column = aggregate.column
+    if column is None:
+        return [rows_part()]
+    dtype = schema[column]
+    makers: dict[str, Callable[[], list[Part]]] = {
+        "count": lambda: [count_part(column)],
+        "count_if": lambda: [true_part(column)],
+        "sum": lambda: [sum_part(column, dtype)],
+        "avg": lambda: [count_part(column), sum_part(column, dtype) if isinstance(dtype, pl.Decimal) else float_sum_part(column)],
+        "min": lambda: [extreme_part("min", column, dtype)],
+        "max": lambda: [extreme_part("max", column, dtype)],
+        "bool_and": lambda: [extreme_part("min", column, dtype)],  # false is less than true
+        "bool_or": lambda: [extreme_part("max", column, dtype)],
+        "first": lambda: [rows_part(), edge_part("first", column, dtype, ignorenulls=aggregate.ignorenulls)],
+        "last": lambda: [rows_part(), edge_part("last", column, dtype, ignorenulls=aggregate.ignorenulls)],
+        **dict.fromkeys(("stddev", "variance", "stddev_pop", "var_pop"), lambda: [count_part(column), *moment_parts(column)]),
+        **dict.fromkeys(("collect_list", "sort_list", "median", "percentile", "mode"), lambda: [list_part(column, dtype)]),
+        **dict.fromkeys(("collect_set", "count_distinct"), lambda: [set_part(column, dtype)]),
+        "approx_count_distinct": lambda: [sketch_part(column, dtype, aggregate.rsd or 0.05)],
+        **dict.fromkeys(("max_by", "min_by"), lambda: extreme_row_parts(aggregate, index, schema)),
+        "top_n": lambda: [top_part(aggregate, index, schema)],
+        "top_n_by": lambda: [top_rows_part(aggregate, index, schema)],
+        "user": lambda: [user_part(aggregate, index)],
+    }
+    return makers[aggregate.fn]()

@@ -1,0 +1,157 @@
+"""Aggregates that no partial of bounded size tells, of spans whose values lie side by side (medians, different values, the commonest).
+
+A span's values need not be put together for these: it is enough to know where in the row of all values they begin and end.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from heapq import heappop, heappush
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+
+from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.aggregate.partials import Part
+from panewise.engine.kernels import wavelet
+from panewise.engine.kernels.small_frames import Mask
+from panewise.engine.kernels.sorting import Places
+from panewise.spec import Aggregate
+
+_Kind = TypeVar("_Kind", bound=Aggregation)
+_LISTS = {"median": "list", "percentile": "list", "mode": "list", "count_distinct": "set"}
+
+
+def told(aggregation: _Kind) -> _Kind:
+    """The aggregation of spans of an aggregation's pieces, which gives such aggregates at once, in parts that are their results."""
+    made, parts, results, needed = copy(aggregation), list[Part](), list[pl.Expr](), set[str]()
+    own = {aggregate.name: aggregate for aggregate in aggregation.aggregates if aggregate.fn in _LISTS}
+    for read in aggregation.results:
+        name = read.meta.output_name()
+        if name in own:
+            parts.append(_part(own[name], aggregation))
+            results.append(pl.col(parts[-1].name).alias(name))
+        else:
+            results.append(read)
+            needed.update(read.meta.root_names())
+    gone = {_values(aggregate) for aggregate in own.values()} - needed
+    made.parts = [*(part for part in aggregation.parts if part.name not in gone), *parts]
+    made.results = results
+    return made
+
+
+def _values(aggregate: Aggregate) -> str:
+    """The part of the pieces that has the values."""
+    return f"__{_LISTS[aggregate.fn]}:{aggregate.column}"
+
+
+def _part(aggregate: Aggregate, aggregation: Aggregation) -> Part:
+    """The result as a part; what is told later holds."""
+    name, column = f"__told:{aggregate.name}", _values(aggregate)
+    tell: dict[str, Callable[[pl.Series, Places, Places], pl.Series]] = {
+        "median": lambda values, first, last: _quantile(values, first, last, 0.5),
+        "percentile": lambda values, first, last: _quantile(values, first, last, aggregate.percentage or 0.0),
+        "mode": _commonest,
+        "count_distinct": _different,
+    }
+
+    def of_spans(pieces: pl.DataFrame, first: Places, last: Places) -> pl.Series:
+        lists = pieces[column]
+        ends = np.append(0, np.cumsum(lists.list.len().to_numpy().astype(np.intp)))
+        return tell[aggregate.fn](lists.explode(empty_as_null=False), ends[first], ends[last])
+
+    latest, dtype = pl.col(name).last(), aggregation.result_types[aggregate.name]
+    return Part(name, dtype, latest, latest, 0 if aggregate.fn == "count_distinct" else None, spanned=of_spans)
+
+
+def _quantile(values: pl.Series, first: Places, last: Places, fraction: float) -> pl.Series:
+    """Between the two values next to it, linearly; null where there are none."""
+    known, ranks = _ranked(values.cast(pl.Float64))
+    some = last > first
+    low, high = first[some], last[some]
+    at = fraction * (high - low - 1)
+    down = np.floor(at).astype(np.intp)
+    beside = np.flatnonzero(at > down)  # two values are looked for
+    skipped = np.append(down, down[beside] + 1)
+    found = wavelet.smallest(ranks, np.append(low, low[beside]), np.append(high, high[beside]), skipped)
+    values = known.gather(pl.Series(found.astype(np.uint32)))
+    lower, upper = values.head(len(down)), values.head(len(down)).scatter(beside, values.slice(len(down)))
+    between = lower + pl.Series(at - down) * (upper - lower)
+    return _where(some, between.zip_with(lower != upper, lower))  # infinite ones have no distance from each other
+
+
+def _different(values: pl.Series, first: Places, last: Places) -> pl.Series:
+    """Those are counted whose like is not before them in the span."""
+    rows = values.to_frame("value").with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("after"))
+    after_like = rows.select(pl.col("after").shift(fill_value=0).over("value")).to_series().to_numpy().astype(np.intp)
+    return pl.Series(wavelet.below(after_like, first, last, first + 1), dtype=pl.Int64)
+
+
+def _commonest(values: pl.Series, first: Places, last: Places) -> pl.Series:
+    """Of values that are equally common the smallest; null where there are none."""
+    known, ranks = _ranked(values)
+    order = np.lexsort((last, first))
+    moving, found = _Moving(ranks.tolist(), known.len()), np.empty(len(first), dtype=np.intp)
+    for place in order.tolist():
+        found[place] = moving.to(int(first[place]), int(last[place]))
+    some = found >= 0
+    return _where(some, known.gather(pl.Series(found[some].astype(np.uint32))))
+
+
+def _ranked(values: pl.Series) -> tuple[pl.Series, Places]:
+    """The different values in order, NaN last, and the place of each value among them."""
+    order = values.arg_sort()
+    ordered = values.gather(order)
+    new = ordered.to_frame("value").select(pl.col("value").ne_missing(pl.col("value").shift()).alias("new")).to_series()
+    new = new if new.is_empty() else new.scatter(0, True)
+    ranks = np.empty(values.len(), dtype=np.intp)
+    ranks[order.to_numpy()] = np.cumsum(new.to_numpy()) - 1
+    return ordered.filter(new), ranks
+
+
+def _where(some: Mask, values: pl.Series) -> pl.Series:
+    """These values at the places that have one, and null at the others."""
+    if some.all():
+        return values
+    index = pl.Series((np.cumsum(some) - 1).clip(0).astype(np.uint32)).zip_with(pl.Series(some), pl.Series([None], dtype=pl.UInt32))
+    return values.gather(index)
+
+
+class _Moving:
+    """A span that is moved along a row of numbers, with the commonest of them: each number costs as it comes, and as it goes."""
+
+    def __init__(self, numbers: list[int], different: int) -> None:
+        self._numbers = numbers
+        self._counts = [0] * different
+        self._by_count: list[list[int]] = [[]]  # heaps of the numbers that came to a count, and may have left it
+        self._first = self._last = 0
+
+    def to(self, first: int, last: int) -> int:
+        """Moves the span; gives the smallest of its commonest numbers, -1 where it is empty."""
+        self._come(range(self._last, last))
+        self._come(range(first, self._first))
+        self._go(range(self._first, first))
+        self._go(range(last, self._last))
+        self._first, self._last = first, last
+        return self._top()
+
+    def _come(self, places: range) -> None:
+        for number in map(self._numbers.__getitem__, places):
+            count = self._counts[number] = self._counts[number] + 1
+            if count == len(self._by_count):
+                self._by_count.append([])
+            heappush(self._by_count[count], number)
+
+    def _go(self, places: range) -> None:
+        for number in map(self._numbers.__getitem__, places):
+            self._counts[number] -= 1
+
+    def _top(self) -> int:
+        while len(self._by_count) > 1:
+            heap, count = self._by_count[-1], len(self._by_count) - 1
+            while heap and self._counts[heap[0]] != count:
+                heappop(heap)
+            if heap:
+                return heap[0]
+            self._by_count.pop()
+        return -1

@@ -1,0 +1,104 @@
+"""Partials of the one row, or the few, that an aggregate looks for, which tell when they came: so they may be merged in any order.
+
+The pieces of a sliding window are put together by their event times, and rows arrive in another order.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import polars as pl
+
+from panewise.engine.aggregate import rankings
+from panewise.engine.aggregate.partials import Joint, Part, Side, extreme, of_own
+from panewise.engine.aggregate.types import result_type
+from panewise.engine.columns import ARRIVAL_NUMBER
+from panewise.spec import Aggregate
+
+FUNCTIONS: Final = frozenset({"first", "last", "max_by", "min_by", "top_n_by"})
+
+
+def part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:
+    """The part of an aggregate, the `index`-th of its specification: its row's turn and value, and the rank where there is one."""
+    assert aggregate.column is not None
+    made = _edge if aggregate.by is None else _top_rows if aggregate.fn == "top_n_by" else _extreme_row
+    return made(aggregate, _name(aggregate, index), schema)
+
+
+def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
+    """The expression that reads the result off."""
+    held = pl.col(_name(aggregate, index))
+    of_rows = aggregate.fn == "top_n_by"
+    value = held.list.eval(pl.element().struct.field("value")) if of_rows else held.struct.field("value")
+    return value.cast(result_type(aggregate, schema)).alias(aggregate.name)
+
+
+def _name(aggregate: Aggregate, index: int) -> str:
+    return f"__{aggregate.fn}_turn{index}"
+
+
+def _turn(row: pl.Expr) -> pl.Expr:
+    return row.struct.field("turn")
+
+
+def _edge(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
+    """first or last; with ignorenulls rows without a value are none."""
+    assert aggregate.column is not None
+    dtype = pl.Struct({"turn": pl.Int64(), "value": schema[aggregate.column]})
+    rows = pl.struct(pl.col(ARRIVAL_NUMBER).alias("turn"), pl.col(aggregate.column).alias("value"))
+    rows = rows.filter(pl.col(aggregate.column).is_not_null()) if aggregate.ignorenulls else rows
+    held, turns = pl.col(name), _turn(pl.col(name))
+    if aggregate.fn == "first":
+        merge = held.filter(turns == turns.min()).first()
+        return Part(name, dtype, rows.first(), merge, None, joint=_joint(name, lambda one, other: _turn(one) < _turn(other)))
+    merge = held.filter(turns == turns.max()).first()
+    return Part(name, dtype, rows.last(), merge, None, joint=_joint(name, lambda one, other: _turn(one) > _turn(other)))
+
+
+def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
+    """max_by or min_by: the row with the extreme rank, of equal ones the first to come; rows without a rank are none."""
+    assert aggregate.column is not None
+    assert aggregate.by is not None
+    fn, kind = aggregate.fn.removesuffix("_by"), schema[aggregate.by]
+    dtype = pl.Struct({"turn": pl.Int64(), "rank": kind, "value": schema[aggregate.column]})
+    ranks, held = pl.col(aggregate.by), pl.col(name)
+    rows = pl.struct(pl.col(ARRIVAL_NUMBER).alias("turn"), ranks.alias("rank"), pl.col(aggregate.column).alias("value"))
+    best = _rank(held) == extreme(fn, _rank(held), kind)  # NaN equals NaN, and null nothing
+    # Not sort_by, which reads beyond groups in Polars 2.1 where its keys are filtered.
+    merge = held.filter(best & (_turn(held) == _turn(held).filter(best).min())).first()
+
+    def before(one: pl.Expr, other: pl.Expr) -> pl.Expr:
+        beyond = _rank(one) < _rank(other) if fn == "min" else _rank(one) > _rank(other)
+        return pl.when(_rank(one) == _rank(other)).then(_turn(one) < _turn(other)).otherwise(beyond)
+
+    return Part(name, dtype, rows.filter(ranks == extreme(fn, ranks, kind)).first(), merge, None, joint=_joint(name, before))
+
+
+def _top_rows(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
+    """top_n_by: the first rows in the order of the ranks, those with the same one as they came."""
+    assert aggregate.column is not None
+    assert aggregate.by is not None
+    dtype = pl.List(pl.Struct({"turn": pl.Int64(), "rank": schema[aggregate.by], "value": schema[aggregate.column]}))
+    known = pl.col(aggregate.by).is_not_null()
+    rows = pl.struct(pl.col(ARRIVAL_NUMBER).alias("turn"), pl.col(aggregate.by).alias("rank"), pl.col(aggregate.column).alias("value"))
+
+    def best(held: pl.Expr) -> pl.Expr:
+        each = pl.element()
+        ordered = each.sort_by(_rank(each), _turn(each), descending=[not aggregate.ascending, False])
+        return held.list.eval(rankings.best(aggregate, ordered))
+
+    joint = of_own(name, lambda one, other: best(pl.concat_list(one, other)))
+    return Part(name, dtype, best(rows.filter(known).implode()), best(pl.col(name).explode().implode()), [], joint=joint)
+
+
+def _rank(row: pl.Expr) -> pl.Expr:
+    return row.struct.field("rank")
+
+
+def _joint(name: str, before: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Joint:
+    """Of two partials the one that goes before the other; a null is none."""
+
+    def both(one: Side, other: Side) -> pl.Expr:
+        mine, others = one(name), other(name)
+        return pl.when(others.is_null() | before(mine, others)).then(mine).otherwise(others)
+
+    return both

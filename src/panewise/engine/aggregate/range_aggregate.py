@@ -1,0 +1,159 @@
+"""Aggregates over many index ranges of one sequence of pieces. The cost of a range grows with the logarithm of its length.
+
+Blocks of 1, 2, 4, ... pieces begin at every index. Each is merged from two blocks of half the length, for all indexes at
+once. A range is its first piece and one block for each bit of the number of the others.
+
+Partials are only merged, never subtracted. So minima cost what sums cost, no precision is lost by cancellation, and a NaN
+affects only ranges that contain it. Holistic aggregates (:mod:`panewise.engine.aggregate.holistic`) are computed for the
+whole range. Partials that contain all values are merged from the pieces of the range; this takes as long as the result is.
+"""
+
+import numpy as np
+import polars as pl
+
+from panewise.engine.aggregate import overflow
+from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.aggregate.overflow import LIMIT, greatest
+from panewise.engine.aggregate.partials import Part
+from panewise.engine.kernels.small_frames import Mask, picked, spread, stacked
+from panewise.engine.kernels.sorting import Places
+
+_LATER = "__later:"
+_SPAN = "__span"
+_STRETCH = 1 << 12  # pieces
+_WORTH = 4  # pieces to a bound
+_SHORT = 1 << 7  # pieces
+_TOGETHER = 1 << 21  # values that are merged at once
+
+
+def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: pl.Series) -> pl.DataFrame:
+    """The partials of spans of pieces.
+
+    Args:
+        aggregation: whose partial columns the pieces have.
+        pieces: partials in order, each of a row or more.
+        low, high: where each span begins and ends, as positions in the pieces; half-open, and not empty.
+
+    Returns:
+        A line of partial columns for each span, in their order.
+
+    Raises:
+        AggregateOverflowError: if a sum of whole numbers leaves 64 bits, or one of decimals 38 digits.
+    """
+    first, last = low.to_numpy().astype(np.intp), high.to_numpy().astype(np.intp)
+    longest = int((last - first).max()) if len(first) else 0
+    exact = [part for part in aggregation.parts if _leaves_decimals(part, pieces)]
+    joins = {part.name for part in aggregation.parts if _joins(part, longest)} - {part.name for part in exact}
+    told = [part for part in aggregation.parts if part.name in joins]
+    joined = _joined_in_stretches(told, *_condensed(told, _wide(told, pieces, longest), first, last))
+    rest = [part for part in aggregation.parts if part.name not in joins and part.spanned is None and part not in exact]
+    both = joined.hstack(_merged(rest, pieces, first, last)) if rest else joined
+    _refuse_overflow(told, both)
+    spanned = [part.spanned(pieces, first, last).alias(part.name) for part in aggregation.parts if part.spanned is not None]
+    spanned += [overflow.spans(pieces[part.name], first, last, part.sums or part.name) for part in exact]
+    return both.hstack(spanned).select(pl.col(part.name).cast(part.dtype) for part in aggregation.parts)
+
+
+def _joins(part: Part, longest: int) -> bool:
+    """Whether spans of it are joined from blocks. Short ones of lists are merged sooner."""
+    return part.pair is not None or (part.joint is not None and not (part.dtype.is_nested() and longest <= _SHORT))
+
+
+def _leaves_decimals(part: Part, pieces: pl.DataFrame) -> bool:
+    """Whether a sum of decimals over some of the pieces may have more digits than a decimal.
+
+    Blocks and the pieces between two spans are added up, too, and Polars raises where two decimals together have too many digits.
+    """
+    decimal = part.sums is not None and isinstance(part.dtype, pl.Decimal)
+    return decimal and greatest(pieces[part.name]) * pieces.height >= overflow.limit(part.dtype)
+
+
+def _wide(parts: list[Part], pieces: pl.DataFrame, longest: int) -> pl.DataFrame:
+    """The pieces of these parts, with room for sums that might leave 64 bits."""
+    sums = [part.name for part in parts if part.sums is not None and part.dtype == pl.Int64()]
+    at_risk = [name for name in sums if greatest(pieces[name]) * longest >= LIMIT]
+    return pieces.select(part.name for part in parts).with_columns(pl.col(at_risk).cast(pl.Int128))
+
+
+def _refuse_overflow(parts: list[Part], spans: pl.DataFrame) -> None:
+    for part in parts:
+        if part.sums is None or spans.schema[part.name] != pl.Int128():
+            continue
+        for total in (spans[part.name].min(), spans[part.name].max()):
+            if isinstance(total, int) and not -LIMIT <= total < LIMIT:
+                raise overflow.overflow(part.sums, total)
+
+
+def _condensed(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> tuple[pl.DataFrame, Places, Places]:
+    """The same spans of fewer pieces: those between which no span begins or ends are one."""
+    is_bound = np.zeros(pieces.height + 1, dtype=np.bool_)
+    is_bound[first] = is_bound[last] = True
+    number = np.cumsum(is_bound)
+    count = int(number[-1])
+    if count * _WORTH > pieces.height or not count:
+        return pieces, first, last
+    inside = (number > 0) & (number < count)  # of some span, or between two
+    numbered = pieces.hstack([pl.Series(_SPAN, number[:-1])]).filter(pl.Series(inside[:-1]))
+    merged = numbered.group_by(_SPAN, maintain_order=True).agg(part.merge.alias(part.name) for part in parts)
+    return merged.drop(_SPAN).cast(pieces.schema), number[first] - 1, number[last] - 1
+
+
+def _joined_in_stretches(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+    """Spans of the parts that two partials of tell all about both together. Lists fill memory, so of these few blocks are made at once."""
+    longest = int((last - first).max()) if len(first) else 0
+    stretch = first // max(1, longest, _STRETCH if any(part.dtype.is_nested() for part in parts) else pieces.height)
+    order = np.argsort(stretch, kind="stable")
+    made = []
+    for some in np.split(order, np.flatnonzero(np.diff(stretch[order])) + 1):
+        low, high = (int(first[some].min()), int(last[some].max())) if len(some) else (0, 0)
+        made.append(_joined(parts, pieces.slice(low, high - low), first[some] - low, last[some] - low))
+    return made[0] if len(made) == 1 else picked(stacked(made), np.argsort(order))
+
+
+def _joined(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+    joints = [_expression(part).alias(part.name) for part in parts]
+    spans, blocks = picked(pieces, first), pieces
+    at, left, size = first + 1, last - first - 1, 1
+    while True:
+        takes = (left & size) > 0
+        if takes.any():
+            more = _both(spans, picked(blocks, np.where(takes, at, 0)), joints)
+            spans = more if takes.all() else _chosen(takes, more, spans)
+            at = at + size * takes
+        size *= 2
+        if not (left >= size).any():
+            return spans
+        half = size // 2
+        blocks = _both(blocks.head(blocks.height - half), blocks.slice(half), joints)
+
+
+def _expression(part: Part) -> pl.Expr:
+    if part.pair is not None:
+        return part.pair(pl.col(part.name), pl.col(_LATER + part.name))
+    assert part.joint is not None
+    return part.joint(pl.col, lambda name: pl.col(_LATER + name))
+
+
+def _both(earlier: pl.DataFrame, later: pl.DataFrame, joints: list[pl.Expr]) -> pl.DataFrame:
+    return earlier.hstack([column.alias(_LATER + column.name) for column in later.get_columns()]).select(joints)
+
+
+def _chosen(takes: Mask, more: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+    mask = pl.Series(takes)
+    return pl.DataFrame([one.zip_with(mask, other) for one, other in zip(more.get_columns(), spans.get_columns(), strict=True)])
+
+
+def _merged(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+    """Spans of the other parts: all their pieces, merged, some spans at a time, so that long ones cost time and not memory."""
+    lengths = [pieces[part.name].list.len().to_numpy() for part in parts if isinstance(part.dtype, pl.List)]
+    before = np.append(0, np.cumsum(1 + sum(lengths, np.zeros(pieces.height, dtype=np.int64))))
+    held = np.cumsum(before[last] - before[first])
+    cuts = np.flatnonzero(np.diff(held // _TOGETHER)) + 1
+    return stacked([_merged_at_once(parts, pieces, *some) for some in zip(np.split(first, cuts), np.split(last, cuts), strict=True)])
+
+
+def _merged_at_once(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+    lengths = last - first
+    spans = pl.Series(_SPAN, np.repeat(np.arange(len(first)), lengths))
+    held = picked(pieces, spread(first, lengths)).hstack([spans])
+    return held.group_by(_SPAN, maintain_order=True).agg(part.merge.alias(part.name) for part in parts).drop(_SPAN)

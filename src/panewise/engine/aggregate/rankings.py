@@ -1,0 +1,89 @@
+"""Partials of rows ranked by a column: the row with the largest value, or the n largest (semantics 24.10 to 24.12).
+
+The names of the parts have the place of the aggregate, as no text made of two columns' names tells all pairs apart.
+"""
+
+import polars as pl
+
+from panewise.engine.aggregate.partials import Part, Side, ahead, alone, extreme, extreme_part, of_own
+from panewise.spec import Aggregate
+
+FUNCTIONS = ("max_by", "min_by", "top_n", "top_n_by")
+
+
+def value_name(aggregate: Aggregate, index: int) -> str:
+    """The partial column that has the values."""
+    return f"__{aggregate.fn}{index}"
+
+
+def extreme_row_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> list[Part]:
+    """max_by or min_by: the extreme, shared with max or min of that column, and the value of the first row that has it."""
+    assert aggregate.column is not None
+    assert aggregate.by is not None
+    fn, dtype = aggregate.fn.removesuffix("_by"), schema[aggregate.by]
+    ranks, name = extreme_part(fn, aggregate.by, dtype), value_name(aggregate, index)
+
+    def first(value: str, rank: str) -> pl.Expr:
+        return pl.col(value).filter(pl.col(rank) == extreme(fn, pl.col(rank), dtype)).first()  # NaN equals NaN, and null nothing
+
+    def joint(one: Side, other: Side) -> pl.Expr:
+        return pl.when(ahead(fn, one(ranks.name), other(ranks.name))).then(one(name)).otherwise(other(name))
+
+    lift, merge = first(aggregate.column, aggregate.by), first(name, ranks.name)
+    single = pl.when(pl.col(aggregate.by).is_not_null()).then(pl.col(aggregate.column))
+    return [ranks, Part(name, schema[aggregate.column], lift, merge, None, joint=joint, single=single)]
+
+
+def top_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:
+    """top_n: the n largest or smallest values, in order."""
+    assert aggregate.column is not None
+    assert aggregate.n is not None
+    n, name = aggregate.n, value_name(aggregate, index)
+
+    def best(values: pl.Expr) -> pl.Expr:
+        return values.drop_nulls().sort(descending=not aggregate.ascending).head(n)
+
+    def both(one: pl.Expr, other: pl.Expr) -> pl.Expr:
+        return pl.concat_list(one, other).list.sort(descending=not aggregate.ascending).list.head(n)
+
+    lift, merge, dtype = best(pl.col(aggregate.column)), best(pl.col(name).explode()), schema[aggregate.column]
+    return Part(name, pl.List(dtype), lift, merge, [], joint=of_own(name, both), single=alone(aggregate.column, dtype))
+
+
+def top_rows_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:
+    """top_n_by: the first n rows in the order of `by`.
+
+    A row that is not among the first n of its part (with `distinct`: of the rows that come first for their value) is not
+    among those of the whole, so n are enough.
+    """
+    assert aggregate.column is not None
+    assert aggregate.by is not None
+    name = value_name(aggregate, index)
+    dtype = pl.List(pl.Struct({"by": schema[aggregate.by], "value": schema[aggregate.column]}))
+    rows = pl.struct(pl.col(aggregate.by).alias("by"), pl.col(aggregate.column).alias("value"))
+    known = pl.col(aggregate.by).is_not_null()
+    lift = best(aggregate, _sorted(aggregate, rows.filter(known), pl.col(aggregate.by).filter(known)))
+    # Inside the list: sort_by of what is exploded within a group fails in Polars 2.1, where groups are not contiguous.
+    merged = best(aggregate, _sorted(aggregate, pl.element(), pl.element().struct.field("by")))
+    joint = of_own(name, lambda one, other: pl.concat_list(one, other).list.eval(merged))
+    single = pl.concat_list(pl.when(known).then(rows)).list.drop_nulls()
+    return Part(name, dtype, lift, pl.col(name).explode().implode().list.eval(merged), [], joint=joint, single=single)
+
+
+def _sorted(aggregate: Aggregate, rows: pl.Expr, by: pl.Expr) -> pl.Expr:
+    """The rows in the order of `by`, those with the same one in arrival order."""
+    return rows.sort_by(by, descending=not aggregate.ascending, maintain_order=True)
+
+
+def best(aggregate: Aggregate, ordered: pl.Expr) -> pl.Expr:
+    """The first n of rows in order; with `distinct` of those that come first for their value."""
+    assert aggregate.n is not None
+    if aggregate.distinct:
+        ordered = ordered.filter(ordered.struct.field("value").is_first_distinct())
+    return ordered.head(aggregate.n)
+
+
+def result(aggregate: Aggregate, index: int) -> pl.Expr:
+    """The expression that reads the result off."""
+    held = pl.col(value_name(aggregate, index))
+    return held.list.eval(pl.element().struct.field("value")) if aggregate.fn == "top_n_by" else held

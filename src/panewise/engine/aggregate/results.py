@@ -1,0 +1,93 @@
+"""How the result of an aggregate is read off the partial columns."""
+
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Decimal
+
+import polars as pl
+
+from panewise.engine.aggregate import overflow, rankings, sketch, user
+from panewise.engine.aggregate.overflow import EXACT
+from panewise.engine.aggregate.types import mean_type, result_type, total_type
+from panewise.engine.columns import ROWS
+from panewise.spec import Aggregate
+
+
+def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
+    """The expression that gives the result of the aggregate, the `index`-th of its specification, under its name."""
+    column = aggregate.column
+    if column is None:
+        return pl.col(ROWS).alias(aggregate.name)
+    readers: dict[str, Callable[[], pl.Expr]] = {
+        "sum": lambda: _total(column, schema[column]),
+        "avg": lambda: _mean(column, schema[column]),
+        "first": lambda: pl.col(f"__first{'_value' if aggregate.ignorenulls else ''}:{column}"),
+        "last": lambda: pl.col(f"__last{'_value' if aggregate.ignorenulls else ''}:{column}"),
+        **{fn: lambda: _spread(aggregate.fn, column) for fn in ("stddev", "variance", "stddev_pop", "var_pop")},
+        "count_distinct": lambda: pl.col(f"__set:{column}").list.len(),
+        "approx_count_distinct": lambda: _estimate(aggregate, column),
+        "median": lambda: _quantile(column, 0.5),
+        "percentile": lambda: _quantile(column, aggregate.percentage or 0.0),
+        "mode": lambda: pl.col(f"__list:{column}").list.eval(pl.element().mode().sort().first()).list.first(),
+        "sort_list": lambda: pl.col(f"__list:{column}").list.sort(descending=not aggregate.ascending),
+        **{fn: lambda: rankings.result(aggregate, index) for fn in rankings.FUNCTIONS},
+        "user": lambda: _finished(aggregate, index),
+    }
+    plain = {"count": "n", "count_if": "true", "bool_and": "min", "bool_or": "max", "collect_list": "list", "collect_set": "set"}
+    read = readers.get(aggregate.fn, lambda: pl.col(f"__{plain.get(aggregate.fn, aggregate.fn)}:{column}"))
+    return read().cast(result_type(aggregate, schema)).alias(aggregate.name)
+
+
+def _mean(column: str, dtype: pl.DataType) -> pl.Expr:
+    n = pl.col(f"__n:{column}")
+    if not isinstance(dtype, pl.Decimal):
+        return pl.when(n > 0).then(pl.col(f"__fsum:{column}") / n)
+    target = mean_type(dtype)
+    unit, bound = Decimal(1).scaleb(-target.scale), Decimal(1).scaleb((target.precision or overflow.DIGITS) - target.scale)
+
+    def divide(pairs: pl.Series) -> pl.Series:
+        means = [
+            None if p["s"] is None else EXACT.divide(p["s"], Decimal(p["n"])).quantize(unit, ROUND_HALF_UP, EXACT) for p in pairs.to_list()
+        ]
+        if any(mean is not None and mean.copy_abs() >= bound for mean in means):
+            raise overflow.overflow_of_decimals("avg", column, target)
+        return pl.Series(means, dtype=target)
+
+    return pl.struct(_total(column, dtype).alias("s"), n.alias("n")).map_batches(divide, return_dtype=target)
+
+
+def _total(column: str, dtype: pl.DataType) -> pl.Expr:
+    """The sum; of decimals one that fits its type, which may be narrower than the partial."""
+    total = pl.col(f"__sum:{column}")
+    if not isinstance(dtype, pl.Decimal) or total_type(dtype).precision == overflow.DIGITS:
+        return total
+    target = total_type(dtype)
+
+    def narrow(sums: pl.Series) -> pl.Series:
+        if overflow.greatest(sums) >= overflow.limit(target):
+            raise overflow.overflow_of_decimals("sum", column, target)
+        return sums.cast(target)
+
+    return total.map_batches(narrow, return_dtype=target)
+
+
+def _spread(fn: str, column: str) -> pl.Expr:
+    """Variance or its root: of a population n, of a sample n - 1 divides; null where that is 0."""
+    n = pl.col(f"__n:{column}")
+    divisor = n if fn.endswith("_pop") else n - 1
+    variance = pl.when(divisor > 0).then(pl.col(f"__m2:{column}") / divisor)
+    return variance.sqrt() if fn.startswith("stddev") else variance
+
+
+def _quantile(column: str, fraction: float) -> pl.Expr:
+    value = pl.element().cast(pl.Float64).quantile(fraction, "linear")
+    return pl.col(f"__list:{column}").list.eval(value).list.first()
+
+
+def _estimate(aggregate: Aggregate, column: str) -> pl.Expr:
+    size = sketch.size_for(aggregate.rsd or 0.05)
+    return sketch.estimate(pl.col(f"__kmv{size}:{column}"), size)
+
+
+def _finished(aggregate: Aggregate, index: int) -> pl.Expr:
+    assert aggregate.user is not None
+    return pl.col(f"__user{index}").map_batches(user.finisher(aggregate.user), return_dtype=user.result_type(aggregate.user))

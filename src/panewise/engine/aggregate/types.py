@@ -1,0 +1,80 @@
+"""Types of columns: what Spark calls them, and what type the result of an aggregate has, as in Spark."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from panewise.engine.aggregate import user
+from panewise.spec import Aggregate
+from panewise.spec.aggregates import LISTS
+from panewise.spec.types import Type
+
+_BOOLEAN = frozenset({"count_if", "bool_and", "bool_or"})
+_COUNTS = frozenset({"count", "count_if", "count_distinct", "approx_count_distinct"})
+_SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by"})
+
+
+_NAMES: dict[Any, str] = {
+    pl.Boolean: "boolean",
+    pl.Int8: "tinyint",
+    pl.Int16: "smallint",
+    pl.Int32: "int",
+    pl.Float32: "float",
+    pl.Float64: "double",
+    pl.String: "string",
+    pl.Binary: "binary",
+    pl.Date: "date",
+    pl.Null: "void",
+}
+
+
+def types_of(schema: Mapping[str, pl.DataType]) -> dict[str, Type]:
+    """The columns' types as Spark names them, for the checks of specifications.
+
+    >>> {name: str(kind) for name, kind in types_of({"v": pl.Decimal(10, 2), "t": pl.Datetime("us", "UTC")}).items()}
+    {'v': 'decimal(10,2)', 't': 'timestamp'}
+    """
+    return {name: Type(_name(dtype)) for name, dtype in schema.items()}
+
+
+def _name(dtype: Any) -> str:
+    match dtype:
+        case pl.Decimal():
+            return f"decimal({dtype.precision or 38},{dtype.scale})"
+        case pl.Datetime():
+            return "timestamp_ntz" if dtype.time_zone is None else "timestamp"
+        case pl.Duration() if dtype.time_unit == "us":
+            return "interval day to second"
+        case pl.List() | pl.Array():
+            return f"array<{_name(dtype.inner)}>"
+        case pl.Struct():
+            return f"struct<{','.join(f'{field.name}:{_name(field.dtype)}' for field in dtype.fields)}>"
+    return _NAMES.get(dtype.base_type(), "bigint" if dtype.is_integer() else str(dtype).lower())
+
+
+def result_type(aggregate: Aggregate, schema: dict[str, pl.DataType]) -> pl.DataType:
+    """The type of an aggregate's result, as in Spark."""
+    fn = aggregate.fn
+    dtype = schema[aggregate.column] if aggregate.column is not None else pl.Int64()
+    if fn in _COUNTS:
+        return pl.Int64()
+    if fn in LISTS:
+        return pl.List(dtype)
+    if aggregate.user is not None:
+        return user.result_type(aggregate.user)
+    if fn in _SAME or fn in _BOOLEAN:
+        return dtype
+    if isinstance(dtype, pl.Decimal) and fn in ("sum", "avg"):
+        return mean_type(dtype) if fn == "avg" else total_type(dtype)
+    return pl.Int64() if fn == "sum" and dtype.is_integer() else pl.Float64()
+
+
+def total_type(dtype: pl.Decimal) -> pl.Decimal:
+    """The type of the sum of decimals."""
+    return pl.Decimal(min(38, (dtype.precision or 38) + 10), dtype.scale)
+
+
+def mean_type(dtype: pl.Decimal) -> pl.Decimal:
+    """The type of the mean of decimals."""
+    return pl.Decimal(min(38, (dtype.precision or 38) + 4), min(38, dtype.scale + 4))

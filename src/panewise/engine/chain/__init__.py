@@ -1,0 +1,1 @@
+"""Chains: a window operator and the stages that take its panes."""

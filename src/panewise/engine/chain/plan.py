@@ -1,0 +1,61 @@
+"""A following stage of a chain over panes of known types: everything about it that does not change."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, START, live_column
+from panewise.engine.store.run import Shape
+from panewise.engine.windowing.panes import shown_key, stamped
+from panewise.engine.windowing.window_table import LIVE_PANE
+from panewise.spec import Chain, Stage, closed_at_end
+
+OP = "op"
+PLACE = (START, END)
+COUNTED: dict[str, pl.DataType] = {INDEX: pl.Int64(), NONSPECULATIVE: pl.Int64()}
+
+
+class StagePlan:
+    """The compiled stage. `before` are the keys of the stage before it, `panes` the columns of that one's panes.
+
+    It has two tables: `contributions`, the panes that it keeps, told apart by the keys before, and `windows`, by its own
+    keys. Contributions are hashed by `cell`, what both have in common, so that those of a window are found together.
+
+    Raises:
+        SpecError: if a column has a type that the stage cannot use.
+    """
+
+    def __init__(self, chain: Chain, stage: Stage, before: list[str], panes: Mapping[str, pl.DataType]) -> None:
+        self.spec, self.keys, self.before = chain.first, list(stage.keys), before
+        measures = chain.measures(stage)
+        self.aggregation = Aggregation(measures, dict(panes))
+        self.identity, self.origin = [*self.keys, *PLACE], [*before, *PLACE]
+        self.cell = [*(key for key in self.keys if key in before), *PLACE]
+        self.retracting = chain.first.accumulation == "retracting"
+        self.keeps = chain.first.accumulation != "discarding"
+        self.compares = self.retracting or chain.first.only_updated
+        bounds = dict.fromkeys(PLACE, pl.Int64())
+        read = dict.fromkeys([*before, *self.keys, *(column for measure in measures for column in measure.columns)])
+        self.contributions = Shape({**{name: panes[name] for name in read}, **bounds}, self.origin, self.cell)
+        table = {**{key: panes[key] for key in self.keys}, **bounds, **COUNTED, **(self._live() if self.compares else {})}
+        self.windows = Shape(table, self.identity, self.identity)
+        self.pane_schema = self._panes(panes)
+
+    def _live(self) -> dict[str, pl.DataType]:
+        kept = self.aggregation.result_types | LIVE_PANE
+        return {LIVE: pl.Boolean(), **{live_column(name): dtype for name, dtype in kept.items()}}
+
+    def _panes(self, before: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
+        """The columns of its panes (semantics 20, 30.6)."""
+        keys = {key: before[key] for key in self.keys}
+        bounds = dict.fromkeys(("window_start", "window_end", *stamped(self.spec, pl.lit(None))), pl.Int64())
+        return {**keys, **bounds, **self.aggregation.result_types, **LIVE_PANE, OP: pl.String(), "processing_time": pl.Int64()}
+
+    def rows(self, panes: pl.DataFrame) -> pl.DataFrame:
+        """Panes as the stage's rows: a global window has bounds, too, and a key is never -0.0 (semantics 30.1)."""
+        zero = [shown_key(key, panes.schema[key]) for key in self.keys]
+        end = pl.col("window_end") + 1 if closed_at_end(self.spec.window) else pl.col("window_end")
+        bounds = [pl.col("window_start").fill_null(MIN_INSTANT).alias(START), end.fill_null(MAX_INSTANT).alias(END)]
+        return panes.with_columns(*zero, *bounds)

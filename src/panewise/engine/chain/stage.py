@@ -1,0 +1,134 @@
+"""What a following stage does with the panes of one evaluation (semantics 30)."""
+
+import polars as pl
+
+from panewise.engine.chain.plan import OP, StagePlan
+from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, START, TOMBSTONE, live_column
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.store.run import Library
+from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.windowing.panes import shown_end, stamped
+from panewise.engine.windowing.window_table import LIVE_PANE
+from panewise.spec import Global
+
+Tables = tuple[StoredTable, StoredTable]  # contributions and windows
+
+COMPLETE, LAST, ON_TIME = "__complete", "__last", "__on_time"
+FILLED, SENT = "__filled", "__sent"  # whether a window holds rows, and whether it sends a pane
+_RANK = "__rank"
+
+
+def nothing(plan: StagePlan, libraries: tuple[Library, Library]) -> Tables:
+    """The tables of a stage that nothing has come to."""
+    return StoredTable.nothing(plan.contributions, libraries[0]), StoredTable.nothing(plan.windows, libraries[1])
+
+
+def taken(plan: StagePlan, tables: Tables, panes: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, Tables]:
+    """Takes the panes of one evaluation: what the stage sends, and its tables as they are then."""
+    if panes.is_empty():
+        return pl.DataFrame(schema=plan.pane_schema), tables
+    rows = plan.rows(panes)
+    touched = _touched(plan, rows)
+    contributions, held = _put(plan, tables[0], rows, touched) if plan.keeps else (tables[0], rows)
+    results = _results(plan, held)
+    judged = _judged(plan, touched, results, tables[1].find(touched[plan.identity]), clocks)
+    windows = tables[1].changed(_after(plan, judged), tables[1].newest.clear().drop(TOMBSTONE))
+    return _sent(plan, judged, clocks.processing_time), (contributions, windows)
+
+
+def _touched(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
+    """The stage's windows to which panes came, and whether one of these is on time."""
+    on_time = ((pl.col(OP) == "+") & (pl.col("timing") == "ON_TIME")).any()
+    return rows.group_by(plan.identity, maintain_order=True).agg(on_time.alias(ON_TIME))
+
+
+def _put(plan: StagePlan, table: StoredTable, rows: pl.DataFrame, touched: pl.DataFrame) -> tuple[StoredTable, pl.DataFrame]:
+    """The contributions with what came put in and what was withdrawn taken out; and those of the windows touched."""
+    columns = list(plan.contributions.schema)
+    plus, minus = (rows.filter(pl.col(OP) == op)[columns] for op in ("+", "-"))
+    before = table.of_keys(rows.select(plan.cell).unique(maintain_order=True), plan.cell)
+    others = before.join(rows, on=plan.origin, how="anti", nulls_equal=True)
+    now = pl.concat([others, plus]).join(touched, on=plan.identity, how="semi", nulls_equal=True)
+    return table.changed(plus, minus), now
+
+
+def _results(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
+    """The aggregates of each window, of rows taken in the order of the keys before (semantics 30.2)."""
+    ordered = rows.sort(plan.before, nulls_last=False) if plan.before else rows
+    partials = plan.aggregation.lift(ordered, plan.identity)
+    return partials.with_columns(plan.aggregation.results).select(
+        *plan.identity, *plan.aggregation.result_types, pl.lit(True).alias(FILLED)
+    )
+
+
+def _judged(plan: StagePlan, touched: pl.DataFrame, results: pl.DataFrame, known: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+    """The windows with what they hold, what was sent of them before, and whether they send a pane now."""
+    windows = touched
+    for more in (results, known):
+        windows = windows.join(more, on=plan.identity, how="left", nulls_equal=True, maintain_order="left")
+    marks = [pl.col(FILLED).fill_null(False), *(pl.col(name).fill_null(0) for name in (INDEX, NONSPECULATIVE))]
+    complete, last = clocks.complete(plan.spec, pl.col(END)), clocks.expired(plan.spec, pl.col(END))
+    windows = windows.with_columns(*marks, complete.alias(COMPLETE), last.alias(LAST))
+    windows = windows.with_columns(pl.col(ON_TIME) & (pl.col(NONSPECULATIVE) == 0))  # one at most (30.3)
+    if not plan.compares:
+        return windows.with_columns(pl.col(FILLED).alias(SENT))
+    same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types)
+    news = ~(pl.col(LIVE) & same) | _requested(plan)
+    return windows.with_columns(pl.col(LIVE).fill_null(False)).with_columns((pl.col(FILLED) & news).alias(SENT))
+
+
+def _requested(plan: StagePlan) -> pl.Expr:
+    """Whether a pane is sent even if it equals the live one (semantics 30.8)."""
+    requested = pl.lit(False)
+    if plan.spec.on_time == "always":
+        requested = requested | (pl.col(COMPLETE) & pl.col(ON_TIME))
+    if plan.spec.closing == "always":
+        requested = requested | pl.col(LAST)
+    return requested
+
+
+def _after(plan: StagePlan, judged: pl.DataFrame) -> pl.DataFrame:
+    """The windows' rows in the table once the panes are sent."""
+    updates = [
+        (pl.col(INDEX) + pl.col(SENT)).alias(INDEX),
+        (pl.col(NONSPECULATIVE) + (pl.col(SENT) & pl.col(COMPLETE))).alias(NONSPECULATIVE),
+    ]
+    if plan.compares:
+        values = {name: pl.col(name) for name in plan.aggregation.result_types} | _numbering()
+        updates.append(((pl.col(LIVE) | pl.col(SENT)) & pl.col(FILLED)).alias(LIVE))
+        updates += [
+            pl.when(SENT).then(value).otherwise(pl.col(live_column(name))).alias(live_column(name)) for name, value in values.items()
+        ]
+    return judged.with_columns(updates).select(pl.col(name).cast(dtype) for name, dtype in plan.windows.schema.items())
+
+
+def _numbering() -> dict[str, pl.Expr]:
+    """A pane's own columns (semantics 30.3)."""
+    timing = pl.when(~pl.col(COMPLETE)).then(pl.lit("EARLY")).when(ON_TIME).then(pl.lit("ON_TIME")).otherwise(pl.lit("LATE"))
+    return {
+        "timing": timing,
+        "index": pl.col(INDEX),
+        "nonspeculative_index": pl.when(COMPLETE).then(pl.col(NONSPECULATIVE)).otherwise(-1),
+        "is_first": pl.col(INDEX) == 0,
+        "is_last": pl.col(LAST),
+    }
+
+
+def _sent(plan: StagePlan, judged: pl.DataFrame, processing_time: int) -> pl.DataFrame:
+    """The panes of the windows; in retracting mode each after the withdrawal of the live one, which goes alone where no row is left."""
+    sent = _panes(plan, judged.filter(SENT), "+", _numbering(), processing_time)
+    if plan.retracting:
+        live = {name: pl.col(live_column(name)) for name in plan.aggregation.result_types | LIVE_PANE}
+        gone = judged.filter(pl.col(LIVE) & (pl.col(SENT) | ~pl.col(FILLED)))
+        sent = pl.concat([_panes(plan, gone, "-", live, processing_time), sent])
+    ranked = sent.with_columns((pl.col(OP) == "+").alias(_RANK))
+    order = ["window_end", "window_start", *plan.keys, _RANK]
+    return ranked.sort(order, nulls_last=False, maintain_order=True).drop(_RANK)
+
+
+def _panes(plan: StagePlan, windows: pl.DataFrame, op: str, values: dict[str, pl.Expr], processing_time: int) -> pl.DataFrame:
+    unbounded = isinstance(plan.spec.window, Global)
+    start, end = (pl.lit(None), pl.lit(None)) if unbounded else (pl.col(START), shown_end(plan.spec))
+    bounds = {"window_start": start, "window_end": end, **stamped(plan.spec, end)}
+    made = {**bounds, **values, OP: pl.lit(op), "processing_time": pl.lit(processing_time)}
+    return windows.select(made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in plan.pane_schema.items())

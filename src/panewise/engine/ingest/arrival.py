@@ -1,0 +1,116 @@
+"""Arrival order within a batch (semantics 3) and replays (semantics 4)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from panewise.engine.columns import PLACE, TIME
+from panewise.engine.ingest.offsets import Offsets, Run
+from panewise.engine.kernels.small_frames import ordered
+from panewise.spec import Entry, Position
+
+MARK = "__mark"
+FROM = "__from"  # where offsets are remembered as intervals: the first one of those that end at the mark; null: there is none below
+_RUN = "__run"
+
+
+def placed(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with their place in the input, which breaks ties."""
+    return rows if PLACE in rows.columns else rows.with_row_index(PLACE)
+
+
+def in_order(spec: Entry, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows in arrival order. Without any column that tells it, they mostly stand so."""
+    columns = spec.position.columns if spec.position else spec.order or ((TIME,) if spec.time_columns else ())
+    if len(columns) < 2 and rows[PLACE].is_sorted():  # a stable sort by one column costs a third of one by two
+        return ordered(rows, columns) if columns else rows
+    return rows if rows.height < 2 else ordered(rows, [*columns, PLACE])
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What was received from each (source, partition): the highest offset; or, of positions that are not ordered, intervals of offsets."""
+
+    table: pl.DataFrame | None = None
+
+    @staticmethod
+    def schema(position: Position, columns: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
+        """The columns of the table; `columns` are those of the input."""
+        by = {name: columns[name] for name in position.columns[:-1]}
+        return {**by, MARK: columns[position.offset]} if position.ordered else {**by, FROM: pl.Int64(), MARK: pl.Int64()}
+
+    def without_replays(self, spec: Entry, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows (in arrival order) that are not replays."""
+        if spec.position is None or rows.is_empty():
+            return rows
+        fresh = rows.unique(list(spec.position.columns), keep="first", maintain_order=True)
+        if self.table is None:
+            return fresh
+        by = list(spec.position.columns[:-1])
+        if not spec.position.ordered:
+            return self._unseen(spec.position, fresh)
+        marked = fresh.join(self.table, on=by, how="left", nulls_equal=True, maintain_order="left")
+        above = pl.col(MARK).is_null() | (pl.col(spec.position.offset) > pl.col(MARK))
+        return marked.filter(above).drop(MARK)
+
+    def after(self, spec: Entry, rows: pl.DataFrame) -> "Marks":
+        """The marks once the rows are received."""
+        if spec.position is None or rows.is_empty():
+            return self
+        return self.raised(spec, Marks.noted(spec, rows))
+
+    def raised(self, spec: Entry, noted: pl.DataFrame | None) -> "Marks":
+        """The marks once the rows are received of which this was noted, here or elsewhere."""
+        if spec.position is None or noted is None:
+            return self
+        by = list(spec.position.columns[:-1])
+        if not spec.position.ordered:
+            return self._received(spec.position, noted)
+        known = noted if self.table is None else pl.concat([self.table, noted])
+        return Marks(known.group_by(by, maintain_order=True).agg(pl.col(MARK).max()).sort(by))
+
+    @staticmethod
+    def noted(spec: Entry, rows: pl.DataFrame) -> pl.DataFrame | None:
+        """What there is to note of rows: of each (source, partition) the highest offset, or the runs of consecutive offsets."""
+        if spec.position is None or rows.is_empty():
+            return None
+        by, offset = list(spec.position.columns[:-1]), pl.col(spec.position.offset)
+        if spec.position.ordered:
+            return rows.group_by(by, maintain_order=True).agg(offset.max().alias(MARK))
+        offsets = rows.select(*by, offset.cast(pl.Int64).alias(MARK)).unique().sort(*by, MARK)
+        begins = (pl.col(MARK) != pl.col(MARK).shift(1).over(by) + 1).fill_null(True)
+        runs = offsets.with_columns(begins.cum_sum().alias(_RUN)).group_by([*by, _RUN], maintain_order=True)
+        return runs.agg(pl.col(MARK).first().alias(FROM), pl.col(MARK).last()).drop(_RUN)
+
+    def _unseen(self, position: Position, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows whose offsets are in no interval."""
+        by, known = list(position.columns[:-1]), self._offsets(position)
+        origins, offsets = rows.select(by).rows(), rows[position.offset].to_list()
+        none = Offsets(1)
+        fresh = [not known.get(origin, none).has(offset) for origin, offset in zip(origins, offsets, strict=True)]
+        return rows.filter(pl.Series(fresh, dtype=pl.Boolean))
+
+    def _received(self, position: Position, runs: pl.DataFrame) -> "Marks":
+        known = self._offsets(position)
+        came: dict[tuple[Any, ...], list[Run]] = {}
+        for *origin, first, last in runs.rows():
+            came.setdefault(tuple(origin), []).append((first, last))
+        for one, those in came.items():
+            known.setdefault(one, Offsets(position.remember or 1)).receive(those)
+        rows = [(*one, *interval) for one, offsets in known.items() for interval in offsets.rows()]
+        table = pl.DataFrame(rows, schema=runs.schema, orient="row")
+        return Marks(table.sort(*position.columns[:-1], FROM))
+
+    def _offsets(self, position: Position) -> dict[tuple[Any, ...], Offsets]:
+        """The intervals of each (source, partition)."""
+        found: dict[tuple[Any, ...], Offsets] = {}
+        for *origin, first, last in () if self.table is None else self.table.rows():
+            offsets = found.setdefault(tuple(origin), Offsets(position.remember or 1))
+            if first is None:
+                offsets.floor = last
+            else:
+                offsets.first.append(first)
+                offsets.last.append(last)
+        return found

@@ -1,0 +1,51 @@
+"""The output of a step."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TypeAlias
+
+import polars as pl
+
+Schema: TypeAlias = dict[str, pl.DataType]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What became of the rows: rows_in = applied + replays + late + invalid (semantics 15.1). Partially late rows are among the applied."""
+
+    rows_in: int = 0
+    applied: int = 0
+    replays: int = 0
+    late: int = 0
+    invalid: int = 0
+    partially_late: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Counts)))
+
+
+@dataclass(frozen=True)
+class Output:
+    """Panes, late rows and invalid rows of one step, in the order of semantics 23."""
+
+    panes: pl.DataFrame
+    late: pl.DataFrame
+    invalid: pl.DataFrame
+    counts: Counts
+
+    @classmethod
+    def nothing(cls, panes: Schema, late: Schema, invalid: Schema) -> "Output":
+        """No output, of these columns."""
+        return cls(pl.DataFrame(schema=panes), pl.DataFrame(schema=late), pl.DataFrame(schema=invalid), Counts())
+
+    @classmethod
+    def joined(cls, outputs: Sequence["Output"]) -> "Output":
+        """Several outputs, one after the other."""
+        if len(outputs) == 1:
+            return outputs[0]
+        return cls(
+            pl.concat([o.panes for o in outputs]),
+            pl.concat([o.late for o in outputs]),
+            pl.concat([o.invalid for o in outputs]),
+            sum((o.counts for o in outputs), Counts()),
+        )

@@ -1,0 +1,24 @@
+"""Whether an operator can work on the columns of its input."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from panewise.engine.aggregate.types import types_of
+from panewise.engine.columns import ROW
+from panewise.engine.ingest.validate import MARKS
+from panewise.errors import SpecError
+from panewise.spec import Entry
+from panewise.spec.type_checks import check_types
+
+
+def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
+    """Refuses columns that are not there, or that have a type that the specification cannot use."""
+    for name in spec.columns_read:
+        if name not in schema:
+            remedy = f"use one of the columns {sorted(schema)}"
+            raise SpecError(f"column {name!r}", "the operator's columns are in its input", remedy)
+    own = [name for name in schema if name.startswith("__") and name not in (ROW, *MARKS)]
+    if own:
+        raise SpecError(f"column {own[0]!r}", "names that start with '__' are the operator's own", "rename the column")
+    check_types(spec, types_of(schema))

@@ -1,0 +1,118 @@
+"""Which rows are valid (semantics 15). It depends on the row alone, and is decided before replay and lateness."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import polars as pl
+
+from panewise.chrono import MIN_INSTANT, saturating_add
+from panewise.engine.columns import ONE_KEY, PLACE, REASON, TIME
+from panewise.engine.ingest import arrival
+from panewise.spec import Entry, told_by_rows
+
+BAD_TIME, OUT_OF_RANGE, BAD_TYPE = "__bad_time", "__out_of_range", "__bad_type"
+MARKS = (BAD_TIME, OUT_OF_RANGE, BAD_TYPE)  # set where untyped rows are read
+
+
+Assign: TypeAlias = Callable[[pl.DataFrame], tuple[pl.DataFrame, pl.DataFrame]]
+
+
+@dataclass(frozen=True)
+class ValidationResult:
+    """The rows of a batch in two parts.
+
+    `valid` rows have ``__time`` and ``__place``, and ``__slice`` if their windows are fixed. `invalid` rows are in arrival order and
+    have ``__place`` and ``__reason``.
+    """
+
+    valid: pl.DataFrame
+    invalid: pl.DataFrame
+
+
+def validate(
+    spec: Entry, schema: Iterable[str], rows: pl.DataFrame, processing_time: int, assign: Assign | None = None
+) -> ValidationResult:
+    """Returns the valid rows of a batch, and the invalid ones with the reason (semantics 15).
+
+    This needs no state, so it is done where rows are read.
+
+    Args:
+        schema: the columns of the input.
+        assign: adds their windows to rows, and returns the rows that have a window and, with ``__reason``, those that have none.
+    """
+    columns = list(schema)
+    marks = [mark for mark in MARKS if mark in rows.columns and mark not in columns]
+    extra = [column for column in (PLACE,) if column in rows.columns]
+    rows = rows[[*columns, *marks, *extra]]
+    if not spec.keys:
+        rows = rows.with_columns(pl.lit(0, dtype=pl.Int8).alias(ONE_KEY))
+    valid, invalid = _split(spec, arrival.placed(rows), processing_time)
+    if assign is not None:
+        valid, unassignable = assign(valid)
+        invalid = invalid if unassignable.is_empty() else pl.concat([invalid, unassignable], how="diagonal")
+    return ValidationResult(valid.drop(marks) if marks else valid, arrival.in_order(spec, invalid)[[*columns, REASON, PLACE]])
+
+
+def _split(spec: Entry, rows: pl.DataFrame, processing_time: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns the rows with ``__time``: those that have no reason to be invalid, and the others with the reason."""
+    rows = with_time(spec, rows, processing_time)
+    reasons = _reasons(spec, rows, processing_time)
+    if rows.is_empty() or not reasons or not rows.select(pl.any_horizontal(test for test, _ in reasons).any()).item():
+        return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
+    reason = pl.coalesce(pl.when(test).then(pl.lit(text)) for test, text in reasons)
+    reasoned = rows.with_columns(reason.alias(REASON))
+    invalid = reasoned.filter(pl.col(REASON).is_not_null())
+    return reasoned.filter(pl.col(REASON).is_null()).drop(REASON), _with_type_names(invalid)
+
+
+def with_time(spec: Entry, rows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
+    """The rows with their event time as int64 in ``__time``; it may be that of their arrival (semantics 6.7, 8.5)."""
+    if not spec.time_columns:
+        return rows.with_columns(pl.lit(processing_time, dtype=pl.Int64).alias(TIME))
+    (name,) = spec.time_columns
+    time = pl.col(name)
+    return rows.with_columns((time if rows.schema[name] == pl.Int64 else time.dt.epoch("us")).alias(TIME))
+
+
+def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tuple[pl.Expr, str]]:
+    """Tests and reasons, in the order of semantics 15; without those that a look at the columns shows to find nothing."""
+    marks, time, tests = set(rows.columns), rows[TIME], list[tuple[pl.Expr, str]]()
+    bad_time = pl.col(BAD_TIME) if BAD_TIME in marks else pl.lit(False)
+    wide = pl.col(OUT_OF_RANGE) if OUT_OF_RANGE in marks else pl.lit(False)
+    bad_type = pl.col(BAD_TYPE) if BAD_TYPE in marks else pl.lit(None, dtype=pl.String)
+
+    def not_given(column: str, reason: str) -> None:
+        if rows[column].null_count():
+            tests.append((pl.col(column).is_null() & (bad_type.is_null() | (bad_type != column)), reason))
+
+    if time.null_count():
+        tests.append((pl.col(TIME).is_null() & ~bad_time & ~wide, "event time is null"))
+    if BAD_TIME in marks:
+        tests.append((bad_time, "event time is not a timestamp"))
+    if OUT_OF_RANGE in marks or time.min() == MIN_INSTANT:
+        tests.append((wide | (pl.col(TIME) == MIN_INSTANT), "event time out of range"))
+    keys = () if spec.null_keys else spec.keys
+    for key in keys:
+        not_given(key, f"key {key} is null (null_keys=False)")
+    floats = [key for key in keys if rows.schema[key].is_float()]
+    tests += [(pl.col(key).is_nan().fill_null(False), f"key {key} is NaN (null_keys=False)") for key in floats]
+    for column in (spec.position.partition, spec.position.offset) if spec.position else ():
+        not_given(column, "position is null")
+    if BAD_TYPE in marks:
+        tests.append((bad_type.is_not_null(), BAD_TYPE))
+    if spec.max_future_skew is not None:
+        horizon = saturating_add(processing_time, spec.max_future_skew.us)
+        tests.append(((pl.col(TIME) > horizon).fill_null(False), "event time is too far ahead"))
+    inputs = told_by_rows(spec.watermark)
+    if inputs is not None and inputs.column is not None:
+        not_given(inputs.column, f"input {inputs.column} is null")
+        tests.append((~pl.col(inputs.column).is_in(inputs.names).fill_null(True), f"input {inputs.column} is unknown"))
+    return tests
+
+
+def _with_type_names(invalid: pl.DataFrame) -> pl.DataFrame:
+    if BAD_TYPE not in invalid.columns:
+        return invalid
+    named = pl.when(pl.col(REASON) == BAD_TYPE).then(pl.col(BAD_TYPE) + " has the wrong type").otherwise(pl.col(REASON))
+    return invalid.with_columns(named.alias(REASON))

@@ -1,0 +1,1 @@
+"""Algorithms on arrays and frames that know nothing of streams."""

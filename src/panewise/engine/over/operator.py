@@ -1,0 +1,239 @@
+"""The operator of frames: rows in, the same rows out with new columns; in steps, as :class:`~panewise.engine.windows.operator.Operator`."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL, REASON, ROW_NUMBER, STORED_TIME, TOMBSTONE
+from panewise.engine.columns import TIME as OF
+from panewise.engine.ingest import arrival
+from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.kernels.small_frames import distinct, ordered, picked
+from panewise.engine.over import retention
+from panewise.engine.over.plan import TIME, FramePlan
+from panewise.engine.over.ranges import Span, blocks_of, sequences
+from panewise.engine.over.sequences import Layout, Step
+from panewise.engine.over.values import values
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.progress.multi_input import latest_of
+from panewise.engine.store.run import MemoryLibrary
+from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.store.time_queue import TimeQueue
+from panewise.engine.windowing.panes import shown_key
+from panewise.engine.windows.operator import NEWEST_ROWS, State
+from panewise.spec import FrameOperator
+
+
+class OverOperator:
+    """A frame operator over Polars frames.
+
+    Args:
+        spec: the specification.
+        schema: types of the input columns, as for :class:`panewise.engine.windows.operator.Operator`.
+
+    Raises:
+        SpecError: if a column is missing or there twice, or has a type that the specification cannot use.
+    """
+
+    def __init__(self, spec: FrameOperator, schema: Mapping[str, pl.DataType]) -> None:
+        self.plan = FramePlan(spec, schema)
+        self.spec = spec
+        waiting = TimeQueue.nothing(self.plan.waiting, MemoryLibrary())
+        tables = [StoredTable.nothing(shape, MemoryLibrary()) for shape in (self.plan.kept, self.plan.running)]
+        if self.plan.ranges:
+            tables += [TimeQueue.nothing(self.plan.passed, MemoryLibrary()), StoredTable.nothing(self.plan.blocks, MemoryLibrary())]
+        self.state = State(waiting, following=tuple(tables))
+        self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
+        self.changed = False  # whether what is held has changed since the operator was made
+
+    @property
+    def pane_schema(self) -> dict[str, pl.DataType]:
+        """The columns of the rows that come out."""
+        return self.plan.pane_schema
+
+    def advance(self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None) -> Output:
+        """Moves the clocks, together; then the rows are sent that the watermark has passed. `source` as for :class:`Operator`."""
+        return self._tick(self.state.clocks.moved(self.plan.spec, processing_time, watermark, source))
+
+    def finish(self) -> Output:
+        """Ends the input: every row is sent."""
+        return self._tick(replace(self.state.clocks, finished=True))
+
+    def add(self, rows: pl.DataFrame) -> Output:
+        """Takes a batch of rows. After the end of input they are all late, with the reason `finished`."""
+        validated = self.plan.validate(rows, self.state.clocks.processing_time)
+        output = self.add_valid(validated.valid)
+        latest = {} if self.plan.hears is None else latest_of(self.plan.hears, validated.valid)
+        panes = pl.concat([output.panes, self.tell(latest).panes]) if latest else output.panes
+        counts = output.counts + Counts(rows_in=validated.invalid.height, invalid=validated.invalid.height)
+        return replace(output, panes=panes, invalid=validated.invalid, counts=counts)
+
+    def tell(self, latest: Mapping[str, int]) -> Output:
+        """As :meth:`Operator.tell`."""
+        assert self.plan.hears is not None
+        return self._tick(self.state.clocks.moved_by_rows(self.plan.hears, latest))
+
+    def add_valid(self, valid: pl.DataFrame) -> Output:
+        """Adds rows that :meth:`FramePlan.validate` found valid."""
+        spec, placed = self.plan.spec, arrival.placed(valid)
+        ordered = arrival.in_order(spec, placed) if spec.position or (spec.order and not spec.time_columns) else _as_placed(placed)
+        fresh = self.state.marks.without_replays(spec, ordered)
+        self.raise_marks(self.state.marks.after(spec, ordered))
+        in_time, late = self._split(fresh)
+        panes = self._arrived(in_time.with_columns(pl.col(OF).alias(TIME)))
+        replays = ordered.height - fresh.height
+        counts = Counts(ordered.height, applied=in_time.height, replays=replays, late=late.height)
+        return replace(self._nothing, panes=panes, late=late, counts=counts)
+
+    def raise_marks(self, marks: arrival.Marks) -> None:
+        """Takes over the marks of rows that were received, here or in another part of the same operator."""
+        self.state = replace(self.state, marks=marks)
+
+    def horizons(self, clocks: Clocks) -> tuple[int | None, ...]:
+        """For each table the time at or before which rows have gone, at these clocks (semantics 29.2, 29.9)."""
+        passed, more = passed_until(self.plan.spec, clocks), len(self.state.following) - 2
+        if passed is None or clocks.finished:
+            return (passed,) * (3 + more)
+        kept, reach = (max(MIN_INSTANT, passed - us) for us in (self.plan.us_behind, self.plan.reach))
+        return (passed, kept, None, *(reach,) * more)
+
+    def next_due(self) -> int | None:
+        """A watermark at or before the one that passes the next row; None if there is none."""
+        if self.plan.spec.event_time is None or self.state.clocks.finished:
+            return None
+        first = self.state.windows.next_end(self.state.windows.horizon)
+        due = None if first is None else first + self.plan.us_ahead + 1
+        return None if due is None or due > MAX_INSTANT else due
+
+    def held(self) -> pl.DataFrame:
+        """The rows that are not sent yet, each as [t, t + 1): keys, window_start, window_end, pending, closed."""
+        rows = [self.state.windows.all().select(*self.plan.keys, TIME)]
+        if self.plan.ahead:
+            kept = self.state.following[0].all()
+            last = pl.col(ROW_NUMBER) > pl.col(ROW_NUMBER).max().over(self.plan.keys) - self.plan.ahead
+            timed = pl.col(STORED_TIME) if STORED_TIME in kept.columns else pl.col(TIME)
+            rows.append(kept.filter(last).select(*self.plan.keys, timed.alias(TIME)))
+        start = pl.lit(None, dtype=pl.Int64) if self.plan.spec.event_time is None else pl.col(TIME)
+        end = pl.when(start < MAX_INSTANT).then(start + 1).otherwise(start)
+        keys = [shown_key(name, self.plan.schema[name]).alias(name) for name in self.plan.spec.keys]
+        told = {"window_start": start, "window_end": end, "pending": pl.lit(1, dtype=pl.Int64), "closed": pl.lit(False)}
+        shown = pl.concat(rows).with_columns(value.alias(name) for name, value in told.items()).select(*keys, *told)
+        return shown.sort(["window_end", "window_start", *self.plan.spec.keys], nulls_last=False)
+
+    def _split(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Rows that can be taken, and late ones as they are told of (semantics 29.3)."""
+        clocks, spec = self.state.clocks, self.plan.spec
+        if clocks.finished:
+            late, reason = rows, "finished"
+        else:
+            behind = pl.col(OF) < clocks.watermark if clocks.watermark is not None and spec.event_time is not None else pl.lit(False)
+            late, reason = rows.filter(behind), "behind"
+        if late.is_empty():
+            return rows, self._nothing.late
+        told = {REASON: pl.lit(reason), MISSED_WINDOWS: pl.lit([]), LATE_BY: clocks.late_by(pl.col(OF)), PARTIAL: pl.lit(False)}
+        ordered = arrival.in_order(spec, late)
+        made = ordered.select(told.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in self.plan.late_schema.items())
+        return (rows.clear() if clocks.finished else rows.filter(~behind)), made
+
+    def _arrived(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows that wait for the watermark, or, without an event time, pass at once."""
+        if rows.is_empty():
+            return self._nothing.panes
+        if self.plan.spec.event_time is None:
+            return self._passed(rows, rows.clear(), Span(None, MAX_INSTANT))
+        assert isinstance(self.state.windows, TimeQueue)
+        waiting = self.state.windows.put(rows)
+        waiting = waiting.sealed() if waiting.newest.height > NEWEST_ROWS else waiting
+        self.state, self.changed = replace(self.state, windows=waiting), True
+        return self._nothing.panes
+
+    def _tick(self, clocks: Clocks) -> Output:
+        """Moves the clocks, and sends what this lets go."""
+        before, now = self.horizons(self.state.clocks), self.horizons(clocks)
+        waiting, finishes = self.state.windows, clocks.finished and not self.state.clocks.finished
+        assert isinstance(waiting, TimeQueue)
+        due = after = waiting.between(MAX_INSTANT, MAX_INSTANT)
+        if now[0] is not None and now[0] != before[0]:
+            due = waiting.between(before[0], now[0])
+            if due.height and self.plan.us_ahead and not clocks.finished:
+                after = waiting.between(now[0], now[0] + self.plan.us_ahead)
+        # What rows that pass now look back to goes when they have passed.
+        self._expire(before)
+        self.state = replace(self.state, windows=waiting.expired(now[0]), clocks=clocks)
+        panes = self._nothing.panes
+        if due.height or (finishes and self.plan.ahead):
+            panes = self._passed(due, after, Span(before[0], MAX_INSTANT if now[0] is None else now[0]))
+        self._expire(now)
+        return replace(self._nothing, panes=panes)
+
+    def _expire(self, horizons: tuple[int | None, ...]) -> None:
+        """What lies at or before the horizons of the tables has gone."""
+        tables = zip(self.state.following, horizons[1:], strict=True)
+        self.state = replace(self.state, following=tuple(table.expired(horizon) for table, horizon in tables))
+
+    def _passed(self, rows: pl.DataFrame, after: pl.DataFrame, span: Span) -> pl.DataFrame:
+        """Rows pass, in their order; what can be sent now is."""
+        plan, finished = self.plan, self.state.clocks.finished
+        kept, running, *ranges = self.state.following
+        keys = distinct(rows, plan.keys)
+        known = (kept.all() if finished and plan.ahead else kept.of_keys(keys, plan.keys)) if plan.keeps else kept.newest.drop(TOMBSTONE)
+        if finished and plan.ahead:
+            waits = known.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())
+            keys = pl.concat([keys, waits]).unique(maintain_order=True)
+        step = Step(rows, after, known, running.find(keys) if plan.runs else running.newest.drop(TOMBSTONE), finished)
+        layout = Layout(plan, step)
+        made = values(layout, self._sequences(step, span, keys))
+        if plan.keeps:
+            kept = kept.changed(*retention.kept(layout, self.horizons(self.state.clocks)[1]))
+        if plan.runs:
+            running = running.changed(retention.running(layout, made.running), running.newest.clear().drop(TOMBSTONE))
+        if plan.ranges and not finished:
+            ranges = self._remembered(rows, span)
+        tables = tuple(table.sealed() if table.newest.height > NEWEST_ROWS else table for table in (kept, running, *ranges))
+        self.state, self.changed = replace(self.state, following=tables), True
+        return self._in_order(layout, made.new)
+
+    def _sequences(self, step: Step, span: Span, keys: pl.DataFrame) -> list[Layout]:
+        """Those of ranges."""
+        if not self.plan.ranges:
+            return []
+        passed, blocks = self.state.following[2:]
+        assert isinstance(passed, TimeQueue)
+        known = blocks.of_keys(keys, self.plan.keys)
+        return [sequences(self.plan, job, step, span, passed, known) for job in self.plan.ranges]
+
+    def _remembered(self, rows: pl.DataFrame, span: Span) -> list[StoredTable]:
+        """The tables of ranges with the rows that have passed."""
+        passed, blocks = self.state.following[2:]
+        assert isinstance(passed, TimeQueue)
+        return [passed.put(rows), blocks.changed(blocks_of(self.plan, rows, span), blocks.newest.clear().drop(TOMBSTONE))]
+
+    def _in_order(self, layout: Layout, new: pl.DataFrame) -> pl.DataFrame:
+        """The rows that are sent, with their new columns, in the order of semantics 29.8."""
+        plan, rows = self.plan, layout.step.rows
+        if not plan.ahead:  # exactly the rows that pass, in their order
+            place = layout.source[layout.targets] - (layout.stack.height - rows.height - layout.later)
+            back = np.empty(len(place), dtype=np.int64)
+            back[place] = np.arange(len(place))
+            return rows.select(*plan.payload).hstack(picked(new, back))
+        sent = picked(layout.stack, layout.source[layout.targets]).select(*plan.payload, *([STORED_TIME] if plan.sorts else []))
+        both = sent.hstack(new).hstack([layout.keys[key].gather(layout.code[layout.targets]).alias(f"__by:{key}") for key in plan.keys])
+        by = [*([STORED_TIME, *plan.spec.order] if plan.sorts else []), *(f"__by:{key}" for key in plan.keys)]
+        return ordered(both, by).select(*plan.pane_schema)
+
+
+def passed_until(spec: FrameOperator, clocks: Clocks) -> int | None:
+    """The time until which rows have passed (semantics 29.2); None before there is one."""
+    if clocks.finished:
+        return MAX_INSTANT
+    if clocks.watermark is None or spec.event_time is None:
+        return None
+    return max(MIN_INSTANT, clocks.watermark - spec.us_ahead - 1)
+
+
+def _as_placed(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows as they stand in the input."""
+    return rows if rows[arrival.PLACE].is_sorted() else rows.sort(arrival.PLACE)

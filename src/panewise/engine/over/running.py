@@ -1,0 +1,72 @@
+"""Frames without a start: of each key what its rows made is remembered, and rows to come are added to it (semantics 29.9)."""
+
+import numpy as np
+import polars as pl
+
+from panewise.engine.aggregate import range_aggregate
+from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.kernels.small_frames import picked, stacked
+from panewise.engine.over.bounds import bounds
+from panewise.engine.over.plan import Job
+from panewise.engine.over.sequences import Flags, Layout, Numbers
+
+
+def over(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.DataFrame:
+    """The partials of spans of which some may be empty: those that do not end after they begin."""
+    some: Flags = high > low
+    held = range_aggregate.over(aggregation, pieces, pl.Series(low[some]), pl.Series(high[some]))
+    if some.all():
+        return held
+    nothing = pl.DataFrame([pl.Series(part.name, [part.empty], dtype=part.dtype) for part in aggregation.parts])
+    return picked(stacked([held, nothing]), np.where(some, np.cumsum(some) - 1, held.height))
+
+
+def results(job: Job, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.DataFrame:
+    """The results over such spans."""
+    return over(job.whole, pieces, low, high).select(job.whole.results)
+
+
+class Running:
+    """The pieces that such frames are made of: for each key what is remembered of it, if anything, then rows that this does not hold."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        folded = _folded(layout, layout.count_before)
+        self._remembered: Flags = folded > 0
+        self._own: Flags = layout.number >= np.repeat(folded, layout.total)
+        self._rows_before = np.append(0, np.cumsum(self._own))
+        self._remembered_until = np.cumsum(self._remembered)
+        self._keys: Numbers = np.arange(len(layout.start))
+        self._begin: Numbers = self._place(layout.start, self._keys) - self._remembered
+
+    def results(self, job: Job) -> tuple[list[pl.Series], list[pl.Series]]:
+        """The aggregates of the targets; and what is to be remembered of each key: the partials of the rows that all rows to come hold."""
+        layout, pieces = self._layout, self._pieces(job)
+        low, high = bounds(layout, job.frame)
+        code = layout.code[layout.targets]
+        found = results(job, pieces, self._begin[code], self._place(np.maximum(high, low), code))
+        folds = layout.passed - (layout.count - _folded(layout, layout.count))
+        partials = over(job.aggregation, pieces, self._begin, self._place(folds, self._keys))
+        return found.get_columns(), [part.alias(job.stored(part.name)) for part in partials.get_columns()]
+
+    def _place(self, position: Numbers, code: Numbers) -> Numbers:
+        """Which piece stands at positions of these keys' sequences; where the row there has none of its own, the next one."""
+        place: Numbers = self._rows_before[position] + self._remembered_until[code]
+        return place
+
+    def _pieces(self, job: Job) -> pl.DataFrame:
+        rows = job.aggregation.singles(self._layout.values)
+        if not self._remembered.any():
+            return rows if self._own.all() else rows.filter(pl.Series(self._own))
+        known = self._layout.running.select(pl.col(job.stored(part.name)).alias(part.name) for part in job.aggregation.parts)
+        keys, positions = np.flatnonzero(self._remembered), np.flatnonzero(self._own)
+        order = np.empty(len(keys) + len(positions), dtype=np.int64)
+        order[self._place(positions, self._layout.code[positions])] = positions
+        order[self._begin[keys]] = rows.height + keys
+        return picked(stacked([rows, known]), order)
+
+
+def _folded(layout: Layout, count: Numbers) -> Numbers:
+    """How many rows of each key all frames of the rows to come hold, when so many have passed."""
+    folded: Numbers = np.maximum(0, np.maximum(0, count - layout.plan.ahead) + layout.plan.folds_to)
+    return folded

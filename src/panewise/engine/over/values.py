@@ -1,0 +1,106 @@
+"""What the new columns hold: aggregates over spans, values of other rows, and numbers (semantics 29.4 to 29.7)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from panewise.engine.over.bounds import bounds
+from panewise.engine.over.ranges import pieces
+from panewise.engine.over.running import Running, results
+from panewise.engine.over.sequences import Flags, Layout, Numbers
+from panewise.spec import FrameColumn, RowFunction
+
+_FAR = 1 << 62  # more rows than there can be; sums with it stay inside 64 bits
+
+
+@dataclass(frozen=True)
+class Values:
+    """The new columns of the targets, in their order; and what is remembered of frames without a start, for each key of the layout."""
+
+    new: pl.DataFrame
+    running: list[pl.Series]
+
+
+def values(layout: Layout, ranges: Sequence[Layout] = ()) -> Values:
+    """The new columns, in the order of the specification. `ranges` are the sequences of the plan's jobs of ranges, in their order."""
+    plan = layout.plan
+    made, running = list[pl.Series](), list[pl.Series]()
+    for job in plan.bounded:
+        low, high = bounds(layout, job.frame)
+        made += results(job, job.aggregation.singles(layout.values), low, high).get_columns()
+    for job, sequence in zip(plan.ranges, ranges, strict=True):
+        made += results(job, pieces(sequence, job), *bounds(sequence, job.frame)).get_columns()
+    for job in plan.unbounded:
+        found, remembered = Running(layout).results(job)
+        made += found
+        running += remembered
+    made += [_of_function(layout, column) for column in plan.functions]
+    by_name = {series.name: series for series in made}
+    return Values(pl.DataFrame([by_name[column.name] for column in plan.spec.columns]), running)
+
+
+def _of_function(layout: Layout, column: FrameColumn) -> pl.Series:
+    what, at = column.what, layout.targets
+    assert isinstance(what, RowFunction)
+    match what.fn:
+        case "row_number":
+            return pl.Series(what.name, layout.number[at] + 1)
+        case "rank":
+            return pl.Series(what.name, layout.ranks[0][at] + 1)
+        case "dense_rank":
+            return pl.Series(what.name, layout.ranks[1][at] + 1)
+        case "nth_value":
+            return _nth(layout, column, what)
+    assert what.n is not None
+    code, longest = layout.code[at], len(layout.code)
+    place = at + min(what.n, longest) * (-1 if what.fn == "lag" else 1)
+    inside = (place >= layout.start[code]) & (place < layout.passed[code])
+    found = _gathered(layout, what, place, inside)
+    default = layout.plan.defaults[column.name]
+    if default is not None and not inside.all():
+        found = found.zip_with(pl.Series(inside), pl.repeat(default[0], len(at), dtype=found.dtype, eager=True))
+    return found.alias(what.name)
+
+
+def _gathered(layout: Layout, what: RowFunction, place: Numbers, inside: Flags) -> pl.Series:
+    """The function's column at positions; null where there is none."""
+    values = layout.values[what.columns[0]]
+    index = pl.Series(np.where(inside, place, 0).astype(np.uint32))
+    return values.gather(index if inside.all() else index.zip_with(pl.Series(inside), pl.Series([None], dtype=pl.UInt32)))
+
+
+def _nth(layout: Layout, column: FrameColumn, what: RowFunction) -> pl.Series:
+    """The value of the n-th row of each frame."""
+    assert column.frame is not None
+    assert what.n is not None
+    low, high = bounds(layout, column.frame)
+    skipped = min(what.n, len(layout.code) + 1) - 1
+    if column.frame.start is not None:
+        place = low + skipped
+        return _gathered(layout, what, place, (place < high)).alias(what.name)
+    code = layout.code[layout.targets]
+    first = layout.count_before - layout.kept_count  # the number of each sequence's first row
+    place = layout.start[code] + (min(what.n, _FAR) - 1 - first[code])
+    reached = place < np.maximum(low, high)  # the frame has n rows
+    inside = reached & (place >= layout.start[code])
+    found = _gathered(layout, what, np.where(inside, place, 0), inside)
+    known = layout.running[_stored(layout, what)].gather(pl.Series(code.astype(np.uint32)))
+    return found.zip_with(pl.Series(inside | ~reached), known).alias(what.name)
+
+
+def _stored(layout: Layout, what: RowFunction) -> str:
+    return next(name for name, other in layout.plan.firsts() if other == what)
+
+
+def firsts(layout: Layout) -> list[pl.Series]:
+    """The n-th rows of keys that have so many now, for nth_value without a start."""
+    made = []
+    for name, what in layout.plan.firsts():
+        assert what.n is not None
+        place = layout.first_new + (min(what.n, _FAR) - 1 - layout.count_before)
+        inside = (layout.count_before < what.n) & (layout.count >= what.n)
+        found = _gathered(layout, what, np.where(inside, place, 0), inside)
+        made.append(found.zip_with(pl.Series(inside), layout.running[name]).alias(name))
+    return made

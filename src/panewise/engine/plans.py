@@ -1,0 +1,42 @@
+"""Plans: made once in a process for each specification and its columns.
+
+A runtime needs them anew for every micro-batch, though nothing about them changes. Where rows are read, a plan is all that is needed.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import polars as pl
+
+from panewise.engine.over.plan import FramePlan
+from panewise.engine.windowing.plan import Plan
+from panewise.spec import Aggregate, Chain, Custom, Entry, FrameOperator, Specification, Stage, StreamWindow, WindowOperator, first_of
+
+_Columns = tuple[tuple[str, pl.DataType], ...]
+
+
+def plan_of(spec: Entry, schema: Mapping[str, pl.DataType]) -> Plan | FramePlan:
+    """The plan by which the rows of an input are taken in."""
+    return _new(spec, tuple(schema.items())) if calls_users(spec) else _made(spec, tuple(schema.items()))
+
+
+def calls_users(spec: Specification) -> bool:
+    """Whether a specification has functions of users. It equals others whose functions have the same names, whatever these do."""
+    listened = isinstance(spec, StreamWindow) and spec.listener is not None
+    return listened or isinstance(first_of(spec).window, Custom) or any(aggregate.user is not None for aggregate in _aggregates(spec))
+
+
+def _aggregates(spec: Specification) -> list[Aggregate]:
+    if isinstance(spec, FrameOperator):
+        return [column.what for column in spec.columns if isinstance(column.what, Aggregate)]
+    stages: list[WindowOperator | StreamWindow | Stage] = [spec.first, *spec.stages] if isinstance(spec, Chain) else [spec]
+    return [aggregate for stage in stages for aggregate in stage.aggregates]
+
+
+def _new(spec: Entry, columns: _Columns) -> Plan | FramePlan:
+    if isinstance(spec, FrameOperator):
+        return FramePlan(spec, dict(columns))
+    return Plan(spec, dict(columns))
+
+
+_made = lru_cache(maxsize=32)(_new)

@@ -1,0 +1,85 @@
+"""Events as panes: with their tuples, with aggregates over these, or as what listeners give (semantics 10.16 to 10.20)."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from panewise.engine.aggregate.range_aggregate import over
+from panewise.engine.kernels.small_frames import picked
+from panewise.engine.kernels.sorting import Places
+from panewise.engine.policy.listeners import Telling
+from panewise.engine.policy.partitions import Log
+from panewise.engine.policy.plan import PolicyPlan
+from panewise.engine.policy.pool import Tuples, stretches
+from panewise.engine.windowing.panes import shown_key
+
+_PLACE = "__place"
+
+
+def log_of(plan: PolicyPlan, tuples: Tuples, now: int) -> Log:
+    """An empty log of a step with these tuples. Where there is a listener it is told of what is noted."""
+    wanted = frozenset(plan.spec.told)
+    if plan.spec.listener is None:
+        return Log(wanted)
+
+    def shown() -> list[dict[str, Any]]:
+        return _shown(plan, tuples).to_list()
+
+    nested = any(dtype.is_nested() for dtype in plan.shown.values())
+    names = _names(plan, tuples.keys)
+    return Telling(wanted, spec=plan.spec, names=names, tuples=shown, nested=nested, now=now, states=tuples.listeners())
+
+
+def told(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> pl.DataFrame:
+    """The panes of a step's events."""
+    if not log.events:
+        return pl.DataFrame(schema=plan.pane_schema)
+    if isinstance(log, Telling):
+        contents = pl.DataFrame(log.given, schema=plan.contents, orient="row")
+        return _panes(plan, tuples, log.events, log.partitions, contents, now)
+    lows, highs = np.array(log.lows, dtype=np.intp), np.array(log.highs, dtype=np.intp)
+    if plan.aggregation is not None:
+        contents = _aggregated(plan, tuples, lows, highs)
+    else:
+        contents = pl.DataFrame([stretches(_shown(plan, tuples), lows, highs).alias("tuples")])
+    return _panes(plan, tuples, log.events, log.partitions, contents, now)
+
+
+def _shown(plan: PolicyPlan, tuples: Tuples) -> pl.Series:
+    """What is shown of each tuple; of rows that have no columns empty structs, which no expression makes."""
+    if not plan.shown:
+        return pl.Series([{}] * len(tuples.tuples), dtype=pl.Struct({}))
+    return tuples.tuples.struct.unnest().select(pl.struct(*plan.shown)).to_series()
+
+
+def _names(plan: PolicyPlan, keys: pl.DataFrame) -> list[dict[str, Any]]:
+    """The columns of partitions by name, as they are shown."""
+    return _named(plan, keys).to_dicts() if plan.spec.partition_by else [{}] * keys.height
+
+
+def _panes(plan: PolicyPlan, tuples: Tuples, events: list[str], numbers: list[int], contents: pl.DataFrame, now: int) -> pl.DataFrame:
+    keys = _named(plan, tuples.keys[numbers])
+    made = [pl.Series("event", events, dtype=pl.String), pl.repeat(now, len(events), dtype=pl.Int64, eager=True).alias("processing_time")]
+    whole = pl.DataFrame([*keys.get_columns(), *made]).hstack(contents)
+    return whole.select(pl.col(name).cast(dtype) for name, dtype in plan.pane_schema.items())
+
+
+def _named(plan: PolicyPlan, keys: pl.DataFrame) -> pl.DataFrame:
+    """The columns of partitions, as they are shown."""
+    return keys.select(shown_key(name, plan.schema[name]).alias(name) for name in plan.spec.partition_by)
+
+
+def _aggregated(plan: PolicyPlan, tuples: Tuples, lows: Places, highs: Places) -> pl.DataFrame:
+    """The aggregates over each stretch of places; those of no tuples are those of no rows."""
+    assert plan.aggregation is not None
+    aggregation, some = plan.aggregation, highs > lows
+    partials = pl.DataFrame({part.name: pl.Series([part.empty], dtype=part.dtype) for part in aggregation.parts})
+    which = np.zeros(len(lows), dtype=np.intp)
+    if some.any():
+        rows = tuples.tuples.struct.unnest().with_row_index(_PLACE)
+        pieces = aggregation.lift(rows, [_PLACE]).drop(_PLACE)
+        spans = over(aggregation, pieces, pl.Series(lows[some]), pl.Series(highs[some]))
+        partials = pl.concat([partials, spans])
+        which[some] = np.arange(1, some.sum() + 1)
+    return picked(partials.select(aggregation.results), which)

@@ -1,0 +1,278 @@
+"""What policies do with partitions, tuple by tuple (semantics 10.7 to 10.15).
+
+Tuples are told by their places in a *pool*, where those of a partition stand together in the order of arrival, those held before
+first. As tuples go from the oldest on, a partition holds a stretch of places, and an event is of one: nothing is copied here.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.aggregate.overflow import EXACT
+from panewise.spec import StreamWindow
+from panewise.spec.streampolicies import CountPolicy, DeltaPolicy, PartitionAge, PartitionCount, TimePolicy, TupleCount
+
+
+@dataclass(slots=True)
+class Partition:
+    """A partition: the number of its key, the places of its tuples, and what its policies remember (as the columns of the table)."""
+
+    number: int
+    low: int
+    high: int
+    acted: int
+    used: int = 0
+    fed: int = 0
+    untriggered: int = 0
+    reference: Any = None
+    full: bool = False
+    changed: bool = False
+
+
+@dataclass
+class Log:
+    """Events in the order in which they happen: what, of which partition, and from which place of the pool to which.
+
+    `living` are the partitions there are, in the order of their last insertions, and `total` is how many tuples they hold: the policies
+    keep them there.
+    """
+
+    told: frozenset[str]
+    living: dict[int, "Partition"] = field(default_factory=dict)
+    total: int = 0
+    events: list[str] = field(default_factory=list)
+    partitions: list[int] = field(default_factory=list)
+    lows: list[int] = field(default_factory=list)
+    highs: list[int] = field(default_factory=list)
+
+    def note(self, event: str, partition: Partition, low: int, high: int) -> None:
+        """Adds an event, if anybody wants to know."""
+        if event in self.told:
+            self.events.append(event)
+            self.partitions.append(partition.number)
+            self.lows.append(low)
+            self.highs.append(high)
+
+    def asked(self) -> int | None:
+        """The number of the next partition that somebody who was told has asked to go; None if there is none (semantics 10.26)."""
+        return None
+
+    def forget(self) -> None:
+        """Drops what was asked for."""
+
+
+@dataclass
+class Pool:
+    """Of each place when the tuple came and its value for the eviction by delta, where these matter; of each partition its next place."""
+
+    arrived: Sequence[int]
+    values: Sequence[Any]
+    following: list[int]
+
+
+class Partitions:
+    """The partitions that a step concerns, in the order of their last insertions."""
+
+    def __init__(self, spec: StreamWindow, pool: Pool, log: Log, now: int, tally: int) -> None:
+        self._spec, self._pool, self._log, self._now = spec, pool, log, now
+        self.tally = tally  # insertions so far
+        self.living = log.living
+
+    def hold(self, partition: Partition) -> None:
+        """Takes a partition that was held before; the one that has waited longest first."""
+        self.living[partition.number] = partition
+        self._log.total += partition.high - partition.low
+
+    def begin(self, number: int) -> Partition:
+        """A new partition."""
+        at = self._pool.following[number]
+        partition = Partition(number, at, at, self._now, used=self.tally, fed=self._now)
+        self.living[number] = partition
+        if self._spec.kind == "sliding" and isinstance(self._spec.evict, TimePolicy):
+            self._fill(partition)
+        return partition
+
+    def insert(self, number: int, value: Any) -> None:
+        """A tuple comes, with its value for a trigger by delta."""
+        partition = self.living.pop(number, None)
+        if partition is None:
+            partition = self.begin(number)
+        self.living[number] = partition  # the last in order
+        if self._spec.kind == "tumbling":
+            self._into_tumbling(partition)
+        else:
+            self._into_sliding(partition, value)
+        self._evict_asked()
+        self._make_room()
+
+    def marker(self) -> None:
+        """Every partition tumbles."""
+        for partition in self._in_order():
+            self._tumble(partition)
+            self._evict_asked()
+
+    def due(self) -> None:
+        """What is due now, partition by partition."""
+        for partition in self._in_order():
+            self._due_in(partition)
+            self._evict_asked()
+
+    def finish(self) -> None:
+        """The end of input: every partition is gone."""
+        for partition in list(self.living.values()):
+            if self._spec.flush_on_final and partition.low < partition.high:
+                self._tumble(partition)
+            self._leave(partition, "FINAL")
+        self._log.forget()
+
+    def evict(self, number: int) -> None:
+        """A partition goes, if it is there; and those that are asked for then."""
+        if number in self.living:
+            self._leave(self.living[number], "PARTITION_EVICTION")
+            self._evict_asked()
+
+    def _evict_asked(self) -> None:
+        while (number := self._log.asked()) is not None:
+            if number in self.living:
+                self._leave(self.living[number], "PARTITION_EVICTION")
+
+    def _in_order(self) -> Iterator[Partition]:
+        """The partitions that are there now, as far as they still are when it is their turn."""
+        for number, partition in list(self.living.items()):
+            if number in self.living:
+                yield partition
+
+    def _leave(self, partition: Partition, event: str) -> None:
+        """The partition is gone, and its last event is told."""
+        del self.living[partition.number]
+        self._log.total -= partition.high - partition.low
+        self._log.note(event, partition, partition.low, partition.high)
+
+    def next_due(self, partition: Partition) -> int:
+        """The first reading of the clock at which something happens in the partition."""
+        spec, instants = self._spec, [MAX_INSTANT]
+        if isinstance(spec.evict, TimePolicy):
+            if spec.kind == "tumbling":
+                instants.append(partition.acted + spec.evict.duration.us)
+            elif partition.low < partition.high:
+                instants.append(self._pool.arrived[partition.low] + spec.evict.duration.us + 1)
+        if isinstance(spec.trigger, TimePolicy):
+            instants.append(partition.acted + spec.trigger.duration.us)
+        if isinstance(spec.partition_eviction, PartitionAge):
+            instants.append(partition.fed + spec.partition_eviction.duration.us)
+        return min(instants)
+
+    def _into_tumbling(self, partition: Partition) -> None:
+        evict, at = self._spec.evict, self._pool.following[partition.number]
+        if isinstance(evict, DeltaPolicy) and partition.low < partition.high and self._exceeds(evict, at, partition.low):
+            self._tumble(partition)
+        self._enter(partition, at)
+        if isinstance(evict, CountPolicy) and partition.high - partition.low == evict.n:
+            self._tumble(partition)
+
+    def _into_sliding(self, partition: Partition, value: Any) -> None:
+        evict, trigger, at = self._spec.evict, self._spec.trigger, self._pool.following[partition.number]
+        if isinstance(trigger, DeltaPolicy):
+            self._compare(partition, trigger, value)
+        if isinstance(evict, DeltaPolicy):
+            self._evict_by_delta(partition, evict, at)
+        if isinstance(evict, CountPolicy) and partition.high - partition.low == evict.n:
+            self._slide(partition, partition.low + 1)
+        self._enter(partition, at)
+        if isinstance(evict, CountPolicy) and partition.high - partition.low == evict.n:
+            self._fill(partition)
+        if isinstance(trigger, CountPolicy):
+            partition.untriggered += 1
+            if partition.untriggered == trigger.n:
+                partition.untriggered = 0
+                self._trigger(partition)
+
+    def _compare(self, partition: Partition, trigger: DeltaPolicy, value: Any) -> None:
+        if partition.reference is None:
+            partition.reference = value
+        elif _differ(trigger, value, partition.reference):
+            self._trigger(partition)
+            partition.reference = value
+
+    def _evict_by_delta(self, partition: Partition, evict: DeltaPolicy, at: int) -> None:
+        low = partition.low
+        while low < partition.high and self._exceeds(evict, at, low):
+            low += 1
+        if low > partition.low:
+            self._fill(partition)
+            self._slide(partition, low)
+
+    def _exceeds(self, policy: DeltaPolicy, new: int, old: int) -> bool:
+        return _differ(policy, self._pool.values[new], self._pool.values[old])
+
+    def _due_in(self, partition: Partition) -> None:
+        spec, now = self._spec, self._now
+        if isinstance(spec.evict, TimePolicy):
+            if spec.kind == "sliding":
+                self._evict_by_time(partition, now - spec.evict.duration.us)
+            elif now - partition.acted >= spec.evict.duration.us:
+                partition.acted = now
+                self._tumble(partition)
+        if isinstance(spec.trigger, TimePolicy) and now - partition.acted >= spec.trigger.duration.us:
+            partition.acted = now
+            if partition.changed or not spec.skip_unchanged:
+                self._trigger(partition)
+        if isinstance(spec.partition_eviction, PartitionAge) and now - partition.fed >= spec.partition_eviction.duration.us:
+            self._leave(partition, "PARTITION_EVICTION")
+
+    def _evict_by_time(self, partition: Partition, before: int) -> None:
+        low = partition.low
+        while low < partition.high and self._pool.arrived[low] < before:
+            low += 1
+        if low > partition.low:
+            self._slide(partition, low)
+
+    def _make_room(self) -> None:
+        if not self._too_much():
+            return
+        while self.living and (first := self._first()).low == first.high:
+            self.evict(first.number)
+        while self._too_much():
+            self.evict(self._first().number)
+
+    def _first(self) -> Partition:
+        return next(iter(self.living.values()))
+
+    def _too_much(self) -> bool:
+        gone = self._spec.partition_eviction
+        if isinstance(gone, PartitionCount):
+            return len(self.living) > gone.n
+        return isinstance(gone, TupleCount) and self._log.total > gone.n
+
+    def _enter(self, partition: Partition, at: int) -> None:
+        self.tally += 1
+        partition.used, partition.fed, partition.changed = self.tally, self._now, True
+        partition.high = self._pool.following[partition.number] = at + 1
+        self._log.total += 1
+        self._log.note("INSERTION", partition, at, at + 1)
+
+    def _tumble(self, partition: Partition) -> None:
+        self._slide(partition, partition.high)
+
+    def _slide(self, partition: Partition, low: int) -> None:
+        first, partition.low, partition.changed = partition.low, low, True
+        self._log.total -= low - first
+        self._log.note("EVICTION", partition, first, low)
+
+    def _trigger(self, partition: Partition) -> None:
+        if partition.full or not self._spec.only_when_full:
+            partition.changed = False
+            self._log.note("TRIGGER", partition, partition.low, partition.high)
+
+    def _fill(self, partition: Partition) -> None:
+        if not partition.full:
+            partition.full = True
+            self._log.note("INITIAL_FULL", partition, partition.low, partition.high)
+
+
+def _differ(policy: DeltaPolicy, new: Any, old: Any) -> bool:
+    """Whether a value exceeds another by more than the amount."""
+    difference = EXACT.subtract(new, old) if isinstance(new, Decimal) else new - old
+    return bool(difference > policy.size)

@@ -1,0 +1,130 @@
+"""Windows by policies over columns of known types: everything about such an operator that does not change."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from panewise.engine.aggregate import user
+from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.aggregate.types import types_of
+from panewise.engine.columns import ACTED, ARRIVED, CHANGED, END, FED, FULL, LISTENER, ONE_KEY, REFERENCE, START, TUPLES, UNTRIGGERED, USED
+from panewise.engine.store.run import Shape
+from panewise.engine.windowing.panes import shown_key
+from panewise.errors import InputError, SpecError
+from panewise.spec import StreamWindow
+from panewise.spec.streamevent import name_of
+from panewise.spec.streampolicies import DeltaPolicy, TimePolicy
+from panewise.spec.type_checks import check_types
+
+Schema = dict[str, pl.DataType]
+
+
+class PolicyPlan:
+    """The compiled policies.
+
+    The table has a row for each partition. Its end is the first reading of the clock at which something is due: so the table
+    finds those that a reading concerns without looking at the others.
+
+    Raises:
+        SpecError: if a column has a type that the specification cannot use.
+    """
+
+    def __init__(self, spec: StreamWindow, schema: Mapping[str, pl.DataType]) -> None:
+        self.spec = spec
+        self.schema = dict(schema)
+        self.keys = list(spec.partition_by) or [ONE_KEY]
+        check_types(spec, types_of(self.schema))
+        _check_units(spec, self.schema)
+        self.shown = self._shown()
+        self.aggregation = Aggregation(spec.aggregates, self.schema) if spec.aggregates else None
+        self.kept = self._kept()
+        self.contents = self._contents()
+        key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
+        named = {name: dtype for name, dtype in key_types.items() if name in spec.partition_by}
+        self.pane_schema: Schema = {**named, "event": pl.String(), **self.contents, "processing_time": pl.Int64()}
+        self.table_schema = {**key_types, START: pl.Int64(), END: pl.Int64(), **self._bookkeeping()}
+        self.shape = Shape(self.table_schema, self.keys, self.keys)
+
+    @property
+    def shown_keys(self) -> list[pl.Expr]:
+        """The keys of rows: -0.0 is 0.0 (semantics 15.2)."""
+        return [shown_key(key, self.schema[key]).alias(key) if key in self.schema else pl.col(key) for key in self.keys]
+
+    def named(self, partition: Mapping[str, Any]) -> pl.DataFrame:
+        """The key of a partition that is named by the columns of `partition_by`, in one row.
+
+        Raises:
+            InputError: if it is named by other columns, or by values of other types, or there is no `partition_by`.
+        """
+        given = f"an evict of {partition!r}"
+        values = name_of(partition, self.spec.partition_by, given)
+        for name, value in zip(self.keys, values, strict=True):
+            if not _is_of(value, self.schema[name]):
+                raise InputError(given, f"{name} is of the type {self.schema[name]}", "give a value of this type")
+        made = [pl.Series(name, [value], dtype=self.schema[name]) for name, value in zip(self.keys, values, strict=True)]
+        return pl.DataFrame(made).select(self.shown_keys)
+
+    @property
+    def times_tuples(self) -> bool:
+        """Whether it matters when a tuple came."""
+        return self.spec.kind == "sliding" and isinstance(self.spec.evict, TimePolicy)
+
+    def _shown(self) -> Schema:
+        """The columns of tuples that are sent or told."""
+        if self.spec.aggregates:
+            return {}
+        return {name: self.schema[name] for name in self.spec.columns or [name for name in self.schema if not name.startswith("__")]}
+
+    def _kept(self) -> Schema:
+        """The columns that a tuple keeps; one at least, as rows without columns could not be counted."""
+        read = [column for aggregate in self.spec.aggregates for column in aggregate.columns]
+        compared = [self.spec.evict.column] if isinstance(self.spec.evict, DeltaPolicy) else []
+        names = dict.fromkeys((*self.shown, *read, *compared)) or (*self.spec.columns_read, *self.schema)[:1]
+        return {name: self.schema[name] for name in names}
+
+    def _contents(self) -> Schema:
+        """The columns of a pane between its event and its processing time."""
+        if self.aggregation is not None:
+            return dict(self.aggregation.result_types)
+        if self.spec.listener is not None:
+            return {name: user.TYPES[kind] for name, kind in self.spec.listener.outputs}
+        return {"tuples": pl.List(pl.Struct(self.shown))}
+
+    def _bookkeeping(self) -> Schema:
+        told: Schema = dict.fromkeys((USED, FED, ACTED, UNTRIGGERED), pl.Int64()) | dict.fromkeys((FULL, CHANGED), pl.Boolean())
+        told[TUPLES] = pl.List(pl.Struct(self.kept))
+        if self.times_tuples:
+            told[ARRIVED] = pl.List(pl.Int64())
+        if isinstance(self.spec.trigger, DeltaPolicy):
+            told[REFERENCE] = comparable_type(self.schema[self.spec.trigger.column])
+        if self.spec.listener is not None:
+            told[LISTENER] = pl.String()
+        return told
+
+
+def comparable_type(dtype: pl.DataType) -> pl.DataType:
+    """The type in which values of a column are compared: instants as whole microseconds."""
+    return pl.Int64() if isinstance(dtype, pl.Datetime) else dtype
+
+
+def _is_of(value: Any, dtype: pl.DataType) -> bool:
+    """Whether a value is one of the type, and not only made one: a whole number is a double, True is no number."""
+    if isinstance(value, bool) != (dtype == pl.Boolean()):
+        return value is None
+    if isinstance(value, float) and math.isnan(value):  # not equal to itself here
+        return dtype.is_float()
+    try:
+        return bool(pl.Series([value], dtype=dtype).to_list() == [value])
+    except (TypeError, OverflowError):
+        return False
+
+
+def _check_units(spec: StreamWindow, schema: Schema) -> None:
+    """Refuses timestamps that do not count microseconds, which is the unit of amounts. Spark has no others."""
+    for policy in (spec.evict, spec.trigger):
+        dtype = schema[policy.column] if isinstance(policy, DeltaPolicy) else None
+        if isinstance(dtype, pl.Datetime) and isinstance(policy, DeltaPolicy) and dtype.time_unit != "us":
+            rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
+            raise SpecError(f"delta over {policy.column}: {dtype}", rule, "cast it to microseconds")

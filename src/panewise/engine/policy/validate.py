@@ -1,0 +1,75 @@
+"""Which rows can be no tuples of windows by policies, though they are valid otherwise, and why (semantics 10.4, 10.5, 10.19)."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import polars as pl
+
+from panewise.engine.columns import REASON
+from panewise.engine.policy.plan import PolicyPlan
+from panewise.spec.streampolicies import DeltaPolicy, PunctPolicy, policy_columns
+
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = timedelta(days=1)  # no local time is further from UTC
+_UNITS = {"us": timedelta(microseconds=1), "ms": timedelta(milliseconds=1)}  # nanoseconds of 64 bits stay within these years
+
+
+def is_marker(plan: PolicyPlan) -> pl.Expr:
+    """Whether a row is a marker; null is not true."""
+    evict = plan.spec.evict
+    return pl.col(evict.column).fill_null(False) if isinstance(evict, PunctPolicy) else pl.lit(False)
+
+
+def split(plan: PolicyPlan, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows that policies can take, and the others with the reason in ``__reason``."""
+    tests = [] if rows.is_empty() else _reasons(plan)
+    if not tests:
+        return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
+    reason = pl.coalesce(pl.when(test).then(pl.lit(text)) for test, text in tests)
+    judged = rows.with_columns(pl.when(~is_marker(plan)).then(reason).alias(REASON))
+    return judged.filter(pl.col(REASON).is_null()).drop(REASON), judged.filter(pl.col(REASON).is_not_null())
+
+
+def _reasons(plan: PolicyPlan) -> list[tuple[pl.Expr, str]]:
+    """Tests and reasons, in their order."""
+    spec, tests = plan.spec, list[tuple[pl.Expr, str]]()
+    if not spec.null_keys:
+        floats = [key for key in spec.partition_by if plan.schema[key].is_float()]
+        tests += [(pl.col(key).is_null(), f"key {key} is null (null_keys=False)") for key in spec.partition_by]
+        tests += [(pl.col(key).is_nan().fill_null(False), f"key {key} is NaN (null_keys=False)") for key in floats]
+    for name in policy_columns(*(p for p in (spec.evict, spec.trigger) if isinstance(p, DeltaPolicy))):
+        tests.append((pl.col(name).is_null(), f"delta {name} is null"))
+        if plan.schema[name].is_float():
+            tests.append((pl.col(name).is_nan().fill_null(False), f"delta {name} is NaN"))
+    if spec.listener is not None:
+        for name in dict.fromkeys((*spec.partition_by, *plan.shown)):
+            beyond = _beyond(pl.col(name), plan.schema[name])
+            tests += [] if beyond is None else [(beyond, f"{name} is outside the years 1 to 9999")]
+    return tests
+
+
+def _beyond(values: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
+    """Whether Python has no value for one of the type, which may hold others; None if it has one for each."""
+    match dtype:
+        case pl.Date():
+            return ~values.is_between(date.min, date.max)
+        case pl.Datetime(time_unit=unit, time_zone=zone) if unit in _UNITS:
+            margin = timedelta(0) if zone in (None, "UTC") else _DAY
+            first, last = ((one - _EPOCH) // _UNITS[unit] for one in (_FIRST + margin, _LAST - margin))
+            return ~values.to_physical().is_between(first, last)
+        case pl.List(inner=inner) | pl.Array(inner=inner):
+            test = _beyond(pl.element(), _made(inner))
+            lists = values.arr.to_list() if isinstance(dtype, pl.Array) else values
+            return None if test is None else lists.list.eval(test).list.any()
+        case pl.Struct(fields=fields):
+            tests = [_beyond(values.struct.field(field.name), _made(field.dtype)) for field in fields]
+            found = [test for test in tests if test is not None]
+            return pl.any_horizontal(found) if found else None
+    return None
+
+
+def _made(dtype: object) -> pl.DataType:
+    """The type, of which Polars lets the class stand for itself where it has no parameters."""
+    made = dtype() if isinstance(dtype, type) else dtype
+    assert isinstance(made, pl.DataType)
+    return made

@@ -1,0 +1,149 @@
+"""The two clocks that are given to an operator, and what they say about a window (semantics 12, 13)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine.columns import KEY_WATERMARK
+from panewise.engine.progress.multi_input import Inputs
+from panewise.spec import (
+    Entry,
+    FixedLag,
+    Global,
+    RowInputs,
+    WindowOperator,
+    counted,
+    counted_by_key,
+    of_each_key,
+    told_by_rows,
+)
+from panewise.spec import Inputs as InputsSpec
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """Processing time, watermark (None: minus infinity), and whether the input has ended.
+
+    With `by_key` every frame that is judged has the watermark of the row's key in ``__watermark``, and there is no other. With `counted`
+    watermarks are numbers of rows: of those received of the key, or, without `by_key`, of all (semantics 8.1, 9.6).
+    """
+
+    processing_time: int = 0
+    watermark: int | None = None
+    finished: bool = False
+    inputs: Inputs = field(default_factory=Inputs)
+    by_key: bool = False
+    counted: bool = False
+
+    @classmethod
+    def of(cls, spec: Entry) -> "Clocks":
+        """Before anything was read."""
+        return cls(by_key=of_each_key(spec.watermark) or counted_by_key(spec.window), counted=counted(spec.window))
+
+    @property
+    def told(self) -> int | None:
+        """The watermark as an instant, if it is one."""
+        return None if self.counted else self.watermark
+
+    @property
+    def mark(self) -> pl.Expr | None:
+        """The watermark; None: there is none."""
+        if self.by_key:
+            return pl.col(KEY_WATERMARK)
+        return None if self.watermark is None else pl.lit(self.watermark, dtype=pl.Int64)
+
+    def moved(self, spec: Entry, processing_time: int | None, watermark: int | None, source: str | None = None) -> "Clocks":
+        """Both clocks are monotone: a reading below the present one changes nothing. `source` is the input that tells the watermark."""
+        now = self.processing_time if processing_time is None else max(self.processing_time, processing_time)
+        inputs = self.inputs
+        of_rows = told_by_rows(spec.watermark)
+        sources = spec.watermark if isinstance(spec.watermark, InputsSpec) else of_rows
+        if sources is not None:
+            inputs = inputs if of_rows else inputs.told(source, watermark, now)
+            inputs = inputs.read(None if processing_time is None else now)
+            watermark = inputs.least(sources, now)
+        marks = [self.watermark, None if spec.time == "processing" or self.by_key or self.counted else watermark]
+        lag = 0 if spec.time == "processing" else spec.watermark.lag.us if isinstance(spec.watermark, FixedLag) else None
+        if lag is not None and processing_time is not None:
+            marks.append(now - lag)
+        return replace(self, processing_time=now, watermark=max((mark for mark in marks if mark is not None), default=None), inputs=inputs)
+
+    def moved_by_rows(self, inputs: RowInputs, latest: Mapping[str, int]) -> "Clocks":
+        """The watermark once the inputs of rows have told theirs; `latest` are the highest event times of their rows (semantics 12.9)."""
+        told = self.inputs.told_by_rows(inputs, latest, self.processing_time)
+        marks = (self.watermark, told.least(inputs, self.processing_time))
+        return replace(self, watermark=max((mark for mark in marks if mark is not None), default=None), inputs=told)
+
+    def complete(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:
+        """Whether a window that ends there is complete."""
+        if self.finished:
+            return pl.lit(True)
+        mark = self.mark
+        if mark is None or isinstance(spec.window, Global):
+            return pl.lit(False)
+        return (end <= mark).fill_null(False) if self.by_key else end <= mark
+
+    def expired(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:
+        """Whether a window that ends there has expired."""
+        if self.finished:
+            return pl.lit(True)
+        horizon = self.horizon_of_key(spec) if self.by_key else self.horizon(spec)
+        if horizon is None or isinstance(spec.window, Global):
+            return pl.lit(False)
+        return (end <= horizon).fill_null(False) if self.by_key else end <= horizon
+
+    def horizon_of_key(self, spec: WindowOperator) -> pl.Expr | None:
+        """As :meth:`horizon`, where each key has its own."""
+        mark, lateness = pl.col(KEY_WATERMARK), spec.lateness_us
+        if lateness is None:
+            return None
+        behind = pl.when(mark < MIN_INSTANT + lateness).then(pl.lit(MIN_INSTANT, dtype=pl.Int64)).otherwise(mark - lateness)
+        return pl.when(mark == MAX_INSTANT).then(mark).otherwise(behind)
+
+    def horizon(self, spec: WindowOperator) -> int | None:
+        """Windows that end here or earlier have expired; None: none has.
+
+        `W >= end + L` is asked as `end <= W - L`, in unbounded integers. The saturated sum (semantics 13) only matters at W = 2^63 - 1.
+        """
+        if self.finished:
+            return MAX_INSTANT
+        if self.watermark is None or spec.lateness_us is None or isinstance(spec.window, Global):
+            return None
+        return MAX_INSTANT if self.watermark == MAX_INSTANT else max(MIN_INSTANT, self.watermark - spec.lateness_us)
+
+    def horizon_of_row(self, spec: WindowOperator) -> pl.Expr:
+        """As :meth:`horizon`, for each row of a frame; null: none has expired."""
+        horizon = self.horizon_of_key(spec) if self.by_key and not self.finished else self.horizon(spec)
+        told = horizon if isinstance(horizon, pl.Expr) else pl.repeat(horizon, pl.len(), dtype=pl.Int64)
+        return told.alias("horizon")
+
+    def late_by(self, time: pl.Expr) -> pl.Expr:
+        """How far the watermark is ahead of an event time (semantics 13.4)."""
+        mark = self.mark
+        if mark is None or self.finished or self.counted:
+            return pl.lit(None, dtype=pl.Int64)
+        return (mark.cast(pl.Int128) - time.cast(pl.Int128)).clip(0, MAX_INSTANT).cast(pl.Int64)
+
+    def row_horizon(self, spec: WindowOperator) -> int | None:
+        """With drop_by="row", rows before this instant are late; None: this rule drops none."""
+        if spec.drop_by != "row":
+            return None
+        if self.finished:
+            return MAX_INSTANT
+        return None if self.watermark is None or spec.lateness_us is None else max(MIN_INSTANT, self.watermark - spec.lateness_us)
+
+    def behind(self, spec: WindowOperator, time: pl.Expr) -> pl.Expr:
+        """Whether a row is late by drop_by="row" (semantics 13.3)."""
+        horizon = self.row_horizon_of_key(spec)
+        return pl.lit(False) if horizon is None else (time < horizon).fill_null(False)
+
+    def row_horizon_of_key(self, spec: WindowOperator) -> pl.Expr | None:
+        """Returns the instant before which a row of a key is late by drop_by="row", None if no row is."""
+        if spec.drop_by == "row" and self.by_key and not self.finished:
+            mark, lateness = pl.col(KEY_WATERMARK), spec.lateness_us
+            assert lateness is not None, "refused with drop_by='row'"
+            return pl.when(mark < MIN_INSTANT + lateness).then(pl.lit(MIN_INSTANT, dtype=pl.Int64)).otherwise(mark - lateness)
+        horizon = self.row_horizon(spec)
+        return None if horizon is None else pl.lit(horizon, dtype=pl.Int64)

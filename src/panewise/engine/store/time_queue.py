@@ -1,0 +1,74 @@
+"""Rows that wait until the watermark has passed them: runs that are sorted by time, so that the rows that are due are a slice of each.
+
+Nothing is looked up by key, so nothing is hashed; a row is written once, read once, and gone with the horizon.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.columns import END, HASH, TOMBSTONE
+from panewise.engine.kernels.small_frames import ordered, stacked
+from panewise.engine.store.compaction import FAN_IN, allowance, similar
+from panewise.engine.store.run import Indexed
+from panewise.engine.store.stored_table import StoredTable
+
+
+@dataclass(frozen=True)
+class TimeQueue(StoredTable):
+    """The rows that wait. The identity of its shape is the order in which rows are taken; rows that are equal in it are taken as they came.
+
+    Rows of `newest` are in the order in which they came, and those of a run in the order of the shape; runs are in order of age.
+    """
+
+    def put(self, rows: pl.DataFrame) -> "TimeQueue":
+        """The queue with more rows, which are in the order in which they came."""
+        marked = rows.select(*self.shape.schema).with_columns(pl.lit(False).alias(TOMBSTONE))
+        return replace(self, newest=stacked([self.newest, marked]))
+
+    def between(self, low: int | None, high: int) -> pl.DataFrame:
+        """The rows with low < time <= high (None: no bound), in order."""
+        found = []
+        for run in self.runs:
+            if run.low <= high and (low is None or run.high > low):
+                rows = self.library.read(run, self.shape).bare
+                ends = rows[END].to_numpy()
+                first = 0 if low is None else int(np.searchsorted(ends, low, side="right"))
+                found.append(rows[first : int(np.searchsorted(ends, high, side="right"))])
+        inside = self.newest[END] <= high
+        inside &= True if low is None else self.newest[END] > low
+        found.append(self._ordered(self.newest.filter(inside)))
+        filled = [rows for rows in found if rows.height] or found[-1:]
+        rows = stacked(filled) if len(filled) == 1 else self._ordered(stacked(filled))
+        return rows[list(self.shape.schema)]
+
+    def all(self) -> pl.DataFrame:
+        """Every row that waits, in order."""
+        return self.between(self.horizon, MAX_INSTANT)
+
+    def sealed(self) -> "TimeQueue":
+        """The same queue with the newest rows in a run, and runs of similar length merged as far as is their turn."""
+        newest = self._ordered(self._unexpired(self.newest))
+        table = replace(self, newest=newest.clear(), runs=self._living())
+        if newest.is_empty():
+            return table
+        table = replace(table, runs=(*table.runs, table._added(_indexed(newest), None)))
+        may, spent = allowance(newest.height), 0
+        while len(group := similar(table.runs)) >= FAN_IN and (spent == 0 or spent + sum(run.rows for run in group) <= may):
+            rows = stacked([self.library.read(run, self.shape).bare for run in group])
+            together = self._ordered(self._unexpired(rows))
+            spent += rows.height
+            others = table.runs[: len(table.runs) - len(group)]
+            table = replace(table, runs=(*others, *([table._added(_indexed(together), None)] if together.height else ())))
+        self.library.keep(table.runs)
+        return table
+
+    def _ordered(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return rows if rows.height < 2 else ordered(rows, self.shape.identity)
+
+
+def _indexed(rows: pl.DataFrame) -> Indexed:
+    """Rows as they are: nothing is looked up by a hash."""
+    return Indexed(rows.with_columns(pl.lit(0, dtype=pl.UInt64).alias(HASH)))

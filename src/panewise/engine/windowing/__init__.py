@@ -1,0 +1,1 @@
+"""What several operators share: assigning windows, sessions, triggers, lateness and panes."""

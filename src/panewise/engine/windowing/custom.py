@@ -1,0 +1,85 @@
+"""Windows that a user's function gives for rows: asked for where rows are judged, and carried with them (semantics 6.6, 9.4)."""
+
+from typing import Any
+
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine.columns import END, OWN_WINDOWS, REASON, SLICE, START, TIME
+from panewise.errors import InputError
+from panewise.spec import Custom
+
+_WINDOWS = pl.List(pl.Struct({"start": pl.Int64(), "end": pl.Int64()}))
+_RULE = "a window function gives a list of windows for each row: a Series of List(Struct(start, end)) in whole microseconds"
+_START, _END = pl.element().struct.field("start"), pl.element().struct.field("end")
+
+
+def split(window: Custom, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows with ``__own``, and those that have no window, with the reason.
+
+    Raises:
+        InputError: if the function does not give a list for each row.
+    """
+    if rows.is_empty():
+        return rows.with_columns(pl.lit(None, dtype=_WINDOWS).alias(OWN_WINDOWS)), rows.with_columns(
+            pl.lit(None, dtype=pl.String).alias(REASON)
+        )
+    given = window.function(rows.select(pl.col(TIME).alias("event_time"), *window.columns))
+    if not isinstance(given, (pl.Series, list)) or len(given) != rows.height:
+        told = f"{len(given)} for {rows.height} rows" if isinstance(given, (pl.Series, list)) else type(given).__name__
+        raise InputError(f"windows of {window.name}: {told}", _RULE, "give one list for each row, in their order")
+    judged = rows.hstack(_of_series(window, given) if isinstance(given, pl.Series) else _of_lists(window, given))
+    good = pl.col(REASON).is_null()
+    return judged.filter(good).drop(REASON), judged.filter(~good).drop(OWN_WINDOWS)
+
+
+def _of_series(window: Custom, given: pl.Series) -> pl.DataFrame:
+    own = pl.col(OWN_WINDOWS)
+    bad = own.is_null() | own.list.eval((_START.is_null() | _END.is_null() | (_END <= _START)).fill_null(True)).list.any().fill_null(False)
+    tests = [(bad, f"{window.name} gave a bad window")]
+    if window.merge:
+        tests.append((own.list.len() > 1, f"{window.name} gave several windows"))
+    tests.append((own.list.len() == 0, "gap"))
+    reason = pl.coalesce(pl.when(test).then(pl.lit(text)) for test, text in tests)
+    return _typed(window, given).to_frame().select(own.list.unique().list.sort(), reason.alias(REASON))
+
+
+def _typed(window: Custom, given: pl.Series) -> pl.Series:
+    inner = given.dtype.inner if isinstance(given.dtype, pl.List) else given.dtype
+    if inner == pl.Null():  # no row has a window
+        return given.cast(_WINDOWS).alias(OWN_WINDOWS)
+    fields = {field.name: field.dtype for field in inner.fields} if isinstance(inner, pl.Struct) else {}
+    if given.dtype != pl.List(inner) or set(fields) != {"start", "end"} or not all(dtype.is_integer() for dtype in fields.values()):
+        raise InputError(f"windows of {window.name}: {given.dtype}", _RULE, "give such a Series")
+    bounds = pl.struct(_START.cast(pl.Int64).alias("start"), _END.cast(pl.Int64).alias("end"))
+    return given.alias(OWN_WINDOWS).to_frame().select(pl.col(OWN_WINDOWS).list.eval(bounds)).to_series()
+
+
+def _of_lists(window: Custom, given: list[Any]) -> pl.DataFrame:
+    judged = [_of_list(window, one) for one in given]
+    schema = {OWN_WINDOWS: _WINDOWS, REASON: pl.String()}
+    return pl.DataFrame(judged, schema=schema, orient="row")
+
+
+def _of_list(window: Custom, given: Any) -> tuple[list[dict[str, int]], str | None]:
+    """The windows of a row that fit in 64 bits, and why it has none."""
+    if not isinstance(given, (list, tuple)) or any(not _is_window(pair) for pair in given):
+        return [], f"{window.name} gave a bad window"
+    if window.merge and len(given) > 1:
+        return [], f"{window.name} gave several windows"
+    own = sorted({(start, end) for start, end in given if start >= MIN_INSTANT and end <= MAX_INSTANT})
+    reason = None if own else "window out of range" if given else "gap"
+    return [{"start": start, "end": end} for start, end in own], reason
+
+
+def _is_window(pair: Any) -> bool:
+    whole = isinstance(pair, (list, tuple)) and len(pair) == 2 and all(type(bound) is int for bound in pair)
+    return whole and pair[0] < pair[1]
+
+
+def sliced(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows with a ``__slice``, a number that rows with the same windows have in common; and slice, start and end of those."""
+    rows = rows.with_columns(pl.col(OWN_WINDOWS).rank("dense").cast(pl.Int64).alias(SLICE))
+    pairs = rows.select(SLICE, OWN_WINDOWS).unique(SLICE).sort(SLICE).explode(OWN_WINDOWS)
+    bounds = (pl.col(OWN_WINDOWS).struct.field(field).alias(name) for field, name in (("start", START), ("end", END)))
+    return rows.drop(OWN_WINDOWS), pairs.select(SLICE, *bounds)

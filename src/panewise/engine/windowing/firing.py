@@ -1,0 +1,170 @@
+"""Whether windows fire, and what that does to them (semantics 16 to 21).
+
+Decisions are expressions over the window table; only `evaluate` applies them.
+"""
+
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.columns import CLOSED, END, FIRED, INDEX, LIVE, NONSPECULATIVE, PENDING, UNFLIPPED, live_column
+from panewise.engine.kernels.small_frames import kept
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.windowing import key_watermarks
+from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.trigger.context import TriggerContext
+from panewise.engine.windowing.window_table import LIVE_PANE
+from panewise.spec import Global
+from panewise.state import Run
+
+COMPLETE, FLIP, EXPIRED = "__complete", "__flip", "__expired"
+WANTS, CLOSES, FIRE, REQUESTED, SENT = "__wants", "__closes", "__fire", "__requested", "__sent"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one evaluation did: the windows as they are after it, the windows that went, and the windows that sent a pane (as they were)."""
+
+    kept: pl.DataFrame
+    gone: pl.DataFrame
+    sent: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Due:
+    """The windows that a move of the clocks can fire, flip or expire: those that pass the test.
+
+    Their ends lie in one of `ends` (low < end <= high; None: no bound), or they have waited since `waiting` or longer, or a
+    deadline of theirs is at or before `now`, resp. a mark at or before `watermark`.
+    """
+
+    test: pl.Expr
+    ends: tuple[tuple[int | None, int], ...]
+    waiting: int | None
+    now: int
+    watermark: int | None
+
+    def may(self, run: Run) -> bool:
+        """Whether a run can have such windows."""
+        reached = ((run.waiting, self.waiting), (run.deadline, self.now), (run.mark, self.watermark))
+        if any(first is not None and limit is not None and first <= limit for first, limit in reached):
+            return True
+        return any(run.low <= high and (low is None or run.high > low) for low, high in self.ends)
+
+
+def due(plan: Plan, before: Clocks, now: Clocks) -> Due:
+    """The windows that the clocks alone can fire, flip or expire, when they have moved from `before`."""
+    spec = plan.spec
+    # A window whose rows the trigger holds back is unflipped, too, but has been seen complete before.
+    flips = pl.col(UNFLIPPED) & now.complete(spec, pl.col(END)) & ~before.complete(spec, pl.col(END))
+    wants = plan.trigger.wants(TriggerContext.at(spec, now)) & ~pl.col(CLOSED)
+    test = flips | now.expired(spec, pl.col(END)) | wants
+    if plan.by_key and not now.finished:
+        test = test & key_watermarks.IS_WINDOW
+    moves = ((before.watermark, now.watermark), (before.horizon(spec), now.horizon(spec)))
+    ends = tuple((low, high) for low, high in moves if high is not None and low != high)
+    return Due(test, ((None, MAX_INSTANT),) if now.finished else ends, plan.trigger.waits(now), now.processing_time, now.watermark)
+
+
+def next_due(plan: Plan, windows: StoredTable, clocks: Clocks, slices: StoredTable | None = None) -> int | None:
+    """A watermark at or before the one at which the next window flips, expires or fires; None if only the end of input can do it.
+
+    None, too, where no watermark from outside is looked at: then rows do it, or the clock.
+    """
+    spec = plan.spec
+    if clocks.by_key or clocks.counted or spec.time == "processing":
+        return None
+    mark = windows.next_mark(clocks.watermark)
+    if isinstance(spec.window, Global):
+        return mark
+    flip, expiry = windows.next_end(clocks.watermark), None
+    if spec.lateness_us:
+        first = windows.next_end(clocks.horizon(spec))
+        expiry = None if first is None else first + spec.lateness_us
+    made = None if slices is None or not plan.lazy else plan.slide.next_completion(slices.next_end, clocks.watermark)
+    found = [at for at in (flip, expiry, mark, made) if at is not None and at <= MAX_INSTANT]
+    return min(found, default=None)
+
+
+def evaluate(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> Evaluation:
+    """Evaluates each of the windows once."""
+    judged, results = plan.aggregation.fired(_judged(plan, windows, clocks), FIRE)
+    sent = _sent(plan, results)
+    after = _after(plan, judged, sent, clocks)
+    gone = kept(after, after[EXPIRED]).select(windows.columns)
+    left = kept(after, ~after[EXPIRED]).select(windows.columns)
+    return Evaluation(left, gone, sent)
+
+
+def _judged(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+    """The windows with their decisions."""
+    spec, complete, open_ = plan.spec, clocks.complete(plan.spec, pl.col(END)), ~pl.col(CLOSED)
+    with_times = windows.with_columns(
+        complete.alias(COMPLETE),
+        (pl.col(UNFLIPPED) & complete & open_).alias(FLIP),
+        clocks.expired(spec, pl.col(END)).alias(EXPIRED),
+    )
+    now = _seen(plan, clocks)
+    wants, closes, pending = plan.trigger.wants(now) & open_, plan.trigger.closes(now) & open_, pl.col(PENDING) > 0
+    last = pl.col(EXPIRED) | closes
+    firing, requested = (wants | last) & pending, pl.lit(False)
+    if spec.on_time == "always":  # a trigger that holds rows back is not overridden (21.4)
+        requested = requested | (pl.col(FLIP) & (wants | firing))
+    if spec.closing == "always":
+        requested = requested | last
+    fire = open_ & (firing | requested)
+    decided = {FIRE: fire, WANTS: wants, CLOSES: closes, REQUESTED: requested & open_}
+    return with_times.with_columns(decision.alias(name) for name, decision in decided.items())
+
+
+def _seen(plan: Plan, clocks: Clocks) -> TriggerContext:
+    """The moment of an evaluation, of windows that know already whether they are complete and flip."""
+    return replace(TriggerContext.at(plan.spec, clocks, pl.col(FLIP)), complete=pl.col(COMPLETE))
+
+
+def _sent(plan: Plan, results: pl.DataFrame) -> pl.DataFrame:
+    """The firings that send a pane: not those that equal the live pane, where it is kept (semantics 21.1, 21.6)."""
+    timing = pl.when(~pl.col(COMPLETE)).then(pl.lit("EARLY")).when(FLIP).then(pl.lit("ON_TIME")).otherwise(pl.lit("LATE"))
+    sent = results
+    if plan.compares and not plan.spec.delta:  # a pane with new rows in its delta is always sent (21.10)
+        same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types)
+        sent = results.filter(~(pl.col(LIVE) & same) | pl.col(REQUESTED))
+    return sent.with_columns(
+        timing.alias("timing"),
+        pl.col(INDEX).alias("index"),
+        pl.when(COMPLETE).then(pl.col(NONSPECULATIVE)).otherwise(-1).alias("nonspeculative_index"),
+        (pl.col(INDEX) == 0).alias("is_first"),
+        (pl.col(EXPIRED) | pl.col(CLOSES)).alias("is_last"),
+    )
+
+
+def _after(plan: Plan, judged: pl.DataFrame, sent: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+    """The windows after the firings."""
+    spec, aggregation, identity = plan.spec, plan.aggregation, plan.identity
+    names = list(aggregation.result_types | LIVE_PANE) if plan.compares else []
+    if plan.compares:
+        news = sent.select(*identity, pl.lit(True).alias(SENT), *(pl.col(name).alias(f"__new:{name}") for name in names))
+        marked = judged.join(news, on=identity, how="left", nulls_equal=True, maintain_order="left").with_columns(
+            pl.col(SENT).fill_null(False)
+        )
+    else:  # every firing sends a pane
+        marked = judged.with_columns(pl.col(FIRE).fill_null(False).alias(SENT))
+    fired = pl.col(FIRE)
+    updates = [
+        pl.when(fired).then(0).otherwise(pl.col(PENDING)).alias(PENDING),
+        pl.when(fired).then(clocks.processing_time).otherwise(pl.col(FIRED)).alias(FIRED),
+        (pl.col(INDEX) + pl.col(SENT)).alias(INDEX),
+        (pl.col(NONSPECULATIVE) + (pl.col(SENT) & pl.col(COMPLETE))).alias(NONSPECULATIVE),
+        (pl.col(UNFLIPPED) & (~pl.col(COMPLETE) | (~fired & (pl.col(PENDING) > 0)))).alias(UNFLIPPED),
+        (pl.col(CLOSED) | pl.col(CLOSES)).alias(CLOSED),
+        *plan.trigger.fired(_seen(plan, clocks), pl.col(WANTS)),
+        *aggregation.cleared((fired & (spec.accumulation == "discarding")) | pl.col(CLOSES), fired | pl.col(CLOSES)),
+    ]
+    if plan.compares:
+        updates.append((pl.col(LIVE) | pl.col(SENT)).alias(LIVE))
+        updates += [
+            pl.when(SENT).then(pl.col(f"__new:{name}")).otherwise(pl.col(live_column(name))).alias(live_column(name)) for name in names
+        ]
+    return marked.with_columns(updates)

@@ -1,0 +1,71 @@
+"""Keys that have a watermark each (semantics 12.8, 8.1).
+
+What a key has reached stands in the window table, in a row that is no window: it starts and ends at the last instant, and is
+closed. So it is found with the key's windows, and a step writes those of the keys that it met. A window has its key's watermark
+beside it: when that moves, all windows of the key are evaluated, and written anew.
+"""
+
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine.columns import BORN, CLOSED, END, INDEX, KEY_WATERMARK, LIVE, NONSPECULATIVE, PENDING, START, TIME, UNFLIPPED
+from panewise.engine.kernels.small_frames import joined
+from panewise.engine.windowing.plan import Plan
+from panewise.spec import StreamTime
+
+_REACHED = "__reached"
+IS_WINDOW = pl.col(START) < pl.col(END)
+
+
+def without(rows: pl.DataFrame) -> pl.DataFrame:
+    """The windows among rows of the table."""
+    return rows.filter(IS_WINDOW)
+
+
+def told(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """The watermarks of keys among rows of the table."""
+    return rows.filter(~IS_WINDOW).select(*keys, KEY_WATERMARK)
+
+
+def marked(frame: pl.DataFrame, known: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """A frame with the watermark of each row's key, which `known` has."""
+    marks = known.select(*keys, KEY_WATERMARK).unique(keys)
+    return joined(frame, marks, keys, "left")
+
+
+def moved(plan: Plan, rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
+    """The watermarks that the event times of rows have moved."""
+    assert isinstance(plan.spec.watermark, StreamTime)
+    delay = plan.spec.watermark.delay.us
+    seen = marked(rows.group_by(plan.keys, maintain_order=True).agg(pl.col(TIME).max()), before, plan.keys)
+    low = pl.lit(MIN_INSTANT, dtype=pl.Int64)
+    reached = pl.when(pl.col(TIME) < MIN_INSTANT + delay).then(low).otherwise(pl.col(TIME) - delay)
+    further = pl.col(KEY_WATERMARK).is_null() | (reached > pl.col(KEY_WATERMARK))
+    return seen.filter(further).select(*plan.keys, reached.alias(KEY_WATERMARK))
+
+
+def others(plan: Plan, mine: pl.DataFrame, further: pl.DataFrame, *known: pl.DataFrame) -> pl.DataFrame:
+    """The windows of keys whose watermark has moved, without those in `known`."""
+    found = without(mine).join(further, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
+    for windows in known:
+        found = found.join(windows, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
+    return found
+
+
+def refreshed(plan: Plan, windows: pl.DataFrame, further: pl.DataFrame) -> pl.DataFrame:
+    """The windows with the watermarks that have moved."""
+    reached = further.rename({KEY_WATERMARK: _REACHED})
+    both = joined(windows, reached, plan.keys, "left")
+    return both.with_columns(pl.coalesce(_REACHED, KEY_WATERMARK).alias(KEY_WATERMARK)).drop(_REACHED)
+
+
+def written(plan: Plan, further: pl.DataFrame) -> pl.DataFrame:
+    """The rows of the table that tell these watermarks."""
+    values = {
+        **dict.fromkeys((START, END), pl.lit(MAX_INSTANT)),
+        **dict.fromkeys((PENDING, INDEX, NONSPECULATIVE, BORN), pl.lit(0)),
+        **dict.fromkeys((UNFLIPPED, LIVE), pl.lit(False)),
+        CLOSED: pl.lit(True),
+        **{name: pl.col(name) for name in further.columns},
+    }
+    return further.select(values.get(name, pl.lit(None)).cast(dtype).alias(name) for name, dtype in plan.table_schema.items())

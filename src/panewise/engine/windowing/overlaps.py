@@ -1,0 +1,172 @@
+"""Slices that are in many windows each, such as those of `Hopping("1 day", "1 second")`.
+
+The windows of a slice are a range of window numbers, and both ends of the range rise with the slice. So the slices of a window lie side by
+side, and windows that no range begins or ends between hold the same slices. These are one *class*: m slices of a key make at most 2 m
+classes, however many windows there are. Partials are merged for each class, and each window is made once, with the partials of its class.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from panewise.engine.aggregate import range_aggregate
+from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.columns import ALL_WINDOWS, END, EXPIRED_WINDOWS, KEY_WATERMARK, SLICE, START
+from panewise.engine.kernels.small_frames import grouped, joined, picked, spread
+from panewise.engine.kernels.sorting import Places, codes, order
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.windowing.assign import Instants, Numbered
+from panewise.spec import WindowOperator
+
+_CLASS, _AT, _NUMBER = "__class", "__at", "__number"
+_LOWEST = -(2**63)
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Classes of windows: `length` window numbers from `first` on, which hold the slices `low` to `high`.
+
+    `low` and `high` are half-open places among the slices in order.
+    """
+
+    first: Instants
+    length: Places
+    low: Places
+    high: Places
+
+    @classmethod
+    def of(cls, code: Instants, first: Instants, stop: Instants) -> "Classes":
+        """The classes of slices in order of their key's code and their time, with the windows first <= number < stop; none is empty."""
+        count = len(code)
+        numbers, key = np.concatenate([first, stop]), np.concatenate([code, code])
+        at = order([key, numbers])
+        numbers, key = numbers[at], key[at]
+        begun, ended = np.cumsum(at < count, dtype=np.intp), np.cumsum(at >= count, dtype=np.intp)
+        last = np.flatnonzero(np.append((numbers[1:] != numbers[:-1]) | (key[1:] != key[:-1]), True) if count else [])
+        low, high = ended[last], begun[last]
+        length = np.append(np.diff(numbers[last]), 0)
+        some = high > low  # then a range ends later: the next place is of the same key
+        return cls(numbers[last][some], length[some], low[some], high[some])
+
+    @property
+    def members(self) -> tuple[Places, Places]:
+        """The places of the slices of each class, one class after the other, and the class of each."""
+        counts = self.high - self.low
+        return spread(self.low, counts), np.repeat(np.arange(len(counts)), counts)
+
+
+@dataclass(frozen=True)
+class Overlaps:
+    """The windows of the slices of a batch.
+
+    It answers the questions of
+    :class:`panewise.engine.windowing.lateness.SliceTable` without a list of the windows.
+    """
+
+    numbered: Numbered
+    slices: Instants
+    horizon: int | None  # windows that end here or earlier have expired
+
+    @property
+    def disjoint(self) -> bool:
+        """Windows come out once each, whatever slices they hold."""
+        return True
+
+    @property
+    def any_expired(self) -> bool:
+        """Whether a row can be late because its window has expired."""
+        first, _ = self.numbered.ranges(self.slices)
+        return self.horizon is not None and bool((first < self._first_alive()).any())
+
+    def windows_of(self, keys: list[str], rows: pl.DataFrame) -> pl.DataFrame:
+        """The windows of the rows' keys and slices that have not expired, each once."""
+        pieces = rows.select(*keys, SLICE).unique(maintain_order=True)
+        ordered, classes = self._classes(keys, pieces)
+        return self._windows(ordered.select(keys), classes)
+
+    def pieces(self, keys: list[str], aggregation: Aggregation, partials: pl.DataFrame) -> pl.DataFrame:
+        """Partials per key and slice as partials of each window that has not expired, each window once."""
+        ordered, classes = self._classes(keys, partials)
+        if not aggregation.passing:
+            merged = range_aggregate.over(aggregation, ordered, pl.Series(classes.low), pl.Series(classes.high))
+        else:
+            places, number = classes.members
+            members = picked(ordered, places).hstack([pl.Series(_CLASS, number)])
+            aggregation.check_merge(members, [_CLASS])
+            merged = grouped(members, [_CLASS], aggregation.merging()).drop(_CLASS)
+        return self._windows(ordered.select(keys), classes, merged)
+
+    def pieces_in_order(self, keys: list[str], aggregation: Aggregation, rows: pl.DataFrame) -> pl.DataFrame:
+        """The same of rows in arrival order, where that matters."""
+        slices = rows.select(*keys, SLICE).with_row_index(_AT)
+        ordered, classes = self._classes(keys, slices)
+        places, number = classes.members
+        members = ordered.select(_AT).to_series().to_numpy()[places]
+        by = order([number, members])
+        expanded = picked(rows, members[by]).hstack([pl.Series(_CLASS, number[by])])
+        lifted = aggregation.lift(expanded, [_CLASS]).drop(_CLASS)
+        return self._windows(ordered.select(keys), classes, lifted)
+
+    def lost(self, slices: pl.DataFrame, keys: list[str], closed: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> pl.DataFrame:
+        """The windows that rows of these keys and slices miss, and of how many each; ``__gone`` where they have expired."""
+        first, stop = self.numbered.ranges(slices[SLICE].to_numpy())
+        expired = np.clip(self._alive_of_rows(slices, spec, clocks), first, stop) - first
+        where = np.repeat(np.arange(slices.height), expired)
+        found = [self._missed(slices, keys, where, spread(first, expired), stop - first, expired=True)]
+        if closed.height:
+            numbers = pl.Series(_NUMBER, self.numbered.starting_at(closed[START].to_numpy(), closed[END].to_numpy()))
+            bounds = pl.DataFrame({"low": first + expired, "high": stop}).with_row_index(_AT)
+            pairs = joined(slices.select(keys).hstack(bounds), closed.select(keys).hstack([numbers]), keys)
+            pairs = pairs.filter((pl.col(_NUMBER) >= pl.col("low")) & (pl.col(_NUMBER) < pl.col("high")))
+            places, number = pairs[_AT].to_numpy().astype(np.intp), pairs[_NUMBER].to_numpy()
+            found.append(self._missed(slices, keys, places, number, stop - first, expired=False))
+        return pl.concat(found)
+
+    def listed(self, slices: pl.Series) -> pl.DataFrame:
+        """Slice, start and end of all windows of some slices."""
+        at = slices.unique().sort().to_numpy()
+        first, stop = self.numbered.ranges(at)
+        start, end = self.numbered.bounds(spread(first, stop - first))
+        return pl.DataFrame({SLICE: np.repeat(at, stop - first), START: start, END: end})
+
+    def _missed(
+        self, slices: pl.DataFrame, keys: list[str], places: Places, numbers: Instants, counts: Instants, *, expired: bool
+    ) -> pl.DataFrame:
+        start, end = self.numbered.bounds(numbers)
+        bounds = pl.DataFrame({START: start, END: end, ALL_WINDOWS: counts[places]})
+        return picked(slices.select(*keys, SLICE), places).hstack(bounds).with_columns(pl.lit(expired).alias(EXPIRED_WINDOWS))
+
+    def _alive_of_rows(self, slices: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> Instants | int:
+        """The number of the first window that has not expired; of each row where keys have watermarks of their own."""
+        if KEY_WATERMARK not in slices.columns:
+            return self._first_alive()
+        horizons = slices.select(clocks.horizon_of_row(spec)).to_series().fill_null(_LOWEST)
+        return self.numbered.first_after(horizons.to_numpy())
+
+    def _first_alive(self) -> int:
+        low = _LOWEST if self.horizon is None else self.horizon
+        return int(self.numbered.first_after(np.asarray([low], dtype=np.int64))[0])
+
+    def _classes(self, keys: list[str], pieces: pl.DataFrame) -> tuple[pl.DataFrame, Classes]:
+        """The pieces that are in a window that has not expired, in order of key and slice; and the classes of windows."""
+        code = codes(pieces, keys)
+        at = order([code, pieces[SLICE].to_numpy()])
+        first, stop = self.numbered.ranges(pieces[SLICE].to_numpy()[at])
+        first = np.maximum(first, self._first_alive())
+        some = first < stop
+        return picked(pieces, at[some]), Classes.of(code[at[some]], first[some], stop[some])
+
+    def _windows(self, of: pl.DataFrame, classes: Classes, partials: pl.DataFrame | None = None) -> pl.DataFrame:
+        """Each window once, with its keys, which stand in `of` slice by slice, and the partials of its class."""
+        start, end = self.numbered.bounds(spread(classes.first, classes.length))
+        told = picked(of, classes.low)
+        told = told if partials is None else told.hstack(partials)
+        repeated = picked(told, np.repeat(np.arange(told.height), classes.length))
+        return repeated.hstack([pl.Series(START, start), pl.Series(END, end)])
+
+
+def first_many(numbered: Numbered, slices: Instants, many: int) -> bool:
+    """Whether a slice is in more than so many windows."""
+    first, stop = numbered.ranges(slices)
+    return bool((stop - first > many).any())

@@ -1,0 +1,77 @@
+"""Panes as they leave the operator: one row each, in the order of semantics 23."""
+
+import polars as pl
+
+from panewise.engine.columns import END, LIVE, START, live_column
+from panewise.engine.kernels.small_frames import ordered
+from panewise.engine.windowing.window_table import LIVE_PANE
+from panewise.spec import Global, WindowOperator, closed_at_end
+
+_OP = "__op_rank"
+
+
+def schema(spec: WindowOperator, keys: dict[str, pl.DataType], results: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
+    """The columns of a pane (semantics 20)."""
+    named = {name: dtype for name, dtype in keys.items() if name in spec.keys}
+    bounds = dict.fromkeys(("window_start", "window_end", *stamped(spec, pl.lit(None))), pl.Int64())
+    return {**named, **bounds, **results, **LIVE_PANE, "op": pl.String(), "processing_time": pl.Int64()}
+
+
+def sent(columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
+    """The panes of windows that fired; in retracting mode each after the withdrawal of the live one."""
+    plus = _pane(columns, spec, windows, processing_time, "+", live=False)
+    if spec.accumulation == "retracting":
+        minus = _pane(columns, spec, windows.filter(LIVE), processing_time, "-", live=True)
+        return _ordered(pl.concat([minus, plus]), spec)
+    return _ordered(plus, spec)
+
+
+def withdrawn(columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
+    """The withdrawals of merged-away windows (semantics 9.2)."""
+    return _ordered(_pane(columns, spec, windows.filter(LIVE), processing_time, "-", live=True), spec)
+
+
+def _pane(
+    columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int, op: str, *, live: bool
+) -> pl.DataFrame:
+    unbounded = isinstance(spec.window, Global)
+    end = pl.lit(None) if unbounded else shown_end(spec)
+    made = {
+        "window_start": pl.lit(None) if unbounded else pl.col(START),
+        "window_end": end,
+        **stamped(spec, end),
+        "op": pl.lit(op),
+        "processing_time": pl.lit(processing_time),
+    }
+    kept = {live_column(name) for name in columns}
+    expressions = []
+    for name, dtype in columns.items():
+        source = pl.col(live_column(name)) if live and live_column(name) in kept & set(windows.columns) else pl.col(name)
+        value = shown_key(name, dtype) if name in spec.keys else made.get(name, source)
+        expressions.append(value.cast(dtype).alias(name))
+    return windows.select(expressions)
+
+
+def shown_end(spec: WindowOperator) -> pl.Expr:
+    """The end of a window as it is shown: of one that is closed its last instant (semantics 7.2)."""
+    return pl.col(END) - 1 if closed_at_end(spec.window) else pl.col(END)
+
+
+def stamped(spec: WindowOperator, end: pl.Expr) -> dict[str, pl.Expr]:
+    """The timestamp of a pane where it is made of the window's end, which is given as it is shown (semantics 22, 22.1)."""
+    if spec.timestamp == "window_time":
+        return {"timestamp": end if closed_at_end(spec.window) else end - 1}
+    return {"timestamp": end} if spec.timestamp == "end" else {}
+
+
+def shown_key(name: str, dtype: pl.DataType) -> pl.Expr:
+    """A key column as it is shown: -0.0 is 0.0 (semantics 15.2)."""
+    shown = pl.col(name)
+    return pl.when(shown == 0).then(0.0).otherwise(shown).alias(name) if dtype.is_float() else shown
+
+
+def _ordered(panes: pl.DataFrame, spec: WindowOperator) -> pl.DataFrame:
+    if panes.height < 2:
+        return panes
+    ranked = panes.with_columns((pl.col("op") == "+").alias(_OP))
+    return ordered(ranked, ["window_end", "window_start", *spec.keys, _OP]).drop(_OP)

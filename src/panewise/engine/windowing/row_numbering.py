@@ -1,0 +1,83 @@
+"""The numbers of rows, where windows are measured in rows: they stand in the place of event times (semantics 8, 9.5).
+
+How many rows of a key were received is its watermark (semantics 8.1), and is kept as one: :mod:`panewise.engine.windowing.key_watermarks`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from panewise.engine.columns import KEY_WATERMARK, SLICE, TIME
+from panewise.engine.kernels.small_frames import Mask, gathered, picked
+from panewise.engine.kernels.sorting import Places
+from panewise.engine.windowing import key_watermarks
+from panewise.engine.windowing.plan import Plan
+from panewise.spec import Hopping
+
+RUN = "__run"  # rows of one key and slice, which stand together, have it in common; it never falls
+_CAME = "__came"
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Rows of a batch, key by key, with their number in ``__time``, their ``__slice`` and ``__run``.
+
+    `gaps` are rows that stand between windows, `moved` the watermarks that the rows have moved. Those of sliding windows have
+    their key's watermark, but no slice.
+    """
+
+    rows: pl.DataFrame
+    gaps: pl.DataFrame
+    moved: pl.DataFrame
+
+
+def came(plan: Plan, rows: pl.DataFrame) -> tuple[pl.DataFrame, Places]:
+    """The keys of rows, each once with how many rows it has; and the places of the rows, key by key."""
+    keys, places, counts = gathered(rows, plan.keys)
+    return keys.hstack([pl.Series(_CAME, counts, dtype=pl.Int64)]), places
+
+
+def of_keys(plan: Plan, rows: pl.DataFrame, keys: pl.DataFrame, places: Places, before: pl.DataFrame) -> Numbered:
+    """Numbers the rows (in arrival order) of each key, of which as many came before as the watermarks `before` say.
+
+    `keys` and `places` are what :func:`came` told of the rows, which are put together by key, so that everything after that goes through
+    them once.
+    """
+    known = key_watermarks.marked(keys, before, plan.keys).with_columns(pl.col(KEY_WATERMARK).fill_null(0))
+    received, counts = known[KEY_WATERMARK].to_numpy(), known[_CAME].to_numpy()
+    first = np.cumsum(counts) - counts
+    number = pl.Series(TIME, np.arange(rows.height) + np.repeat(received - first, counts))
+    numbered = picked(rows.drop(TIME), places).hstack([number])
+    moved = known.select(*plan.keys, (pl.col(KEY_WATERMARK) + pl.col(_CAME)).alias(KEY_WATERMARK))
+    if plan.sliding:
+        marked = numbered.hstack([pl.Series(KEY_WATERMARK, np.repeat(received, counts))])
+        return Numbered(marked, marked.clear(), moved)
+    assert plan.slicing is not None
+    slices = plan.slicing.slices(numbered)
+    sliced = numbered.hstack([slices, _runs(slices, first)])
+    window = plan.spec.window
+    if not isinstance(window, Hopping) or not (window.gaps or window.only_when_full):
+        return Numbered(sliced, sliced.clear(), moved)
+    inside = ~slices.is_in(pl.Series(plan.slicing.without_window(slices), dtype=pl.Int64).implode())
+    return Numbered(sliced.filter(inside), sliced.filter(~inside), moved)
+
+
+def _runs(slices: pl.Series, first: Places) -> pl.Series:
+    """Numbers the stretches of rows of one key and slice; `first` are the places where a key begins."""
+    at = slices.to_numpy()
+    begins: Mask = np.concatenate([[True], at[1:] != at[:-1]])
+    begins[first] = True
+    return pl.Series(RUN, np.cumsum(begins, dtype=np.uint32)).set_sorted()
+
+
+def lifted(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
+    """Partials of numbered rows for each key and slice. As they stand together, nothing has to be looked up."""
+    runs = rows[RUN].to_numpy()
+    first = np.flatnonzero(np.concatenate([[True], runs[1:] != runs[:-1]])) if len(runs) else np.empty(0, dtype=np.intp)
+    return picked(rows[[*plan.keys, SLICE]], first).hstack(plan.aggregation.lift(rows, [RUN]).drop(RUN))
+
+
+def of_all(rows: pl.DataFrame, received: int) -> pl.DataFrame:
+    """Numbers the rows (in arrival order) of all keys, of which so many came before."""
+    return rows.with_columns(pl.int_range(received, received + rows.height, dtype=pl.Int64, eager=True).alias(TIME))

@@ -1,0 +1,190 @@
+"""Which session a row belongs to (semantics 9, 9.3, 13.2).
+
+A row's own window is [t, t + gap), where the gap may be the row's own, too. Rows and held sessions of a key are swept in
+order of start: a new session begins where the next start lies beyond every end so far. That is right as a set operation as
+long as no row is late. Whether a row is late depends on the sessions held when it arrives, so the few rows whose own window
+has expired (*doubtful* rows) are settled one by one, in arrival order, within the stretch that they share with something
+alive; a stretch of doubtful rows alone is late as a whole.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from panewise.engine.columns import CAUSE, END, MISSED_SESSIONS, ORDER, OWN_WINDOWS, SESSION, START, TIME
+from panewise.engine.kernels.small_frames import Mask, joined, picked
+from panewise.engine.kernels.sorting import Integers, Line, Places, codes, order
+from panewise.engine.progress.clocks import Clocks
+from panewise.spec import Custom, Rows, Session, WindowOperator, closed_at_end, merging_at_touch
+
+_HELD, _ALIVE, _DOUBTFUL, _HORIZON = "__is_held", "__alive", "__doubtful", "__horizon"
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """What became of a batch: rows with their ``__session`` number, late rows with what they missed, and the sessions.
+
+    `sessions` has keys, ``__session``, ``__start``, ``__end`` (the merged bounds); `members` maps each held session
+    that takes part to its number.
+    """
+
+    rows: pl.DataFrame
+    late: pl.DataFrame
+    sessions: pl.DataFrame
+    members: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """The session windows of a specification, at one watermark."""
+
+    window: Session | Custom
+    keys: list[str]
+    horizon: pl.Expr | None  # windows that end here or earlier have expired
+    row_horizon: pl.Expr | None  # with drop_by="row": rows before this are late
+    by_row: bool  # drop_by="row": no row is late because of its session
+
+    def assign(self, rows: pl.DataFrame, held: pl.DataFrame, closed: pl.DataFrame) -> Assigned:
+        """Assigns rows (in arrival order, numbered by ``__order``) to sessions.
+
+        `held` are the open sessions and `closed` the closed ones, of the rows' keys.
+        """
+        rows = rows.with_columns(_own(self.window, rows.schema))
+        rows, behind = self._behind(rows)
+        rows, shut = self._shut(rows, closed)
+        rows, expired = self._expired(rows, held)
+        late = pl.concat([behind, shut, expired]).sort(ORDER)
+        swept = self._swept(rows, held)
+        members = held.select(*self.keys, START, END, swept.of_held).filter(swept.of_held.is_in(swept.sessions[SESSION].implode()))
+        return Assigned(rows.drop(START, END).with_columns(swept.of_rows), late, swept.sessions, members)
+
+    def _behind(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The rows that drop_by="row" drops."""
+        test = pl.lit(False) if self.row_horizon is None else (pl.col(TIME) < self.row_horizon).fill_null(False)
+        return rows.filter(~test), self._late(rows.filter(test), "behind")
+
+    def _late(self, rows: pl.DataFrame, cause: str) -> pl.DataFrame:
+        own = pl.concat_list(self._interval(START, END)).alias(MISSED_SESSIONS)
+        return rows.with_columns(own, pl.lit(cause).alias(CAUSE)).drop(START, END)
+
+    def _interval(self, start: str, end: str) -> pl.Expr:
+        """A session as the late output shows it: of one that is closed at its end the last instant (semantics 9.9)."""
+        shown = pl.col(end) - 1 if closed_at_end(self.window) else pl.col(end)
+        return pl.struct(pl.col(start).alias("start"), shown.alias("end"))
+
+    def _shut(self, rows: pl.DataFrame, closed: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The rows whose own window would merge with closed sessions; they miss these."""
+        if closed.is_empty():
+            return rows, self._late(rows.clear(), "closed")
+        other = closed.select(*self.keys, pl.col(START).alias("__s"), pl.col(END).alias("__e"))
+        pairs = joined(rows.select(*self.keys, ORDER, START, END), other, self.keys)
+        a, b, c, d = pl.col(START), pl.col(END), pl.col("__s"), pl.col("__e")
+        meets = (a <= d) & (c <= b) if merging_at_touch(self.window) else (a < d) & (c < b)
+        met = pairs.filter(meets).sort("__s", "__e").group_by(ORDER).agg(self._interval("__s", "__e").alias(MISSED_SESSIONS))
+        late = rows.join(met, on=ORDER, maintain_order="left").with_columns(pl.lit("closed").alias(CAUSE)).drop(START, END)
+        return rows.join(met, on=ORDER, how="anti", maintain_order="left"), late.select(self._late(rows.clear(), "closed").columns)
+
+    def _expired(self, rows: pl.DataFrame, held: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The rows whose merged session has expired when they arrive."""
+        none = self._late(rows.clear(), "expired")
+        if self.horizon is None or self.by_row:
+            return rows, none
+        rows = rows.with_columns((pl.col(END) <= self.horizon).fill_null(False).alias(_DOUBTFUL))
+        if not rows[_DOUBTFUL].any():
+            return rows.drop(_DOUBTFUL), none
+        swept = self._swept(rows, held)
+        mine = rows.select(START, END, ORDER, _DOUBTFUL, self.horizon.alias(_HORIZON), swept.of_rows, pl.lit(False).alias(_HELD))
+        both = pl.concat([mine, held.select(START, END, swept.of_held, pl.lit(True).alias(_HELD))], how="diagonal")
+        alive = (pl.col(_HELD) | ~pl.col(_DOUBTFUL)).any().over(SESSION)
+        doubt = (pl.col(_DOUBTFUL).fill_null(False)).any().over(SESSION)
+        both = both.with_columns(alive.alias(_ALIVE))
+        hopeless = both.filter(~pl.col(_ALIVE) & ~pl.col(_HELD))[ORDER].to_list()
+        contested = both.filter(pl.col(_ALIVE) & doubt).select(SESSION, START, END, ORDER, _HELD, _HORIZON)
+        late = pl.Series(ORDER, hopeless + self._settle(contested), dtype=rows.schema[ORDER])
+        rows = rows.drop(_DOUBTFUL)
+        gone = pl.col(ORDER).is_in(late.implode())
+        return rows.filter(~gone), self._late(rows.filter(gone), "expired")
+
+    def _settle(self, contested: pl.DataFrame) -> list[int]:
+        """Places of the contested rows that are late, settled one by one in arrival order."""
+        late: list[int] = []
+        for stretch in contested.partition_by(SESSION, maintain_order=True):
+            live = [(r[START], r[END]) for r in stretch.filter(_HELD).to_dicts()]
+            for row in stretch.filter(~pl.col(_HELD)).sort(ORDER).to_dicts():
+                live, accepted = self._arrive(live, row)
+                if not accepted:
+                    late.append(row[ORDER])
+        return late
+
+    def _arrive(self, live: list[tuple[int, int]], row: dict[str, Any]) -> tuple[list[tuple[int, int]], bool]:
+        start, end = row[START], row[END]
+        reach = 1 if merging_at_touch(self.window) else 0
+        met = [(s, e) for s, e in live if start < e + reach and s < end + reach]
+        union = min([start, *(s for s, _ in met)]), max([end, *(e for _, e in met)])
+        if row[_HORIZON] is not None and union[1] <= row[_HORIZON]:
+            return live, False
+        return [window for window in live if window not in met] + [union], True
+
+    def _swept(self, rows: pl.DataFrame, held: pl.DataFrame) -> "_Swept":
+        """Rows and held sessions, key by key in order of start: a session ends where the next start lies beyond every end so far."""
+        points = pl.concat([held.select(*self.keys, START, END), rows.select(*self.keys, START, END)], rechunk=True)
+        begin, end = points[START].to_numpy(), points[END].to_numpy()
+        places, fresh = _stretches(codes(points, self.keys), begin, end, touching=merging_at_touch(self.window))
+        number = np.empty(len(places), dtype=np.uint32)
+        number[places] = np.cumsum(fresh)
+        firsts = np.flatnonzero(fresh)
+        grown = np.logical_or.reduceat(places >= held.height, firsts) if len(firsts) else fresh
+        bounds = {START: begin[places[firsts]], END: np.maximum.reduceat(end[places], firsts) if len(firsts) else end}
+        named = picked(points.select(self.keys), places[firsts])
+        sessions = named.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).alias(SESSION), **bounds)
+        return _Swept(sessions.filter(grown), pl.Series(SESSION, number[: held.height]), pl.Series(SESSION, number[held.height :]))
+
+
+@dataclass(frozen=True)
+class _Swept:
+    """The sessions that rows have come to, with their numbers and merged bounds; and the number for each held session and each row."""
+
+    sessions: pl.DataFrame
+    of_held: pl.Series
+    of_rows: pl.Series
+
+
+def _stretches(code: Integers, begin: Integers, end: Integers, *, touching: bool) -> tuple[Places, Mask]:
+    """Places of the intervals by code and begin; and, in this order, whether one begins beyond every end of its code so far."""
+    line = Line.of(code, begin, end)
+    begins = line.places(code, begin)
+    places = order([begins])
+    reached = np.maximum.accumulate(line.places(code, end)[places])
+    fresh = np.append(True, begins[places[1:]] >= reached[:-1] + (1 if touching else 0))
+    return places, fresh[: len(places)]
+
+
+def _own(window: Session | Custom, schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+    """Start and end of the window that each row brings."""
+    if isinstance(window, Custom):
+        own = pl.col(OWN_WINDOWS).list.first().struct
+        return [own.field("start").alias(START), own.field("end").alias(END)]
+    last = 1 if closed_at_end(window) else 0
+    return [pl.col(TIME).alias(START), (pl.col(TIME) + gap_of(window, schema) + last).alias(END)]
+
+
+def gap_of(window: Session, schema: Mapping[str, pl.DataType]) -> pl.Expr:
+    """The gap of each row, in microseconds; of a session that n rows end, the row's own number and the next n (semantics 9.5)."""
+    if isinstance(window.gap, Rows):
+        return pl.lit(window.gap.n + 1, dtype=pl.Int64)
+    if not isinstance(window.gap, str):
+        return pl.lit(window.gap.us, dtype=pl.Int64)
+    gap = pl.col(window.gap)
+    return gap.dt.total_microseconds() if schema[window.gap].is_temporal() else gap.cast(pl.Int64)
+
+
+def sessions_at(clocks: Clocks, spec: WindowOperator, keys: list[str]) -> Sessions:
+    """Returns the session windows of a specification at the watermark of the clocks."""
+    assert isinstance(spec.window, (Session, Custom))
+    by_key = clocks.by_key and not clocks.finished
+    horizon = clocks.horizon_of_key(spec) if by_key else clocks.horizon(spec)
+    expired = pl.lit(horizon, dtype=pl.Int64) if isinstance(horizon, int) else horizon
+    return Sessions(spec.window, keys, expired, clocks.row_horizon_of_key(spec), by_row=spec.drop_by == "row")

@@ -1,0 +1,1 @@
+"""Triggers as columns of the window table and expressions over them."""

@@ -1,0 +1,350 @@
+"""The leaves of trigger trees: what each remembers of a window, in columns, and when it wants to fire (semantics 16.8)."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.aggregate.partials import Part
+from panewise.engine.columns import CAME, DEADLINE_SUFFIX, MARK_SUFFIX, PENDING, TIME
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.windowing.trigger.context import TriggerContext
+from panewise.engine.windowing.trigger.periods import due
+from panewise.spec import (
+    AfterCount,
+    AfterEventTime,
+    AfterProcessingTime,
+    Always,
+    Every,
+    OnDelta,
+    OnPunctuation,
+    Trigger,
+)
+
+_FIRST_TIME = "__came:time"
+_AWAITED, _SILENT = ":awaited", ":silent"  # while windows are merged: the earliest mark of those with and without pending rows
+
+Values = Mapping[str, pl.Expr]
+
+
+@dataclass(frozen=True)
+class Leaf(ABC):
+    """A leaf; `name` is its place in the tree. This one remembers nothing and never fires."""
+
+    name: str
+    once: ClassVar[bool] = False  # whether a firing finishes it
+    ordered: ClassVar[bool] = False  # whether the order of rows matters to it
+
+    @property
+    def passing(self) -> list[Part]:
+        """What it has to be told of a batch's rows."""
+        return []
+
+    @property
+    def columns(self) -> dict[str, pl.DataType]:
+        """What it remembers."""
+        return {}
+
+    @abstractmethod
+    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+        """Whether it wants to fire, if it is not finished."""
+
+    def finished(self, at: Values) -> pl.Expr:
+        """Whether it takes no rows and wants nothing any more."""
+        return at[f"{self.name}:done"] if self.once else pl.lit(False)
+
+    def armed(self, pending: pl.Expr) -> dict[str, pl.Expr]:
+        """What it remembers at first. A reference is kept wherever a leaf is armed anew: see :meth:`fired`."""
+        return {name: pl.lit(False if dtype == pl.Boolean else None, dtype=dtype) for name, dtype in self.columns.items()}
+
+    def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+        """What it remembers after a batch's rows, where they were given to it."""
+        return {}
+
+    def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
+        """What it remembers after a firing of the trigger."""
+        first = self.armed(pl.lit(0, dtype=pl.Int64))
+        changes = {name: pl.when(armed | cleared).then(first[name]).otherwise(at[name]) for name in self.columns}
+        if self.once:
+            done = f"{self.name}:done"
+            changes[done] = ~armed & (at[done] | fires)
+        return changes
+
+    def joined(self, held: pl.Expr) -> list[pl.Expr]:
+        """What it remembers of several windows, as of one."""
+        merging = {pl.Boolean(): pl.Expr.any, pl.Int64(): pl.Expr.min}
+        return [merging[dtype](pl.col(name).filter(held)).alias(name) for name, dtype in self.columns.items()]
+
+    def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
+        """What a window that replaces others remembers at first; `at` has what :meth:`joined` made."""
+        return {name: at[name] for name in self.columns}
+
+
+class Silent(Leaf):
+    """Never."""
+
+    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+        """Never."""
+        return pl.lit(False)
+
+
+class Eager(Leaf):
+    """Always."""
+
+    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+        """While rows are pending."""
+        return now.pending
+
+
+@dataclass(frozen=True)
+class Periodic(Leaf):
+    """Every."""
+
+    every: Every
+
+    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+        """From the first boundary after the earliest pending row came."""
+        return due(self.every, now)
+
+
+@dataclass(frozen=True)
+class Counting(Leaf):
+    """AfterCount."""
+
+    n: int
+    once = True
+
+    @property
+    def columns(self) -> dict[str, pl.DataType]:
+        """The rows so far."""
+        return {f"{self.name}:n": pl.Int64(), f"{self.name}:done": pl.Boolean()}
+
+    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+        """From the n-th row."""
+        return at[f"{self.name}:n"] >= self.n
+
+    def armed(self, pending: pl.Expr) -> dict[str, pl.Expr]:
+        """What is pending counts."""
+        return {f"{self.name}:n": pending, f"{self.name}:done": pl.lit(False)}
+
+    def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+        """Counts."""
+        return {f"{self.name}:n": at[f"{self.name}:n"] + pl.when(given).then(pl.col(CAME)).otherwise(0)}
+
+    def joined(self, held: pl.Expr) -> list[pl.Expr]:
+        """Counts are added."""
+        n, done = (pl.col(name).filter(held) for name in self.columns)
+        return [n.sum(), done.any()]
+
+
+@dataclass(frozen=True)
+class Delayed(Leaf):
+    """AfterProcessingTime."""
+
+    delay: int
+    align: int | None
+    once = True
+
+    @property
+    def columns(self) -> dict[str, pl.DataType]:
+        """The deadline."""
+        return {f"{self.name}{DEADLINE_SUFFIX}": pl.Int64(), f"{self.name}:done": pl.Boolean()}
+
+    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+        """From the deadline."""
+        return (at[f"{self.name}{DEADLINE_SUFFIX}"] <= now.clocks.processing_time).fill_null(False)
+
+    def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+        """The first row sets the deadline."""
+        deadline, old = clocks.processing_time + self.delay, at[f"{self.name}{DEADLINE_SUFFIX}"]
+        if self.align is not None:
+            deadline = -(-deadline // self.align) * self.align
+        set_now = given & old.is_null() & (pl.col(CAME) > 0)
+        return {f"{self.name}{DEADLINE_SUFFIX}": pl.when(set_now).then(pl.lit(min(deadline, MAX_INSTANT), dtype=pl.Int64)).otherwise(old)}
+
+
+@dataclass(frozen=True)
+class Continuous(Leaf):
+    """AfterEventTime."""
+
+    period: int
+
+    @property
+    def passing(self) -> list[Part]:
+        """The earliest event time."""
+        return [Part(_FIRST_TIME, pl.Int64(), pl.col(TIME).min(), pl.col(_FIRST_TIME).min(), None)]
+
+    @property
+    def columns(self) -> dict[str, pl.DataType]:
+        """The watermark that it waits for."""
+        return {f"{self.name}{MARK_SUFFIX}": pl.Int64()}
+
+    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+        """From there, while rows are pending."""
+        mark = at[f"{self.name}{MARK_SUFFIX}"]
+        return now.pending & (mark.is_not_null() if now.clocks.finished else _reached(mark, now.clocks))
+
+    def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+        """The first multiple above both the earliest row and the watermark; above the latter once it has reached one in silence."""
+        old, known = at[f"{self.name}{MARK_SUFFIX}"], _watermark(clocks)
+        mine = pl.min_horizontal(old, self._following(pl.max_horizontal(pl.col(_FIRST_TIME), known)))
+        in_silence = (pl.col(PENDING) == pl.col(CAME)) & _reached(old, clocks)
+        took = pl.when(in_silence).then(self._following(known)).otherwise(mine)
+        return {f"{self.name}{MARK_SUFFIX}": pl.when(given & pl.col(_FIRST_TIME).is_not_null()).then(took).otherwise(old)}
+
+    def _following(self, instant: pl.Expr) -> pl.Expr:
+        """The first multiple of the period above it."""
+        following = (instant.cast(pl.Int128).floordiv(self.period) + 1) * self.period
+        return following.clip(upper_bound=MAX_INSTANT).cast(pl.Int64)
+
+    def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
+        """Multiples follow one another, whatever fires."""
+        return super().fired(at, fires, pl.lit(False), armed)
+
+    def joined(self, held: pl.Expr) -> list[pl.Expr]:
+        """The earliest, also of the windows with and without pending rows alone, for :meth:`merged`."""
+        mark, pending = pl.col(f"{self.name}{MARK_SUFFIX}"), pl.col(PENDING) > 0
+        kinds = {MARK_SUFFIX: held, _AWAITED: held & pending, _SILENT: held & ~pending}
+        return [mark.filter(kind).min().alias(f"{self.name}{suffix}") for suffix, kind in kinds.items()]
+
+    def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
+        """Where nothing is pending, a mark that the watermark has reached is the next one."""
+        silent = pl.col(f"{self.name}{_SILENT}")
+        coming = pl.when(_reached(silent, now.clocks)).then(self._following(_watermark(now.clocks))).otherwise(silent)
+        return {f"{self.name}{MARK_SUFFIX}": pl.min_horizontal(pl.col(f"{self.name}{_AWAITED}"), coming)}
+
+
+@dataclass(frozen=True)
+class Punctuated(Leaf):
+    """OnPunctuation."""
+
+    column: str
+    once = True
+
+    @property
+    def passing(self) -> list[Part]:
+        """Whether there was one."""
+        name = f"__came:true:{self.column}"
+        return [Part(name, pl.Boolean(), pl.col(self.column).fill_null(False).any(), pl.col(name).any(), False)]
+
+    @property
+    def columns(self) -> dict[str, pl.DataType]:
+        """Whether there was one."""
+        return {f"{self.name}:hit": pl.Boolean(), f"{self.name}:done": pl.Boolean()}
+
+    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+        """From the first one."""
+        return at[f"{self.name}:hit"]
+
+    def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+        """Looks for one."""
+        hit = f"{self.name}:hit"
+        return {hit: at[hit] | (given & pl.col(f"__came:true:{self.column}").fill_null(False))}
+
+
+@dataclass(frozen=True)
+class Moving(Leaf):
+    """OnDelta. What is no float is compared as a whole number."""
+
+    column: str
+    amount: int | float
+    dtype: pl.DataType
+    once, ordered = True, True
+
+    @property
+    def passing(self) -> list[Part]:
+        """First, last, least and greatest value."""
+        value = pl.col(self.column)
+        if self.dtype == pl.Float64():
+            values = value.cast(pl.Float64).drop_nulls().drop_nans()
+        else:
+            values = (value.dt.epoch("us") if self.dtype == pl.Datetime() else value).cast(pl.Int64).drop_nulls()
+        told = {"first": pl.Expr.first, "last": pl.Expr.last, "min": pl.Expr.min, "max": pl.Expr.max}
+        kept = pl.Float64() if self.dtype == pl.Float64() else pl.Int64()
+        names = {name: self._came(name) for name in told}
+        return [Part(names[name], kept, of(values), of(pl.col(names[name]).drop_nulls()), None) for name, of in told.items()]
+
+    def _came(self, what: str) -> str:
+        return f"__came:{what}:{self.column}"
+
+    @property
+    def _type(self) -> pl.DataType:
+        return pl.Float64() if self.dtype == pl.Float64() else pl.Int64()
+
+    @property
+    def columns(self) -> dict[str, pl.DataType]:
+        """Whether it has moved; the reference; the last value."""
+        told: dict[str, pl.DataType] = {"hit": pl.Boolean(), "from": self._type, "to": self._type, "done": pl.Boolean()}
+        return {f"{self.name}:{what}": dtype for what, dtype in told.items()}
+
+    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+        """Once it has moved."""
+        return at[f"{self.name}:hit"]
+
+    def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+        """Compares with the reference."""
+        hit, start, to = (at[f"{self.name}:{what}"] for what in ("hit", "from", "to"))
+        reference = pl.coalesce(start, pl.col(self._came("first")))
+        moved = self._beyond(pl.col(self._came("max")), reference) | self._beyond(reference, pl.col(self._came("min")))
+        return {
+            f"{self.name}:hit": hit | (given & moved),
+            f"{self.name}:from": pl.when(given).then(reference).otherwise(start),
+            f"{self.name}:to": pl.when(given).then(pl.coalesce(pl.col(self._came("last")), to)).otherwise(to),
+        }
+
+    def _beyond(self, high: pl.Expr, low: pl.Expr) -> pl.Expr:
+        """Whether the distance is above the amount; infinity is at no distance from itself."""
+        if self._type == pl.Float64():
+            distance = high - low
+            return (distance.is_not_nan() & (distance > self.amount)).fill_null(False)
+        return (high.cast(pl.Int128) - low.cast(pl.Int128) > pl.lit(self.amount).cast(pl.Int128)).fill_null(False)
+
+    def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
+        """The last value becomes the reference, which nothing else takes away."""
+        changes = super().fired(at, fires, cleared, armed)
+        start, to = at[f"{self.name}:from"], at[f"{self.name}:to"]
+        return {**changes, f"{self.name}:from": pl.when(fires).then(to).otherwise(start), f"{self.name}:to": to}
+
+    def joined(self, held: pl.Expr) -> list[pl.Expr]:
+        """The earliest window's reference, the latest one's last value."""
+        hit, start, to, done = (pl.col(name).filter(held) for name in self.columns)
+        return [hit.any(), start.drop_nulls().first(), to.drop_nulls().last(), done.any()]
+
+
+def leaf_of(trigger: Trigger, name: str, schema: Mapping[str, pl.DataType]) -> Leaf:
+    """The leaf of a trigger."""
+    match trigger:
+        case AfterCount():
+            return Counting(name, trigger.n)
+        case AfterProcessingTime():
+            return Delayed(name, trigger.delay.us, None if trigger.align is None else trigger.align.us)
+        case Every():
+            return Periodic(name, trigger)
+        case AfterEventTime():
+            return Continuous(name, trigger.period.us)
+        case OnPunctuation():
+            return Punctuated(name, trigger.column)
+        case OnDelta():
+            return Moving(name, trigger.column, trigger.amount, _delta_type(schema[trigger.column]))
+        case Always():
+            return Eager(name)
+    return Silent(name)
+
+
+def _delta_type(dtype: pl.DataType) -> pl.DataType:
+    if dtype.is_float():
+        return pl.Float64()
+    return pl.Datetime() if isinstance(dtype, pl.Datetime) else pl.Int64()
+
+
+def _watermark(clocks: Clocks) -> pl.Expr:
+    """The watermark; null: minus infinity."""
+    return pl.lit(None, dtype=pl.Int64) if clocks.mark is None else clocks.mark
+
+
+def _reached(mark: pl.Expr, clocks: Clocks) -> pl.Expr:
+    """Whether the watermark has reached a mark; it does not reach one that there is not."""
+    return (mark <= _watermark(clocks)).fill_null(False)

@@ -1,0 +1,94 @@
+"""Triggers that need no columns of their own: how many rows are pending, and since when, tells all that they ask (semantics 16.1 to 16.5).
+
+Most operators have one of these; :mod:`panewise.engine.windowing.trigger.tree` has the whole language behind the same methods.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from panewise.engine.aggregate.partials import Part
+from panewise.engine.columns import FIRED, PENDING, UNFLIPPED
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.windowing.trigger.context import TriggerContext
+from panewise.engine.windowing.trigger.periods import due, latest
+from panewise.spec import AfterCount, AfterWatermark, Always, Every, Never, Trigger
+
+_SIMPLE = (AfterCount, Every, Always, Never)
+
+
+def is_simple(trigger: Trigger) -> bool:
+    """Whether a trigger is one of these."""
+    if isinstance(trigger, AfterWatermark):
+        return all(part is None or isinstance(part, _SIMPLE) for part in (trigger.early, trigger.late))
+    return isinstance(trigger, _SIMPLE)
+
+
+@dataclass(frozen=True)
+class SimpleTrigger:
+    """A simple trigger over the window table."""
+
+    trigger: Trigger
+    columns: dict[str, pl.DataType] = field(default_factory=dict)
+    passing: tuple[Part, ...] = ()
+    ordered: bool = False
+
+    def joined(self, held: pl.Expr) -> list[pl.Expr]:
+        """There is nothing of its own to put together."""
+        return []
+
+    def taken(self, windows: pl.DataFrame, now: TriggerContext, same: pl.Expr | None = None) -> pl.DataFrame:
+        """There is nothing to note of new rows."""
+        return windows
+
+    def wants(self, now: TriggerContext) -> pl.Expr:
+        """Whether the trigger wants to fire."""
+        wants = pl.lit(False)
+        for rule, where in self._phases(now.complete):
+            wants = wants | (where & _wants(rule, now))
+        if isinstance(self.trigger, AfterWatermark):
+            # A window that was opened complete has fired nothing yet: its first rows are due at once (16.4).
+            opened_late = now.complete & ~pl.col(UNFLIPPED) & pl.col(FIRED).is_null()
+            wants = wants | now.flips | (opened_late & now.pending)
+        return wants
+
+    def closes(self, now: TriggerContext) -> pl.Expr:
+        """Whether the trigger finishes in this evaluation (semantics 16.5)."""
+        if isinstance(self.trigger, AfterCount):
+            return self.wants(now)
+        if isinstance(self.trigger, AfterWatermark) and self.trigger.late is None:
+            return now.complete
+        return pl.lit(False)
+
+    def fired(self, now: TriggerContext, fires: pl.Expr) -> list[pl.Expr]:
+        """There is nothing to note of a firing."""
+        return []
+
+    def waits(self, clocks: Clocks) -> int | None:
+        """A window that has waited to fire since then, or longer, may be due by processing time; None: none ever is."""
+        return latest((rule for rule in self._rules() if isinstance(rule, Every)), clocks.processing_time)
+
+    def _rules(self) -> Iterator[Trigger]:
+        inside = (self.trigger.early, self.trigger.late) if isinstance(self.trigger, AfterWatermark) else (self.trigger,)
+        return (rule for rule in inside if rule is not None)
+
+    def _phases(self, complete: pl.Expr) -> list[tuple[Trigger, pl.Expr]]:
+        """The repeating triggers, with the condition under which each is followed (semantics 16.4, 16.5)."""
+        trigger = self.trigger
+        if not isinstance(trigger, AfterWatermark):
+            return [(trigger, pl.lit(True))]
+        sides = ((trigger.early, ~complete), (trigger.late, complete))
+        return [(rule, where) for rule, where in sides if rule is not None]
+
+
+def _wants(rule: Trigger, now: TriggerContext) -> pl.Expr:
+    """Semantics 16.2, 16.3."""
+    match rule:
+        case AfterCount():
+            return pl.col(PENDING) >= rule.n
+        case Every():
+            return due(rule, now)
+        case Always():
+            return now.pending
+    return pl.lit(False)

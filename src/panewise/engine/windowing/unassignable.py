@@ -1,0 +1,46 @@
+"""Unassignable rows: rows for which no window exists (semantics 6.1, 6.3, 9.3)."""
+
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.columns import REASON, SLICE, TIME
+from panewise.engine.windowing import custom
+from panewise.engine.windowing.assign import Slicing
+from panewise.engine.windowing.session import gap_of
+from panewise.engine.windowing.sliding_bounds import Slide
+from panewise.spec import Custom, Session, Sliding, WindowOperator, closed_at_end, counted
+
+
+def split_unassignable(spec: WindowOperator, slicing: Slicing | None, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns the rows that have a window, with their ``__slice`` or their own windows, and the others with the reason.
+
+    Args:
+        slicing: how fixed windows are sliced; None if the windows are not fixed.
+    """
+    if counted(spec.window):  # rows have no number yet
+        return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
+    if isinstance(spec.window, Custom):
+        return custom.split(spec.window, rows)
+    if isinstance(spec.window, Sliding):
+        none = Slide(spec.window, list(spec.keys)).without_own(pl.col(TIME))
+        return rows.filter(~none), rows.filter(none).with_columns(pl.lit("window out of range").alias(REASON))
+    if slicing is None:
+        assert isinstance(spec.window, Session)
+        reasoned = rows.with_columns(_without_session(spec.window, rows).alias(REASON))
+        return reasoned.filter(pl.col(REASON).is_null()).drop(REASON), reasoned.filter(pl.col(REASON).is_not_null())
+    rows = rows.with_columns(slicing.slices(rows))
+    reasons = {at: slicing.missing_reason(at) for at in slicing.without_window(rows[SLICE])}
+    if not reasons:
+        return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
+    table = pl.DataFrame({SLICE: list(reasons), REASON: list(reasons.values())}, schema={SLICE: pl.Int64, REASON: pl.String})
+    reasoned = rows.join(table, on=SLICE, how="left", maintain_order="left")
+    return reasoned.filter(pl.col(REASON).is_null()).drop(REASON), reasoned.filter(pl.col(REASON).is_not_null()).drop(SLICE)
+
+
+def _without_session(window: Session, rows: pl.DataFrame) -> pl.Expr:
+    """Why a row opens no session; null if it does."""
+    gap, last = gap_of(window, rows.schema), 1 if closed_at_end(window) else 0
+    tests = [(pl.col(TIME) > MAX_INSTANT - last - gap, "window out of range")]
+    if isinstance(window.gap, str):  # only with these behind it the difference above cannot wrap
+        tests = [(gap.is_null(), f"gap {window.gap} is null"), (gap <= 0, f"gap {window.gap} is not above zero"), *tests]
+    return pl.coalesce(pl.when(test).then(pl.lit(reason)) for test, reason in tests)

@@ -1,0 +1,146 @@
+"""Rows into windows: what a batch of rows makes of the windows held, before any trigger is asked."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from panewise.engine.columns import CLOSED, END, KEY_WATERMARK, PARTIAL, ROWS, SLICE, TIME, WAS_STORED
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.windowing import custom, key_watermarks, lateness, row_numbering, window_table
+from panewise.engine.windowing.batch_merge import any_order, paired
+from panewise.engine.windowing.lateness import SliceTable
+from panewise.engine.windowing.overlaps import Overlaps
+from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.trigger.context import TriggerContext
+from panewise.engine.windows.sliding.slices import Slices
+
+
+@dataclass(frozen=True)
+class Intake:
+    """The effect of a batch.
+
+    `touched` are the windows that got rows, as they are now; `replaced` windows held that they stand for, which may have
+    had other bounds; `merged_away` the replaced windows whose bounds are no more (semantics 9.2). `slices` are those of sliding
+    windows, as they are now.
+    """
+
+    touched: pl.DataFrame
+    replaced: pl.DataFrame
+    merged_away: pl.DataFrame
+    late: pl.DataFrame
+    applied: int
+    late_count: int
+    partially_late: int = 0
+    slices: Slices | None = None
+
+
+def of_rows(plan: Plan, held: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
+    """Applies rows (in arrival order, with their ``__slice`` or windows of their own) to windows that do not merge.
+
+    `columns` are those of the late output.
+    """
+    rows, slices = _sliced(plan, rows, clocks)
+    rows, behind = _without_behind(plan, rows, slices, clocks, columns)
+    closed = _closed(plan, held, rows, slices)
+    found = lateness.missed(rows, slices, plan.keys, closed, plan.spec, clocks)
+    late, partially = behind, 0
+    if found is not None:
+        more, partially = lateness.late_rows(rows, found, plan.keys, clocks, columns)
+        late = pl.concat([behind, more])
+        lost = found.filter(~pl.col(PARTIAL))
+        rows = rows.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
+    pieces, once = _pieces(plan, rows, slices)
+    if plan.by_key and plan.counted:  # no row finds its window complete, and what its key reaches is told afterwards
+        pieces = pieces.with_columns(pl.lit(None, dtype=pl.Int64).alias(KEY_WATERMARK))
+    elif plan.by_key:
+        pieces = key_watermarks.marked(pieces, rows, plan.keys).filter(~clocks.expired(plan.spec, pl.col(END)))
+    intake = _into_windows(plan, held, pieces, once, closed, clocks)
+    return Intake(*intake, late=late, applied=rows.height, late_count=late.height - partially, partially_late=partially)
+
+
+def _sliced(plan: Plan, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, SliceTable | Overlaps]:
+    """The rows with their ``__slice``, and the windows of those."""
+    if plan.slicing is not None:
+        return rows, lateness.windows_of_slices(plan.slicing, rows[SLICE], plan.spec, clocks)
+    rows, windows = custom.sliced(rows)
+    return rows, SliceTable.judged(windows, plan.spec, clocks)
+
+
+def of_partials(plan: Plan, held: StoredTable, partials: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
+    """Applies rows that were combined per key and slice where they were read; late ones can only be counted."""
+    assert plan.slicing is not None
+    slices = lateness.windows_of_slices(plan.slicing, partials[SLICE], plan.spec, clocks)
+    closed = _closed(plan, held, partials, slices)
+    found = lateness.missed(partials, slices, plan.keys, closed, plan.spec, clocks)
+    rows_in = int(partials[ROWS].sum())
+    late_count = partially = 0
+    if found is not None:
+        hit = partials.join(found, on=[*plan.keys, SLICE], nulls_equal=True)
+        partially = int(hit.filter(PARTIAL)[ROWS].sum())
+        late_count = int(hit[ROWS].sum()) - partially
+        lost = found.filter(~pl.col(PARTIAL))
+        partials = partials.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
+    intake = _into_windows(plan, held, slices.pieces(plan.keys, plan.aggregation, partials), slices.disjoint, closed, clocks)
+    none = pl.DataFrame(schema=columns)
+    return Intake(*intake, late=none, applied=rows_in - late_count, late_count=late_count, partially_late=partially)
+
+
+def _closed(plan: Plan, held: StoredTable, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> pl.DataFrame:
+    """The closed windows among those of the rows."""
+    if not plan.can_close:
+        return plan.no_windows()
+    return held.find(slices.windows_of(plan.keys, rows)).filter(CLOSED)
+
+
+def _without_behind(
+    plan: Plan, rows: pl.DataFrame, slices: SliceTable | Overlaps, clocks: Clocks, columns: dict[str, pl.DataType]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Splits off what drop_by="row" drops (semantics 13.3)."""
+    if plan.spec.drop_by != "row":
+        return rows, pl.DataFrame(schema=columns)
+    old = clocks.behind(plan.spec, pl.col(TIME))
+    return rows.filter(~old), lateness.behind(rows.filter(old), slices, plan.spec, clocks, columns)
+
+
+def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> tuple[pl.DataFrame, bool]:
+    """Partials of rows for each window that holds them, in one piece or, where their order does not matter, a piece for each slice.
+
+    And whether every window is there once.
+    """
+    if plan.ordered and plan.slices_meet:
+        return slices.pieces_in_order(plan.keys, plan.aggregation, rows), True
+    lifted = row_numbering.lifted(plan, rows) if plan.counted else plan.aggregation.lift(rows, [*plan.keys, SLICE])
+    return slices.pieces(plan.keys, plan.aggregation, lifted), slices.disjoint
+
+
+def _into_windows(
+    plan: Plan, held: StoredTable, pieces: pl.DataFrame, once: bool, closed: pl.DataFrame, clocks: Clocks
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Pieces of windows together with the windows held: touched, replaced and merged away (none: a window keeps its bounds)."""
+    if not closed.is_empty():
+        pieces = pieces.join(closed, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
+    open_ = ~clocks.complete(plan.spec, pl.col(END))
+    new = window_table.newborn(pieces, plan.taking_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_)
+    plain = not plan.trigger.passing and not plan.trigger.joined(pl.col(WAS_STORED))
+    if plain and not once and any_order(plan.aggregation, new):
+        new, once = joined(plan, new.clear(), new, plan.identity), True
+    wanted = new[plan.identity]
+    known = held.look_up(wanted if once else wanted.unique(maintain_order=True))
+    touched = paired(plan.aggregation, known, new, periodic=plan.periodic) if plain and once else None
+    if touched is None:
+        touched = joined(plan, known.rows, new, plan.identity) if known.rows.height or not once else new
+    return triggered(plan, touched, TriggerContext.at(plan.spec, clocks)), known.rows, known.rows.clear()
+
+
+def joined(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Windows held and what a batch's rows make of them, as one window for each group; held ones first, in their order."""
+    marked = [known.with_columns_seq(pl.lit(True).alias(WAS_STORED)), new.with_columns_seq(pl.lit(False).alias(WAS_STORED))]
+    trigger = plan.trigger.joined(pl.col(WAS_STORED))
+    return window_table.merged(pl.concat(marked, how="diagonal"), by, plan.aggregation, new.schema, trigger, periodic=plan.periodic)
+
+
+def triggered(plan: Plan, windows: pl.DataFrame, now: TriggerContext, same: pl.Expr | None = None) -> pl.DataFrame:
+    """The windows as table rows, after their triggers were given the rows; `same` as in :meth:`TriggerTree.taken`."""
+    windows = plan.trigger.taken(windows, now, same)
+    return windows.select_seq(pl.col(name).cast(dtype) for name, dtype in plan.table_schema.items())

@@ -1,0 +1,317 @@
+"""The operator: a step takes clock readings or a batch of rows, gives outputs, and moves its state.
+
+The order of work in a batch is: validity, arrival order, replays, lateness, windows, partials, merge with the windows held, triggers.
+It knows no runtime and reads no clock.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from panewise.engine.columns import ARRIVAL_NUMBER, CLOSED, ORDER, PENDING, REASON, ROWS, START, TIME
+from panewise.engine.ingest import arrival, validate
+from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.kernels.small_frames import joined
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.progress.multi_input import latest_of
+from panewise.engine.store.run import MemoryLibrary
+from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.windowing import firing, key_watermarks, panes, row_numbering
+from panewise.engine.windowing.lateness import late_schema
+from panewise.engine.windowing.plan import Plan
+from panewise.engine.windows import intake
+from panewise.engine.windows.intake import Intake
+from panewise.engine.windows.session_intake import of_sessions
+from panewise.engine.windows.sliding.intake import completed, completed_of_keys, of_sliding, unmade
+from panewise.engine.windows.sliding.slices import Slices
+from panewise.spec import Custom, Global, Specification, WindowOperator, merging
+
+_RANK = "__rank"
+NEWEST_ROWS = 1 << 16  # changed windows that an operator in memory keeps in one piece
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that an operator remembers between steps; `slices` are those of sliding windows, `following` those of stages.
+
+    `received` counts the rows so far, where their place among all of them matters later; `tally` the insertions into windows by policies.
+    """
+
+    windows: StoredTable
+    clocks: Clocks = field(default_factory=Clocks)
+    marks: arrival.Marks = field(default_factory=arrival.Marks)
+    following: tuple[StoredTable, ...] = ()
+    slices: Slices | None = None
+    received: int = 0
+    tally: int = 0
+
+
+class Operator:
+    """A window operator over Polars frames.
+
+    Args:
+        spec: the specification.
+        schema: types of the input columns; the event time is Int64 (microseconds) or a Datetime with a time zone.
+
+    Raises:
+        SpecError: if a column is missing, or has a type that the specification cannot use.
+    """
+
+    def __init__(self, spec: WindowOperator, schema: Mapping[str, pl.DataType], state: State | None = None) -> None:
+        self.plan = Plan(spec, schema)
+        self.spec: Specification = spec
+        slices = Slices.nothing(self.plan.slices) if self.plan.sliding else None
+        self.state = state or State(StoredTable.nothing(self.plan.shape, MemoryLibrary()), Clocks.of(spec), slices=slices)
+        self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
+        self.changed = False  # whether the windows held have changed since the operator was made
+
+    @property
+    def pane_schema(self) -> dict[str, pl.DataType]:
+        """The columns of the panes that come out."""
+        return self.plan.pane_schema
+
+    def advance(self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None) -> Output:
+        """Moves the clocks, together; then every window that they concern is evaluated once (semantics 18).
+
+        Of several inputs (semantics 12.5) `source` names the one whose watermark it is.
+        """
+        return self._tick(self.state.clocks.moved(self.plan.spec, processing_time, watermark, source))
+
+    def finish(self) -> Output:
+        """Ends the input: every window is completed (semantics 12.2)."""
+        return self._tick(replace(self.state.clocks, finished=True))
+
+    def add(self, rows: pl.DataFrame) -> Output:
+        """Takes a batch of rows. After the end of input they are all late, with the reason `finished`."""
+        validated = self.plan.validate(rows, self.state.clocks.processing_time)
+        added = self._added if self.plan.hears is None or self.plan.each_tells else self._added_and_told
+        output, refused = added(validated.valid), validated.invalid.height
+        invalid = self._in_order(pl.concat([validated.invalid, output.invalid])) if output.invalid.height else validated.invalid
+        counts = output.counts + Counts(rows_in=refused, invalid=refused)
+        return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
+
+    def add_valid(self, valid: pl.DataFrame) -> Output:
+        """Adds rows that :meth:`Plan.validate` found valid. :meth:`tell` moves the watermarks of inputs."""
+        output = self._added(valid)
+        return replace(output, invalid=self._in_order(output.invalid).select(*self.plan.invalid_schema))
+
+    def _in_order(self, invalid: pl.DataFrame) -> pl.DataFrame:
+        """Invalid rows with their place, in arrival order."""
+        if invalid.is_empty():
+            return invalid
+        timed = validate.with_time(self.plan.spec, invalid, self.state.clocks.processing_time)
+        return arrival.in_order(self.plan.spec, timed)
+
+    def tell(self, latest: Mapping[str, int]) -> Output:
+        """After a batch the inputs that it had valid rows of tell their watermarks; `latest` are these rows' highest event times.
+
+        Where rows tell the watermarks of their inputs (semantics 12.9); one at least.
+        """
+        assert self.plan.hears is not None
+        return self._tick(self.state.clocks.moved_by_rows(self.plan.hears, latest))
+
+    def _added_and_told(self, valid: pl.DataFrame) -> Output:
+        """Takes rows, then their inputs tell."""
+        assert self.plan.hears is not None
+        output, latest = self._arrived(valid), latest_of(self.plan.hears, valid)
+        return replace(output, panes=pl.concat([output.panes, self.tell(latest).panes])) if latest else output
+
+    def _added(self, valid: pl.DataFrame) -> Output:
+        """Takes rows; what is invalid has its place. Where each row is a batch, its input tells after it, and rows of all keys meet."""
+        if not self.plan.each_tells or valid.is_empty():
+            return self._arrived(valid)
+        ordered = arrival.in_order(self.plan.spec, arrival.placed(valid))
+        return Output.joined([self._added_and_told(row) for row in ordered.iter_slices(1)])
+
+    def _arrived(self, valid: pl.DataFrame) -> Output:
+        placed = arrival.placed(valid)
+        ordered = arrival.in_order(self.plan.spec, placed) if self._order_matters(valid) else placed
+        fresh = self.state.marks.without_replays(self.plan.spec, ordered)
+        self.raise_marks(self.state.marks.after(self.plan.spec, ordered))
+        numbered, replays = fresh.with_row_index(ORDER), ordered.height - fresh.height
+        if self.plan.gathers:
+            numbered = numbered.with_columns((pl.col(ORDER).cast(pl.Int64) + self.state.received).alias(ARRIVAL_NUMBER))
+        output = self._evaluated(numbered)
+        self.state = replace(self.state, received=self.state.received + fresh.height)
+        late = output.late.sort(ORDER).select(*self.plan.late_schema)
+        return replace(output, late=late, counts=output.counts + Counts(rows_in=replays, replays=replays))
+
+    def _order_matters(self, valid: pl.DataFrame) -> bool:
+        """Whether anything depends on the order of a batch's rows: sorting them would be a fifth of the work on sessions."""
+        if self.plan.ties_matter or self.plan.can_close or self.plan.by_key or isinstance(self.plan.spec.window, Custom):
+            return True
+        # Windows end after their rows: what is not before any horizon is not late.
+        horizons = (self.state.clocks.horizon(self.plan.spec), self.state.clocks.row_horizon(self.plan.spec))
+        earliest = valid[TIME].min()
+        return isinstance(earliest, int) and any(horizon is not None and earliest < horizon for horizon in horizons)
+
+    def raise_marks(self, marks: arrival.Marks) -> None:
+        """Takes over the marks of rows that were received, here or in another part of the same operator."""
+        self.state = replace(self.state, marks=marks)
+
+    def add_combined(self, partials: pl.DataFrame) -> Output:
+        """Takes partials per key and ``__slice`` that :func:`panewise.engine.windowing.preaggregate.combine` made of valid rows."""
+        if partials.is_empty():
+            return self._nothing
+        taken = intake.of_partials(self.plan, self.state.windows, partials, self.state.clocks, self._late_columns)
+        output = self._settle(taken, int(partials[ROWS].sum()))
+        return replace(output, late=pl.DataFrame(schema=self.plan.late_schema))
+
+    def horizons(self, clocks: Clocks) -> tuple[int | None, ...]:
+        """For each table the window end at or before which windows have gone, at these clocks."""
+        tables = 1 + len(self.state.following) + (0 if self.state.slices is None else len(self.state.slices.tables))
+        return (clocks.horizon(self.plan.spec),) * tables
+
+    def next_due(self) -> int | None:
+        """As :func:`panewise.engine.windowing.firing.next_due`."""
+        slices = None if self.state.slices is None else self.state.slices.held
+        return firing.next_due(self.plan, self.state.windows, self.state.clocks, slices)
+
+    def held(self) -> pl.DataFrame:
+        """The windows held: keys, window_start, window_end, pending, closed."""
+        spec = self.plan.spec
+        bounds = [pl.col(START).alias("window_start"), panes.shown_end(spec).alias("window_end")]
+        if isinstance(spec.window, Global):
+            bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end")]
+        keys = [panes.shown_key(name, self.plan.schema[name]).alias(name) for name in spec.keys]
+        windows = self.state.windows.all()
+        windows = key_watermarks.without(windows) if self.plan.by_key else windows
+        if self.state.slices is not None and self.plan.lazy:
+            waiting = unmade(self.plan, self.state.slices, self.state.clocks, self._told_marks())
+            windows = pl.concat([windows.select(waiting.columns), waiting])
+        shown = windows.select(*keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed"))
+        return shown.sort(["window_end", "window_start", *spec.keys], nulls_last=False)
+
+    @property
+    def _late_columns(self) -> dict[str, pl.DataType]:
+        return late_schema({ORDER: pl.UInt32(), **self.plan.schema})
+
+    def _evaluated(self, rows: pl.DataFrame) -> Output:
+        if self.plan.spec.evaluate == "batch":
+            return self._batch(rows)
+        output = self._each(rows)
+        return replace(output, panes=output.panes.drop(ORDER))
+
+    def _batch(self, rows: pl.DataFrame) -> Output:
+        if self.plan.by_key and rows.height:
+            return self._batch_by_key(rows)
+        no_gaps = self._in_gaps(rows.clear())
+        if rows.is_empty():
+            return replace(self._nothing, late=pl.DataFrame(schema=self._late_columns), invalid=no_gaps)
+        taken = self._taken_of_all(rows) if self.plan.counted else self._taken(rows)
+        return replace(self._settle(taken, rows.height), late=taken.late, invalid=no_gaps)
+
+    def _in_gaps(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows as invalid ones, with their place."""
+        return rows.select(*self.plan.schema, pl.lit("gap", dtype=pl.String).alias(REASON), arrival.PLACE)
+
+    def _taken(self, rows: pl.DataFrame) -> Intake:
+        if self.state.slices is not None:
+            return of_sliding(self.plan, self.state.windows, self.state.slices, rows, self.state.clocks, self._late_columns)
+        take = of_sessions if merging(self.plan.spec.window) else intake.of_rows
+        return take(self.plan, self.state.windows, rows, self.state.clocks, self._late_columns)
+
+    def _batch_by_key(self, rows: pl.DataFrame) -> Output:
+        """Rows are judged by the watermarks that their keys have; these move; then comes the one evaluation (semantics 12.8)."""
+        plan = self.plan
+        keys, places = row_numbering.came(plan, rows)
+        mine = self.state.windows.of_keys(keys, plan.keys)
+        before, gaps, moved = key_watermarks.told(mine, plan.keys), rows.clear(), pl.DataFrame()
+        if plan.counted:
+            numbered = row_numbering.of_keys(plan, rows, keys, places, before)
+            taken, gaps, moved = self._taken(numbered.rows), numbered.gaps, numbered.moved
+        else:
+            taken = self._taken(key_watermarks.marked(rows, before, plan.keys))
+            moved = key_watermarks.moved(plan, rows, before)
+        others = key_watermarks.others(plan, mine, moved, taken.touched, taken.replaced)
+        touched, slices = pl.concat([taken.touched, others]), taken.slices
+        if slices is not None:
+            completed, slices = completed_of_keys(plan, slices, before, moved, self.state.clocks)
+            touched = pl.concat([touched, completed])
+        touched = key_watermarks.refreshed(plan, touched, moved)
+        output = self._settle(replace(taken, touched=touched, slices=slices, replaced=pl.concat([taken.replaced, others])), rows.height)
+        self._store(key_watermarks.written(plan, moved), plan.no_windows())
+        return replace(output, late=taken.late, invalid=self._in_gaps(gaps), counts=output.counts + Counts(invalid=gaps.height))
+
+    def _taken_of_all(self, rows: pl.DataFrame) -> Intake:
+        """Rows are counted over all keys: those of other keys end sessions, which are evaluated together with those that got rows (9.6)."""
+        plan, clocks = self.plan, self.state.clocks
+        received = clocks.watermark or 0
+        taken = self._taken(row_numbering.of_all(rows, received))
+        moved = replace(clocks, watermark=received + rows.height)
+        due = firing.due(plan, clocks, moved)
+        others = self.state.windows.concerned(due.test, due.may)
+        for known in (taken.touched, taken.replaced):
+            others = others.join(known, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
+        self.state = replace(self.state, windows=self.state.windows.expired(moved.horizon(plan.spec)), clocks=moved)
+        return replace(taken, touched=pl.concat([taken.touched, others]), replaced=pl.concat([taken.replaced, others]))
+
+    def _each(self, rows: pl.DataFrame) -> Output:
+        """As if each row came alone (semantics 18.1): keys do not meet, so the n-th rows of all keys are taken together.
+
+        The panes have the place of the row after which they were sent.
+        """
+        by = [] if self.plan.counted and not self.plan.by_key else self.plan.keys  # rows that are counted together meet
+        rank = pl.int_range(pl.len())
+        ranked = rows.with_columns((rank.over(by) if by else rank).alias(_RANK))
+        turns = ranked.sort(_RANK, maintain_order=True).partition_by(_RANK, maintain_order=True, include_key=False)
+        if not turns:
+            output = self._batch(rows)
+            return replace(output, panes=output.panes.with_columns(pl.lit(0, dtype=pl.UInt32).alias(ORDER)))
+        outputs = [self._batch(turn) for turn in turns]
+        placed = [self._with_place(output.panes, turn) for output, turn in zip(outputs, turns, strict=True)]
+        panes_in_order = pl.concat(placed).sort(ORDER, maintain_order=True)
+        return replace(Output.joined(outputs), panes=panes_in_order)
+
+    def _with_place(self, sent: pl.DataFrame, turn: pl.DataFrame) -> pl.DataFrame:
+        """The panes with the place of the one row of their key, or of the one row."""
+        keys = list(self.plan.spec.keys) if turn.height > 1 else []
+        places = turn.select(*keys, ORDER)
+        return joined(sent, places, keys) if keys else sent.join(places, how="cross")
+
+    def _settle(self, taken: Intake, rows_in: int) -> Output:
+        """Evaluates the windows that got rows, and stores them."""
+        plan, now = self.plan, self.state.clocks.processing_time
+        result = firing.evaluate(plan, taken.touched, self.state.clocks)
+        self._store(result.kept, pl.concat([taken.replaced, result.gone]))
+        self._keep(taken.slices)
+        sent = panes.sent(plan.pane_schema, plan.spec, result.sent, now)
+        if plan.retracting and not taken.merged_away.is_empty():
+            sent = pl.concat([panes.withdrawn(plan.pane_schema, plan.spec, taken.merged_away, now), sent])
+        counts = Counts(rows_in, taken.applied, 0, taken.late_count, 0, taken.partially_late)
+        return replace(self._nothing, panes=sent, counts=counts)
+
+    def _tick(self, clocks: Clocks) -> Output:
+        """Moves the clocks, and evaluates the windows that this concerns."""
+        plan, due = self.plan, firing.due(self.plan, self.state.clocks, clocks)
+        concerned, horizon = self.state.windows.concerned(due.test, due.may), clocks.horizon(plan.spec)
+        if self.state.slices is not None:
+            more, slices = completed(plan, self.state.slices, self.state.clocks, clocks, self._told_marks)
+            concerned = pl.concat([concerned, more])
+            self._keep(slices.expired(horizon))
+        self.state = replace(self.state, windows=self.state.windows.expired(horizon), clocks=clocks)
+        if concerned.is_empty():
+            return self._nothing
+        result = firing.evaluate(plan, concerned, clocks)
+        self._store(result.kept, result.gone)
+        return replace(self._nothing, panes=panes.sent(plan.pane_schema, plan.spec, result.sent, clocks.processing_time))
+
+    def _told_marks(self) -> pl.DataFrame:
+        """The watermarks of keys, where each has its own."""
+        return key_watermarks.told(self.state.windows.all(), self.plan.keys) if self.plan.by_key else self.plan.no_windows()
+
+    def _keep(self, slices: Slices | None) -> None:
+        """Stores the slices of sliding windows."""
+        if slices is not None:
+            known = self.state.slices or slices
+            self.changed = self.changed or any(new.newest is not old.newest for new, old in zip(slices.tables, known.tables, strict=True))
+            tables = [table.sealed() if table.newest.height > NEWEST_ROWS else table for table in slices.tables]
+            self.state = replace(self.state, slices=slices.having(tables))
+
+    def _store(self, put: pl.DataFrame, gone: pl.DataFrame) -> None:
+        windows = self.state.windows.changed(put, gone)
+        self.changed = self.changed or not (put.is_empty() and gone.is_empty())
+        if windows.newest.height > NEWEST_ROWS:
+            windows = windows.sealed()
+        self.state = replace(self.state, windows=windows)

@@ -1,0 +1,71 @@
+"""Rows into sessions: what a batch of rows makes of the sessions held, before any trigger is asked (semantics 9)."""
+
+import polars as pl
+
+from panewise.engine.columns import BORN, CLOSED, END, FIRED, INDEX, LIVE, NEW_ROWS, NONSPECULATIVE, ROWS, SESSION, START, UNFLIPPED
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.windowing import key_watermarks, lateness, window_table
+from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.session import Assigned, sessions_at
+from panewise.engine.windowing.trigger.context import TriggerContext
+from panewise.engine.windows.intake import Intake, joined, triggered
+
+_SAME = "__same"
+
+
+def of_sessions(plan: Plan, held: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
+    """Applies rows (in arrival order) to sessions. `columns` are those of the late output."""
+    mine = key_watermarks.without(held.of_keys(rows, plan.keys)) if plan.by_key else held.of_keys(rows, plan.keys)
+    assigned = sessions_at(clocks, plan.spec, plan.keys).assign(rows, mine.filter(~pl.col(CLOSED)), mine.filter(CLOSED))
+    known = mine.join(assigned.members, on=plan.identity, nulls_equal=True, maintain_order="left").sort(START, maintain_order=True)
+    same = known.join(assigned.sessions, on=[SESSION, START, END], how="semi").select(SESSION, pl.lit(True).alias(_SAME))
+    merged = _merged(plan, known, _newborn(plan, assigned, clocks), assigned)
+    late = lateness.of_sessions(assigned.late, clocks, columns)
+    return Intake(
+        touched=_renewed(plan, merged.join(same, on=SESSION, how="left", maintain_order="left"), clocks),
+        replaced=known.select(*plan.table_schema),
+        merged_away=known.join(same, on=SESSION, how="anti", maintain_order="left").select(*plan.table_schema),
+        late=late,
+        applied=assigned.rows.height,
+        late_count=late.height,
+    )
+
+
+def _newborn(plan: Plan, assigned: Assigned, clocks: Clocks) -> pl.DataFrame:
+    """What the rows alone make of each session; its bounds are known once it is merged."""
+    partials = plan.aggregation.lift(assigned.rows, [SESSION]).join(assigned.sessions, on=SESSION, maintain_order="left")
+    if plan.by_key:
+        partials = key_watermarks.marked(partials, assigned.rows, plan.keys)
+    schema = {**plan.taking_schema, SESSION: assigned.rows.schema[SESSION]}
+    return window_table.newborn(partials, schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
+
+
+def _merged(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, assigned: Assigned) -> pl.DataFrame:
+    """Live sessions (in order of their start) and the rows' share, as one for each session, with its merged bounds."""
+    by = [*plan.keys, SESSION]
+    # A new window has the earliest F and A of those that it replaces (semantics 9.1). F is noted in FIRED only where it is not A, too.
+    if plan.periodic:
+        known = known.with_columns(pl.coalesce(FIRED, BORN).alias(FIRED), pl.max_horizontal(FIRED, BORN).alias(BORN))
+    else:
+        known = known.with_columns(pl.coalesce(FIRED, BORN).alias(BORN))
+    merged = joined(plan, known, new, by).drop(START, END, strict=False)
+    return merged.join(assigned.sessions.select(SESSION, START, END), on=SESSION, maintain_order="left")
+
+
+def _renewed(plan: Plan, merged: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+    """Sessions whose bounds have changed are new windows: nothing has been sent of them."""
+    complete = clocks.complete(plan.spec, pl.col(END))
+    anew: dict[str, pl.Expr] = {
+        UNFLIPPED: ~complete,
+        INDEX: pl.lit(0),
+        NONSPECULATIVE: pl.lit(0),
+        # A complete one replaces sessions that have passed their end: it has not opened late (16.4, 16.12).
+        FIRED: pl.when(complete & pl.col(FIRED).is_not_null()).then(BORN),
+        LIVE: pl.lit(False),
+        NEW_ROWS: pl.col(ROWS),  # all that a new window holds (semantics 21.8)
+    }
+    if plan.periodic:
+        del anew[FIRED]
+    resets = [pl.when(_SAME).then(pl.col(name)).otherwise(value).alias(name) for name, value in anew.items() if name in merged.columns]
+    return triggered(plan, merged.with_columns(resets), TriggerContext.at(plan.spec, clocks), same=pl.col(_SAME).fill_null(False))

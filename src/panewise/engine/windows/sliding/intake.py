@@ -1,0 +1,208 @@
+"""Rows into sliding windows: slices of what a batch brings, and of which windows they make something (semantics 7 to 7.7).
+
+Where nothing is asked of a window before it is complete (``plan.lazy``), it is made only then, as a span of slices: until then a row
+costs one slice, whatever windows hold it. Otherwise windows are made with their first row, and get what every batch brings.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from panewise.engine.aggregate import range_aggregate
+from panewise.engine.columns import CLOSED, END, IS_BLOCK, KEY_WATERMARK, PENDING, ROWS, SLIDE_CODE, START, TIME, TOMBSTONE
+from panewise.engine.kernels.small_frames import kept, picked
+from panewise.engine.kernels.sorting import Places
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.windowing import key_watermarks, window_table
+from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order, positions
+from panewise.engine.windowing.trigger.context import TriggerContext
+from panewise.engine.windows.intake import Intake, joined, triggered
+from panewise.engine.windows.sliding.late import judged
+from panewise.engine.windows.sliding.slices import Slices, as_pieces
+from panewise.spec import WindowOperator
+
+_NEW, _LOW = "__is_new", "__low"
+
+
+def of_sliding(
+    plan: Plan, held: StoredTable, slices: Slices, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
+) -> Intake:
+    """Applies rows (in arrival order) to slices, and to the windows that are made already. `columns` are those of the late output."""
+    meeting = rows.filter(clocks.complete(plan.spec, pl.col(TIME) + 1)) if plan.lazy else rows
+    near, slices = _near(plan, slices, meeting, clocks)
+    taken = judged(plan, near.drop(IS_BLOCK), rows, clocks, columns)
+    news = _sliced(plan, taken.rows)
+    touched, known = plan.no_windows(), plan.no_windows()
+    own = near.filter(~pl.col(IS_BLOCK))
+    if not meeting.is_empty() and not news.is_empty():
+        touched, known = _touched(plan, held, near, news.join(meeting, on=plan.keys, how="semi", nulls_equal=True), meeting, clocks)
+    return Intake(
+        touched=touched,
+        replaced=known,
+        merged_away=known.clear(),
+        late=taken.late,
+        applied=taken.rows.height,
+        late_count=taken.late.height - taken.partially,
+        partially_late=taken.partially,
+        slices=slices.added(plan, news, None if plan.lazy else own.drop(IS_BLOCK)),
+    )
+
+
+def _near(plan: Plan, slices: Slices, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, Slices]:
+    """The slices held that can share a window with one of the rows, or blocks of these; and the slices, as they are kept then."""
+    if rows.is_empty():
+        return as_pieces(slices.held.newest.clear().drop(TOMBSTONE)), slices
+    if plan.slices.by == plan.keys:
+        behind = rows.filter(clocks.expired(plan.spec, pl.col(TIME) + 1))
+        return slices.of_rows(plan, rows, in_time=behind.is_empty())
+    first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
+    found = slices.between(plan, first - plan.slide.reach, last + plan.slide.reach)
+    return as_pieces(found.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")), slices
+
+
+def _sliced(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows as slices."""
+    lifted = plan.pieces.lift(rows, [*plan.keys, TIME]).rename({TIME: START})
+    return lifted.with_columns(plan.slide.needed_until(pl.col(START)).alias(END)).select(list(plan.slices.schema))
+
+
+@dataclass(frozen=True)
+class _Spans:
+    """Windows, and where among pieces in order what they hold begins and ends."""
+
+    windows: pl.DataFrame
+    pieces: pl.DataFrame
+    low: Places
+    high: Places
+
+    @classmethod
+    def of(cls, windows: pl.DataFrame, ordered: pl.DataFrame) -> "_Spans":
+        return cls(windows, ordered, *positions(ordered, windows))
+
+    def where(self, mask: pl.Series) -> "_Spans":
+        places = np.flatnonzero(mask.to_numpy())
+        return _Spans(picked(self.windows, places), self.pieces, self.low[places], self.high[places])
+
+    @property
+    def filled(self) -> pl.Series:
+        """Whether they hold anything."""
+        return pl.Series(self.high > self.low)
+
+    @property
+    def rows(self) -> pl.Series:
+        """How many rows they hold."""
+        sums = np.concatenate([[0], self.pieces[ROWS].cum_sum().to_numpy()])
+        return pl.Series(PENDING, sums[self.high] - sums[self.low], dtype=pl.Int64)
+
+    def contents(self, plan: Plan) -> pl.DataFrame:
+        """The windows with the partials of what they hold, of which there is something."""
+        return self.windows.hstack(range_aggregate.over(plan.aggregation, self.pieces, pl.Series(self.low), pl.Series(self.high)))
+
+
+def _touched(
+    plan: Plan, held: StoredTable, near: pl.DataFrame, news: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The windows that get something, or are made, as they are then; and what was held of them."""
+    there_already = near.select(*plan.slices.schema, IS_BLOCK, pl.lit(False).alias(_NEW))
+    pieces = pl.concat([there_already, as_pieces(news).with_columns(pl.lit(True).alias(_NEW))])
+    pieces = in_order(*coded(plan.keys, key_watermarks.marked(pieces, rows, plan.keys) if plan.by_key else pieces))
+    mark = [KEY_WATERMARK] if plan.by_key else []
+    made = plan.slide.made(pieces.filter(~pl.col(IS_BLOCK)).select(*plan.keys, START, SLIDE_CODE, *mark, _NEW))
+    concerned = ~clocks.expired(plan.spec, pl.col(END))
+    if plan.lazy:
+        concerned = concerned & clocks.complete(plan.spec, pl.col(END))
+    got = _Spans.of(made.filter(concerned), pieces.filter(_NEW))
+    got = got.where(got.filled | got.windows[_NEW])
+    windows = got.windows.sort(_NEW, descending=True).unique([SLIDE_CODE, START], keep="first", maintain_order=True)
+    got = _Spans.of(windows, got.pieces)
+    whole = _Spans.of(got.windows, pieces)
+    got, whole = got.where(whole.filled), whole.where(whole.filled)
+    known = held.look_up(whole.windows[plan.identity])
+    there = np.zeros(whole.windows.height, dtype=np.bool_)
+    there[known.which] = True
+    grows = pl.Series(there) & got.filled
+    more = (whole if plan.remade else got).where(grows).contents(plan).with_columns(got.where(grows).rows)
+    fresh = whole.where(pl.Series(~there)).contents(plan).with_columns(pl.col(ROWS).alias(PENDING))
+    before = kept(known.rows, grows.gather(known.which.astype(np.uint32)))
+    return _together(plan, before, pl.concat([more, fresh]), clocks), before
+
+
+def _together(plan: Plan, known: pl.DataFrame, contents: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+    """Windows held and what comes to them, or to new ones, as rows of the table. What is made again from slices replaces what was held."""
+    now = TriggerContext.at(plan.spec, clocks)
+    new = window_table.newborn(contents, plan.taking_schema, pending=pl.col(PENDING), born=clocks.processing_time, open_=~now.complete)
+    if known.is_empty():
+        return triggered(plan, new, now)
+    if plan.remade:
+        known = known.with_columns(plan.aggregation.cleared(pl.lit(True), pl.lit(True)))
+    return triggered(plan, joined(plan, known, new, plan.identity), now)
+
+
+def completed(plan: Plan, slices: Slices, before: Clocks, now: Clocks, marks: Callable[[], pl.DataFrame]) -> tuple[pl.DataFrame, Slices]:
+    """The windows that nobody asked for so far, and that a move of the clocks completes, as they were before it; and the slices.
+
+    Where each key has its own watermark, `marks` gives those, of all keys; only the end of input completes then, so only then it is asked.
+    """
+    if not plan.lazy or (before.watermark == now.watermark and before.finished == now.finished):
+        return plan.no_windows(), slices
+    last = None if now.finished else now.watermark
+    if before.watermark is None or last is None:
+        first = None if before.watermark is None else before.watermark - plan.slide.reach
+        pieces = as_pieces(slices.between(plan, first, last))
+    else:
+        pieces, slices = slices.of_move(plan, before.watermark, last)
+    pieces = key_watermarks.marked(pieces, marks(), plan.keys) if plan.by_key else pieces
+    low = pl.lit(before.watermark, dtype=pl.Int64) if before.mark is None else before.mark
+    return _completed(plan, pieces, low, pl.lit(last, dtype=pl.Int64), now), slices
+
+
+def completed_of_keys(plan: Plan, slices: Slices, before: pl.DataFrame, moved: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, Slices]:
+    """The same, of keys whose own watermark has moved from `before`; and the slices without those that nobody needs any more."""
+    mine = slices.held.of_keys(moved, plan.keys)
+    reached = key_watermarks.marked(mine, moved, plan.keys)
+    gone = reached.filter(clocks.expired(plan.spec, pl.col(END))).select(list(plan.slices.schema))
+    windows = plan.no_windows()
+    if plan.lazy:
+        low = key_watermarks.marked(mine, before, plan.keys)[KEY_WATERMARK].alias(_LOW)
+        windows = _completed(plan, as_pieces(reached.hstack([low])), pl.col(_LOW), pl.col(KEY_WATERMARK), clocks)
+    return windows, slices.without(gone)
+
+
+def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, clocks: Clocks) -> pl.DataFrame:
+    """The windows that end after one mark and at or before another; a null is infinite."""
+    mark = [KEY_WATERMARK] if plan.by_key else []
+    after, until = (pl.col(END) > low).fill_null(True), (pl.col(END) <= high).fill_null(True)
+    pieces = in_order(*coded(plan.keys, pieces))
+    windows = _once(
+        plan, plan.slide.made(pieces.filter(~pl.col(IS_BLOCK))).filter(after & until).select([*plan.identity, SLIDE_CODE, *mark])
+    )
+    if windows.is_empty():
+        return plan.no_windows()
+    found = _Spans.of(windows, pieces)
+    contents = found.where(found.filled).contents(plan)
+    opened = window_table.newborn(contents, plan.taking_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
+    # Their rows came before the move that completes them: the trigger has yet to see that they flip.
+    return triggered(plan, opened, replace(TriggerContext.at(plan.spec, clocks), complete=pl.lit(False)))
+
+
+def unmade(plan: Plan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
+    """The windows that are there, though they are not made yet, with how many rows they hold."""
+    pieces = in_order(*coded(plan.keys, key_watermarks.marked(slices.held.all(), marks, plan.keys) if plan.by_key else slices.held.all()))
+    found = _Spans.of(waiting(plan.spec, plan.slide, pieces, clocks), pieces)
+    return found.windows.select(*plan.identity, found.rows, pl.lit(False).alias(CLOSED))
+
+
+def waiting(spec: WindowOperator, slide: Slide, pieces: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+    """Those windows, of slices in order: the ones that are not complete and not empty."""
+    made = slide.made(pieces).filter(~clocks.complete(spec, pl.col(END))).select(*slide.keys, START, END, SLIDE_CODE)
+    found = _Spans.of(made.unique([SLIDE_CODE, START], maintain_order=True), pieces)
+    return found.where(found.filled).windows
+
+
+def _once(plan: Plan, windows: pl.DataFrame) -> pl.DataFrame:
+    """Each window once: only where one that ends and one that begins with a row are the same is it there twice."""
+    return windows.unique([SLIDE_CODE, START], maintain_order=True) if plan.slide.window.anchor == "both" else windows

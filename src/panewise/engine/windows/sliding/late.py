@@ -1,0 +1,120 @@
+"""Which rows are late for sliding windows (semantics 7.5, 7.6).
+
+Only rows *behind* are looked at closely: those before all instants that windows may still end at. Such a row is applied if an
+open window holds it when it arrives: one that a row which is not behind makes, or one that begins right after a row behind, be it there
+already or earlier in the batch.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from panewise.engine.columns import END, MISSED_WINDOWS, ORDER, PARTIAL, REASON, START, TIME
+from panewise.engine.kernels.small_frames import joined, picked
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.windowing import key_watermarks
+from panewise.engine.windowing.lateness import reason_of, typed
+from panewise.engine.windowing.plan import Plan
+from panewise.engine.windowing.sliding_bounds import coded, earlier, in_order, later, positions
+
+_TURN = "__turn"  # when in a batch a row arrives; what was there before has -1
+_FIRST, _LEAST, _HELD, _OPEN, _ACCEPTED, _QUERY, _AT = "__first", "__least", "__held_least", "__open", "__accepted", "__query", "__at"
+_Schema = dict[str, pl.DataType]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Rows that are applied; the late output, and how many in it are late for some windows only."""
+
+    rows: pl.DataFrame
+    late: pl.DataFrame
+    partially: int
+
+
+def judged(plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: _Schema) -> Judged:
+    """Splits off the late ones of rows in arrival order; `near` are the slices held of the keys of those that are behind."""
+    spec = plan.spec
+    if spec.drop_by == "row":
+        old = clocks.behind(spec, pl.col(TIME))
+        return Judged(rows.filter(~old), _lost(plan, rows.filter(old), "behind", clocks, columns), 0)
+    behind = rows.filter(clocks.expired(spec, pl.col(TIME) + 1))
+    if behind.is_empty():
+        return Judged(rows, pl.DataFrame(schema=columns), 0)
+    near = key_watermarks.marked(near, behind, plan.keys) if plan.by_key else near
+    chosen = behind.with_columns(_accepted(plan, near, rows, behind, clocks))
+    lost = chosen.filter(~pl.col(_ACCEPTED)).drop(_ACCEPTED)
+    kept = rows.join(lost, on=ORDER, how="anti", maintain_order="left")
+    some = _late_for_some(plan, near, kept, chosen.filter(_ACCEPTED).drop(_ACCEPTED), clocks, columns)
+    return Judged(kept, pl.concat([_lost(plan, lost, "expired", clocks, columns), some]), some.height)
+
+
+def _lost(plan: Plan, rows: pl.DataFrame, cause: str, clocks: Clocks, columns: _Schema) -> pl.DataFrame:
+    """The late output of rows that are late for all windows: they miss their own."""
+    own = pl.concat_list(plan.slide.shown(*plan.slide.own(pl.col(TIME))))
+    made = {REASON: reason_of(clocks, pl.lit(cause)), MISSED_WINDOWS: own, PARTIAL: pl.lit(False)}
+    return rows.select(typed(columns, made, clocks))
+
+
+def _accepted(plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks) -> pl.Series:
+    """Whether each row behind is applied."""
+    spec, slide = plan.spec, plan.slide
+    if slide.window.anchor == "start":  # no window that holds it ends later than its own
+        return behind.select((~clocks.expired(spec, slide.own(pl.col(TIME))[1])).alias(_ACCEPTED)).to_series()
+    held = near.filter(~clocks.expired(spec, pl.col(START) + 1)).select(*plan.keys, START, pl.lit(-1, dtype=pl.Int64).alias(_TURN))
+    mine = rows.join(behind, on=plan.keys, how="semi", nulls_equal=True).filter(~clocks.expired(spec, pl.col(TIME) + 1))
+    ahead = mine.select(*plan.keys, pl.col(TIME).alias(START), pl.col(ORDER).cast(pl.Int64).alias(_TURN))
+    met = _first_until(plan, pl.concat([held, ahead]), behind)
+    by_left = behind.select((met < pl.col(ORDER).cast(pl.Int64)).fill_null(False).alias(_ACCEPTED)).to_series()
+    return by_left if slide.window.anchor == "end" else by_left | _in_right(plan, near, behind.with_columns(by_left), clocks)
+
+
+def _first_until(plan: Plan, makers: pl.DataFrame, behind: pl.DataFrame) -> pl.Series:
+    """For each row behind, when the first arrives of those whose windows reach back to it; null: none does."""
+    number = pl.int_range(pl.len(), dtype=pl.Int64)
+    asked = behind.select(
+        *plan.keys, later(pl.col(TIME), plan.slide.size).alias(START), pl.lit(None, dtype=pl.Int64).alias(_TURN), number.alias(_QUERY)
+    )
+    told = makers.with_columns(pl.lit(-1, dtype=pl.Int64).alias(_QUERY))
+    swept = pl.concat([told, asked]).sort([*plan.keys, START, _QUERY], nulls_last=False)
+    first = swept.with_columns(pl.col(_TURN).cum_min().forward_fill().over(plan.keys).alias(_FIRST))
+    return first.filter(pl.col(_QUERY) >= 0).sort(_QUERY)[_FIRST]
+
+
+def _in_right(plan: Plan, near: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks) -> pl.Series:
+    """Whether each row behind lies in an open window that begins right after a row that is there when it arrives.
+
+    All rows behind lie before what has expired, and an open window reaches beyond it: so it is one that begins before the row.
+    """
+    spec, slide = plan.spec, plan.slide
+    at = pl.col(START)
+    open_ = ~slide.without_right(at) & ~clocks.expired(spec, later(at, slide.size + 2))
+    least = near.filter(open_).group_by(plan.keys).agg(at.min().alias(_HELD))
+    told = joined(behind, least, plan.keys, "left").with_columns(pl.col(TIME).alias(START))
+    mine = pl.when(pl.col(_ACCEPTED) & open_).then(TIME)
+    earlier_ones = mine.cum_min().forward_fill().shift().over(plan.keys)
+    found = told.select((pl.min_horizontal(earlier_ones, _HELD) < pl.col(TIME)).fill_null(False))
+    return found.to_series()
+
+
+def _late_for_some(
+    plan: Plan, near: pl.DataFrame, kept: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: _Schema
+) -> pl.DataFrame:
+    """The late output of applied rows behind: the windows that would hold them and have expired, of rows that were there."""
+    slide, turn = plan.slide, pl.col(ORDER).cast(pl.Int64).alias(_TURN)
+    mark = [name for name in ("__watermark",) if name in rows.columns]
+    mine = kept.join(rows, on=plan.keys, how="semi", nulls_equal=True)
+    there = near.select(*plan.keys, START, *mark, pl.lit(-1, dtype=pl.Int64).alias(_TURN))
+    made = slide.made(pl.concat([there, mine.select(*plan.keys, pl.col(TIME).alias(START), *mark, turn)]))
+    gone = made.filter(clocks.expired(plan.spec, pl.col(END)))
+    asked = rows.select(*plan.keys, earlier(pl.col(TIME), slide.size).alias(START), (pl.col(TIME) + 1).alias(END))
+    windows, asked = coded(plan.keys, gone.group_by([*plan.keys, START, END], maintain_order=True).agg(pl.col(_TURN).min()), asked)
+    windows = in_order(windows)
+    low, high = positions(windows, asked)
+    which = np.repeat(np.arange(rows.height), high - low)
+    places = np.arange(len(which)) + np.repeat(low - (np.cumsum(high - low) - (high - low)), high - low)
+    pairs = picked(windows, places).select(START, END, _TURN).hstack([picked(rows.select(ORDER), which).to_series()])
+    shown = slide.shown(pl.col(START), pl.col(END))
+    missed = pairs.filter(pl.col(_TURN) <= pl.col(ORDER)).group_by(ORDER, maintain_order=True).agg(shown.alias(MISSED_WINDOWS))
+    late = rows.join(missed, on=ORDER, maintain_order="left")
+    return late.select(typed(columns, {REASON: reason_of(clocks, pl.lit("expired")), PARTIAL: pl.lit(True)}, clocks))

@@ -1,0 +1,163 @@
+"""The slices of sliding windows, and, where windows hold many, blocks of these.
+
+Between two steps windows lose slices at their far end, and gain some at the near one: all between is in every window that the step
+completes, or that its rows come into and make. So that this is not read slice by slice at each step, it is kept a second time in blocks:
+the partials of the slices of a key that lie in one stretch of time, 64 of which are as long as a window. What a step reads is then what
+comes and goes, and some blocks.
+
+Blocks are made once a step has read many times as many slices as it would have read blocks. From then on a row goes into its slice and
+its block, whenever it comes.
+"""
+
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine.columns import END, IS_BLOCK, START, TIME, TOMBSTONE
+from panewise.engine.store.run import MemoryLibrary, Shape
+from panewise.engine.store.stored_table import StoredTable, Stretches
+from panewise.engine.windowing.plan import Plan
+from panewise.errors import AggregateOverflowError
+
+_MANY = 1 << 14  # slices that are worth it
+_TIMES = 8  # as many slices as blocks
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Both tables of an operator. `in_blocks` tells whether all slices are in blocks, too; if not, there are none."""
+
+    held: StoredTable
+    blocks: StoredTable
+    in_blocks: bool = False
+
+    @classmethod
+    def nothing(cls, shape: Shape) -> "Slices":
+        """No slices."""
+        return cls(StoredTable.nothing(shape, MemoryLibrary()), StoredTable.nothing(shape, MemoryLibrary()))
+
+    @property
+    def tables(self) -> list[StoredTable]:
+        """The two, as they are stored."""
+        return [self.held, self.blocks]
+
+    def having(self, tables: list[StoredTable]) -> "Slices":
+        """The same with other tables in the place of its own."""
+        return replace(self, held=tables[0], blocks=tables[1])
+
+    def expired(self, horizon: int | None) -> "Slices":
+        """Without what ends at the horizon or earlier."""
+        return replace(self, held=self.held.expired(horizon), blocks=self.blocks.expired(horizon))
+
+    def without(self, gone: pl.DataFrame) -> "Slices":
+        """Without these slices, of keys that have watermarks of their own: of those there are no blocks."""
+        return replace(self, held=self.held.changed(gone.clear(), gone))
+
+    def added(self, plan: Plan, news: pl.DataFrame, near: pl.DataFrame | None = None) -> "Slices":
+        """With the partials of new rows, a line for each key and time; `near` are all slices of these keys, if they are known already."""
+        more = replace(self, held=_with(plan, self.held, news, near))
+        return more._blocks_added(plan, news) if self.in_blocks else more
+
+    def between(self, plan: Plan, first: int | None, last: int | None) -> pl.DataFrame:
+        """The slices of times from the first to the last; None: there is no bound."""
+        return _between(plan, self.held, [(first, last)])
+
+    def of_move(self, plan: Plan, before: int, now: int) -> tuple[pl.DataFrame, "Slices"]:
+        """What the windows hold that a move of the watermark completes: slices, and blocks in the place of what all of them hold.
+
+        And the slices, now in blocks if that is worth it.
+        """
+        first, last = before - plan.slide.reach, now
+        low, high = plan.slide.inside(before, now)
+        if low >= high or plan.by_key or plan.counted:
+            return as_pieces(self.between(plan, first, last)), self
+        if not self.in_blocks:
+            slices = self.between(plan, first, last)
+            return as_pieces(slices), self._in_blocks(plan) if _is_worth_it(plan, slices) else self
+        ends = _between(plan, self.held, [(first, low - 1), (high, last)])
+        blocks = _between(plan, self.blocks, [(low, high - 1)]).join(ends, on=plan.keys, how="semi", nulls_equal=True)
+        return pl.concat([as_pieces(ends), as_pieces(blocks, blocks=True)]), self
+
+    def of_rows(self, plan: Plan, rows: pl.DataFrame, *, in_time: bool) -> tuple[pl.DataFrame, "Slices"]:
+        """What windows hold that rows come into, where windows are made with their first row: as :meth:`of_move`, of the rows' keys.
+
+        `in_time` tells that no row can come too late for a window, for which all slices are asked.
+        """
+        if not self.in_blocks or not in_time:
+            slices = self.held.of_keys(rows, plan.keys)
+            able = plan.slide.window.anchor == "end" and not plan.by_key and not plan.counted
+            return as_pieces(slices), self._in_blocks(plan) if able and not self.in_blocks and _is_worth_it(plan, slices) else self
+        first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
+        _, high = plan.slide.inside(first, last)
+        newest = self.held.of_keys(rows, plan.keys, [(high, MAX_INSTANT)])
+        latest = newest[START].max()
+        latest = min(max(latest, last), last + plan.slide.size) if isinstance(latest, int) else last  # of what makes a window with a row
+        low, _ = plan.slide.inside(first, latest)
+        oldest = self.held.of_keys(rows, plan.keys, _clipped([(first - plan.slide.reach, min(low, high) - 1)]))
+        blocks = self.blocks.of_keys(rows, plan.keys, _clipped([(low, high - 1)]))
+        return pl.concat([as_pieces(oldest), as_pieces(blocks, blocks=True), as_pieces(newest)]), self
+
+    def _in_blocks(self, plan: Plan) -> "Slices":
+        return replace(self, in_blocks=True)._blocks_added(plan, self.held.all())
+
+    def _blocks_added(self, plan: Plan, news: pl.DataFrame) -> "Slices":
+        """With blocks of more slices; without any if a sum of theirs leaves 64 bits, as sums of windows may not."""
+        try:
+            return replace(self, blocks=_with(plan, self.blocks, _in_stretches(plan, news)))
+        except AggregateOverflowError:
+            return replace(self, blocks=replace(self.blocks, newest=self.blocks.newest.clear(), runs=()), in_blocks=False)
+
+
+def as_pieces(lines: pl.DataFrame, *, blocks: bool = False) -> pl.DataFrame:
+    """Lines of one of the tables, which tell of which."""
+    return lines.with_columns(pl.lit(blocks).alias(IS_BLOCK))
+
+
+def _is_worth_it(plan: Plan, slices: pl.DataFrame) -> bool:
+    if slices.height < _MANY:
+        return False
+    blocks = slices.select(*plan.keys, plan.slide.block(pl.col(START))).unique()
+    return blocks.height * _TIMES <= slices.height
+
+
+def _in_stretches(plan: Plan, slices: pl.DataFrame) -> pl.DataFrame:
+    """The blocks of slices."""
+    placed = slices.with_columns(plan.slide.block(pl.col(START)).alias(START))
+    plan.pieces.check_merge(placed, [*plan.keys, START])
+    merged = placed.group_by([*plan.keys, START], maintain_order=True).agg(plan.pieces.merging())
+    until = plan.slide.block_needed_until(pl.col(START)).alias(END)
+    return merged.with_columns(until).select(pl.col(name).cast(dtype) for name, dtype in plan.slices.schema.items())
+
+
+def _with(plan: Plan, held: StoredTable, news: pl.DataFrame, near: pl.DataFrame | None = None) -> StoredTable:
+    """A table with what is new of its lines, or adds lines."""
+    if near is not None:
+        known = near.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
+    elif plan.slices.by == plan.keys:  # where all slices of a key have one hash, each would be compared with every one of its key
+        known = held.of_keys(news.select(plan.keys).unique(maintain_order=True), plan.keys)
+        known = known.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
+    else:
+        known = held.find(news)
+    return held.changed(news if known.is_empty() else _merged(plan, pl.concat([known, news])), news.clear())
+
+
+def _merged(plan: Plan, lines: pl.DataFrame) -> pl.DataFrame:
+    plan.pieces.check_merge(lines, plan.slices.identity)
+    merged = lines.group_by(plan.slices.identity, maintain_order=True).agg(plan.pieces.merging())
+    return merged.select(pl.col(name).cast(dtype) for name, dtype in plan.slices.schema.items())
+
+
+def _clipped(stretches: Stretches) -> Stretches:
+    """Stretches of times of 64 bits, those that are not empty."""
+    return [(max(MIN_INSTANT, low), min(MAX_INSTANT, high)) for low, high in stretches if low <= high]
+
+
+def _between(plan: Plan, held: StoredTable, stretches: list[tuple[int | None, int | None]]) -> pl.DataFrame:
+    """The lines of a table that begin at times of stretches, which may be empty."""
+    bounds = _clipped([(MIN_INSTANT if low is None else low, MAX_INSTANT if high is None else high) for low, high in stretches])
+    if not bounds:
+        return held.newest.clear().drop(TOMBSTONE)
+    test = pl.any_horizontal(pl.col(START).is_between(low, high) for low, high in bounds)
+    needed = [(plan.slide.needed(low), plan.slide.block_needed(high)) for low, high in bounds]
+    return held.concerned(test, lambda run: any(run.high >= least and run.low <= most for least, most in needed))
