@@ -16,7 +16,7 @@ from tests.faults.rounds import ROOT, Job, Plan, Victim, play
 from tests.faults.sinks import check_same, contents
 from tests.faults.specs import OF_ROWS, SPECS
 
-FILES = 6
+FILES = 4
 LONG_FILES = 12
 CLUSTER = "local-cluster[2,1,1024]"
 

@@ -168,6 +168,19 @@ CASES = {
         ),
         (Step(1, None, ((1, "a", 1),)), Step(2, 12, ((2, "a", 2), (3, "b", 4)))),
     ),
+    # A group of the null key, which the second step adds to.
+    "null_key": Case(
+        pw.WindowOperator(
+            window=pw.Tumbling("10 seconds"),
+            keys=["k"],
+            event_time="ts",
+            aggregates=[F.count().alias("n"), F.sum("v").alias("s")],
+        ),
+        (
+            Step(1, None, ((1, None, 1), (2, "a", 2), (12, None, 3))),  # type: ignore[arg-type]
+            Step(2, 5, ((3, None, 4),)),  # type: ignore[arg-type]
+        ),
+    ),
     # No keys, no bounds.
     "global": Case(
         pw.WindowOperator(

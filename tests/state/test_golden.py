@@ -69,6 +69,18 @@ def test_tumbling_windows_that_retract() -> None:
     assert stored.operator.held().is_empty()
 
 
+def test_the_group_of_the_null_key() -> None:
+    """semantics 15.2: the rows of a restored state are found by the null key."""
+    stored = load("null_key")
+    assert windows(stored) == [(None, 0, 10, 2), (None, 10, 20, 1), ("a", 0, 10, 1)]
+    sent = stored.operator.add(rows(((4, None, 8),), offset=4))  # type: ignore[arg-type]
+    assert sent.counts.applied == 1
+    assert panes(stored.operator.advance(watermark=10 * SECOND).panes) == [
+        (None, 0, 10, 3, 13, "ON_TIME", 0, 0, True, False, "+"),
+        ("a", 0, 10, 1, 2, "ON_TIME", 0, 0, True, False, "+"),
+    ]
+
+
 def test_marks_of_source_positions() -> None:
     counts = load("tumbling").operator.add(rows(((35, "a", 1), (36, "a", 1)), offset=8)).counts
     assert (counts.replays, counts.applied) == (1, 1)

@@ -22,7 +22,7 @@ from panewise.engine.store.cache import Cache
 from panewise.errors import AggregateOverflowError, SpecError, StateError
 from panewise.state import MemoryRunStore
 from panewise.testing.compare import same
-from tests.engine.test_spans import AGGREGATES, ROWS, SCHEMA
+from tests.engine.aggregate.test_range_aggregate import AGGREGATES, ROWS, SCHEMA
 
 COLUMNS: dict[str, pl.DataType] = {"t": pl.Int64(), "k": pl.Int64(), "v": pl.Int64()}
 
