@@ -1,7 +1,7 @@
-"""Window operators for streams: on PySpark, and in tests in this process.
+"""Window operators for streams: on PySpark, and in this process for tests.
 
-A :class:`WindowOperator` says which windows rows go to, when panes of them are sent, and what they hold.
-``panewise.spark`` runs it over a DataFrame, ``panewise.testing`` over a list of events.
+A :class:`WindowOperator` specifies which windows rows belong to, when panes are emitted, and what panes
+contain. ``panewise.spark`` runs it over a DataFrame, ``panewise.testing`` over a list of events.
 """
 
 from panewise.chrono import Duration

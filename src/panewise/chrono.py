@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from panewise.errors import SpecError
 
-MIN_INSTANT = -(2**63)  # stands for "no bound below": never an event time
-MAX_INSTANT = 2**63 - 1  # stands for "no bound above"
+MIN_INSTANT = -(2**63)  # means "no lower bound"; it is never an event time (semantics 6.3)
+MAX_INSTANT = 2**63 - 1  # means "no upper bound"
 
 _UNITS = {
     "microsecond": 1,
@@ -41,17 +41,20 @@ _HOW = "give '90 seconds', '1 hour 30 minutes', 'PT1H30M', a timedelta, a Durati
 
 @dataclass(frozen=True, slots=True, order=True)
 class Duration:
-    """A length of time in microseconds.
+    """A length of time in whole microseconds, which may be negative.
 
     >>> Duration.of("1 hour 30 minutes")
     Duration('1 hour 30 minutes')
     >>> Duration.of("10 seconds").us
     10000000
 
-    A text may be of the form of ISO 8601, in capitals:
+    A text may also be in the form of ISO 8601, in capitals:
 
     >>> Duration.of("PT1H30M"), Duration.of("P1DT0.25S")
     (Duration('1 hour 30 minutes'), Duration('1 day 250 milliseconds'))
+
+    Raises:
+        SpecError: if `us` is not an int, or does not fit in 64 bits.
     """
 
     us: int
@@ -64,10 +67,17 @@ class Duration:
 
     @classmethod
     def of(cls, value: "DurationLike", name: str = "duration") -> "Duration":
-        """Reads a duration.
+        """Returns the duration that a value describes.
+
+        Args:
+            value: a Duration, a timedelta, an int of microseconds, or a text such as "90 seconds" or
+                "PT1H30M".
+            name: the name of the value in error messages.
 
         Raises:
-            SpecError: for months, years, fractions, negative terms, and anything that is not a duration.
+            SpecError: if the value is not a duration. Texts with months, quarters, years or negative terms
+                are refused, and so are fractions, except fractions of seconds in ISO 8601, to the
+                microsecond.
         """
         if isinstance(value, Duration):
             return value
@@ -118,7 +128,7 @@ _IN_DAYS = "give a number of days, or use windows of a Calendar"
 
 
 def looks_iso(text: str) -> bool:
-    """Whether a text has the form of a duration of ISO 8601, though perhaps of one that is not exact.
+    """Returns whether a text looks like an ISO 8601 duration, even one that is not exact, such as a month.
 
     >>> looks_iso("PT5M"), looks_iso("P1Y"), looks_iso("PTA"), looks_iso("pt5m")
     (True, True, False, False)
@@ -139,13 +149,13 @@ def _parse_iso(text: str, name: str) -> int:
 
 
 def instant_us(value: "InstantLike", name: str = "instant") -> int:
-    """Microseconds since 1970-01-01 UTC of an aware datetime, or of an int that already is that.
+    """Returns the microseconds since 1970-01-01 UTC of an aware datetime; an int already counts them.
 
     >>> instant_us(datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC))
     -1000000
 
     Raises:
-        SpecError: for a naive datetime and for anything else.
+        SpecError: if the datetime is naive, the int does not fit in 64 bits, or the value is neither.
     """
     if isinstance(value, datetime) and value.tzinfo is not None:
         return (value - _EPOCH) // timedelta(microseconds=1)
@@ -156,7 +166,7 @@ def instant_us(value: "InstantLike", name: str = "instant") -> int:
 
 
 def saturating_add(instant: int, us: int) -> int:
-    """`instant + us`, held inside 64 bits.
+    """Returns `instant + us`, clamped to the range of 64-bit integers.
 
     >>> saturating_add(MAX_INSTANT, 5) == MAX_INSTANT
     True
@@ -164,17 +174,18 @@ def saturating_add(instant: int, us: int) -> int:
     return max(MIN_INSTANT, min(MAX_INSTANT, instant + us))
 
 
-_NOT_PLACES = ("localtime", "posixrules", "Factory", "posix/", "right/")  # files of the database that name no place, or count leap seconds
+# Files of the time zone database that are not zones of places, or that count leap seconds.
+_NOT_PLACES = ("localtime", "posixrules", "Factory", "posix/", "right/")
 
 
 def time_zone(name: str, field: str = "zone") -> ZoneInfo:
-    """The time zone of that name in this machine's IANA database.
+    """Returns the time zone of this name in the machine's IANA time zone database.
 
     >>> time_zone("Europe/Berlin").key
     'Europe/Berlin'
 
     Raises:
-        SpecError: if it has none of that name.
+        SpecError: if the database has no zone of this name, or the machine has no database.
     """
     known = isinstance(name, str) and bool(name) and not name.startswith(_NOT_PLACES)
     found = _zone(name) if known else None
@@ -190,5 +201,5 @@ def time_zone(name: str, field: str = "zone") -> ZoneInfo:
 def _zone(name: str) -> ZoneInfo | None:
     try:
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):  # not there, not a name, a directory
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # missing, malformed, or a directory
         return None

@@ -1,6 +1,6 @@
 """The command `panewise`.
 
-``panewise state CHECKPOINT`` shows what the window operators of a query hold.
+``panewise state CHECKPOINT`` shows the state that the window operators of a query have stored.
 """
 
 import argparse
@@ -24,7 +24,10 @@ _HEADER = ("shard", "windows", "keys", "runs", "bytes", "watermark", "processing
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command; the number is the exit status: 0, or 2 with a message if it cannot be done."""
+    """Runs the command and returns its exit status: 0, or 2 with a message on standard error.
+
+    Without `arguments` it reads those of the process. Wrong arguments and `--help` raise SystemExit.
+    """
     given = _parser().parse_args(arguments)
     try:
         state = _read(given.checkpoint, given.batch)
@@ -46,7 +49,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _read(checkpoint: str, batch: int | None) -> "CheckpointState":
-    """Shows what the window operators of a query hold, shard by shard, and what the query does in words. Reads; changes nothing."""
+    """Shows the state that the window operators of a query have stored, shard by shard.
+
+    It also describes in words what each operator does. It changes nothing.
+    """
     try:
         from panewise.demo.job import log_to  # noqa: PLC0415 - only here is Spark needed
         from panewise.spark.inspect import read_state, session  # noqa: PLC0415
@@ -54,12 +60,12 @@ def _read(checkpoint: str, batch: int | None) -> "CheckpointState":
         if str(error.name).startswith("panewise"):
             raise
         raise SetupError(f"no module {error.name}", "state is read with PySpark", "pip install 'panewise[spark]'") from error
-    with log_to(Path(os.devnull)), session() as spark:  # Spark greets on standard error
+    with log_to(Path(os.devnull)), session() as spark:  # discards what Spark logs
         return read_state(spark, checkpoint, batch)
 
 
 def as_json(state: "CheckpointState") -> dict[str, Any]:
-    """The state as plain values."""
+    """Returns the state as dicts, lists, numbers and texts that can be written as JSON."""
     return {"checkpoint": state.checkpoint, "batch": state.batch, "operators": [_operator_json(one) for one in state.operators]}
 
 
@@ -72,7 +78,7 @@ def _operator_json(state: "OperatorState") -> dict[str, Any]:
 
 
 def as_text(state: "CheckpointState") -> str:
-    """The state as text for people."""
+    """Returns the state as text for people: for each operator a description and a table of its shards."""
     return "\n\n".join(_operator_text(one, state.batch) for one in state.operators)
 
 
@@ -90,7 +96,7 @@ def _line(name: str, state: "ShardState") -> tuple[str, ...]:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table whose columns 1 to 4 are numbers, which stand to the right."""
+    """Returns the lines of a table. Columns 1 to 4 contain numbers and are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     padded = ([text.rjust(widths[n]) if 1 <= n <= 4 else text.ljust(widths[n]) for n, text in enumerate(row)] for row in rows)
     return [("  " + "  ".join(row)).rstrip() for row in padded]

@@ -1,26 +1,28 @@
-"""Everything panewise raises, and the form of its messages.
+"""The errors and warnings of panewise, and the form of their messages.
 
 PanewiseError
 ├── SpecError (ValueError)          a specification breaks a rule
-├── InputError (ValueError)         what is fed to an operator does not fit its specification
+│   └── RefusedNameError (AttributeError)  panewise does not have this name of pyspark
+├── InputError (ValueError)         rows, columns or events do not fit the specification
 ├── SetupError (RuntimeError)       Spark, Java or a setting is not what the operator needs
 ├── StateError (RuntimeError)       state is corrupt, of an unknown format, or of another specification
-└── AggregateOverflowError (ArithmeticError)  an aggregate left its type's range
-SpecWarning (UserWarning)           a specification may not do what is meant
-├── DataLossWarning                 the trigger can close windows while rows for them may still come
+└── AggregateOverflowError (ArithmeticError)  the result of an aggregate does not fit its type
+SpecWarning (UserWarning)           a valid specification may not do what was intended
+├── DataLossWarning                 the trigger can close windows while rows for them may still arrive
 ├── IdleTriggerWarning              a part of the trigger can never fire
-└── ManyWindowsWarning              a row is in very many windows
-SetupWarning (UserWarning)          a setting of Spark works, but costs much
+└── ManyWindowsWarning              a row can be in more than 1,000 windows
+SetupWarning (UserWarning)          a setting of Spark works, but is expensive
 └── ShufflePartitionsWarning        far more shuffle partitions than cores
 
 Every message has three parts: what was given | the rule that it breaks | what to do.
 """
 
-_POLARS_NOTE = "\n\nThis error occurred in the following "  # Polars adds the expression that called a function which raised
+# Polars appends this text and the expression in which the function that raised was called.
+_POLARS_NOTE = "\n\nThis error occurred in the following "
 
 
 def explain(given: str, rule: str, remedy: str) -> str:
-    """Joins the three parts of a message.
+    """Returns a message made of its three parts.
 
     >>> explain("size=0", "a size is above zero", "give a size such as '1 minute'")
     "size=0 | a size is above zero | give a size such as '1 minute'"
@@ -29,10 +31,16 @@ def explain(given: str, rule: str, remedy: str) -> str:
 
 
 class PanewiseError(Exception):
-    """Base of every error that panewise raises on purpose."""
+    """Base class of all errors of panewise.
+
+    Attributes:
+        given: what was given.
+        rule: the rule that it breaks.
+        remedy: what to do.
+    """
 
     def __init__(self, given: str, rule: str | None = None, remedy: str = "") -> None:
-        # Spark and Polars carry errors across by their type and message alone, and so call this with the message.
+        # Spark and Polars rebuild an error from its type and message alone, so they give the whole message.
         message = given.split(_POLARS_NOTE, maxsplit=1)[0] if rule is None else explain(given, rule, remedy)
         super().__init__(message)
         self.given, self.rule, self.remedy = (*message.split(" | ", 2), "", "")[:3]
@@ -43,7 +51,7 @@ class SpecError(PanewiseError, ValueError):
 
 
 class RefusedNameError(SpecError, AttributeError):
-    """A name of pyspark that panewise does not have; `hasattr` is False for it."""
+    """Panewise does not have this name of pyspark; `hasattr` returns False for it."""
 
 
 class InputError(PanewiseError, ValueError):
@@ -59,15 +67,15 @@ class StateError(PanewiseError, RuntimeError):
 
 
 class AggregateOverflowError(PanewiseError, ArithmeticError):
-    """An aggregate left the range of its result type (semantics 24.3)."""
+    """The result of an aggregate does not fit its type (semantics 24.3, 24.16)."""
 
 
 class SpecWarning(UserWarning):
-    """A specification may not do what is meant."""
+    """A specification is valid, but may not do what was intended."""
 
 
 class DataLossWarning(SpecWarning):
-    """The trigger can close a window while rows for it may still come (semantics 19)."""
+    """The trigger can close a window while rows for it may still arrive (semantics 19)."""
 
 
 class IdleTriggerWarning(SpecWarning):
@@ -79,8 +87,11 @@ class ManyWindowsWarning(SpecWarning):
 
 
 class SetupWarning(UserWarning):
-    """A setting of Spark works, but costs much."""
+    """A setting of Spark works, but is expensive."""
 
 
 class ShufflePartitionsWarning(SetupWarning):
-    """A streaming query has far more shuffle partitions than cores; a checkpoint keeps its number for good."""
+    """A streaming query has far more shuffle partitions than cores.
+
+    Their number is permanent: it cannot change once the query has a checkpoint.
+    """

@@ -1,6 +1,6 @@
-"""Aggregate functions, named as in pyspark.sql.functions, and the functions for `over` alone, such as lag.
+"""Aggregate functions, and functions for `over` only, such as lag. Names are those of pyspark.sql.functions.
 
-Each takes the name of a column, or a pyspark Column.
+A column is given by its name or as a pyspark Column.
 
 >>> from panewise import functions as F
 >>> F.sum("delay").alias("total").name
@@ -100,7 +100,12 @@ _REFUSED = {
 
 
 def __getattr__(name: str) -> Any:
-    """Refuses what batch code of pyspark has in this place and a stream, or an operator, has not (semantics 29.7)."""
+    """Refuses names of pyspark.sql.functions that panewise does not offer (semantics 29.7).
+
+    Raises:
+        RefusedNameError: if the name is one of these; the message says what to use instead.
+        AttributeError: if the name is any other.
+    """
     if name in _REFUSED:
         raise RefusedNameError(f"panewise.functions.{name}", *_REFUSED[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}; aggregates of your own are made by panewise.UserAggregate")

@@ -1,4 +1,4 @@
-"""Windows by policies, as in IBM Streams: the specification, its policies, and what a listener is told.
+"""Policy windows, as in IBM Streams: their specification, policies and listeners (semantics 10).
 
 >>> from panewise.streamwindow import StreamWindow, count, delta
 >>> StreamWindow.sliding(delta("age", 2), count(5)).evict

@@ -1,4 +1,7 @@
-"""`python -m panewise.demo [FOLDER]`: runs the demo, checks its output, and explains it in a picture. Fails if a check fails."""
+"""`python -m panewise.demo [FOLDER]`: runs the demo, checks its output, and draws a picture of it.
+
+The exit status is 0 if all checks hold, else 1. The default folder is out/demo.
+"""
 
 import shutil
 import sys
@@ -14,7 +17,7 @@ OUTPUTS = ("panes", "late", "invalid", "counts", "checkpoint")
 
 
 def main(folder: Path, terminal: Terminal) -> int:
-    """Runs everything; the number is the exit status."""
+    """Runs the demo with all files below `folder`, and returns the exit status."""
     arrived = flights.in_batches(flights.load())
     flights.write(arrived, folder / "flights")
     terminal.say(f"{arrived.height:,} flights in {arrived['batch'].n_unique()} files, in the order in which they became known")
@@ -30,7 +33,7 @@ def main(folder: Path, terminal: Terminal) -> int:
 
 
 def _stream(arrived: pl.DataFrame, folder: Path, terminal: Terminal) -> None:
-    """Runs the query over the files, and shows how far it is in the year."""
+    """Removes earlier outputs, runs the query over the files, and shows its progress through the year."""
     for name in OUTPUTS:
         shutil.rmtree(folder / name, ignore_errors=True)
     ends = arrived.group_by("batch").agg(pl.col("arrival").first()).sort("batch")["arrival"].dt.convert_time_zone(flights.ZONE.key)

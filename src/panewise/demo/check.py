@@ -1,4 +1,4 @@
-"""Does the demo's output agree with its input? Everything is computed again in Polars, from the rows, without the engine."""
+"""Checks the demo's output: Polars computes everything again from the input rows, without the engine."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ WINDOW = "1h"
 SIZE, LATENESS = timedelta(hours=1), timedelta(hours=2)
 PARTS = ("applied", "replays", "late", "invalid")
 PANE = ("origin", "window_start")
-TOLERANCE = 1e-9  # relative; sums of the same doubles in another order
+TOLERANCE = 1e-9  # relative; the same doubles are added in another order
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was checked, whether it holds, and the figures."""
+    """The result of one check: what was checked, whether it holds, and the figures."""
 
     what: str
     holds: bool
@@ -34,34 +34,37 @@ class Finding:
 
 
 def read(folder: Path) -> Outputs:
-    """Reads the outputs that the query wrote below `folder`, one directory `batch_id=N` for each micro-batch."""
+    """Reads the outputs of the query below `folder`: a directory `batch_id=N` for each micro-batch."""
     return Outputs(*(_read(folder / name) for name in ("panes", "late", "invalid", "counts")))
 
 
 def _read(folder: Path) -> pl.DataFrame:
     frame = pl.read_parquet(folder / "**" / "*.parquet", hive_partitioning=True)
     times = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
-    # Spark's instants are UTC whether or not the file says so.
+    # Spark's Parquet files contain instants in UTC, even if the column type has no time zone.
     return frame.with_columns(pl.col(name).cast(pl.Datetime("us")).dt.replace_time_zone("UTC") for name in times)
 
 
 def watermarks(outputs: Outputs) -> pl.DataFrame:
-    """The watermark in force in each micro-batch that held rows. `batch` numbers these from 0, as the files of the input."""
+    """Returns the watermark in force in each micro-batch that had rows.
+
+    `batch` numbers these micro-batches from 0, as the input files are numbered. `batch_id` is Spark's number.
+    """
     each = outputs.counts.group_by("batch_id").agg(pl.col("rows_in").sum(), pl.col("watermark").max())
     return each.filter(pl.col("rows_in") > 0).sort("batch_id").with_row_index("batch").with_columns(pl.col("batch").cast(pl.Int64))
 
 
 def late_ids(outputs: Outputs) -> pl.Series:
-    """The ids of the rows that were applied nowhere."""
+    """Returns the ids of the rows that were late for all their windows."""
     return outputs.late.filter(~pl.col("partial"))["row"].struct.field("id")
 
 
 def verify(arrived: pl.DataFrame, outputs: Outputs) -> list[Finding]:
-    """Checks the outputs against the input.
+    """Checks the outputs against the input, and returns one finding for each check.
 
     Args:
-        arrived: the flights, with the `batch` in which they arrived.
-        outputs: what the query wrote.
+        arrived: the flights, with the number of the `batch` in which each arrived.
+        outputs: the outputs of the query.
     """
     applied = arrived.filter(pl.col("scheduled").is_not_null() & ~pl.col("id").is_in(late_ids(outputs).implode()))
     findings = (_accounting, _outputs_match_counts, _invalid_are_cancelled)
@@ -92,7 +95,10 @@ def _invalid_are_cancelled(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
 
 
 def _late_by_watermark(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
-    """A row is late if its window's end, plus the lateness, had been reached by the watermark in force (semantics 13, 13.1)."""
+    """Checks that a row is late if, and only if, its window had expired.
+
+    A window has expired if the watermark in force has reached its end plus the lateness (semantics 13, 13.1).
+    """
     clock = watermarks(outputs)
     rows = arrived.join(clock.select("batch", "watermark"), on="batch", how="left")
     expiry = pl.col("scheduled").dt.truncate(WINDOW) + SIZE + LATENESS
@@ -121,12 +127,12 @@ def _signed(column: str) -> pl.Expr:
 
 
 def panes_sum(panes: pl.DataFrame) -> int:
-    """Flights in all `+` panes less flights in all `-` panes."""
+    """Returns the number of flights in all `+` panes, minus the number in all `-` panes."""
     return int(panes.select(_signed("flights").sum()).item())
 
 
 def latest(panes: pl.DataFrame) -> pl.DataFrame:
-    """For each window the flights net of retractions, and the mean delay of its last `+` pane."""
+    """Returns for each window the flights net of retractions, and the mean delay of its last `+` pane."""
     net = panes.group_by(PANE).agg(net_flights=_signed("flights").sum())
     last = panes.filter(pl.col("op") == "+").sort("index").group_by(PANE).agg(pl.col("mean_delay").last())
     return net.join(last, on=PANE, how="left")

@@ -1,4 +1,4 @@
-"""What the demo shows of its output: one airport on the day of the storm as a picture, and the whole year as figures."""
+"""Presents the demo's output: a picture of one airport on the day of the storm, tables of the whole year."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, time
@@ -13,7 +13,7 @@ from panewise.observe import page, picture
 from panewise.observe.page import Table
 
 AIRPORT = "EWR"
-EVENTS = (time(11), time(18))  # whole windows
+EVENTS = (time(11), time(18))  # bounds of windows, so that the picture cuts none of them off
 ARRIVALS = (time(10, 50), time(21, 40))
 TIMINGS = ("EARLY", "ON_TIME", "LATE")
 
@@ -33,7 +33,7 @@ PARAGRAPHS = [" ".join(paragraph.split()) for paragraph in _TEXT.split("\n\n")]
 
 
 def write(arrived: pl.DataFrame, outputs: Outputs, folder: Path, shown: Sequence[Table]) -> None:
-    """Writes panes.png and index.html into the folder."""
+    """Writes panes.png and index.html, which has the tables `shown`, into the folder."""
     figure = picture.draw(scene(arrived, outputs))
     picture.save_png(figure, folder / "panes.png")
     text = page.render(TITLE, PARAGRAPHS, picture.svg(figure), [*shown, late_examples(outputs)])
@@ -41,7 +41,7 @@ def write(arrived: pl.DataFrame, outputs: Outputs, folder: Path, shown: Sequence
 
 
 def scene(arrived: pl.DataFrame, outputs: Outputs) -> picture.Scene:
-    """One airport, some hours of the day of the storm."""
+    """Returns the scene of the picture: one airport, some hours of the day of the storm."""
     first, last = _range(EVENTS)
     clock = _clock(arrived, outputs)
     panes = outputs.panes.filter((pl.col("origin") == AIRPORT) & pl.col("window_start").is_between(first, last, closed="left"))
@@ -65,17 +65,18 @@ def _range(times: tuple[time, time]) -> tuple[datetime, datetime]:
 
 
 def _clock(arrived: pl.DataFrame, outputs: Outputs) -> pl.DataFrame:
-    """For each micro-batch with rows: the arrival times that it spans, `since` to `arrival`, and its watermark."""
+    """Returns for each micro-batch with rows its arrival times, `since` to `arrival`, and its watermark."""
     ends = arrived.group_by("batch").agg(pl.col("arrival").first()).sort("batch")
     ends = ends.with_columns(since=pl.col("arrival").shift(1).fill_null(arrived["known"].min()))
     return ends.join(watermarks(outputs), on="batch").sort("batch")
 
 
 def _fired(panes: pl.DataFrame, clock: pl.DataFrame) -> pl.DataFrame:
-    """The panes with the arrival time at which they were sent.
+    """Returns the panes with the arrival time at which they were emitted.
 
-    The watermark moves as a micro-batch begins and its rows come after that (semantics 18): an on-time pane belongs to the beginning, the
-    others to the end. A withdrawal belongs to the pane that takes its place, which has the next index.
+    In a micro-batch the watermark moves first, and then rows arrive (semantics 18). So an on-time pane is
+    emitted at the beginning of its micro-batch, and other panes at the end. A retraction is emitted with the
+    pane that replaces the retracted one, which has the next index.
     """
     by = panes.filter(pl.col("op") == "+").select("window_start", by="index", cause="timing")
     caused = panes.with_columns(by=pl.col("index") + (pl.col("op") == "-")).join(by, on=("window_start", "by"))
@@ -84,7 +85,7 @@ def _fired(panes: pl.DataFrame, clock: pl.DataFrame) -> pl.DataFrame:
 
 
 def tables(outputs: Outputs) -> list[Table]:
-    """Panes by timing, and where the rows went."""
+    """Returns two tables: the number of panes by timing, and the number of rows by what happened to them."""
     panes = outputs.panes.group_by("timing", "op").len()
     number = {(timing, op): count for timing, op, count in panes.iter_rows()}
     by_timing = [[timing, number.get((timing, "+"), 0), number.get((timing, "-"), 0)] for timing in TIMINGS]
@@ -101,7 +102,7 @@ def tables(outputs: Outputs) -> list[Table]:
 
 
 def late_examples(outputs: Outputs, number: int = 8) -> Table:
-    """The latest of the late rows."""
+    """Returns a table of the late rows with the largest `late_by`."""
     latest = outputs.late.sort("late_by", descending=True).head(number)
     rows = [
         [_flight(row), _local(row["scheduled"]), _local(row["known"]), reason] for row, reason in latest.select("row", "reason").iter_rows()
@@ -114,5 +115,5 @@ def _flight(row: dict[str, Any]) -> str:
 
 
 def _local(at: datetime) -> str:
-    # The files hold UTC; Spark's Parquet may leave the zone out inside a struct.
+    # The files contain UTC. Inside a struct the column type may have no time zone.
     return f"{at.replace(tzinfo=at.tzinfo or UTC).astimezone(ZONE):%d %B %H:%M}"

@@ -1,7 +1,7 @@
-"""The data of the demo: the flights that were to leave New York in 2013, in the order in which they became known.
+"""The data of the demo: flights scheduled to leave New York in 2013, in the order in which they became known.
 
-Event time is the scheduled departure. A row becomes known when the flight leaves, so it is as late as the flight. A cancelled
-flight never leaves: its row comes at the scheduled time and has no event time.
+The event time is the scheduled departure. A row becomes known when the flight leaves, so it is as late as the
+flight. A cancelled flight never leaves: its row arrives at the scheduled time and has no event time.
 """
 
 import os
@@ -19,13 +19,16 @@ ZONE = ZoneInfo("America/New_York")
 COLUMNS = ("id", "origin", "dest", "carrier", "flight", "scheduled", "known", "dep_delay")
 
 FIRST_DAY, LAST_DAY = date(2013, 1, 1), date(2013, 12, 31)
-STORM = date(2013, 3, 8)  # a snow storm; on no other day were so many flights of one airport more than 150 minutes late
-COARSE_DAYS, COARSE_HOUR = 7, 17  # most of the year: a batch a week, cut in the afternoon, when many flights are on their way
+STORM = date(2013, 3, 8)  # a snow storm: the most flights of one airport that left over 150 minutes late
+COARSE_DAYS, COARSE_HOUR = 7, 17  # most of the year: a batch a week, cut in the busy afternoon
 FINE_FROM, FINE_STEPS, FINE_STEP = time(8), 48, timedelta(minutes=20)  # the storm: a batch every 20 minutes
 
 
 def load() -> pl.DataFrame:
-    """The flights in the order in which they became known; `id` is the place in that order.
+    """Returns the flights in the order in which they became known.
+
+    `id` is the position in that order, from 0. `scheduled` and `known` are UTC. `scheduled` is null for
+    cancelled flights.
 
     Raises:
         InputError: if the times of the package do not agree with each other.
@@ -41,7 +44,7 @@ def load() -> pl.DataFrame:
 
 
 def _check_hours(flights: pl.DataFrame) -> None:
-    """The package gives the scheduled hour in UTC as well: the conversion of time zones must agree with it."""
+    """Checks the conversion to UTC against the scheduled hour in UTC, which the package also contains."""
     given = pl.col("time_hour").str.to_datetime(time_unit="us", time_zone="UTC")
     wrong = flights.filter(pl.col("planned").dt.truncate("1h") != given).height
     if wrong:
@@ -50,7 +53,7 @@ def _check_hours(flights: pl.DataFrame) -> None:
 
 
 def cuts() -> list[datetime]:
-    """The instants at which a batch ends: once a week, and every 20 minutes on the day of the storm."""
+    """Returns the instants at which batches end: every week, and every 20 minutes on the day of the storm."""
     days = range(0, (LAST_DAY - FIRST_DAY).days, COARSE_DAYS)
     coarse = {datetime.combine(FIRST_DAY + timedelta(days=day), time(COARSE_HOUR), ZONE) for day in days}
     fine = {datetime.combine(STORM, FINE_FROM, ZONE) + FINE_STEP * step for step in range(FINE_STEPS + 1)}
@@ -58,7 +61,10 @@ def cuts() -> list[datetime]:
 
 
 def in_batches(flights: pl.DataFrame) -> pl.DataFrame:
-    """The flights with the number of the `batch` in which they arrive, from 0 without gaps, and `arrival`, the end of that batch."""
+    """Adds `batch`, the number of the batch in which a flight arrives, and `arrival`, the end of that batch.
+
+    Batches are numbered from 0 without gaps. A flight that becomes known at a cut is in the batch after it.
+    """
     ends = pl.Series("arrival", [*cuts(), datetime.combine(LAST_DAY + timedelta(days=2), time(0), ZONE)])
     table = pl.DataFrame(ends.dt.convert_time_zone("UTC").cast(pl.Datetime("us", "UTC"))).sort("arrival")
     table = table.with_columns(end=pl.col("arrival"))
@@ -67,11 +73,14 @@ def in_batches(flights: pl.DataFrame) -> pl.DataFrame:
 
 
 def write(arrived: pl.DataFrame, folder: Path) -> None:
-    """Writes one Parquet file for each batch, to be read as one micro-batch each, in order."""
+    """Writes one Parquet file for each batch into `folder`, which is emptied first.
+
+    Spark reads one file as one micro-batch, in the order of the batches.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for number, rows in enumerate(arrived.partition_by("batch", maintain_order=True)):
         path = folder / f"{number:04d}.parquet"
         rows.select(COLUMNS).write_parquet(path)
-        # Spark reads files in the order of their modification times, which on a fast disk may be equal.
+        # Spark reads files in the order of their modification times, which could otherwise be equal.
         os.utime(path, (1_400_000_000 + number,) * 2)

@@ -13,15 +13,15 @@ from panewise import functions as F
 from panewise.demo.check import LATENESS, SIZE
 from panewise.spark import ParquetSink, configure, windowed
 
-DELAY = "30 minutes"  # of the watermark: how much later than the latest flight a flight is expected to be known
-EARLY = 3  # an early pane for every three new flights of a window
+DELAY = "30 minutes"  # how far the watermark is behind the latest scheduled departure so far
+EARLY = 3  # the number of new flights in a window for an early pane
 
 _CONF = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.python.unix.domain.socket.enabled": "true",  # saves 40 ms in each Python stage (docs/performance.md)
+    "spark.python.unix.domain.socket.enabled": "true",  # saves 40 ms a Python stage (docs/performance.md)
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -31,7 +31,10 @@ _CONF = {
 
 @contextmanager
 def log_to(path: Path) -> Iterator[None]:
-    """Sends the standard error of this process to a file, and with it that of the JVM and the workers that it starts meanwhile."""
+    """Redirects the standard error of this process to a file.
+
+    A JVM and workers that are started meanwhile inherit it.
+    """
     sys.stderr.flush()
     kept = os.dup(2)
     with path.open("ab") as log:
@@ -45,7 +48,7 @@ def log_to(path: Path) -> Iterator[None]:
 
 
 def session() -> SparkSession:
-    """A local session that needs no network and opens no port to others."""
+    """Returns a local session that needs no network and listens only on 127.0.0.1."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.master("local[2]").appName("panewise demo")
@@ -55,9 +58,10 @@ def session() -> SparkSession:
 
 
 def run(spark: SparkSession, source: Path, out: Path, on_batch: Callable[[int], None]) -> None:
-    """Reads the files of `source` one by one and writes panes, late, invalid and counts below `out`.
+    """Runs the query over the files of `source` one by one, and writes its four outputs below `out`.
 
-    `on_batch` gets the number of the latest finished micro-batch, about once a second.
+    The outputs are panes, late, invalid and counts. It returns when all files are processed. About once a
+    second it calls `on_batch` with the number of the last finished micro-batch.
     """
     schema = spark.read.parquet(str(source)).schema
     flights = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))

@@ -1,4 +1,4 @@
-"""What the demo says in the terminal."""
+"""The terminal output of the demo: lines, a progress bar and tables."""
 
 from collections.abc import Sequence
 from typing import TextIO
@@ -8,11 +8,16 @@ from panewise.observe.page import Table
 
 
 class Terminal:
-    """Writes lines, and one line of progress that is written over where the stream is a terminal."""
+    """Writes lines and progress to a stream.
+
+    Args:
+        stream: the output. If it is a terminal, a line of progress overwrites the previous one.
+        every: the number of batches from one line of progress to the next, if it is not a terminal.
+    """
 
     def __init__(self, stream: TextIO, every: int = 10) -> None:
         self._stream = stream
-        self._every = every  # where a line cannot be written over: batches from one line to the next
+        self._every = every
         self._said = 0
         self._open = False
 
@@ -25,7 +30,7 @@ class Terminal:
         self._stream.flush()
 
     def progress(self, done: int, total: int, text: str) -> None:
-        """Shows how far the run is."""
+        """Shows that `done` of `total` batches are done, with a text."""
         line = f"  {bar(done, total)} {done:>3}/{total}  {text}"
         if self._stream.isatty():
             self._stream.write(f"\r{line}\x1b[K")
@@ -37,7 +42,7 @@ class Terminal:
 
 
 def bar(done: int, total: int, width: int = 24) -> str:
-    """A bar of characters.
+    """Returns a progress bar of `width` characters between brackets; full if `total` is 0.
 
     >>> bar(1, 2, width=4)
     '[##..]'
@@ -47,7 +52,7 @@ def bar(done: int, total: int, width: int = 24) -> str:
 
 
 def lines(table: Table) -> list[str]:
-    """The table as lines of text, numbers to the right.
+    """Returns the table as lines of text. Columns of numbers are aligned to the right.
 
     >>> lines(Table("counts", ["what", "rows"], [["late", 1200]]))
     ['counts', '  what   rows', '  late  1,200']
@@ -68,6 +73,6 @@ def _text(value: object) -> str:
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:
-    """The findings as a table."""
+    """Returns the findings as a table, one finding a row."""
     rows = [["holds" if finding.holds else "BROKEN", finding.what, finding.figures] for finding in findings]
     return Table("Checked against a batch computation of the same rows", ["", "what", "figures"], rows)

@@ -1,4 +1,4 @@
-"""The columnar engine: the operators over Polars frames. It knows no runtime and reads no clock.
+"""The columnar engine: the operators on Polars frames. It depends on no runtime and reads no system clock.
 
-Its modules are imported one by one, so that a process which only packs rows loads no operators.
+This package imports none of its modules, so that a process that only packs rows loads no operators.
 """

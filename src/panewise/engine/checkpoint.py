@@ -1,8 +1,10 @@
-"""An operator's state into runs and back.
+"""Writes the state of an operator as runs and a manifest, and reads it.
 
-A step adds one run with what it changed (:mod:`panewise.engine.store.stored_table`), so what it writes does not depend on what is
-held. Runs never change: decoded ones are cached by their content, and copied to a directory of the machine, so a process
-reads from the durable store only what no process of the machine has seen.
+A step adds one run to each table that it changes, with the changed rows
+(:mod:`panewise.engine.store.stored_table`). So what it writes does not depend on the size of the state.
+
+Runs never change. So decoded runs are cached by their content, and copied to a directory of the machine. A
+process reads from the durable store only the runs that no process of the machine has read or written.
 """
 
 import struct
@@ -37,19 +39,26 @@ from panewise.state.blob import check, checksum, decode, decode_table, encode, s
 from panewise.state.manifest import REMEDY
 from panewise.state.streams import Buffer, frame_of_table, give_back, own_text, shares_text
 
-_SHORT = 1 << 22  # bytes of a run that is kept in memory: to map a copy of it would cost more than it saves
+_SHORT = 1 << 22  # runs of up to this many bytes stay in memory: mapping a copy costs more than it saves
 
 
 @dataclass
 class StoredLibrary:
-    """The runs of a run store, with nearer copies of them.
+    """The runs of one table in a run store, with a cache and a mirror of them.
 
-    A run is named by the version of the state that it came with. So a step that is repeated writes the same names: Spark
-    may take a snapshot that one attempt left, and the changes that another one noted after it. The runs of the tables of a
-    chain's stages have the number of their `table`, too; 0 is the windows of the operator.
+    The name of a run contains the version of the manifest that it came with. So a step that is repeated
+    writes the same names. This matters because Spark may combine the snapshot of one attempt with the
+    changelog of another. The names of runs of other tables than table 0 also contain the number of the table.
 
-    Cache and mirror are addressed by content, never by name: the checksum in the manifest, and the columns that the
-    rows are hashed by. So any number of stores share them.
+    Cache and mirror are addressed by content, never by name: by the checksum in the manifest, and the columns
+    by which rows are hashed. So any number of stores can share them.
+
+    Attributes:
+        store: the durable store.
+        cache: the decoded runs of this process.
+        mirror: the copies of runs on this machine, None if there are none.
+        version: the version of the manifest that the next commit writes.
+        table: the number of the table; 0 is the windows, or what takes their place.
     """
 
     store: RunStore
@@ -62,7 +71,7 @@ class StoredLibrary:
     _named: int = 0
 
     def read(self, run: Run, shape: Shape) -> Indexed:
-        """The rows of a run, from the nearest place that has them.
+        """Returns the rows of a run, from the cache, the mirror or the store.
 
         Raises:
             StateError: if the run is missing in the store, is damaged, or is not the one of the manifest.
@@ -75,41 +84,47 @@ class StoredLibrary:
         return self._from_store(run, shape) if known is None else known
 
     def new_name(self) -> str:
-        """The version that will have the run, and a number."""
+        """Returns the name of a new run: the next version, the table unless it is 0, and a running number."""
         self._named += 1
         table = f".{self.table}" if self.table else ""
         return f"{self.version}{table}-{self._named}"
 
     def beside(self, table: int) -> "StoredLibrary":
-        """The same store's runs of another table."""
+        """Returns a library for the runs of another table in the same store."""
         return StoredLibrary(self.store, self.cache, self.mirror, self.version, table)
 
     def add(self, run: Run, rows: Indexed) -> None:
-        """Takes a new run, which is stored when the step is committed."""
+        """Adds a new run, which :meth:`commit` stores."""
         self._fresh[run.name] = rows
 
     def keep(self, runs: Sequence[Run]) -> None:
-        """Forgets the new runs that are not among these."""
+        """Discards the new runs that are not among these."""
         self._fresh = {run.name: self._fresh[run.name] for run in runs if run.name in self._fresh}
 
     def commit(self, before: Sequence[Run], table: StoredTable) -> StoredTable:
-        """Stores the new runs of a table, and drops those that it does not name any more; gives the table with checksums."""
+        """Stores the new runs of a table, and deletes those of `before` that it no longer has.
+
+        Returns the table with the checksums of its runs.
+        """
         kept = {run.name for run in table.runs}
-        for run in before:  # first, as the new runs need their memory
+        for run in before:  # before new runs are stored, which need the memory that this frees
             if run.name not in kept:
                 self.store.drop_run(run.name)
                 self._forget(self._found.get(run.name, run), table.shape)
         return replace(table, runs=tuple(self._put(run, table.shape) for run in table.runs))
 
     def _put(self, run: Run, shape: Shape) -> Run:
-        """Stores a run if it is new. One that was found to be different from the manifest's description is described anew."""
+        """Stores a run if it is new, and returns its description for the manifest.
+
+        If an old run was found to differ from its description, a corrected description is returned.
+        """
         rows = self._fresh.pop(run.name, None)
         if rows is None:
             return self._found.get(run.name, run)
         short = rows.frame.estimated_size() <= _SHORT
         table = None if short else own_text(rows.frame)
         if table is not None:
-            rows = Indexed(frame_of_table(table))  # which needs the memory of the rows that it was made of no more
+            rows = Indexed(frame_of_table(table))  # uses the memory of the table, so the old frame is freed
         with nullcontext() if self.mirror is None or table is None else self.mirror.spool(table.nbytes) as spool:
             stored = encode(rows.bare if table is None else table.drop_columns([HASH]), run.name, spool)
         self.store.put_run(run.name, stored)
@@ -123,7 +138,10 @@ class StoredLibrary:
         return run
 
     def _forget(self, run: Run, shape: Shape) -> None:
-        """Frees the room that a dropped run takes. If another state has the same content, it is only read again."""
+        """Removes a deleted run from cache and mirror.
+
+        If another state has a run of the same content, that run is read from the store again.
+        """
         address = _address(run, shape)
         if address is not None:
             self.cache.drop(address)
@@ -155,9 +173,11 @@ class StoredLibrary:
         return self._copied(run, shape, rows, content)
 
     def _copied(self, run: Run, shape: Shape, rows: Indexed, content: Buffer | pa.Table | None) -> Indexed:
-        """The rows, in the cache and the mirror. If they are many they are mapped: the memory is then the machine's, and shared.
+        """Puts the rows of a run into the cache and the mirror, and returns them.
 
-        `content` is what the copy is made of, by default the rows; that of a short run is what is stored of it, for the other processes.
+        Long runs are returned as a memory-mapped copy, which all processes of the machine share. `content` is
+        what the copy is made from, by default the rows. For a short run it is the stored stream, which only
+        other processes read.
         """
         address = _address(run, shape)
         assert address is not None
@@ -170,22 +190,23 @@ class StoredLibrary:
 
 
 def _address(run: Run, shape: Shape) -> str | None:
-    """What cache and mirror know a run by; None if its checksum is not known yet.
+    """Returns the address of a run in cache and mirror, None if its checksum is not known yet.
 
-    Rows come with their hashes, so the columns that these are made of belong to it.
+    The rows there include their hashes, so the address contains the columns of the hash.
     """
     columns = "\0".join(shape.by).encode()
     return None if run.checksum is None else f"{run.checksum}-{xxhash.xxh64_hexdigest(columns)}"
 
 
 def _described_again(run: Run, rows: Indexed, found: str) -> Run:
-    """A sound run whose checksum the manifest does not have: from a release with format 1, or from another attempt of its step.
+    """Returns the description of an undamaged run whose checksum differs from that of the manifest.
 
-    Attempts have the same rows, but perhaps in another order of arrival, and so other lists or last digits of sums. A
-    run with other windows is none of an attempt.
+    Such a run comes from a release with format 1, which wrote no checksums, or from another attempt of its
+    step. Attempts have the same rows, but perhaps in another arrival order. So lists and the last digits of
+    sums may differ. The windows may not.
 
     Raises:
-        StateError: if the windows are others.
+        StateError: if the run has other windows than the manifest says.
     """
     described = replace(rows.described(run.name, run.part), checksum=found)
     if (described.rows, described.low, described.high) != (run.rows, run.low, run.high):
@@ -195,7 +216,13 @@ def _described_again(run: Run, rows: Indexed, found: str) -> Run:
 
 @dataclass
 class Stored:
-    """An operator whose state is in a run store."""
+    """An operator whose state is in a run store.
+
+    Attributes:
+        operator: the operator.
+        manifest: the manifest of the last commit.
+        libraries: the libraries of the operator's tables, in the order of the tables.
+    """
 
     operator: AnyOperator
     manifest: Manifest
@@ -203,10 +230,11 @@ class Stored:
 
     @classmethod
     def load(cls, spec: Specification, schema: Mapping[str, pl.DataType], library: StoredLibrary, shards: int = 1) -> "Stored":
-        """Reads an operator's manifest; of its runs, only what is asked for later.
+        """Returns the operator of a run store. Runs are read only when a step needs them.
 
         Raises:
-            StateError: if the state was made with another specification, other types, or another number of shards, or is corrupt.
+            StateError: if the state was made with another specification, other types, or another number of
+                shards, or is corrupt.
         """
         text = library.store.manifest()
         manifest = Manifest(to_dict(spec), shards) if text is None else Manifest.decode(text)
@@ -226,9 +254,10 @@ class Stored:
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to write: clocks alone are not worth it where the runtime gives them again.
+        """Whether there is anything to commit.
 
-        It does not where rows tell: their watermarks are all that is left of them, here and in other shards.
+        If only the clocks have moved there is not, as the runtime gives them again. With a watermark driven
+        by rows there is, as nothing else is left of these rows, here and in other shards.
         """
         old, new = _read_header(self.operator.plan, self.manifest.header)[0], self.operator.state
         told = self.operator.plan.hears is not None and new.clocks != old
@@ -236,12 +265,12 @@ class Stored:
 
     @property
     def moved(self) -> bool:
-        """Whether the clocks have moved."""
+        """Whether the clocks have moved since the last commit."""
         return self.operator.state.clocks != _read_header(self.operator.plan, self.manifest.header)[0]
 
     def commit(self, timer: int | None = None) -> None:
-        """Writes what the operator has changed since it was loaded. `timer` is the runtime's own note."""
-        # The state is replaced first, so that no rows are in memory but those of runs that are still to be written.
+        """Writes what has changed since the last commit. `timer` is stored for the runtime."""
+        # The state is replaced first, so that memory contains only rows of runs that are still to be written.
         self.operator.state = _with_tables(self.operator.state, [table.sealed() for table in _tables(self.operator.state)])
         tables = [
             library.commit(runs_of(self.manifest.runs, library.table), table)
@@ -254,30 +283,34 @@ class Stored:
 
 
 def runs_of(runs: Sequence[Run], table: int) -> tuple[Run, ...]:
-    """Of all runs of a state those of one table, as their names tell."""
+    """Returns the runs of one table. The name of a run contains the number of its table."""
     return tuple(run for run in runs if int(run.name.split("-")[0].partition(".")[2] or 0) == table)
 
 
 def _tables(state: State) -> list[StoredTable]:
-    """The windows, then the tables of a chain's stages, then the slices of sliding windows and their blocks."""
+    """Returns the tables of a state, in the order of their numbers.
+
+    These are the windows, then the tables of stages or of an OVER operator, then the slices of sliding
+    windows, and their blocks.
+    """
     return [state.windows, *state.following, *([] if state.slices is None else state.slices.tables)]
 
 
 def _with_tables(state: State, tables: list[StoredTable]) -> State:
-    """The state with these tables, in the same order."""
+    """Returns the state with these tables, in the order of :func:`_tables`."""
     count = 1 + len(state.following)
     slices = None if state.slices is None else state.slices.having(tables[count:])
     return replace(state, windows=tables[0], following=tuple(tables[1:count]), slices=slices)
 
 
 def _told(state: State, clocks: Clocks, marks: Marks, header: Mapping[str, Any]) -> State:
-    """The state with what a header tells of it."""
+    """Returns the state with the clocks, the marks and the other values of a header."""
     slices = state.slices and replace(state.slices, in_blocks=header.get("in_blocks", False))
     return replace(state, clocks=clocks, marks=marks, slices=slices, received=header.get("received", 0), tally=header.get("tally", 0))
 
 
 def unreadable_spec(error: SpecError) -> StateError:
-    """The error of a manifest whose specification is none."""
+    """Returns the error for a manifest whose specification cannot be read."""
     return StateError(f"a manifest with a specification that is none ({error})", "a manifest is the JSON that panewise wrote", REMEDY)
 
 
@@ -285,7 +318,7 @@ def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
     """Refuses the state of another specification or number of shards (semantics 35).
 
     Raises:
-        StateError: naming the fields that changed.
+        StateError: if they differ; it names the fields that changed.
     """
     old, new = manifest.spec, to_dict(spec)
     try:
@@ -305,7 +338,7 @@ def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
 
 
 def _check_types(operator: AnyOperator, header: Mapping[str, Any]) -> None:
-    """Refuses a state that was made of columns of other types."""
+    """Refuses a state that was made from columns of other types."""
     stored, mine = header.get("types"), _types(operator)
     if stored is not None and stored != mine:
         different = sorted(name for name in {*stored, *mine} if stored.get(name) != mine.get(name))
@@ -317,7 +350,11 @@ def _check_types(operator: AnyOperator, header: Mapping[str, Any]) -> None:
 
 
 def _types(operator: AnyOperator) -> dict[str, str]:
-    """The types of the windows' columns; those of a following table have its number before their names. Blocks are as slices are."""
+    """Returns the types of the columns of all tables.
+
+    The names of columns of other tables than table 0 begin with the number of the table. Blocks of slices are
+    left out, as they have the columns of slices.
+    """
     state = operator.state
     own = {name: str(dtype) for name, dtype in state.windows.shape.schema.items()}
     following = enumerate([*state.following, *([] if state.slices is None else [state.slices.held])], start=1)
@@ -354,14 +391,17 @@ def _read_header(plan: Plan | FramePlan, header: dict[str, Any]) -> tuple[Clocks
 
 
 def save(operator: AnyOperator) -> bytes:
-    """The whole state of an operator as one value: the manifest, and a run for each table; before each its length (u32)."""
+    """Returns the whole state of an operator as one value.
+
+    It consists of the manifest and one run for each table, each after its length (u32, little-endian).
+    """
     manifest = Manifest(to_dict(operator.spec), header=_header(operator)).encode().encode()
     parts = [manifest, *(encode(table.all()) for table in _tables(operator.state))]
     return b"".join(struct.pack("<I", len(part)) + part for part in parts)
 
 
 def restore(spec: Specification, schema: Mapping[str, pl.DataType], data: bytes) -> AnyOperator:
-    """An operator from what :func:`save` gave.
+    """Returns an operator with a state that :func:`save` returned.
 
     Raises:
         StateError: if the state was made with another specification or other types, or is corrupt.
@@ -383,10 +423,10 @@ def restore(spec: Specification, schema: Mapping[str, pl.DataType], data: bytes)
 
 
 def _parts(data: bytes) -> list[bytes]:
-    """The manifest and the runs of a saved operator.
+    """Returns the manifest and the runs of a saved operator.
 
     Raises:
-        StateError: if it ends too early.
+        StateError: if the data ends too early.
     """
     parts, at = list[bytes](), 0
     while at < len(data) or not parts:

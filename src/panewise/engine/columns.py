@@ -1,79 +1,81 @@
-"""The names of all columns that operators add to their input. Each name has one meaning.
+"""The names of the columns that operators add to their input. Each name has one meaning.
 
-Columns of state are stored under these names: a name changes with the format of state only (docs/state-format.md).
-A column that one module adds and drops again is private to that module.
+The state is stored under these names, so a name may only change together with the format of the state
+(docs/state-format.md). A column that one module adds and drops again is private to that module.
 """
 
 from typing import Final
 
 # Rows on their way through an operator
-TIME: Final = "__time"  # the event time, microseconds; with row numbering the row's number
-PLACE: Final = "__place"  # the row's place in the input of its batch
-ARRIVAL_NUMBER: Final = "__turn"  # the row's place among all rows that the operator has received
-ROW: Final = "__row"  # the caller's own number of a row, which comes back with the row
+TIME: Final = "__time"  # the event time, microseconds; for windows of rows the row number
+PLACE: Final = "__place"  # the place of the row in the input of its batch
+ARRIVAL_NUMBER: Final = "__turn"  # the place of the row among all rows that the operator has received
+ROW: Final = "__row"  # a number that the caller gives to a row, and that is returned with it
 ONE_KEY: Final = "__all"  # the key of all rows, if the specification has no keys
-KEY_WATERMARK: Final = "__watermark"  # the watermark of the row's key, where keys have their own; null: none so far
-SLICE: Final = "__slice"  # the start of the slice that the row is in
-OWN_WINDOWS: Final = "__own"  # the windows that a function of the user gives: List(Struct(start, end)), sorted, distinct
-SLIDE_CODE: Final = "__code"  # of sliding windows: key and time as one number that sorts as they do
-SESSION: Final = "__session"  # the number of the session that a row is merged into
-ORDER: Final = "__order"  # the row's place in arrival order
+KEY_WATERMARK: Final = "__watermark"  # the watermark of the row's key, if keys have their own; null: none yet
+SLICE: Final = "__slice"  # the start of the slice that contains the row
+# The windows that a function of the user returns for the row: List(Struct(start, end)), sorted, each once.
+OWN_WINDOWS: Final = "__own"
+SLIDE_CODE: Final = "__code"  # of sliding windows: key and time as one number, in the same order
+SESSION: Final = "__session"  # the number of the session that the row is merged into
+ORDER: Final = "__order"  # the place of the row in the arrival order of its batch
 
 # Late and invalid rows
 REASON: Final = "__reason"  # why a row is late or invalid
 MISSED_WINDOWS: Final = "__windows"  # the windows that a late row missed
 LATE_BY: Final = "__late_by"  # how far a late row is behind the watermark, microseconds
-PARTIAL: Final = "__partial"  # whether a late row is in other windows all the same
+PARTIAL: Final = "__partial"  # whether a late row is applied to other windows
 MISSED_SESSIONS: Final = "__missed"  # MISSED_WINDOWS of a row that is late for sessions
 CAUSE: Final = "__cause"  # REASON of such a row
 
 # Windows
-START: Final = "__start"  # closed
-END: Final = "__end"  # open; in tables of other rows the instant at which a row expires or is due
+START: Final = "__start"  # inclusive
+END: Final = "__end"  # exclusive; in tables of other rows the time at which a row expires or is due
 PENDING: Final = "__pending"  # rows applied since the last firing (semantics 16.1)
 UNFLIPPED: Final = "__unflipped"  # whether the on-time firing is still to come (semantics 20.1)
 CLOSED: Final = "__closed"  # whether the trigger has finished (semantics 19)
 INDEX: Final = "__index"  # panes emitted so far (semantics 20.2)
-NONSPECULATIVE: Final = "__nonspeculative"  # those of them that are not EARLY
+NONSPECULATIVE: Final = "__nonspeculative"  # panes emitted so far that are not EARLY (semantics 20.2)
 BORN: Final = "__born"  # processing time of the first row; with a periodic trigger A of semantics 16.3
-FIRED: Final = "__fired"  # processing time of the last firing; with a periodic trigger F of semantics 16.3, null: F = A
+# Processing time of the last firing; with a periodic trigger F of semantics 16.3. Null: none yet, or F = A.
+FIRED: Final = "__fired"
 LIVE: Final = "__live"  # whether a pane is live (semantics 21.2)
 _OF_LIVE_PANE: Final = "__live:"
-ROWS: Final = "__rows"  # how many rows a partial is made of
+ROWS: Final = "__rows"  # how many rows a partial is made from
 ROW_BUFFER: Final = "__contents"  # the rows that a window stores: a list of structs
-NEW_ROWS: Final = "__new"  # how many rows of the row buffer came since the last firing
+NEW_ROWS: Final = "__new"  # how many rows of the row buffer arrived since the last firing
 WAS_STORED: Final = "__held"  # while windows are merged: whether a row comes from the table
 CAME: Final = "__came"  # while windows are merged: how many rows the batch adds
 ALL_WINDOWS: Final = "__all_windows"  # of a slice: the number of its windows
 EXPIRED_WINDOWS: Final = "__gone"  # of a slice: how many of its windows have expired
-IS_BLOCK: Final = "__is_block"  # of a piece of sliding windows or ranges: whether it is a block of slices
-DEADLINE_SUFFIX: Final = ":deadline"  # ends the name of a trigger's instant of processing time
-MARK_SUFFIX: Final = ":mark"  # ends the name of a trigger's instant of the watermark
+IS_BLOCK: Final = "__is_block"  # of a piece of sliding windows or ranges: whether it is a block
+DEADLINE_SUFFIX: Final = ":deadline"  # ends the name of a trigger's deadline in processing time
+MARK_SUFFIX: Final = ":mark"  # ends the name of the watermark that a trigger waits for
 
 # Runs
 HASH: Final = "__hash"  # the hash that a run is sorted by; not stored
-TOMBSTONE: Final = "__dead"  # whether the row says that a window of an older run is deleted
+TOMBSTONE: Final = "__dead"  # whether the row is a tombstone: older rows of its window are deleted
 
 # OVER
 STORED_TIME: Final = "__at_time"  # of a stored row: its time
-SLOT: Final = "__slot"  # of a stored row: tells it from the others of its key
+SLOT: Final = "__slot"  # of a stored row: identifies it among those of its key
 ROW_NUMBER: Final = "__number"  # of a stored row: its place among all rows of its key, from 0
-RANK: Final = "__rank"  # of a row: how many rows of its key come before its time
-DENSE_RANK: Final = "__dense"  # of a row: how many times of its key come before its own
-BLOCK_START: Final = "__from"  # of a block: the time after which its rows come; they end at its time
+RANK: Final = "__rank"  # of a row: how many rows of its key come before its peers
+DENSE_RANK: Final = "__dense"  # of a row: how many groups of peers of its key come before its own
+BLOCK_START: Final = "__from"  # of a block: its rows are after this time, and at or before its END
 ROW_COUNT: Final = "__count"  # of a key: how many rows have passed
-TIME_COUNT: Final = "__peers"  # of a key: how many different times have passed
+TIME_COUNT: Final = "__peers"  # of a key: how many groups of peers have passed
 
 # Partitions of policy windows
 TUPLES: Final = "__tuples"  # the tuples
-ARRIVED: Final = "__arrived"  # when each tuple came
+ARRIVED: Final = "__arrived"  # the processing time at which each tuple arrived
 USED: Final = "__used"  # the number of the last insertion
-FED: Final = "__fed"  # when the last insertion was
-ACTED: Final = "__acted"  # when the time policy acted last, or began
-UNTRIGGERED: Final = "__untriggered"  # tuples since the last TRIGGER by count
+FED: Final = "__fed"  # the processing time of the last insertion
+ACTED: Final = "__acted"  # when a policy of time last acted, or when the partition began
+UNTRIGGERED: Final = "__untriggered"  # insertions since the last TRIGGER by count
 REFERENCE: Final = "__reference"  # the reference value of a trigger by delta
 FULL: Final = "__full"  # whether INITIAL_FULL has been raised
-CHANGED: Final = "__changed"  # whether the partition has changed since the last TRIGGER
+CHANGED: Final = "__changed"  # whether there was an insertion or eviction since the last TRIGGER
 LISTENER: Final = "__listener"  # the state of the listener, JSON
 
 

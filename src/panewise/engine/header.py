@@ -1,4 +1,4 @@
-"""The header of a manifest: what an operator keeps besides its windows, checked when it is read."""
+"""Checks the header of a manifest: the clocks and everything else of an operator that is not in a table."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ _RULE = "a manifest is the JSON that panewise wrote"
 
 
 def checked(header: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The header itself; `{}` is that of a state that nothing was committed to.
+    """Returns the header, after checking it. `{}` is the header of a state without any commit.
 
     Raises:
         StateError: if a field is missing, or has a value that it cannot have.
@@ -25,10 +25,10 @@ def checked(header: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def marks_table(rows: list[list[Any]], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """The marks of source positions as a table.
+    """Returns the marks of source positions as a table.
 
     Raises:
-        StateError: if they are not of these columns.
+        StateError: if they do not have these columns.
     """
     try:
         return pl.DataFrame(rows, schema=dict(schema), orient="row")
@@ -45,7 +45,7 @@ def _texts(value: Any) -> bool:
 
 
 def _marks(value: Any) -> bool:
-    """A list of lists of null, text and whole numbers."""
+    """Returns whether a value is a list of lists of nulls, texts, whole numbers and Booleans."""
     scalars = [one for row in value if isinstance(row, list) for one in row] if isinstance(value, list) else [[]]
     return all(one is None or isinstance(one, str) or _instant(one) or _flag(one) for one in scalars) and all(
         isinstance(row, list) for row in value
@@ -53,7 +53,11 @@ def _marks(value: Any) -> bool:
 
 
 def _inputs(value: Any) -> bool:
-    """Since when inputs are watched, and of each its watermark and when it came."""
+    """Returns whether a value has the form of `inputs`.
+
+    `since` is the first reading of the clock. `told` has a pair for each input: its watermark, and when it
+    last reported one.
+    """
     if not isinstance(value, dict) or value.keys() != {"since", "told"} or not isinstance(value["told"], dict):
         return False
     pairs = list(value["told"].values())

@@ -1,6 +1,7 @@
-"""Operators as they are before their first step: made once in a process for each specification and its columns.
+"""The operator cache: operators that have taken no step, by specification and input columns.
 
-A runtime makes them anew for every micro-batch, though nothing about them changes.
+A runtime needs such an operator in every micro-batch. With the cache a process compiles each specification
+once. Operators with functions of the user are not cached (:func:`panewise.engine.plans.calls_users`).
 """
 
 import copy
@@ -15,7 +16,7 @@ from panewise.spec import Specification
 
 
 def operator_of(spec: Specification, schema: Mapping[str, pl.DataType]) -> AnyOperator:
-    """An operator that has taken no step."""
+    """Returns an operator that has taken no step."""
     return operator_for(spec, schema) if calls_users(spec) else copy.copy(_made(spec, tuple(schema.items())))
 
 

@@ -1,6 +1,7 @@
-"""Plans: made once in a process for each specification and its columns.
+"""A cache of plans, by specification and input columns.
 
-A runtime needs them anew for every micro-batch, though nothing about them changes. Where rows are read, a plan is all that is needed.
+A runtime needs a plan in every micro-batch. With the cache a process compiles each specification once. Where
+rows are only validated and packed, a plan is enough, and no operator is loaded.
 """
 
 from collections.abc import Mapping
@@ -16,12 +17,16 @@ _Columns = tuple[tuple[str, pl.DataType], ...]
 
 
 def plan_of(spec: Entry, schema: Mapping[str, pl.DataType]) -> Plan | FramePlan:
-    """The plan by which the rows of an input are taken in."""
+    """Returns the plan by which the rows of an input are validated and pre-aggregated."""
     return _new(spec, tuple(schema.items())) if calls_users(spec) else _made(spec, tuple(schema.items()))
 
 
 def calls_users(spec: Specification) -> bool:
-    """Whether a specification has functions of users. It equals others whose functions have the same names, whatever these do."""
+    """Returns whether a specification has functions of the user.
+
+    Such a specification must not be cached. It equals any other whose functions have the same names, even if
+    the functions differ.
+    """
     listened = isinstance(spec, StreamWindow) and spec.listener is not None
     return listened or isinstance(first_of(spec).window, Custom) or any(aggregate.user is not None for aggregate in _aggregates(spec))
 

@@ -1,1 +1,1 @@
-"""Pictures of what a window operator did, from plain frames of its outputs."""
+"""Pictures and pages that explain a run of a window operator, made from Polars frames of its outputs."""

@@ -1,4 +1,4 @@
-"""A page that explains a run: one HTML file with everything in it, readable without a network."""
+"""Renders a page that explains a run: one self-contained HTML file, which needs no network."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ td.number { text-align: right; font-variant-numeric: tabular-nums }
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a caption; numbers are written with thousands separators, to the right."""
+    """A table with a caption. Integers are shown with thousands separators, aligned to the right."""
 
     caption: str
     header: Sequence[str]
@@ -24,13 +24,13 @@ class Table:
 
 
 def render(title: str, paragraphs: Sequence[str], drawing: str, tables: Sequence[Table]) -> str:
-    """The page as text.
+    """Returns the page as HTML text: heading, paragraphs, drawing, tables.
 
     Args:
-        title: heading of the page.
-        paragraphs: plain text, escaped here.
-        drawing: an <svg> element; put in as it is.
-        tables: stand below the drawing.
+        title: the title and heading of the page. It is escaped.
+        paragraphs: plain text. It is escaped.
+        drawing: an <svg> element. It is not escaped, so it must be trusted.
+        tables: the tables below the drawing. Their texts are escaped.
 
     >>> page = render("Panes", ["a < b"], "<svg></svg>", [Table("counts", ["what", "rows"], [["late", 1200]])])
     >>> "<p>a &lt; b</p>" in page, '<td class="number">1,200</td>' in page

@@ -1,7 +1,10 @@
-"""One picture that explains panes: event time to the right, arrival time upwards.
+"""Draws a picture that explains panes, with event time on the x axis and arrival time on the y axis.
 
-Each row is a point; on the diagonal it arrived at its event time, above it later. Windows are bands. A pane is a bar across its window, at
-the height at which it fired; what it withdraws stands at its left. What lies left of the watermark's line was thought to be complete.
+- A row is a point. A row on the diagonal arrived at its event time, a row above it arrived later.
+- A window is a vertical band.
+- A pane is a bar across its window, at the arrival time of its firing. The value of the pane that it retracts
+  is written at its left.
+- The watermark is a line. A window is complete where the line has reached its end.
 """
 
 import io
@@ -21,23 +24,25 @@ COLOURS = {"EARLY": "#d99a1c", "ON_TIME": "#2c8a4b", "LATE": "#7a4fa8"}
 NAMES = {"EARLY": "early pane", "ON_TIME": "on-time pane", "LATE": "late pane"}
 ROW, LATE_ROW, WATERMARK, FAINT = "#31465c", "#c8332b", "#1f6fb5", "#8a8f98"
 LABEL_SIZE = 7
-LABEL_BOX = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.6}  # keeps figures readable on points and lines
+LABEL_BOX = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.6}  # readable on points
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What the picture shows. Times are Datetime columns with a time zone.
+    """The content of a picture. Times are Datetime columns with a time zone.
 
     Args:
-        rows: `event_time`, `arrival`, `late` (Boolean: sent to the late output).
-        watermarks: `since`, `until` (arrival times), `watermark` (null: none yet); in order.
-        panes: `window_start`, `window_end`, `arrival`, `timing`, `op`, `value` (what is written beside the bar).
+        rows: a row for each input row: `event_time`, `arrival`, `late` (Boolean: emitted to the late output).
+        watermarks: the watermark from one arrival time to another: `since`, `until`, `watermark` (null if
+            there is none yet). In the order of arrival.
+        panes: a row for each pane: `window_start`, `window_end`, `arrival`, `timing`, `op`, `value` (a
+            string, written beside the bar).
         lateness: the allowed lateness, drawn as a second line.
-        events: first and last event time shown.
-        arrivals: first and last arrival time shown.
-        zone: time zone of the axes.
-        title: stands above the picture.
-        value_name: what `value` is, for the legend.
+        events: the first and the last event time on the x axis.
+        arrivals: the first and the last arrival time on the y axis.
+        zone: the time zone of the axes, by its IANA name.
+        title: the title above the picture.
+        value_name: the meaning of `value`, for the legend.
     """
 
     rows: pl.DataFrame
@@ -52,7 +57,7 @@ class Scene:
 
 
 def draw(scene: Scene) -> Figure:
-    """The picture as a matplotlib figure; needs no display."""
+    """Returns the picture as a matplotlib figure. It needs no display."""
     figure = Figure(figsize=(11, 9), layout="constrained")
     axes = figure.add_subplot()
     _windows(axes, scene)
@@ -64,14 +69,14 @@ def draw(scene: Scene) -> Figure:
 
 
 def save_png(figure: Figure, path: Path) -> None:
-    """Writes the figure as a PNG."""
+    """Writes the figure to a PNG file."""
     figure.savefig(path, dpi=130)
 
 
 def svg(figure: Figure) -> str:
-    """The figure as an <svg> element to stand inside a page."""
+    """Returns the figure as an <svg> element for an HTML page. Equal figures give equal text."""
     text = io.StringIO()
-    # Text stays text: smaller, and can be searched in the page. Fixed names make equal figures equal files.
+    # fonttype "none" keeps text as text, which is smaller and searchable. A fixed hashsalt gives fixed ids.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "panewise"}):
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     drawing = text.getvalue()
@@ -143,5 +148,5 @@ def _legend(scene: Scene) -> list[Line2D]:
 
 
 def _x(method: Any, *values: Any, **style: Any) -> None:
-    """Calls a drawing method with instants, which matplotlib takes and its types do not know."""
+    """Calls a drawing method with instants, which matplotlib accepts although its type hints do not."""
     method(*values, **style)

@@ -1,6 +1,7 @@
-"""The oracle: a slow interpreter of docs/semantics.md, one row at a time, that defines what is right.
+"""The oracle: the reference implementation of docs/semantics.md.
 
-It shares no rule with the engine: both are written from the text, and tests compare them.
+It processes one row at a time, is slow, and defines the right result. It shares no code for these rules with
+the engine: both are written from the text, and tests compare their outputs.
 """
 
 from panewise.oracle.chain import ChainInterpreter, interpreter

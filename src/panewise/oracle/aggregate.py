@@ -1,4 +1,4 @@
-"""What a pane holds: every aggregate computed from scratch over a list of rows (semantics 24)."""
+"""Aggregates, each computed anew from the list of all its rows (semantics 24)."""
 
 import math
 from decimal import ROUND_HALF_UP, Decimal, localcontext
@@ -14,7 +14,16 @@ _DIGITS = 200  # more than any sum of decimals needs
 
 
 def aggregate(what: Aggregate, rows: list[dict[str, Any]], kind: str | None) -> Any:
-    """The aggregate of the rows, given in arrival order; `kind` is the declared type of the column, if any."""
+    """Returns the aggregate of the rows.
+
+    Args:
+        what: the aggregate.
+        rows: the rows, in the order of semantics 24.4.
+        kind: the declared type of the aggregate's column, or None.
+
+    Raises:
+        AggregateOverflowError: if a sum or a mean does not fit its type (semantics 24.3, 24.16).
+    """
     if what.column is None:
         return len(rows)
     if what.by is not None:
@@ -57,11 +66,11 @@ def _count(what: Aggregate, values: list[Any]) -> int:
         case "count_if":
             return sum(value is True for value in values)
         case _:
-            return len(distinct(values))  # exact is always near enough
+            return len(distinct(values))  # for approx_count_distinct, the exact result is within every rsd
 
 
 def _of_some(what: Aggregate, values: list[Any], kind: str | None) -> Any:
-    """What is null without values."""
+    """Returns an aggregate that is null without values; `values` is not empty."""
     match what.fn:
         case "sum":
             return _sum(what, values, kind)
@@ -76,7 +85,7 @@ def _of_some(what: Aggregate, values: list[Any], kind: str | None) -> Any:
 
 
 def _one_of(what: Aggregate, values: list[Any]) -> Any:
-    """One of the values, or for truth values what stands for all of them."""
+    """Returns an aggregate whose result is one of the values (semantics 24.1, 24.8, 24.9)."""
     match what.fn:
         case "min":
             return min(values, key=sort_key)
@@ -125,17 +134,20 @@ def _avg(what: Aggregate, values: list[Any], kind: str | None) -> Any:
 
 
 def _digits(values: list[Any], kind: str | None) -> tuple[int, int]:
-    """Precision and scale of a column of decimals; without a declared type those that hold all values."""
+    """Returns precision and scale of a column of decimals.
+
+    Without a declared type these are 38 and the largest scale of the values.
+    """
     if kind is not None:
         return decimal_precision(kind), decimal_scale(kind)
     return 38, max(0, *(-int(value.as_tuple().exponent) for value in values))
 
 
 def _fitting(fn: str, column: str | None, result: Decimal, precision: int, scale: int) -> Decimal:
-    """The result, which fits its type (semantics 24.16).
+    """Returns the result after checking that it fits decimal(precision, scale) (semantics 24.16).
 
     Raises:
-        AggregateOverflowError: if it does not.
+        AggregateOverflowError: if it does not fit.
     """
     if result.copy_abs() < Decimal(10) ** (precision - scale):
         return result
@@ -145,7 +157,10 @@ def _fitting(fn: str, column: str | None, result: Decimal, precision: int, scale
 
 
 def _spread(what: Aggregate, values: list[Any]) -> float | None:
-    """Variance or its root, of a sample or of a population, in two passes; NaN and infinities end up as NaN."""
+    """Returns the variance or standard deviation, of a sample or of a population (semantics 24.1, 24.8).
+
+    Values with a NaN or an infinity among them give NaN (semantics 24.2).
+    """
     divisor = len(values) if what.fn.endswith("_pop") else len(values) - 1
     if divisor == 0:
         return None
@@ -156,7 +171,7 @@ def _spread(what: Aggregate, values: list[Any]) -> float | None:
 
 
 def _percentile(values: list[Any], percentage: float) -> float:
-    """The value at place percentage*(n-1) of the sorted values, interpolated between its neighbours."""
+    """Returns the value at position percentage*(n-1) of the sorted values, interpolated (semantics 24.1)."""
     numbers = sorted((float(value) for value in values), key=sort_key)
     place = percentage * (len(numbers) - 1)
     low, high = math.floor(place), math.ceil(place)

@@ -1,4 +1,4 @@
-"""Which windows a row belongs to (semantics 5 to 11)."""
+"""The windows that a row belongs to (semantics 5 to 9.9, 11)."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias, assert_never
@@ -26,9 +26,11 @@ Bounds: TypeAlias = tuple[int | None, int | None]  # both None: the global windo
 
 
 def windows_of(window: Window, t: int, values: Mapping[str, Any]) -> list[Bounds]:
-    """The windows that hold a row with the event time `t`, or of windows of rows with that number, in order of (start, end).
+    """Returns the windows that a row at `t` is assigned to, in the order of (start, end).
 
-    Their bounds need not fit in 64 bits. A calendar ends before that.
+    In windows of rows, `t` is the number of the row. For windows that merge and for sliding windows the only
+    result is the window that the row itself makes. Bounds are half-open and need not fit in 64 bits; see
+    :func:`exists`. Calendar windows that do not exist are left out (semantics 6.5).
 
     >>> windows_of(Hopping(10, 5), -1, {})
     [(-10, 0), (-5, 5)]
@@ -59,12 +61,15 @@ def windows_of(window: Window, t: int, values: Mapping[str, Any]) -> list[Bounds
 
 
 def last_start(t: int, step: int, origin: int) -> int:
-    """The greatest origin + n*step that is not above `t`; right before 1970, as // rounds down."""
+    """Returns the greatest origin + n*step that is not above `t`, also before 1970 because // rounds down."""
     return origin + (t - origin) // step * step
 
 
 def hopping(window: Hopping, t: int) -> list[Bounds]:
-    """Walks back from the last start at or before `t` while the window still reaches beyond it."""
+    """Returns the hopping windows that contain `t`; none if it is in a gap (semantics 6.1, 8.2, 8.9).
+
+    Goes back, hop by hop, from the last start at or before `t` while the window ends after `t`.
+    """
     found: list[Bounds] = []
     size, hop = length(window.size), length(window.hop)
     start = last_start(t, hop, window.origin)
@@ -76,25 +81,31 @@ def hopping(window: Hopping, t: int) -> list[Bounds]:
 
 
 def own_sliding(window: Sliding, t: int) -> Bounds:
-    """The window that a row makes for itself, as a half-open one (semantics 7, 7.2); of rows that of the last n (8.8)."""
+    """Returns the window that a row makes for itself, half-open (semantics 7, 7.2; windows of rows: 8.8)."""
     size = window.size.n - 1 if isinstance(window.size, Rows) else window.size.us
     start = t if window.anchor == "start" else t - size
     return (start, start + size + 1)
 
 
 def told(window: Window, bounds: Bounds) -> Bounds:
-    """The bounds as they are told: of a window that is closed at both ends the end is its last instant (semantics 7.2)."""
+    """Returns the bounds as outputs show them (semantics 7.2).
+
+    The end of a window that is closed at both ends is its last instant.
+    """
     start, end = bounds
     return (start, end - 1) if end is not None and closed_at_end(window) else (start, end)
 
 
 def stamp(window: Window, shown: int | None) -> int | None:
-    """The last instant of a window whose end is shown so (semantics 22.1)."""
+    """Returns the last instant of a window, given its end as :func:`told` shows it (semantics 22.1)."""
     return shown if shown is None or closed_at_end(window) else shown - 1
 
 
 def reach(window: Session, values: Mapping[str, Any]) -> int:
-    """How long a row holds a session open; where n rows end it, it holds its own number and the next n (semantics 9.5)."""
+    """Returns the length of the window that a row opens in a session (semantics 9, 9.3, 9.5).
+
+    With a gap of n rows this window contains the row's own number and the next n.
+    """
     match window.gap:
         case str():
             gap: int = values[window.gap]
@@ -105,12 +116,12 @@ def reach(window: Session, values: Mapping[str, Any]) -> int:
 
 
 def exists(bounds: Bounds) -> bool:
-    """Whether both bounds fit in 64 bits (semantics 6.3)."""
+    """Returns whether both bounds fit in 64 bits (semantics 6.3)."""
     return all(bound is None or MIN_INSTANT <= bound <= MAX_INSTANT for bound in bounds)
 
 
 def finite(bounds: Bounds) -> tuple[int, int]:
-    """The bounds of a window that has both."""
+    """Returns the bounds of a window that is not global."""
     start, end = bounds
     assert start is not None, bounds
     assert end is not None, bounds
@@ -118,7 +129,7 @@ def finite(bounds: Bounds) -> tuple[int, int]:
 
 
 def meet(window: Window, one: Bounds, other: Bounds) -> bool:
-    """Whether two windows of a key are to be merged (semantics 9, 9.4)."""
+    """Returns whether two windows of a key merge, because they overlap or touch (semantics 9, 9.4)."""
     (one_start, one_end), (other_start, other_end) = finite(one), finite(other)
     if merging_at_touch(window):
         return one_start <= other_end and other_start <= one_end

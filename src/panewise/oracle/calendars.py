@@ -1,4 +1,7 @@
-"""Calendar windows, by asking the zone what its clocks show (semantics 6.4, 6.5)."""
+"""Calendar windows, computed from the local time of their zone (semantics 6.4, 6.5).
+
+In the notation of semantics 6.4, the window with the number k starts at B(D(k)).
+"""
 
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -14,7 +17,7 @@ _SECOND = timedelta(seconds=1)
 
 
 def calendar_window(window: Calendar, t: int) -> tuple[int, int] | None:
-    """The window that holds `t`; None if there is none.
+    """Returns the window that contains `t`; None if it does not exist (semantics 6.5).
 
     >>> calendar_window(Calendar("year"), 0)
     (0, 31536000000000)
@@ -22,7 +25,8 @@ def calendar_window(window: Calendar, t: int) -> tuple[int, int] | None:
     if not _FIRST <= t < _LAST:
         return None
     zone = time_zone(window.zone)
-    number = _number(window, _shown(zone, t) + timedelta(days=2))  # no later date has been reached at t, even if clocks went back
+    # Starts high enough: even if clocks were put back before t, they have not shown a date this late.
+    number = _number(window, _shown(zone, t) + timedelta(days=2))
     while True:
         start, end = (_start(window, zone, n) for n in (number, number + 1))
         if start is None:
@@ -33,12 +37,12 @@ def calendar_window(window: Calendar, t: int) -> tuple[int, int] | None:
 
 
 def _shown(zone: ZoneInfo, t: int) -> date:
-    """The date that clocks show at an instant."""
+    """Returns the local date at an instant."""
     return (_EPOCH + timedelta(microseconds=t)).astimezone(zone).date()
 
 
 def _number(window: Calendar, day: date) -> int:
-    """Which window, counted from that of 1970-01-01, a date lies in."""
+    """Returns the number of the window that contains a date: the highest k with D(k) at or before it."""
     months = (day.year - 1970) * 12 + day.month - 1
     match window.unit:
         case "day":
@@ -54,12 +58,12 @@ def _number(window: Calendar, day: date) -> int:
 
 
 def _first_week(window: Calendar) -> date:
-    """The start of the week that holds 1970-01-01."""
+    """Returns the first day of the week that contains 1970-01-01."""
     return _ORIGIN - timedelta(days=(_ORIGIN.weekday() - WEEKDAYS.index(window.week_start)) % 7)
 
 
 def _first_day(window: Calendar, number: int) -> date | None:
-    """The date with which a window starts; None beyond the years 1 to 9999."""
+    """Returns D(number), the date on which a window starts; None outside the years 1 to 9999."""
     count = number * window.n
     try:
         match window.unit:
@@ -82,7 +86,7 @@ def _start(window: Calendar, zone: ZoneInfo, number: int) -> int | None:
 
 
 def first_instant(zone: ZoneInfo, day: date) -> int:
-    """The first instant at which clocks show the date or a later one.
+    """Returns B(day), the first instant at which clocks in the zone show the date or a later one.
 
     >>> first_instant(ZoneInfo("America/Sao_Paulo"), date(2018, 11, 4)) - first_instant(ZoneInfo("America/Sao_Paulo"), date(2018, 11, 3))
     86400000000
@@ -90,7 +94,7 @@ def first_instant(zone: ZoneInfo, day: date) -> int:
     early, late = (instant_us(_midnight(zone, day, fold)) for fold in (0, 1))
     if early <= late:
         return early  # clocks show midnight once, or twice if they are put back over it
-    # Clocks skip midnight: `late` is before they are put forward, `early` is not.
+    # Clocks skip midnight. At `before` they show an earlier date, at `after` they show `day` or a later one.
     before, after = late - 1_000_000, early
     while after - before > 1_000_000:
         middle = before + (after - before) // 2_000_000 * 1_000_000
@@ -99,7 +103,10 @@ def first_instant(zone: ZoneInfo, day: date) -> int:
 
 
 def _midnight(zone: ZoneInfo, day: date, fold: int) -> datetime:
-    """The UTC time, by the offset before (fold 0) or after (fold 1) a change of clocks around midnight."""
+    """Returns local midnight in UTC.
+
+    If clocks change around midnight, this is by the offset before (fold 0) or after (fold 1) the change.
+    """
     local = datetime.combine(day, time(), zone).replace(fold=fold)
     offset = local.utcoffset()
     assert offset is not None, zone

@@ -1,4 +1,8 @@
-"""Chains, evaluation by evaluation: each stage keeps the panes that were sent to it as rows (semantics 30)."""
+"""Chains, one evaluation at a time (semantics 30).
+
+Each stage stores the panes that it received as rows, and recomputes its aggregates from all of them. So a
+retraction only removes a row (semantics 24.15).
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -23,11 +27,11 @@ AnyInterpreter: TypeAlias = "Interpreter | ChainInterpreter | FrameInterpreter |
 
 
 def interpreter(spec: Specification, types: dict[str, str] | None = None) -> AnyInterpreter:
-    """What plays a specification of any kind.
+    """Returns the interpreter for a specification of any kind.
 
     Raises:
-        SpecError: if a column has a type that the specification cannot use.
-        InputError: for the name of a type that is not known.
+        SpecError: if a column has a type that the specification cannot use (semantics 24.19).
+        InputError: for an unknown name of a type.
     """
     for column, kind in (types or {}).items():
         check_type(column, kind)
@@ -40,7 +44,7 @@ def interpreter(spec: Specification, types: dict[str, str] | None = None) -> Any
 
 
 class ChainInterpreter:
-    """A window operator and its following stages, fed event by event like :class:`Interpreter`.
+    """Interprets a window operator and its stages; has the methods of :class:`Interpreter`.
 
     >>> from panewise import Tumbling, WindowOperator, functions as F
     >>> first = WindowOperator(keys=["k"], window=Tumbling(10), aggregates=[F.count().alias("rows")])
@@ -60,36 +64,36 @@ class ChainInterpreter:
             kinds, before = kinds_of(stage.keys, measures, kinds), stage.keys
 
     def add(self, rows: Iterable[dict[str, Any]]) -> Output:
-        """Rows arrive; their evaluations go through the stages one by one."""
+        """Adds a batch; the panes of each evaluation pass through all stages (semantics 30.3)."""
         return joined(self._through(output) for output in self._first.evaluations(rows))
 
     def watermark(self, to: int, source: str | None = None) -> Output:
-        """The watermark moves; of several inputs that of one."""
+        """Moves the watermark; with several inputs, that of the input `source`."""
         return self._through(self._first.watermark(to, source))
 
     def clock(self, to: int) -> Output:
-        """The processing time moves."""
+        """Moves the processing time."""
         return self._through(self._first.clock(to))
 
     def advance(self, processing_time: int | None, watermark: int | None) -> Output:
-        """Both move."""
+        """Moves both clocks, with one evaluation; a clock that is None stays where it is."""
         return self._through(self._first.advance(processing_time, watermark))
 
     def finish(self) -> Output:
-        """Input ends."""
+        """Ends the input (semantics 12.2)."""
         return self._through(self._first.finish())
 
     def windows(self) -> list[dict[str, Any]]:
-        """The windows that the first operator holds."""
+        """Returns the windows that the operator stores, as :meth:`Interpreter.windows` does."""
         return self._first.windows()
 
     @property
     def kept(self) -> int:
-        """How many panes the stages keep, and windows."""
+        """The number of panes and windows that all stages store."""
         return sum(len(stage.rows) + len(stage.groups) for stage in self._stages)
 
     def _through(self, output: Output) -> Output:
-        """The panes of one evaluation, through all stages."""
+        """Passes the panes of one evaluation through all stages."""
         panes = output["panes"]
         for stage in self._stages:
             panes = stage.evaluate(panes, self._first.now)
@@ -98,7 +102,7 @@ class ChainInterpreter:
 
 @dataclass
 class _Group:
-    """A window of a following stage: how many panes it has sent, and the live one."""
+    """A window of a stage: the number of panes that it has emitted, and its live pane (semantics 21.2)."""
 
     panes: int = 0
     nonspeculative: int = 0
@@ -107,7 +111,17 @@ class _Group:
 
 @dataclass
 class _Following:
-    """A stage. `rows` are the panes that it keeps, by the keys and window that they had in the stage before (`before`)."""
+    """A stage of a chain.
+
+    Attributes:
+        spec: the specification of the chain's operator.
+        stage: the keys and aggregates of this stage.
+        measures: what is computed for each pane: the aggregates, and the timestamp if it counts as one.
+        before: the keys of the stage before.
+        kinds: the types of the columns that the aggregates read.
+        rows: the stored panes, by their window and their keys in the stage before.
+        groups: the windows of this stage.
+    """
 
     spec: WindowOperator
     stage: Stage
@@ -118,7 +132,10 @@ class _Following:
     groups: dict[Identity, _Group] = field(default_factory=dict)
 
     def evaluate(self, panes: list[Pane], clock: Clock) -> list[Pane]:
-        """Takes the panes of one evaluation, and sends at most one pane for each window that they touch."""
+        """Adds the panes of one evaluation; returns the panes that the stage emits (semantics 30.2, 30.3).
+
+        Each window that received a pane emits at most one `+` pane.
+        """
         arrived: dict[Identity, list[Pane]] = {}
         for pane in panes:
             arrived.setdefault(_identity(self.stage.keys, pane), []).append(pane)
@@ -156,7 +173,7 @@ class _Following:
         return {**dict(zip(self.stage.keys, key, strict=True)), "window_start": start, "window_end": end, **stamped}
 
     def _numbering(self, window: _Group, end: int | None, arrived: list[Pane], clock: Clock) -> Pane:
-        """A pane's own columns (semantics 30.3)."""
+        """Returns the timing, indexes and flags of a pane (semantics 30.3)."""
         on_time = any(pane["op"] == "+" and pane["timing"] == "ON_TIME" for pane in arrived)
         past, on_time = self._past(end), on_time and window.nonspeculative == 0
         timing = "EARLY" if not clock.reached(past) else "ON_TIME" if on_time else "LATE"
@@ -181,22 +198,22 @@ class _Following:
         return on_time or (self.spec.closing == "always" and bool(pane["is_last"]))
 
     def _forget(self, clock: Clock) -> None:
-        """What belongs to windows that have expired goes."""
+        """Purges the rows and windows that have expired (semantics 30.9)."""
         self.rows = {key: row for key, row in self.rows.items() if not expired(self.spec, clock, self._past(key[1]))}
         self.groups = {key: group for key, group in self.groups.items() if not expired(self.spec, clock, self._past(key[1]))}
 
     def _past(self, end: int | None) -> int | None:
-        """The first instant after a window whose end is told so (semantics 7.2)."""
+        """Returns the end of the half-open window whose end is shown as `end` (semantics 7.2)."""
         return end + 1 if end is not None and closed_at_end(self.spec.window) else end
 
 
 def _identity(keys: tuple[str, ...], pane: Pane) -> Identity:
-    """Start, end and keys."""
+    """Returns what identifies a window of a stage: (start, end, *keys) (semantics 30.1)."""
     return (pane["window_start"], pane["window_end"], *(as_key(pane[name]) for name in keys))
 
 
 def _order(identity: Identity) -> tuple[Any, ...]:
-    """End, start, keys; nulls first (semantics 23)."""
+    """Returns a sort key: end, start, keys, with nulls first (semantics 23)."""
     start, end, *key = identity
     return (sort_key(end), sort_key(start), [sort_key(value) for value in key])
 
@@ -206,7 +223,11 @@ def _withdrawn(clock: Clock) -> Pane:
 
 
 def kinds_of(keys: tuple[str, ...], measures: tuple[Aggregate, ...], kinds: dict[str, str]) -> dict[str, str]:
-    """The types of a stage's columns, from those of the columns that it reads; as far as decimals can come of them."""
+    """Returns the types of a stage's columns, from the types of the columns that it reads.
+
+    The types serve to find the result types of decimals (semantics 24.16). So columns of lists and of
+    user-defined aggregates are left out: no decimal results from them.
+    """
     found = {name: kinds[name] for name in keys if name in kinds}
     return found | {what.name: kind for what in measures if (kind := _kind_of(what, kinds)) is not None}
 

@@ -1,4 +1,4 @@
-"""How clock and watermark move, and by which of them a key is judged (semantics 2, 6.8, 12)."""
+"""Processing time and watermarks of an operator and of its keys (semantics 2.1, 6.8, 8.1, 12)."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,6 +15,9 @@ Key = tuple[Any, ...]
 class Clocks:
     """The clocks of one operator.
 
+    Attributes:
+        common: the clocks of the operator, for all keys that have no watermark of their own.
+
     >>> from panewise import Tumbling, WindowOperator, functions as F
     >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=FixedLag(3))
     >>> clocks = Clocks(spec)
@@ -27,16 +30,16 @@ class Clocks:
         self.common = Clock()
         self._inputs = InputClocks(spec.watermark) if isinstance(spec.watermark, Inputs) else None
         self._of_keys: dict[Key, int] = {}
-        self._seen: int | None = None  # the highest event time of the present batch, where there is one stream time for all keys
+        self._seen: int | None = None  # for StreamTime(per="all"): highest event time in the batch
 
     def of(self, key: Key) -> Clock:
-        """The clock by which a key's rows and windows are judged."""
+        """Returns the clocks that apply to the rows and windows of a key (semantics 8.1, 12.8)."""
         if not of_each_key(self._spec.watermark) and not counted_by_key(self._spec.window):
             return self.common
         return replace(self.common, watermark=self._of_keys.get(key))
 
     def read(self, to: int) -> None:
-        """Processing time moves, and with it what follows it."""
+        """Moves processing time, and the watermarks that depend on it (semantics 2.1, 6.8, 12.4, 12.6)."""
         now = self.common.processing_time = max(self.common.processing_time, to)
         if self._spec.time == "processing":
             self.common.raise_watermark(now)
@@ -46,11 +49,11 @@ class Clocks:
             self.common.raise_watermark(self._inputs.clock(now))
 
     def tell(self, to: int, source: str | None) -> None:
-        """A watermark comes from outside; of several inputs from one.
+        """Takes a watermark from outside; with several inputs, that of the input `source`.
 
         Raises:
-            InputError: with processing time, which is the watermark then; where each key has its own; where rows are counted; and where
-                rows tell it.
+            InputError: if a watermark from outside has no meaning: with windows of rows, processing time, and
+                watermarks driven by rows (semantics 6.8, 8.6, 12.8 to 12.10).
         """
         if counted(self._spec.window):
             rule = "windows of rows are complete by the rows that have come (semantics 8.6)"
@@ -71,7 +74,10 @@ class Clocks:
         self.common.raise_watermark(self._inputs.tell(source, to, self.common.processing_time))
 
     def saw(self, latest: dict[Key, int]) -> set[Key]:
-        """Rows of keys came, with their latest event times or numbers; gives the keys whose own watermark has moved."""
+        """Moves, after a batch, the watermarks of single keys; returns the keys whose watermark has moved.
+
+        `latest` has the highest event time or row number of each key in the batch (semantics 8.1, 12.8).
+        """
         if counted_by_key(self._spec.window):
             self._of_keys |= {key: number + 1 for key, number in latest.items()}
             return set(latest)
@@ -83,7 +89,7 @@ class Clocks:
         return set(further)
 
     def saw_of_input(self, values: dict[str, Any], time: int) -> None:
-        """A valid row came; where rows tell the watermark of their input, it will."""
+        """Records the event time of a valid row, if rows drive the watermark (semantics 12.9, 12.10)."""
         if isinstance(self._spec.watermark, StreamTime) and self._spec.watermark.per == "all":
             self._seen = time if self._seen is None else max(time, self._seen)
         inputs = told_by_rows(self._spec.watermark)
@@ -91,7 +97,10 @@ class Clocks:
             self._inputs.saw(values[str(inputs.column)], time)
 
     def tell_seen(self) -> bool:
-        """The inputs of a batch's rows tell their watermarks; whether any did."""
+        """Moves the watermark that rows drive, after a batch (semantics 12.9, 12.10).
+
+        Returns whether a valid row of the batch reported, so that an evaluation is due.
+        """
         if isinstance(self._spec.watermark, StreamTime) and self._seen is not None:
             self.common.raise_watermark(saturating_add(self._seen, -self._spec.watermark.delay.us))
             self._seen = None

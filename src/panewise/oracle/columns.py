@@ -1,4 +1,4 @@
-"""Types of columns in this process, and the order of their values."""
+"""Types of in-process columns, and equality and order of their values (semantics 15, 15.2, 21.3, 23)."""
 
 import math
 import re
@@ -14,29 +14,33 @@ _PLAIN = ("bigint", "double", "string", "boolean")
 
 
 def check_type(column: str, kind: str) -> None:
-    """Refuses the name of a type that is not one of ours."""
+    """Checks the name of a column's type.
+
+    Raises:
+        InputError: for an unknown name.
+    """
     if kind not in _PLAIN and not _DECIMAL.fullmatch(kind):
         rule = "a type is bigint, double, string, boolean or decimal(p,s)"
         raise InputError(f"types[{column!r}]={kind!r}", rule, "give one of these")
 
 
 def is_integer(value: Any) -> bool:
-    """An int, and not a bool."""
+    """Returns whether the value is an int and not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_long(value: Any) -> bool:
-    """An integer of 64 bits."""
+    """Returns whether the value is an integer that fits in 64 bits."""
     return is_integer(value) and MIN_INSTANT <= value <= MAX_INSTANT
 
 
 def is_nan(value: Any) -> bool:
-    """A float that is no number."""
+    """Returns whether the value is the float NaN."""
     return isinstance(value, float) and math.isnan(value)
 
 
 def fits(value: Any, kind: str | None) -> bool:
-    """Whether a value is one of the type; null is one of every type, and a column without a type takes all."""
+    """Returns whether a value is of the type; null is of every type. Without a type every value fits."""
     if value is None or kind is None:
         return True
     match kind:
@@ -64,31 +68,34 @@ def _fits_decimal(value: Decimal, kind: str) -> bool:
 
 
 def decimal_precision(kind: str) -> int:
-    """Digits of a decimal(p,s)."""
+    """Returns the precision p of a decimal(p,s); 0 for another type."""
     found = _DECIMAL.fullmatch(kind)
     return int(found[1]) if found else 0
 
 
 def decimal_scale(kind: str) -> int:
-    """Digits after the point of a decimal(p,s)."""
+    """Returns the scale s of a decimal(p,s); 0 for another type."""
     found = _DECIMAL.fullmatch(kind)
     return int(found[2]) if found else 0
 
 
 def as_type(value: Any, kind: str | None) -> Any:
-    """The value as the column holds it: whole numbers in a double column are doubles."""
+    """Returns the value as a column of the type contains it: a double column has only floats."""
     return float(value) if kind == "double" and value is not None else value
 
 
 def same_value(one: Any, other: Any) -> bool:
-    """Equality of values: null equals null, NaN equals NaN (semantics 21.3)."""
+    """Returns whether values are equal: null equals null, NaN equals NaN (semantics 21.3)."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(same_value(a, b) for a, b in zip(one, other, strict=True))
     return (is_nan(one) and is_nan(other)) or bool(one == other)
 
 
 def sort_key(value: Any) -> tuple[Any, ...]:
-    """Nulls first, NaN last among numbers; values that cannot be compared are kept apart by their type's name."""
+    """Returns a sort key: nulls come first, and NaN after all other numbers (semantics 23).
+
+    Values of types that cannot be compared are ordered by the names of their types.
+    """
     if value is None:
         return (0,)
     if is_nan(value):

@@ -1,4 +1,4 @@
-"""Windows that a user's function gives, asked for one row at a time (semantics 6.6, 9.4)."""
+"""Windows that a user's function returns, called for one row at a time (semantics 6.6, 9.4)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,10 +9,10 @@ from panewise.spec.custom import Custom, EachRow
 
 
 def given_windows(window: Custom, t: int, values: Mapping[str, Any]) -> Any:
-    """What the function gives for a row.
+    """Returns what the function returns for a row, not validated.
 
     Raises:
-        SpecError: for a function of frames, which this part of the house has not.
+        SpecError: for a function of DataFrames; the oracle calls functions of one row only.
     """
     if not isinstance(window.function, EachRow):
         rule = "the oracle asks row by row"
@@ -21,7 +21,7 @@ def given_windows(window: Custom, t: int, values: Mapping[str, Any]) -> Any:
 
 
 def no_windows_reason(window: Custom, given: Any) -> str | None:
-    """What is wrong with what the function gave for a row."""
+    """Returns the reason why a row with this result of the function is invalid; None if it is valid."""
     if not isinstance(given, (list, tuple)) or not all(_is_window(pair) for pair in given):
         return f"{window.name} gave a bad window"
     if window.merge and len(given) > 1:

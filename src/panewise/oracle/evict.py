@@ -1,4 +1,4 @@
-"""Which rows an evictor leaves in a window (semantics 11.1 to 11.4)."""
+"""The rows that an evictor keeps in a window (semantics 11.1 to 11.4)."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _Rows = list[dict[str, Any]]
 
 
 def left(evictor: Evictor, rows: _Rows, event_time: str) -> _Rows:
-    """The rows that stay, of rows in arrival order."""
+    """Returns the rows that are not evicted; takes and returns rows in arrival order."""
     match evictor:
         case CountEvictor():
             return rows[-evictor.n :]

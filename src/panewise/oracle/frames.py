@@ -1,4 +1,7 @@
-"""Frame operators, row by row: every row that has passed is kept, and what a row looks at is picked out of all of them (semantics 29)."""
+"""The interpreter of OVER operators (semantics 29).
+
+It stores every row that has passed, and finds the frame of a row by looking through all rows of its key.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,17 +21,19 @@ from panewise.spec import Aggregate, Frame, FrameColumn, FrameOperator, RowFunct
 
 @dataclass
 class _Sequence:
-    """The rows of a key that have passed, in their order, and how many of them were sent."""
+    """The rows of a key that have passed, in the order of semantics 29.1, and the number of those emitted."""
 
     passed: list[Row] = field(default_factory=list)
     sent: int = 0
 
 
 class FrameInterpreter:
-    """One frame operator, fed event by event.
+    """Interprets one OVER operator; each method takes one event and returns the output after it.
+
+    The emitted rows take the place of panes (semantics 29).
 
     Args:
-        spec: what to do.
+        spec: the specification of the operator.
         types: types of columns, as for :class:`panewise.oracle.Interpreter`.
 
     >>> from panewise import functions as F
@@ -45,16 +50,16 @@ class FrameInterpreter:
         for column, kind in self._types.items():
             check_type(column, kind)
         self._clocks = Clocks(spec)
-        self._waiting: list[Row] = []  # as they arrived
+        self._waiting: list[Row] = []  # rows that have not passed, in arrival order
         self._sequences: dict[Key, _Sequence] = {}
         self._positions = Positions()
 
     def add(self, rows: Iterable[dict[str, Any]]) -> Output:
-        """Rows arrive.
+        """Adds a batch.
 
         Raises:
             InputError: after finish.
-            SpecError: if a new column has the name of one of the input.
+            SpecError: if a new column has the name of an input column.
         """
         if self.now.finished:
             raise InputError("rows after finish", "nothing is added after the end of input", "add the rows before finish")
@@ -70,27 +75,30 @@ class FrameInterpreter:
         return output
 
     def watermark(self, to: int, source: str | None = None) -> Output:
-        """The watermark moves; of several inputs that of one."""
+        """Moves the watermark; with several inputs, that of the input `source`."""
         self._clocks.tell(to, source)
         return self._moved()
 
     def clock(self, to: int) -> Output:
-        """The processing time moves."""
+        """Moves the processing time."""
         self._clocks.read(to)
         return self._moved()
 
     def finish(self) -> Output:
-        """Input ends."""
+        """Ends the input: all rows pass and are emitted (semantics 29.2, 29.8)."""
         self.now.finished = True
         return self._moved()
 
     @property
     def now(self) -> Clock:
-        """The clocks as they are."""
+        """The clocks of the operator."""
         return self._clocks.common
 
     def windows(self) -> list[dict[str, Any]]:
-        """The rows that are not sent yet, each as [t, t + 1), in the order of end, start and keys."""
+        """Returns the rows that are not emitted yet, in the order of (end, start, keys).
+
+        Each is the window [t, t + 1 microsecond) (semantics 29.2). Without an event time it has no bounds.
+        """
         held = [*self._waiting, *(row for rows in self._sequences.values() for row in rows.passed[rows.sent :])]
         told = [{**self._keys(row.key), **self._bounds(row), "pending": 1, "closed": False} for row in held]
         return sorted(told, key=lambda one: [sort_key(one[name]) for name in ("window_end", "window_start", *self._spec.keys)])
@@ -106,7 +114,7 @@ class FrameInterpreter:
     # Rows in
 
     def _taken(self, given: dict[str, Any], output: Output) -> Row | None:
-        """Judges a row and counts it; gives it if it is applied."""
+        """Validates and counts a row; returns it if it is applied, None otherwise (semantics 29.3, 29.11)."""
         counts = output["counts"]
         counts["rows_in"] += 1
         reason = invalid_reason(self._spec, self._types, given, self.now.processing_time)
@@ -134,13 +142,15 @@ class FrameInterpreter:
         return nothing() | {"panes": self._sent()}
 
     def _sent(self) -> list[dict[str, Any]]:
-        """The rows that can be sent now, with their new columns."""
-        ready = sorted((row for row in self._waiting if self._is_ready(row)), key=self._order)  # ties stay as they arrived
+        """Lets rows pass; returns the rows to emit, with their new columns (semantics 29.2, 29.8)."""
+        # The sort is stable, so rows that are equal in the order stay in arrival order.
+        ready = sorted((row for row in self._waiting if self._is_ready(row)), key=self._order)
         self._waiting = [row for row in self._waiting if not self._is_ready(row)]
         for row in ready:
             self._sequences.setdefault(row.key, _Sequence()).passed.append(row)
         sent = [(row, new) for rows in self._sequences.values() for row, new in self._of_key(rows)]
-        if self._spec.rows_ahead:  # they may have come long ago, so not their arrival counts but their keys
+        if self._spec.rows_ahead:
+            # Rows may have passed in earlier evaluations, so ties are ordered by their keys (semantics 29.8).
             sent.sort(key=lambda pair: (self._order(pair[0]), [sort_key(value) for value in pair[0].key]))
         else:
             places = {id(row): place for place, row in enumerate(ready)}
@@ -148,7 +158,10 @@ class FrameInterpreter:
         return [{**row.values, **new} for row, new in sent]
 
     def _order(self, row: Row) -> list[Any]:
-        """Of what comes first: the time, then the order columns; nothing where rows are taken as they arrive."""
+        """Returns the sort key of a row: its time, then its order columns (semantics 29.1).
+
+        Without an event time all rows are equal, and so stay in arrival order.
+        """
         if self._spec.event_time is None:
             return []
         return [sort_key(row.time), *(sort_key(row.values[name]) for name in self._spec.order)]
@@ -178,7 +191,7 @@ class FrameInterpreter:
         return seen[column.what.n - 1][column.what.column] if column.what.n <= len(seen) else None
 
     def _frame(self, frame: Frame, rows: _Sequence, at: int) -> list[Row]:
-        """The rows of a frame, in order."""
+        """Returns the rows of the frame of the row at position `at`, in order (semantics 29.4, 29.5)."""
         if frame.kind == "rows":
             start = 0 if frame.start is None else max(0, at + frame.start)
             return rows.passed[start : max(start, at + frame.end + 1)]
@@ -190,7 +203,7 @@ class FrameInterpreter:
         return [other for other in after if other.time <= row.time + frame.end]
 
     def _of_all(self, what: RowFunction, passed: list[Row], at: int) -> Any:
-        """Of the functions that have no frame."""
+        """Returns the value of a function without a frame, for the row at position `at` (semantics 29.7)."""
         earlier = [self._order(row) for row in passed if self._order(row) < self._order(passed[at])]
         match what.fn:
             case "row_number":

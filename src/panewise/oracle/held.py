@@ -1,4 +1,4 @@
-"""What the interpreter knows of one window."""
+"""The state of one window in the interpreter."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,20 +11,32 @@ from panewise.oracle.trigger_tree import Moment, Node
 
 @dataclass
 class Held:
-    """A window of one key.
+    """A stored window of one key.
 
-    node: its trigger.
-    stored: the rows that it held before the present batch (in discarding mode: and that it has not fired).
-    new: those of them that came after its last firing; all of a session that replaced others and has not fired (semantics 21.8).
-    fresh: rows of the present batch, each with its number in arrival order.
-    replaces: the windows from before the present batch that were merged into it.
-    pending: rows applied since the last firing (semantics 16.1).
-    settled: what was pending before the present batch; None if the window was not there then.
-    since: processing time of the last firing, or of the first row if it never fired (F of semantics 16.3).
-    pending_since: processing time at which the earliest pending row was applied (A of semantics 16.3).
-    awaits_end: it was opened before its end was reached, and has not flipped yet (semantics 16.4).
-    held_back: rows that came before it flipped are pending, as its trigger did not fire then (20.1).
-    live: the last pane that is not withdrawn (semantics 21.2).
+    While a batch is processed, its rows are in `fresh`. :meth:`settle` then passes them to the trigger and
+    moves them to `stored`.
+
+    Attributes:
+        key: the values of its keys.
+        start: its start; None for a global window.
+        end: its end, half-open (semantics 7.2); None for a global window.
+        node: its trigger.
+        since: processing time of its last firing, or else of its first row (F of semantics 16.3).
+        awaits_end: whether it was opened before its end was reached and has not flipped yet (semantics 16.4).
+        held_back: whether its next firing is the on-time firing: its trigger did not fire the rows that were
+            pending when it flipped (semantics 20.1).
+        stored: its row buffer before the current batch (semantics 21).
+        new: the rows in `stored` that are new since its last firing. In a session that replaced others and
+            has not fired since, these are all rows (semantics 21.8).
+        fresh: its rows of the current batch, each with its number in arrival order.
+        replaces: the windows from before the current batch that were merged into it.
+        pending: the number of pending rows (semantics 16.1).
+        pending_since: processing time at which the earliest pending row was applied (A of semantics 16.3).
+        settled: the number of pending rows before the current batch; None if the batch opened the window.
+        closed: whether its trigger is finished (semantics 19).
+        panes: the number of its `+` panes (semantics 20.2).
+        nonspeculative_panes: the number of those that are not EARLY.
+        live: its live pane (semantics 21.2).
     """
 
     key: tuple[Any, ...]
@@ -58,7 +70,7 @@ class Held:
         self.pending += 1
 
     def take_over(self, others: list["Held"]) -> None:
-        """Takes what the sessions that it replaces held (semantics 9.1, 24.4)."""
+        """Takes over rows and times of the sessions that this one replaces (semantics 9.1, 24.4)."""
         for other in sorted(others, key=lambda window: sort_key(window.start)):
             self.stored = self.stored + other.stored
             self.fresh = sorted([*self.fresh, *other.fresh], key=lambda numbered: numbered[0])
@@ -70,7 +82,10 @@ class Held:
         self.new = self.stored
 
     def settle(self, now: Moment) -> None:
-        """Ends the batch: its rows are stored like any others, and given to the trigger."""
+        """Ends the batch: passes its rows to the trigger and stores them.
+
+        Before that, the trigger takes over the states of the sessions that were replaced (semantics 16.12).
+        """
         if self.replaces:
             before = sorted(self.replaces, key=lambda window: sort_key(window.start))
             self.node.take_over([window.node for window in before], now, [window.settled or 0 for window in before])
@@ -82,10 +97,10 @@ class Held:
         self.fresh, self.replaces = [], []
 
     def close(self) -> None:
-        """A closed window holds nothing; what was pending has been fired."""
+        """Closes the window and purges its row buffer; its pending rows have been fired (semantics 19)."""
         self.stored, self.new, self.pending, self.closed, self.live = [], [], 0, True, None
 
 
 def pane_order(window: Held) -> tuple[Any, ...]:
-    """Order of (end, start, keys), nulls first (semantics 23)."""
+    """Returns a sort key: end, start, keys, with nulls first (semantics 23)."""
     return (sort_key(window.end), sort_key(window.start), [sort_key(value) for value in window.key])

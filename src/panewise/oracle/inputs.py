@@ -1,11 +1,14 @@
-"""Several inputs, each with a watermark of its own (semantics 12.5, 12.6, 12.9)."""
+"""The watermark of an operator with several inputs (semantics 12.5, 12.6, 12.9)."""
 
 from panewise.chrono import saturating_add
 from panewise.spec import Inputs
 
 
 class InputClocks:
-    """What the inputs have told.
+    """The watermarks that the inputs have reported, and when they last reported one.
+
+    Methods that return a watermark return that of the operator: the least of the inputs that are not idle.
+    They return None if all inputs are idle, or if one that is not idle has not reported yet.
 
     >>> clocks = InputClocks(Inputs(["a", "b"], idle_after=5))
     >>> clocks.tell("a", 10, 0), clocks.tell("b", 7, 0), clocks.tell("b", 6, 0)
@@ -16,22 +19,25 @@ class InputClocks:
         self._inputs = inputs
         self._marks: dict[str, int] = {}
         self._heard: dict[str, int] = {}
-        self._seen: dict[str, int] = {}  # of each input the highest event time in the present batch
+        self._seen: dict[str, int] = {}  # the highest event time of each input in the current batch
         self._reading = False
 
     def tell(self, name: str, to: int, processing_time: int) -> int | None:
-        """An input tells its watermark; gives that of all."""
+        """Records a watermark that an input reports; returns the operator's watermark (semantics 12.5)."""
         self._marks[name] = max(to, self._marks.get(name, to))
         if self._reading:
             self._heard[name] = processing_time
         return self._least(processing_time)
 
     def saw(self, name: str, time: int) -> None:
-        """A valid row of an input came."""
+        """Records the event time of a valid row of an input (semantics 12.9)."""
         self._seen[name] = max(time, self._seen.get(name, time))
 
     def tell_seen(self, processing_time: int) -> int | None:
-        """After a batch the inputs that it had rows of tell, together; gives the watermark of all."""
+        """Reports, after a batch, the watermarks of all inputs with valid rows in it (semantics 12.9).
+
+        They report at once. Returns the operator's watermark.
+        """
         for name, time in self._seen.items():
             self.tell(name, saturating_add(time, -self._inputs.delay_of(name)), processing_time)
         self._seen = {}
@@ -39,11 +45,14 @@ class InputClocks:
 
     @property
     def seen(self) -> bool:
-        """Whether the present batch had rows of any input."""
+        """Whether the current batch had valid rows of any input."""
         return bool(self._seen)
 
     def clock(self, processing_time: int) -> int | None:
-        """The clock is read; gives the watermark of all. The silence of inputs is counted from the first reading."""
+        """Reads the clock; returns the operator's watermark.
+
+        The first reading counts as a report of every input: idle time is measured from it (semantics 12.6).
+        """
         if not self._reading:
             self._reading = True
             self._heard = dict.fromkeys(self._inputs.names, processing_time)

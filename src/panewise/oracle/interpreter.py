@@ -1,4 +1,4 @@
-"""The interpreter: events in, panes and late and invalid rows out (semantics 13, 18, 20, 21)."""
+"""The interpreter of window operators: lateness, evaluations and panes (semantics 13, 18, 20, 21)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -23,11 +23,12 @@ from panewise.spec import Sliding, WindowOperator, counted, merging
 
 
 class Interpreter:
-    """One window operator, fed event by event.
+    """Interprets one window operator; each method takes one event and returns the output after it.
 
     Args:
-        spec: what to do.
-        types: types of columns: "bigint", "double", "string", "boolean" or "decimal(p,s)". Columns without one are not checked.
+        spec: the specification of the operator.
+        types: types of columns: "bigint", "double", "string", "boolean" or "decimal(p,s)". Values of columns
+            without a type are not checked.
 
     >>> from panewise import Tumbling, functions as F
     >>> oracle = Interpreter(WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("rows")]))
@@ -36,7 +37,7 @@ class Interpreter:
     >>> [(pane["window_end"], pane["rows"], pane["timing"]) for pane in oracle.watermark(10)["panes"]]
     [(10, 1, 'ON_TIME')]
 
-    Source: docs/semantics.md, all of it.
+    Source: docs/semantics.md, except its sections on policy windows, OVER and chains.
     """
 
     def __init__(self, spec: WindowOperator, types: dict[str, str] | None = None) -> None:
@@ -50,20 +51,21 @@ class Interpreter:
         self._positions = Positions()
         self._slides = Slides(spec.window) if isinstance(spec.window, Sliding) else None
         self._numbers = Numbers(spec.window) if counted(spec.window) else None
-        self._seen: dict[tuple[Any, ...], int] = {}  # of each key the latest event time, or number, in the present batch
+        # For each key, the latest event time (in windows of rows, the highest number) in the current batch.
+        self._seen: dict[tuple[Any, ...], int] = {}
 
     # Events
 
     def add(self, rows: Iterable[dict[str, Any]]) -> Output:
-        """Rows arrive, as one batch.
+        """Adds a batch; with `evaluate="record"` each of its rows is a batch of its own (semantics 18.1).
 
         Raises:
-            InputError: after finish.
+            InputError: after finish (semantics 12.2).
         """
         return joined(self.evaluations(rows))
 
     def evaluations(self, rows: Iterable[dict[str, Any]]) -> Iterator[Output]:
-        """What :meth:`add` gives, evaluation by evaluation; each comes when the next is asked for."""
+        """Yields the output of :meth:`add` evaluation by evaluation, lazily."""
         if self._clocks.common.finished:
             raise InputError("rows after finish", "nothing is added after the end of input", "add the rows before finish")
         ordered = arrival_order(self._spec, self._types, list(rows))
@@ -75,20 +77,20 @@ class Interpreter:
                 yield self._evaluated_all()
 
     def watermark(self, to: int, source: str | None = None) -> Output:
-        """The watermark moves; of several inputs that of one.
+        """Moves the watermark; with several inputs, that of the input `source`.
 
         Raises:
-            InputError: where the watermark does not come from outside.
+            InputError: if a watermark from outside has no meaning (semantics 6.8, 8.6, 12.8 to 12.10).
         """
         self._clocks.tell(to, source)
         return self._evaluated_all()
 
     def clock(self, to: int) -> Output:
-        """The processing time moves."""
+        """Moves the processing time."""
         return self.advance(to, None)
 
     def advance(self, processing_time: int | None, watermark: int | None) -> Output:
-        """Both move, with one evaluation; None stays where it is."""
+        """Moves both clocks, with one evaluation (semantics 18); a clock that is None stays where it is."""
         if processing_time is not None:
             self._clocks.read(processing_time)
         if watermark is not None:
@@ -96,17 +98,17 @@ class Interpreter:
         return self._evaluated_all()
 
     def finish(self) -> Output:
-        """Input ends."""
+        """Ends the input (semantics 12.2)."""
         self._clock.finished = True
         return self._evaluated_all()
 
     @property
     def now(self) -> Clock:
-        """The clocks as they are."""
+        """The clocks of the operator; a watermark of a single key is not among them."""
         return self._clock
 
     def windows(self) -> list[dict[str, Any]]:
-        """The windows that are held, in order of (end, start, keys)."""
+        """Returns the stored windows, closed ones included, in the order of (end, start, keys)."""
         return [
             {**self._identity(window), "pending": window.pending, "closed": window.closed}
             for window in sorted(self._held.values(), key=pane_order)
@@ -134,14 +136,17 @@ class Interpreter:
         output["panes"] += self._evaluated(concerned)
 
     def _moved(self) -> set[tuple[Any, ...]]:
-        """Moves the watermarks that rows move; gives the keys whose windows are concerned (semantics 12.8, 8.1, 9.6)."""
+        """Moves the watermarks that rows of a batch move (semantics 8.1, 9.6, 12.8).
+
+        Returns the keys whose windows are evaluated even if they got no rows (semantics 18.2).
+        """
         if self._numbers is not None and merging(self._spec.window) and self._seen:
             self._clock.raise_watermark(max(self._seen.values()) + 1)
             return {window.key for window in self._held.values()}
         return self._clocks.saw(self._seen)
 
     def _row(self, number: int, given: dict[str, Any], output: Output) -> str:
-        """Judges one row, applies it where it may be, and names the count that it belongs to."""
+        """Validates and applies one row; returns the name of the count that it adds to (semantics 15.1)."""
         reason = invalid_reason(self._spec, self._types, given, self._clock.processing_time)
         if reason is not None:
             output["invalid"].append({"row": dict(given), "reason": reason})
@@ -153,7 +158,8 @@ class Interpreter:
         if self._numbers is not None:
             row = replace(row, time=self._numbers.next(row.key))
         self._seen[row.key] = max(row.time, self._seen.get(row.key, row.time))
-        if self._numbers is not None and not self._windows_of(row):  # only now its number is known
+        # In windows of rows a gap is tested last, because the row has its number only now (semantics 8.3).
+        if self._numbers is not None and not self._windows_of(row):
             output["invalid"].append({"row": dict(given), "reason": "gap"})
             return "invalid"
         applied, missed = self._apply(number, row)
@@ -168,7 +174,11 @@ class Interpreter:
         return [bounds for bounds in windows_of(self._spec.window, row.time, row.values) if exists(bounds)]
 
     def _apply(self, number: int, row: Row) -> tuple[bool, dict[Bounds, str]]:
-        """Applies a row to the windows that take it; whether any does, and those that do not, each with the reason (semantics 13)."""
+        """Applies a row to those of its windows for which it is not late (semantics 13).
+
+        Returns:
+            Whether it was applied to any window, and the windows that it missed, each with the reason.
+        """
         windows = self._windows_of(row)
         if self._is_behind(row):
             return False, dict.fromkeys(windows, "behind")
@@ -193,7 +203,7 @@ class Interpreter:
         return missed
 
     def _apply_to_sliding(self, number: int, row: Row, slides: Slides) -> tuple[bool, dict[Bounds, str]]:
-        """A window that is new takes the rows that are already there (semantics 7.3)."""
+        """Applies a row to its sliding windows; a new window also gets its earlier rows (semantics 7.3)."""
         applied, missed, windows = slides.take(row, lambda bounds: expired(self._spec, self._clocks.of(row.key), bounds[1]))
         for bounds, inside in windows:
             known = self._held.get((row.key, *bounds))
@@ -204,14 +214,17 @@ class Interpreter:
         return applied, dict.fromkeys(missed, "expired")
 
     def _is_behind(self, row: Row) -> bool:
-        """Whether the row itself is too old (semantics 13.3)."""
+        """Returns whether `drop_by="row"` makes the row late for all its windows (semantics 13.3)."""
         watermark, lateness = self._clocks.of(row.key).watermark, self._spec.lateness_us
         if self._spec.drop_by != "row" or watermark is None or lateness is None:
             return False
         return row.time < watermark - lateness
 
     def _apply_to_session(self, number: int, row: Row, own: Bounds) -> dict[Bounds, str]:
-        """Merges a row with the sessions that it meets, unless it is late (semantics 9, 13.2)."""
+        """Merges a row with the sessions that it meets, unless it is late (semantics 9, 13.2).
+
+        Returns the windows that a late row missed, each with the reason.
+        """
         met = [window for window in self._held.values() if window.key == row.key and meet(self._spec.window, own, window.bounds)]
         closed = sorted(finite(window.bounds) for window in met if window.closed)
         if closed:
@@ -245,7 +258,7 @@ class Interpreter:
             "windows": [list(told(self._spec.window, bounds)) for bounds in missed],
             "late_by": None
             if watermark is None or self._numbers is not None
-            else min(max(0, watermark - row.time), MAX_INSTANT),  # a duration has 64 bits
+            else min(max(0, watermark - row.time), MAX_INSTANT),  # a duration has 64 bits (semantics 13.4)
             "partial": partial,
         }
 
@@ -276,7 +289,10 @@ class Interpreter:
         return panes
 
     def _fire(self, window: Held, decision: Decision) -> list[dict[str, Any]]:
-        """Sends what is to be sent, and counts the pending rows as fired (semantics 20, 21)."""
+        """Fires a window; returns the panes that it emits (semantics 20, 21).
+
+        The pending rows count as fired even if no pane is emitted (semantics 21.1).
+        """
         values, new = self._contents(window), window.new
         window.new, window.pending, window.since = [], 0, self._clock.processing_time
         if self._spec.accumulation == "discarding":
@@ -289,7 +305,7 @@ class Interpreter:
         return [*withdrawal, pane]
 
     def _contents(self, window: Held) -> dict[str, Any]:
-        """The aggregates, with the evictor before or after them (semantics 11.1)."""
+        """Computes the aggregates, and evicts rows before or after that (semantics 11.1)."""
         evictor, time = self._spec.evictor, self._spec.event_time or ""
         if evictor is not None and not evictor.after:
             window.stored = left(evictor, window.stored, time)
@@ -299,7 +315,7 @@ class Interpreter:
         return values
 
     def _delta(self, new: list[dict[str, Any]]) -> dict[str, Any]:
-        """The rows that are new since the last firing (semantics 21.7)."""
+        """Returns the column `delta`: the rows that are new since the last firing (semantics 21.7)."""
         if self._spec.delta is False:
             return {}
         return {"delta": [row if self._spec.delta is True else {name: row[name] for name in self._spec.delta} for row in new]}
@@ -318,13 +334,13 @@ class Interpreter:
         return {**keys, "window_start": start, "window_end": end}
 
     def _stamped(self, window: Held) -> dict[str, Any]:
-        """The timestamp that a pane has by its window, not by its rows (semantics 20.4)."""
+        """Returns the `timestamp` of a pane if it depends on the window, not on rows (semantics 22, 22.1)."""
         end = told(self._spec.window, window.bounds)[1]
         stamps = {"end": end, "window_time": stamp(self._spec.window, end)}
         return {"timestamp": stamps[self._spec.timestamp]} if self._spec.timestamp in stamps else {}
 
     def _numbering(self, window: Held, decision: Decision) -> dict[str, Any]:
-        """A pane's own columns; counts the pane (semantics 20.1, 20.2)."""
+        """Returns the timing, indexes and flags of a pane, and counts the pane (semantics 20.1, 20.2)."""
         if not self._clocks.of(window.key).reached(window.end):
             timing = "EARLY"
         else:
@@ -343,7 +359,7 @@ class Interpreter:
         }
 
     def _withdrawn(self, windows: list[Held]) -> list[dict[str, Any]]:
-        """The retractions of the windows' live panes (semantics 9.2, 20.3)."""
+        """Returns the retractions of the windows' live panes, in retracting mode (semantics 9.2, 20.3)."""
         if self._spec.accumulation != "retracting":
             return []
         now = {"op": "-", "processing_time": self._clock.processing_time}

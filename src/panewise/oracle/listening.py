@@ -1,4 +1,4 @@
-"""The object of a user's that is told of a partition's events (semantics 10.19)."""
+"""The user's listener object of one partition of a policy window (semantics 10.19)."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from panewise.spec.streamlistener import WindowListener
 
 
 class Listening:
-    """A listener and its state, which is kept as JSON text between events."""
+    """A listener and its state, which is stored as JSON text between events."""
 
     def __init__(self, listener: WindowListener) -> None:
         self._listener = listener
@@ -17,10 +17,12 @@ class Listening:
     def told(
         self, event: str, partition: dict[str, Any], tuples: list[dict[str, Any]], now: int, evictions: Evictions
     ) -> list[dict[str, Any]]:
-        """What the listener gives for an event, with all its outputs; `evictions` takes what it asks for.
+        """Calls the listener with an event; returns its rows, each with all outputs.
+
+        `evictions` records the evictions that the listener requests (semantics 10.26).
 
         Raises:
-            InputError: if it gives something else than its outputs, or has a state that is not JSON.
+            InputError: if the listener returns anything but rows of its outputs, or its state is not JSON.
         """
         made = self._listener.restored(self._state)
         rows = self._listener.told(made, WindowEvent(event, dict(partition), tuple(dict(one) for one in tuples), now, evictions))

@@ -1,4 +1,4 @@
-"""The numbers of rows, which stand in the place of event times where windows are measured in rows (semantics 8, 9.5)."""
+"""Row numbering: in windows of rows a row's number takes the place of its event time (semantics 8, 9.5)."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ Key = tuple[Any, ...]
 
 
 class Numbers:
-    """Counts the rows received: of each key, or, for sessions, of all keys.
+    """Numbers the rows received from 0: for each key separately or, for sessions, across all keys.
 
     >>> from panewise.spec import Session, Tumbling, rows
     >>> of_keys, of_all = Numbers(Tumbling(rows(3))), Numbers(Session(rows(3)))
@@ -21,7 +21,7 @@ class Numbers:
         self._received: dict[Key, int] = {}
 
     def next(self, key: Key) -> int:
-        """The number of the row of that key which comes now."""
+        """Returns the number of the next row, which has this key, and counts the row."""
         counted = key if self._by_key else ()
         number = self._received.get(counted, 0)
         self._received[counted] = number + 1

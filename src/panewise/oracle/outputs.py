@@ -1,4 +1,4 @@
-"""What an interpreter gives after an event."""
+"""The output of an interpreter after an event: panes, late rows, invalid rows and counts."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,12 +8,12 @@ Output = dict[str, Any]
 
 
 def nothing() -> Output:
-    """No output."""
+    """Returns an output without rows, whose counts are all 0."""
     return {"panes": [], "late": [], "invalid": [], "counts": dict.fromkeys(COUNTS, 0)}
 
 
 def joined(outputs: Iterable[Output]) -> Output:
-    """Outputs one after the other."""
+    """Concatenates the rows of outputs, in their order, and adds up their counts."""
     whole = nothing()
     for output in outputs:
         for part in ("panes", "late", "invalid"):

@@ -1,4 +1,4 @@
-"""A partition of windows by policies, and its tuples."""
+"""A partition of a policy window, and its tuples (semantics 10)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +12,13 @@ from panewise.spec.streampolicies import DeltaPolicy
 
 @dataclass
 class Tuple:
-    """A row in a window: what is shown of it, all that is known of it, and when it came."""
+    """A row in a window.
+
+    Attributes:
+        shown: the columns that events contain (semantics 10.16).
+        values: all columns that are read.
+        arrived: the processing time at which the row arrived.
+    """
 
     shown: dict[str, Any]
     values: dict[str, Any]
@@ -21,14 +27,18 @@ class Tuple:
 
 @dataclass
 class Partition:
-    """What is known of a partition.
+    """The state of a partition.
 
-    acted: when its time policy last acted, or when it began.
-    fed: when its last tuple came.
-    untriggered: insertions since the last trigger by count.
-    reference: the tuple that the trigger by delta compares with.
-    full: whether INITIAL_FULL has been.
-    changed: whether anything came or went since the last trigger.
+    Attributes:
+        key: the values of the columns of `partition_by`.
+        acted: when its time policy last acted, or when the partition began (F of semantics 10.10).
+        fed: when its last tuple arrived (A of semantics 10.14).
+        tuples: its tuples, in arrival order.
+        untriggered: the number of insertions since the last TRIGGER by `count`.
+        reference: the tuple that a trigger by `delta` compares with (semantics 10.8).
+        full: whether INITIAL_FULL has occurred.
+        changed: whether there was an insertion or an eviction since the last TRIGGER (semantics 10.18).
+        listening: its listener object, once an event has called it.
     """
 
     key: tuple[Any, ...]
@@ -42,7 +52,7 @@ class Partition:
     listening: Listening | None = None
 
     def first_while(self, test: Callable[[Tuple], bool]) -> list[Tuple]:
-        """The oldest tuples, up to the first that fails the test."""
+        """Returns the oldest tuples, up to the first that fails the test."""
         found = []
         for one in self.tuples:
             if not test(one):
@@ -52,7 +62,7 @@ class Partition:
 
 
 def exceeds(policy: DeltaPolicy, new: Tuple, old: Tuple) -> bool:
-    """Whether a tuple's value less that of an older one is more than the amount (semantics 10.4)."""
+    """Returns whether the new value minus the old one is more than the amount (semantics 10.4)."""
     one, other = new.values[policy.column], old.values[policy.column]
     if isinstance(one, Decimal):
         return Fraction(one) - Fraction(other) > Fraction(policy.size)

@@ -1,4 +1,4 @@
-"""The partitions of windows by policies that are there, and how many there may be (semantics 10.13, 10.14, 10.27)."""
+"""The stored partitions of a policy window, their order and their limits (semantics 10.13, 10.14, 10.27)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from panewise.spec.streampolicies import PartitionCount, TupleCount
 
 
 class Partitions:
-    """Partitions by their keys, in the order of their last insertions: the one that has waited longest first."""
+    """Partitions by key, in the order of their last insertions, the least recent first (semantics 10.13)."""
 
     def __init__(self, spec: StreamWindow) -> None:
         self._spec = spec
@@ -25,59 +25,63 @@ class Partitions:
         return self._held[key]
 
     def put(self, partition: Partition) -> None:
-        """A partition has got a tuple: it is the last in order."""
+        """Adds a partition, or moves it to the end of the order, because it received a tuple."""
         self._held.pop(partition.key, None)
         self._held[partition.key] = partition
 
     def remove(self, partition: Partition) -> None:
-        """A partition is gone."""
+        """Removes a partition."""
         del self._held[partition.key]
 
     def in_order(self) -> Iterator[Partition]:
-        """The partitions that are there now, as far as they still are when it is their turn."""
+        """Iterates over the partitions that exist now; skips those that are removed before their turn."""
         for partition in list(self._held.values()):
             if partition.key in self._held:
                 yield partition
 
     @property
     def too_many(self) -> bool:
-        """Whether there are more partitions, or tuples in them, than may be."""
+        """Whether there are more partitions, or more tuples, than the policy allows (semantics 10.14)."""
         gone = self._spec.partition_eviction
         partitions, tuples = self.counts()
         if isinstance(gone, PartitionCount):
             return partitions > gone.n
         return isinstance(gone, TupleCount) and tuples > gone.n
 
-    # What listeners see
+    # What listeners see (semantics 10.27)
 
     def all(self) -> list[HeldPartition]:
-        """Each partition's name, and the number of its tuples."""
+        """Returns the name of each partition and the number of its tuples."""
         return [HeldPartition(self.names(partition), len(partition.tuples)) for partition in self._held.values()]
 
     def find(self, name: Name) -> HeldPartition | None:
-        """The one of this name."""
+        """Returns the partition of this name; None if it does not exist."""
         return next((one for one in self.all() if key_of(one.partition) == name), None)
 
     def counts(self) -> tuple[int, int]:
-        """How many partitions there are, and tuples in them."""
+        """Returns the number of partitions, and the number of tuples in all of them."""
         return len(self._held), sum(len(partition.tuples) for partition in self._held.values())
 
     # Names
 
     def names(self, partition: Partition) -> dict[str, Any]:
-        """The columns of `partition_by`, by name."""
+        """Returns the values of the columns of `partition_by`, by name."""
         return dict(zip(self._spec.partition_by, partition.key, strict=True))
 
     def key(self, named: Any) -> Name:
-        """The key of a partition that is named.
+        """Returns the key of the partition that a user names (semantics 10.23).
 
         Raises:
-            InputError: if it is not named by the columns of `partition_by`, or there are none.
+            InputError: if the name does not consist of the columns of `partition_by`, if there are none, or
+                if a value cannot be a key.
         """
         return tuple(map(as_key, name_of(named, self._spec.partition_by, f"an evict of {named!r}")))
 
     def windows(self) -> list[dict[str, Any]]:
-        """The partitions, with the number of their tuples, in the order of their keys."""
+        """Returns the partitions as windows without bounds, in the order of their keys.
+
+        `pending` is the number of their tuples.
+        """
         held = sorted(self._held.values(), key=lambda partition: [sort_key(value) for value in partition.key])
         bounds = {"window_start": None, "window_end": None}
         return [{**self.names(one), **bounds, "pending": len(one.tuples), "closed": False} for one in held]

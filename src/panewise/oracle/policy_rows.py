@@ -1,4 +1,4 @@
-"""The rows that come to windows by policies: which of them are markers, and which can be no tuples (semantics 10.1, 10.4, 10.5)."""
+"""Markers, and rows that are invalid as tuples, of policy windows (semantics 10.1, 10.4, 10.5)."""
 
 from panewise.oracle.columns import is_nan
 from panewise.oracle.rows import Row
@@ -7,12 +7,16 @@ from panewise.spec.streampolicies import DeltaPolicy, PunctPolicy
 
 
 def is_marker(spec: StreamWindow, row: Row) -> bool:
-    """Whether the row is a marker; null is not true."""
+    """Returns whether the row is a marker; null is not true (semantics 10.5)."""
     return isinstance(spec.evict, PunctPolicy) and row.values[spec.evict.column] is True
 
 
 def without_place(spec: StreamWindow, row: Row) -> str | None:
-    """Why the row can be no tuple, though it is valid otherwise; None if it can, or is a marker."""
+    """Returns the reason why a row that passed all other tests is invalid as a tuple.
+
+    Tests the keys and the values of `delta` columns (semantics 10.1, 10.4). Returns None for a marker and
+    for a valid row.
+    """
     if is_marker(spec, row):
         return None
     for name in () if spec.null_keys else spec.partition_by:

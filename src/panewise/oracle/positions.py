@@ -1,4 +1,4 @@
-"""Which rows are replays (semantics 4, 4.4)."""
+"""Source positions: finds the rows that are replays (semantics 4, 4.4)."""
 
 from typing import Any
 
@@ -15,11 +15,13 @@ class Positions:
     """
 
     def __init__(self) -> None:
-        self._highest: dict[Any, int] = {}  # at and below it every row is a replay
-        self._above: dict[Any, set[int]] = {}  # offsets above it, where positions are not ordered
+        # The mark of each (source, partition); with ordered=False, its floor. Offsets up to it are replays.
+        self._highest: dict[Any, int] = {}
+        # With ordered=False, the offsets received above the floor.
+        self._above: dict[Any, set[int]] = {}
 
     def is_replay(self, position: Position | None, values: dict[str, Any]) -> bool:
-        """Whether a row is one; if it is not, its offset is received."""
+        """Returns whether a row is a replay; if it is not, records its offset as received."""
         if position is None:
             return False
         *names, offset = (values[name] for name in position.columns)
@@ -35,7 +37,7 @@ class Positions:
         return False
 
     def _forget(self, origin: Any, remember: int) -> None:
-        """Raises the highest offset below which all are replays, until few enough intervals lie above it."""
+        """Raises the floor until at most `remember` intervals lie above it (semantics 4.4)."""
         above = self._above[origin]
         while True:
             while origin in self._highest and self._highest[origin] + 1 in above:

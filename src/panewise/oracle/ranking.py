@@ -1,4 +1,4 @@
-"""Lists, and aggregates of rows in an order that a column gives (semantics 24.4, 24.9 to 24.13)."""
+"""Aggregates that are lists, or that rank rows or values (semantics 24.4, 24.9 to 24.13)."""
 
 from typing import Any
 
@@ -7,11 +7,12 @@ from panewise.spec import Aggregate
 
 
 def ranked(what: Aggregate, rows: list[dict[str, Any]]) -> Any:
-    """The value of the row with the largest or smallest `by`, or the values of several such rows."""
+    """Returns `max_by` or `min_by` of the rows, or the list of `top_n_by` (semantics 24.10, 24.12)."""
     column, by = what.columns
     smallest_first = what.fn == "min_by" or what.ascending is True
     known = [row for row in rows if row.get(by) is not None]
-    known.sort(key=lambda row: sort_key(row[by]), reverse=not smallest_first)  # stable, also in reverse
+    # The sort is stable, also in reverse: rows with the same `by` keep their order (semantics 24.10).
+    known.sort(key=lambda row: sort_key(row[by]), reverse=not smallest_first)
     values = [row.get(column) for row in known]
     if what.fn != "top_n_by":
         return values[0] if values else None
@@ -19,7 +20,10 @@ def ranked(what: Aggregate, rows: list[dict[str, Any]]) -> Any:
 
 
 def collected(what: Aggregate, values: list[Any]) -> list[Any]:
-    """The values as a list: all, or each once, in arrival order; or sorted, of `top_n` the first n."""
+    """Returns `collect_list`, `collect_set`, `sort_list` or `top_n` of values (semantics 24.4, 24.11, 24.13).
+
+    The values are not null and in the order of semantics 24.4.
+    """
     if what.fn == "collect_list":
         return values
     if what.fn == "collect_set":
@@ -29,14 +33,14 @@ def collected(what: Aggregate, values: list[Any]) -> list[Any]:
 
 
 def most_frequent(values: list[Any]) -> Any:
-    """The smallest of the values that come most often."""
+    """Returns the smallest of the most frequent values (semantics 24.9)."""
     counted = [(sum(same_value(value, other) for other in values), value) for value in values]
     most = max(count for count, _ in counted)
     return min((value for count, value in counted if count == most), key=sort_key)
 
 
 def distinct(values: list[Any]) -> list[Any]:
-    """Each value once, where it comes first."""
+    """Returns each value once, in the order of their first occurrences."""
     found: list[Any] = []
     for value in values:
         if not any(same_value(value, other) for other in found):

@@ -1,4 +1,4 @@
-"""In which order the rows of a batch arrive, which of them can be taken, and what they hold (semantics 3, 4, 15)."""
+"""Arrival order, validation and values of the rows of a batch (semantics 3, 4.1, 15)."""
 
 import math
 from collections.abc import Callable
@@ -16,7 +16,14 @@ Types = dict[str, str]
 
 @dataclass(frozen=True)
 class Row:
-    """A valid row. Where windows are measured in rows, its time is its number, and is told when it is received."""
+    """A valid row.
+
+    Attributes:
+        given: the row as it was added.
+        time: its event time; in windows of rows its number, which is set after validation (semantics 8, 9.5).
+        key: the values of its key columns, as :func:`as_key` returns them.
+        values: the columns that are read; all columns if the operator passes rows on.
+    """
 
     given: dict[str, Any]
     time: int
@@ -25,7 +32,7 @@ class Row:
 
 
 def read(spec: Entry, types: Types, given: dict[str, Any], processing_time: int) -> Row:
-    """The row of a valid input."""
+    """Reads a row that has been validated."""
     values = {name: as_type(given.get(name), types.get(name)) for name in spec.columns_read}
     if isinstance(spec, FrameOperator) or spec.delta is True:
         values = _all_values(types, given) | values
@@ -40,27 +47,33 @@ def _time_of(spec: Entry, given: dict[str, Any], processing_time: int) -> Any:
 
 
 def _all_values(types: Types, given: dict[str, Any]) -> dict[str, Any]:
-    """The values of every column of the input; one that nobody reads may have another type, and is null then."""
+    """Returns the values of all columns of the input.
+
+    Columns that the specification does not read are not validated: a value of a wrong type becomes null.
+    """
     names = [name for name in dict.fromkeys((*types, *given)) if not name.startswith("__")]
     cells = {name: given.get(name) for name in names}
     return {name: as_type(value, types.get(name)) if fits(value, types.get(name)) else None for name, value in cells.items()}
 
 
 def as_key(value: Any) -> Any:
-    """The value as a key: NaN is one object, which equals itself in tuples, and -0.0 is 0.0 (semantics 15.2)."""
+    """Returns the value as a key: -0.0 becomes 0.0, and NaN equals NaN (semantics 15.2).
+
+    Every NaN becomes the same object, because Python takes identical objects in tuples as equal.
+    """
     if is_nan(value):
         return math.nan
     return 0.0 if isinstance(value, float) and value == 0 else value
 
 
 def arrival_order(spec: Entry, types: Types, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of a batch in arrival order (semantics 3). Values that cannot be read count as null."""
+    """Returns the rows of a batch in arrival order; unreadable values count as null (semantics 3)."""
     names = spec.position.columns if spec.position else spec.order or spec.time_columns
 
     def key(row: dict[str, Any]) -> list[tuple[Any, ...]]:
         return [sort_key(row.get(name) if _fits(spec, types, name, row) else None) for name in names]
 
-    return sorted(rows, key=key)  # stable: ties keep their place
+    return sorted(rows, key=key)  # stable: rows that tie keep their order
 
 
 def _fits(spec: Entry, types: Types, name: str, row: dict[str, Any]) -> bool:
@@ -80,7 +93,10 @@ def _fits(spec: Entry, types: Types, name: str, row: dict[str, Any]) -> bool:
 
 
 def invalid_reason(spec: Entry, types: Types, row: dict[str, Any], processing_time: int) -> str | None:
-    """Why no window can take the row; None if one can. The reasons are tested in the order of semantics 15."""
+    """Returns the reason why the row is invalid; None if it is valid.
+
+    The reasons are tested in the order of semantics 15. Gaps in windows of rows are tested later (8.3).
+    """
     tests: tuple[Callable[[], str | None], ...] = (
         lambda: _event_time(spec, row),
         lambda: _keys(spec, row),
@@ -142,7 +158,7 @@ def _too_far_ahead(spec: Entry, row: dict[str, Any], processing_time: int) -> st
 
 
 def _bad_input(spec: Entry, row: dict[str, Any]) -> str | None:
-    """Where rows tell the watermarks of their inputs (semantics 12.9)."""
+    """Tests the name of the row's input, if rows drive the watermarks of inputs (semantics 12.9)."""
     inputs = told_by_rows(spec.watermark)
     if inputs is None or inputs.column is None:
         return None
@@ -153,7 +169,7 @@ def _bad_input(spec: Entry, row: dict[str, Any]) -> str | None:
 
 
 def _bad_gap(spec: Entry, row: dict[str, Any]) -> str | None:
-    """Of sessions with a gap for each row (semantics 9.3)."""
+    """Tests the gap of a row, in sessions with a gap for each row (semantics 9.3)."""
     for name in gap_columns(spec.window):
         gap = row.get(name)
         if gap is None:
@@ -164,7 +180,8 @@ def _bad_gap(spec: Entry, row: dict[str, Any]) -> str | None:
 
 
 def _no_window(spec: Entry, types: Types, row: dict[str, Any], processing_time: int) -> str | None:
-    if isinstance(spec, FrameOperator) or counted(spec.window):  # it has none, resp. no number yet
+    # An OVER operator has no windows; in windows of rows the row has no number yet.
+    if isinstance(spec, FrameOperator) or counted(spec.window):
         return None
     taken = read(spec, types, row, processing_time)
     t, values = taken.time, taken.values

@@ -1,6 +1,6 @@
-"""Sliding windows, from scratch: which of them a key's rows make (semantics 7 to 7.8).
+"""The sliding windows that the rows of a key make, computed anew for every row (semantics 7 to 7.8).
 
-Bounds are half-open here, too: the window [s, e] closed at both ends is [s, e + 1 microsecond).
+Bounds are half-open here: the window [s, e] closed at both ends is [s, e + 1 microsecond) (semantics 7.2).
 """
 
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ Key = tuple[object, ...]
 
 
 class Slides:
-    """The rows of every key that were applied, in arrival order.
+    """The applied rows of every key, in arrival order.
 
     >>> sorted(made_by(Sliding(10), [0, 5]))
     [(-10, 1), (-5, 6)]
@@ -25,15 +25,20 @@ class Slides:
         self._rows: dict[Key, list[Row]] = {}
 
     def holding(self, row: Row) -> list[Bounds]:
-        """The windows that hold a row once it is there, in order."""
+        """Returns the windows that contain a row once it is stored, by start and end (semantics 7.5)."""
         times = {row.time, *(other.time for other in self._rows.get(row.key, ()))}
         return sorted((bounds for bounds in made_by(self._window, times) if _holds(bounds, row)), key=finite)
 
     def take(self, row: Row, late: Callable[[Bounds], bool]) -> tuple[bool, list[Bounds], list[tuple[Bounds, list[Row]]]]:
-        """Takes a row, unless it is late for all windows that would hold it (semantics 7.5).
+        """Stores a row, unless it is late for all windows that would contain it (semantics 7.5, 7.6).
+
+        Args:
+            row: the row.
+            late: whether a row is late for a window with these bounds.
 
         Returns:
-            Whether it is applied; the windows that it misses; and every window of its key that is not late, with its rows in arrival order.
+            Whether the row was applied; the windows that it missed; and, if it was applied, every window of
+            its key that has not expired and contains rows, with these rows in arrival order.
         """
         holding = self.holding(row)
         if all(late(bounds) for bounds in holding):
@@ -46,7 +51,10 @@ class Slides:
 
 
 def made_by(window: Sliding, times: Iterable[int]) -> set[Bounds]:
-    """The windows that rows at these times make, whether or not they hold any."""
+    """Returns the windows that rows at these times may make, including those that contain none of them.
+
+    With `anchor="both"` the second window of a row exists only if it contains a row (semantics 7).
+    """
     made: set[Bounds] = {own_sliding(window, t) for t in times}
     if window.anchor == "both" and isinstance(window.size, Duration):
         made |= {(t + 1, t + 1 + window.size.us + 1) for t in times}

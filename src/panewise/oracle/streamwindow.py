@@ -1,4 +1,4 @@
-"""Windows by policies, one tuple at a time (semantics 10)."""
+"""The interpreter of policy windows, one tuple at a time (semantics 10)."""
 
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -20,7 +20,7 @@ from panewise.spec.streampolicies import CountPolicy, DeltaPolicy, PartitionAge,
 
 
 class PolicyInterpreter:
-    """Windows by policies, fed event by event like :class:`panewise.oracle.Interpreter`.
+    """Interprets one policy window; takes events as :class:`panewise.oracle.Interpreter` does.
 
     >>> from panewise.streamwindow import StreamWindow, count
     >>> oracle = PolicyInterpreter(StreamWindow.tumbling(count(2)))
@@ -41,10 +41,10 @@ class PolicyInterpreter:
         self._checkpoint: tuple[Partitions, Positions] | None = None
         self._output: Output = {}
 
-    # What can be done to it
+    # Input events
 
     def add(self, rows: Iterable[dict[str, Any]]) -> Output:
-        """Rows arrive.
+        """Adds rows, which are processed one at a time in arrival order (semantics 10.1).
 
         Raises:
             InputError: after finish.
@@ -61,7 +61,7 @@ class PolicyInterpreter:
         return self._doing(take)
 
     def clock(self, to: int) -> Output:
-        """The clock is read."""
+        """Reads the clock (semantics 10.10)."""
 
         def read_clock() -> None:
             self._now = max(self._now, to)
@@ -71,7 +71,7 @@ class PolicyInterpreter:
         return self._doing(read_clock)
 
     def finish(self) -> Output:
-        """Input ends."""
+        """Ends the input: purges every partition (semantics 10.12)."""
 
         def end() -> None:
             if self._finished:
@@ -88,7 +88,11 @@ class PolicyInterpreter:
         return self._doing(end)
 
     def evict(self, named: dict[str, Any]) -> Output:
-        """A partition is evicted by its name."""
+        """Evicts a partition that is named by the columns of `partition_by` (semantics 10.23).
+
+        Raises:
+            InputError: if the name does not consist of these columns, or there are none.
+        """
 
         def go() -> None:
             key = self._partitions.key(named)
@@ -99,11 +103,11 @@ class PolicyInterpreter:
         return self._doing(go)
 
     def drain(self) -> Output:
-        """What is outstanding happens: there never is anything."""
+        """Completes all outstanding work, of which there is never any (semantics 10.21)."""
         return self._doing(lambda: None)
 
     def checkpoint(self) -> Output:
-        """The state is noted."""
+        """Saves the state, to which :meth:`reset` returns (semantics 10.21)."""
 
         def note() -> None:
             self._checkpoint = deepcopy((self._partitions, self._positions))
@@ -111,10 +115,10 @@ class PolicyInterpreter:
         return self._doing(note)
 
     def reset(self) -> Output:
-        """Back to the last checkpoint.
+        """Returns to the state of the last checkpoint; what is due then happens at once (semantics 10.22).
 
         Raises:
-            InputError: if there is none.
+            InputError: if there is no checkpoint.
         """
         kept = self._checkpoint
         if kept is None:
@@ -127,7 +131,7 @@ class PolicyInterpreter:
         return self._doing(go_back)
 
     def reset_to_initial(self) -> Output:
-        """As before the first tuple."""
+        """Purges all partitions, marks and listeners without an event (semantics 10.22)."""
 
         def forget() -> None:
             self._put_back(Partitions(self._spec), Positions())
@@ -135,7 +139,7 @@ class PolicyInterpreter:
         return self._doing(forget)
 
     def windows(self) -> list[dict[str, Any]]:
-        """The partitions held, with the number of their tuples, in the order of their keys."""
+        """Returns the stored partitions, with the number of their tuples, in the order of their keys."""
         return self._partitions.windows()
 
     def _put_back(self, partitions: Partitions, positions: Positions) -> None:
@@ -147,7 +151,7 @@ class PolicyInterpreter:
         what()
         return self._output
 
-    # A row
+    # Rows (semantics 10.1, 10.7 to 10.9, 10.11)
 
     def _row(self, given: dict[str, Any]) -> str:
         intake = self._spec.intake
@@ -218,10 +222,10 @@ class PolicyInterpreter:
                 partition.untriggered = 0
                 self._trigger(partition)
 
-    # Time
+    # Creation of partitions, and time (semantics 10.6, 10.10)
 
     def _begin(self) -> None:
-        """The one partition of an operator without keys is there from the start."""
+        """Creates, once, the only partition of an operator without `partition_by` (semantics 10.6)."""
         if not self._spec.partition_by and () not in self._partitions and not self._finished:
             self._partitions.put(Partition((), self._now))
             self._began(self._partitions[()])
@@ -231,7 +235,7 @@ class PolicyInterpreter:
             self._full(partition)
 
     def _due(self) -> None:
-        """What is due now, partition by partition (semantics 10.10)."""
+        """Does what is due at the current processing time, partition by partition (semantics 10.10)."""
         evict, trigger, gone = self._spec.evict, self._spec.trigger, self._spec.partition_eviction
         for partition in self._partitions.in_order():
             if isinstance(evict, TimePolicy) and self._spec.kind == "sliding":
@@ -249,7 +253,7 @@ class PolicyInterpreter:
                 self._evict_partition(partition)
             self._evict_asked()
 
-    # Partitions that go
+    # Partition eviction (semantics 10.14, 10.26)
 
     def _make_room(self) -> None:
         if not self._partitions.too_many:
@@ -268,12 +272,12 @@ class PolicyInterpreter:
         self._raise("PARTITION_EVICTION", partition, partition.tuples)
 
     def _evict_asked(self) -> None:
-        """The partitions go that listeners have asked for (semantics 10.26)."""
+        """Evicts the partitions whose eviction listeners have requested, in that order (semantics 10.26)."""
         while (key := self._asked.next()) is not None:
             if key in self._partitions:
                 self._evict_partition(self._partitions[key])
 
-    # Events
+    # Events of partitions (semantics 10.15 to 10.19)
 
     def _enter(self, partition: Partition, new: Tuple) -> None:
         partition.tuples.append(new)
@@ -300,7 +304,10 @@ class PolicyInterpreter:
             self._raise("INITIAL_FULL", partition, partition.tuples)
 
     def _raise(self, event: str, partition: Partition, tuples: list[Tuple]) -> None:
-        """Sends a pane, or what the listener makes of the event."""
+        """Emits the pane of an event, or the rows that the listener returns for it (semantics 10.16, 10.19).
+
+        Events that the option `events` does not name are skipped.
+        """
         if event not in self._spec.told:
             return
         names = self._partitions.names(partition)

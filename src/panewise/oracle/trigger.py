@@ -1,4 +1,4 @@
-"""When a window fires, finishes and expires (semantics 12, 13, 16)."""
+"""When a window fires, closes and expires (semantics 12, 13, 16, 19, 21.4)."""
 
 from dataclasses import dataclass, replace
 
@@ -10,39 +10,51 @@ from panewise.spec import WindowOperator
 
 @dataclass
 class Clock:
-    """What the operator knows of time. No watermark is minus infinity; finished is plus infinity."""
+    """Processing time and watermark of an operator or a key.
+
+    The watermark is minus infinity while it is None, and plus infinity once `finished` (semantics 12, 12.2).
+    """
 
     processing_time: int = 0
     watermark: int | None = None
     finished: bool = False
 
     def raise_watermark(self, to: int | None) -> None:
-        """Moves the watermark forward; one that is behind, or none, changes nothing (semantics 12)."""
+        """Moves the watermark forward; a lower one, or None, changes nothing (semantics 12)."""
         if to is not None:
             self.watermark = to if self.watermark is None else max(self.watermark, to)
 
     def reached(self, instant: int | None) -> bool:
-        """Whether the watermark is at the instant or beyond; None is the end of input."""
+        """Returns whether the watermark has reached the instant; None is reached only at the end of input."""
         if self.finished:
             return True
         return self.watermark is not None and instant is not None and self.watermark >= instant
 
 
 def expired(spec: WindowOperator, clock: Clock, end: int | None) -> bool:
-    """Whether a window with this end has expired (semantics 13)."""
+    """Returns whether a window with this end has expired; None is a global window (semantics 11, 13)."""
     if end is None or spec.lateness_us is None:
         return clock.finished
     return clock.reached(saturating_add(end, spec.lateness_us))
 
 
 def moment(clock: Clock, end: int | None) -> Moment:
-    """What the trigger of a window with this end sees when the window opens, or while rows are given to it."""
+    """Returns the trigger context of a window with this end, when it opens or while rows are passed to it."""
     return Moment(clock.processing_time, clock.watermark, clock.finished, clock.reached(end))
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What one evaluation makes of one window; `on_time`: a firing now is the on-time one (20.1)."""
+    """The result of the evaluation of one window.
+
+    Attributes:
+        flips: the window flips (semantics 16.4).
+        on_time: a firing in this evaluation is the on-time firing (semantics 20.1).
+        expires: the window expires (semantics 13).
+        finishes: the window's trigger is finished, so that the window closes (semantics 19).
+        fires: the window fires its pending rows.
+        asked_for: a pane is emitted on request, even if no rows are pending (semantics 21.4).
+    """
 
     flips: bool
     on_time: bool
@@ -53,7 +65,7 @@ class Decision:
 
 
 def decide(spec: WindowOperator, clock: Clock, window: Held) -> Decision:
-    """Judges a window that is not closed; if its trigger wants to fire, it does."""
+    """Evaluates a window that is not closed; fires its trigger if that is ready (semantics 16.7, 18)."""
     flips = window.awaits_end and clock.reached(window.end)
     expires = expired(spec, clock, window.end)
     now = replace(moment(clock, window.end), flips=flips, pending=window.pending, since=window.since, pending_since=window.pending_since)

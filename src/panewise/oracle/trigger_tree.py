@@ -1,4 +1,4 @@
-"""A window's trigger, node by node (semantics 16.7 to 16.12)."""
+"""The trigger of a window as a tree of nodes, each with its own state (semantics 16.7 to 16.12)."""
 
 import math
 from dataclasses import dataclass
@@ -26,7 +26,18 @@ from panewise.spec import (
 
 @dataclass(frozen=True)
 class Moment:
-    """What nodes can see: the clocks, and their window. No watermark is minus infinity; `ended` makes it plus infinity."""
+    """The trigger context: what nodes can see of the clocks and of their window.
+
+    Attributes:
+        processing_time: the processing time.
+        watermark: the watermark; None is minus infinity.
+        ended: whether input has ended, so that the watermark is plus infinity.
+        complete: whether the window is complete.
+        flips: whether the window flips in this evaluation (semantics 16.4).
+        pending: the number of pending rows (semantics 16.1).
+        since: F of semantics 16.3.
+        pending_since: A of semantics 16.3.
+    """
 
     processing_time: int
     watermark: int | None
@@ -38,12 +49,23 @@ class Moment:
     pending_since: int = 0
 
     def passed(self, instant: int) -> bool:
-        """Whether the watermark is at an instant or beyond."""
+        """Returns whether the watermark has reached the instant."""
         return self.ended or (self.watermark is not None and self.watermark >= instant)
 
 
 class Node:
-    """One node of a trigger, armed. A leaf uses of its memory what its kind needs."""
+    """A node of a trigger, with its parts and its state. Each kind of trigger uses some of the attributes.
+
+    Attributes:
+        trigger: the trigger that the node runs.
+        parts: the nodes directly inside it.
+        done: whether a leaf is finished, or whether an AfterWatermark has passed the end (semantics 16.9).
+        count: the count of AfterCount.
+        deadline: the deadline of AfterProcessingTime or AfterEventTime; above MAX_INSTANT if there is none.
+        marked: the flag of OnPunctuation or OnDelta.
+        reference: the reference of OnDelta; None if there is none.
+        latest: the last value that was passed to OnDelta.
+    """
 
     def __init__(self, trigger: Trigger, now: Moment) -> None:
         self.trigger = trigger
@@ -53,7 +75,10 @@ class Node:
         self.arm(now, 0)
 
     def arm(self, now: Moment, pending: int) -> None:
-        """Puts the node into its first state; the reference of OnDelta stays."""
+        """Arms the node, which keeps only the reference of OnDelta (semantics 16.11).
+
+        Its counts start with the `pending` rows (semantics 16.8).
+        """
         self.done, self.count, self.deadline, self.marked = False, pending, MAX_INSTANT + 1, False
         first = isinstance(self.trigger, AfterEach)
         for number, part in enumerate(self.parts):
@@ -62,7 +87,7 @@ class Node:
 
     @property
     def finished(self) -> bool:
-        """Whether it takes no rows and wants nothing any more."""
+        """Whether the node is finished: it takes no rows and is never ready (semantics 16.7, 16.10)."""
         match self.trigger:
             case Repeatedly():
                 return False
@@ -83,7 +108,7 @@ class Node:
         return True
 
     def take(self, row: Row, now: Moment) -> None:
-        """A row was applied to the window while the node was in force."""
+        """Takes a row applied to the window, and passes it to the active parts (semantics 16.7, 16.8)."""
         if self.finished:
             return
         match self.trigger:
@@ -102,7 +127,11 @@ class Node:
                 part.take(row, now)
 
     def _take_time(self, period: int, time: int, now: Moment) -> None:
-        """After a deadline that passed in silence comes the first multiple above the watermark (semantics 16.8, 16.15)."""
+        """Updates the deadline of AfterEventTime for a row (semantics 16.8, 16.15).
+
+        If no row is pending and the watermark has reached the deadline, the first multiple above the
+        watermark takes its place.
+        """
         watermark = MIN_INSTANT if now.watermark is None else now.watermark
         if now.pending == 0 and now.passed(self.deadline):
             self.deadline, time = MAX_INSTANT + 1, watermark
@@ -117,7 +146,7 @@ class Node:
         self.marked = self.marked or abs(value - self.reference) > trigger.amount
 
     def wants(self, now: Moment) -> bool:
-        """Whether it wants to fire."""
+        """Returns whether the node is ready (semantics 16.8 to 16.10)."""
         if self.finished:
             return False
         if not self.parts and not isinstance(self.trigger, AfterWatermark):
@@ -145,7 +174,7 @@ class Node:
         return False
 
     def fire(self, now: Moment) -> None:
-        """The node fires. Nothing is pending afterwards."""
+        """Fires the node, which must be ready (semantics 16.8 to 16.10). No row is pending afterwards."""
         match self.trigger:
             case AfterCount() | AfterProcessingTime() | OnPunctuation():
                 self.done = True
@@ -166,7 +195,7 @@ class Node:
             self.parts[0].arm(now, 0)
 
     def clear(self) -> None:
-        """The pane that was being prepared has gone, with a firing that this node did not want."""
+        """Clears the node: another part has fired the rows that it tracked (semantics 16.10, 16.11)."""
         if not self.finished:
             self.count, self.marked = 0, False
             if not isinstance(self.trigger, AfterEventTime):
@@ -175,7 +204,13 @@ class Node:
                 part.clear()
 
     def take_over(self, others: list["Node"], now: Moment, each: list[int]) -> None:
-        """The state of the nodes of windows that were merged, in order of their start, with the pending rows of each (semantics 16.12)."""
+        """Takes over the states of the same node in the sessions that were merged (semantics 16.12).
+
+        Args:
+            others: the nodes of the replaced sessions, in the order of their starts.
+            now: the trigger context of the merged session.
+            each: the number of pending rows of each replaced session.
+        """
         pending = sum(each)
         match self.trigger:
             case AfterWatermark():
@@ -194,7 +229,10 @@ class Node:
             self.parts[0].arm(now, pending)
 
     def _coming(self, period: int, now: Moment, pending: int) -> int:
-        """The deadline, or the next multiple where it passed in silence (semantics 16.15)."""
+        """Returns the deadline that counts when sessions are merged (semantics 16.15).
+
+        A deadline that was reached while no row is pending counts as the first multiple above the watermark.
+        """
         if pending == 0 and now.watermark is not None and now.watermark >= self.deadline:
             return _multiple(period, now.watermark)
         return self.deadline
@@ -208,7 +246,11 @@ class Node:
         self.latest = next((other.latest for other in reversed(others) if other.latest is not None), None)
 
     def _take_over_sides(self, others: list["Node"], now: Moment, each: list[int], passed: bool) -> None:
-        """AfterWatermark: the side of the end on which the merged window is goes on, if all were there."""
+        """Merges `early` and `late` of AfterWatermark (semantics 16.12).
+
+        The active part takes over the states if it was active in all replaced sessions; otherwise it is armed
+        again.
+        """
         self.done = passed
         for number, part in enumerate(self.parts):
             if self._in_force(number) and all(other.done == passed for other in others):
@@ -218,7 +260,7 @@ class Node:
 
 
 def _inside(trigger: Trigger) -> list[Trigger]:
-    """The parts of a node; those of AfterWatermark are repeated."""
+    """Returns the parts of a node; those of AfterWatermark are wrapped in Repeatedly (semantics 16.9)."""
     match trigger:
         case AfterWatermark():
             return [Repeatedly(part) for part in (trigger.early, trigger.late) if part is not None]
@@ -232,12 +274,12 @@ def _inside(trigger: Trigger) -> list[Trigger]:
 
 
 def _multiple(period: int, above: int) -> int:
-    """The first multiple of a period above an instant, as far as there are instants."""
+    """Returns the first multiple of a period above an instant, saturating (semantics 16.8)."""
     return min((above // period + 1) * period, MAX_INSTANT)
 
 
 def _boundary(trigger: Every, now: Moment) -> int:
-    """The first boundary after the earliest pending row was applied (semantics 16.3, 16.14)."""
+    """Returns the first boundary after the earliest pending row was applied (semantics 16.3, 16.14)."""
     boundary = trigger.offset.us if trigger.aligned else now.since
     while boundary <= now.pending_since:
         boundary += trigger.period.us * max(1, (now.pending_since - boundary) // trigger.period.us)

@@ -1,6 +1,7 @@
-"""Window and frame operators over Spark DataFrames: the only part of panewise that imports pyspark.
+"""Window and OVER operators over Spark DataFrames: the only part of panewise that imports pyspark.
 
-A name is imported when it is first used. Spark's Python workers, each of which imports what it needs anew, need few of them.
+Each name is imported when it is first used. Every Python worker of Spark imports its modules anew, and needs
+few of these names.
 """
 
 from importlib import import_module

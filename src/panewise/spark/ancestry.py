@@ -1,11 +1,14 @@
-"""Operators behind an operator: which of them work in one streaming query, and how the others are found.
+"""Finds the operators behind an operator, and checks that all of them work in one streaming query.
 
-An operator that waits for the query's watermark cannot feed another one. Spark takes the least of the watermarks of a query. That of the
-second operator's input waits for the first one's panes, and these wait for the watermark: nothing is ever emitted.
-An operator over a stream without a watermark cannot feed one that waits for it either: its constant watermark
-(:mod:`panewise.spark.progress`) never moves.
+An operator that waits for the query's watermark cannot feed another operator. The watermark of a Spark query
+is the least of its watermarks. That of the second operator's input waits for the panes of the first operator,
+and these wait for the watermark of the query: nothing is ever emitted.
 
-So that an operator is found behind any select, join or union, its first stage has a label as its name in Spark's plan.
+An operator over a stream without a watermark cannot feed one that waits for the query's watermark either. Its
+constant watermark (:mod:`panewise.spark.progress`) never moves.
+
+The pack of each operator has a label as its name in Spark's plan. So the operator is found behind any select,
+join or union.
 """
 
 import io
@@ -21,7 +24,7 @@ from panewise.spec import Entry
 _WAITS = "panewise_waits_for_the_watermark"
 _CONSTANT = "panewise_with_a_constant_watermark"
 _OWN = "panewise"
-_BATCH = "panewise_batch"  # a static side of a join waits for nothing
+_BATCH = "panewise_batch"  # the static side of a join waits for no watermark
 
 
 def label_of(df: DataFrame, spec: Entry) -> str:
@@ -34,10 +37,10 @@ def label_of(df: DataFrame, spec: Entry) -> str:
 
 
 def check_ancestry(df: DataFrame, spec: Entry) -> None:
-    """Checks that the operators behind a stream do not wait for each other.
+    """Checks that an operator and the operators behind its stream do not wait for each other.
 
     Raises:
-        SetupError: naming the ways out.
+        SetupError: if they do.
     """
     plan = _plan_of(df)
     if _WAITS in plan or (_CONSTANT in plan and not makes_own(spec)):
@@ -47,12 +50,12 @@ def check_ancestry(df: DataFrame, spec: Entry) -> None:
 
 
 def operators_behind(df: DataFrame) -> int:
-    """Returns how many operators a stream comes out of."""
+    """Returns the number of operators behind a stream."""
     return sum(_plan_of(df).count(f"{label}(") for label in (_WAITS, _CONSTANT, _OWN))
 
 
 def _plan_of(df: DataFrame) -> str:
-    """The analyzed plan as text. Under Connect it is part of the explanation, which PySpark prints."""
+    """Returns the analyzed plan as text. With Connect it is a section of what PySpark's `explain` prints."""
     classic = getattr(df, "_jdf", None)
     if classic is not None:
         return str(classic.queryExecution().analyzed().toString())

@@ -1,4 +1,4 @@
-"""The fluent API: reads like PySpark, builds a specification, and gives its outputs as DataFrames."""
+"""The fluent API in the style of PySpark: builds a specification and returns its outputs as DataFrames."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,10 +43,12 @@ def windowed(df: DataFrame, event_time: str | None = None) -> "Windowed":
     """Begins a window operator over a DataFrame, streaming or batch.
 
     Args:
-        df: the input; a streaming one with a watermark (`withWatermark`), unless the operator makes its own: windows of rows,
-            .options(time="processing"), or .watermark(...) with FixedLag, StreamTime or Inputs.
-        event_time: column of the event time, a TIMESTAMP. Default: "event_time". Not read with .options(time="processing"); with windows
-            of rows it tells the order of the rows of a micro-batch, and need not be there.
+        df: the input. A stream needs a watermark (`withWatermark`), unless the operator makes its own: with
+            windows of rows, .options(time="processing"), or .watermark(...) with FixedLag, StreamTime or
+            Inputs.
+        event_time: column of the event time, a TIMESTAMP. Default: "event_time". It is not read with
+            .options(time="processing"). With windows of rows it orders the rows of a micro-batch, and the
+            default column need not exist (semantics 8.5).
 
     Example::
 
@@ -67,7 +69,7 @@ def windowed(df: DataFrame, event_time: str | None = None) -> "Windowed":
 
 @dataclass(frozen=True)
 class Windowed:
-    """An operator that is being described. Every method gives a new one; :meth:`agg` ends the description."""
+    """The description of a window operator. Every method returns a new description; :meth:`agg` ends it."""
 
     df: DataFrame
     fields: Mapping[str, Any]
@@ -79,45 +81,67 @@ class Windowed:
         return replace(self, fields={**self.fields, **fields})
 
     def groupBy(self, *columns: ColumnLike | Sequence[ColumnLike]) -> "Windowed":  # noqa: N802 - PySpark's name
-        """Windows are kept apart by the values of these columns.
+        """Sets the key columns. Each key has windows of its own.
 
         Args:
-            columns: as in PySpark names or Columns, one by one or as a list. An expression is a column of panes under its
-                alias, or the name that Spark gives it.
+            columns: names or Columns, one by one or as a list, as in PySpark. An expression becomes a column
+                of the panes, under its alias or the name that Spark gives it.
         """
         given = columns[0] if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
         return self._with(keys=tuple(map(name_of, given)))
 
     def window(self, window: Window) -> "Windowed":
-        """Which rows belong together: Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom or Global."""
+        """Sets the windows: Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom or Global."""
         return self._with(window=window)
 
     def trigger(self, trigger: Trigger) -> "Windowed":
-        """When panes are sent. Default: at the watermark, then once for each micro-batch of late rows."""
+        """Sets when panes are emitted.
+
+        Default: when the watermark reaches the end of the window, and then once for each micro-batch that
+        adds rows to it.
+        """
         return self._with(trigger=trigger)
 
     def accumulation(self, mode: Literal["discarding", "accumulating", "retracting"]) -> "Windowed":
-        """What a pane holds. Default: "accumulating", all rows of the window so far."""
+        """Sets what a pane contains.
+
+        Default: "accumulating", all rows of the window so far. In a chain that needs retractions
+        (semantics 30.4, 30.5) it is "retracting".
+        """
         return self._with(accumulation=mode)
 
     def evictor(self, evictor: Evictor) -> "Windowed":
-        """Which rows go from a window for good when it fires: CountEvictor, TimeEvictor or DeltaEvictor."""
+        """Sets the evictor, which permanently removes rows from a window whenever it fires.
+
+        It is a CountEvictor, TimeEvictor or DeltaEvictor.
+        """
         return self._with(evictor=evictor)
 
     def delta(self, *columns: str) -> "Windowed":
-        """Panes list the rows that are new since the pane before, with these columns. Without any: with all."""
+        """Adds to panes the list of the rows that are new since the last firing.
+
+        Args:
+            columns: the columns of these rows. Default: all.
+        """
         return self._with(delta=columns or True)
 
     def allowed_lateness(self, lateness: DurationLike | Literal["unlimited"], drop_by: Literal["window", "row"] = "window") -> "Windowed":
-        """How long after its end a window still takes rows. Default 0."""
+        """Sets how far the watermark may pass the end of a window before the window expires. Default: 0.
+
+        With `drop_by="row"` a row is late, for all its windows, if its event time is below
+        watermark - lateness.
+        """
         return self._with(allowed_lateness=lateness, drop_by=drop_by)
 
     def watermark(self, watermark: Watermark) -> "Windowed":
-        """Where the watermark comes from, if not from `withWatermark` alone: FixedLag, Inputs with a column, StreamTime."""
+        """Sets the source of the watermark, if that is not `withWatermark` alone.
+
+        It is FixedLag, Inputs with a column, or StreamTime.
+        """
         return self._with(watermark=watermark)
 
     def order_by(self, *columns: str) -> "Windowed":
-        """Columns that give the arrival order of the rows of one micro-batch. Default: the event time."""
+        """Sets the columns that define the arrival order within a micro-batch. Default: the event time."""
         return self._with(order=columns)
 
     def position(
@@ -129,13 +153,17 @@ class Windowed:
         ordered: bool = True,
         remember: int | None = None,
     ) -> "Windowed":
-        """Columns of the source position: rows that come again are recognised, and rows are taken in its order."""
+        """Sets the columns of the source position, which identifies replays and defines the arrival order.
+
+        `ordered` and `remember` are those of semantics 4.4.
+        """
         return self._with(position=Position(partition, offset, source, ordered, remember))
 
     def options(self, **fields: Any) -> "Windowed":
-        """The other fields of WindowOperator.
+        """Sets other fields of WindowOperator.
 
-        They are time, null_keys, max_future_skew, on_time, closing, only_updated, timestamp, evaluate and strict.
+        They are time, null_keys, max_future_skew, on_time, closing, only_updated, timestamp, evaluate and
+        strict.
         """
         known = {"time", "null_keys", "max_future_skew", "on_time", "closing", "only_updated", "timestamp", "evaluate", "strict"}
         for name in fields:
@@ -144,14 +172,15 @@ class Windowed:
         return self._with(**fields)
 
     def finish(self, when: Literal["never", "at_end"]) -> "Windowed":
-        """Whether the end of the input completes all windows. Default: of a batch yes, of a stream no."""
+        """Sets whether the end of input completes all windows. Default: on a batch yes, on a stream no."""
         return replace(self, finishing=when)
 
     def clock(self, every: DurationLike) -> "Windowed":
-        """Adds a clock stream: a micro-batch at least this often, so that what waits for processing time fires while the stream is silent.
+        """Adds a clock stream, which makes a micro-batch at least this often.
 
-        Its rows carry no key and are not counted. It is a source of the query like any other: a checkpoint keeps to having it or
-        not, and with `available_now` the query ends as it does without.
+        So what waits for processing time takes effect while the input is silent. The rows of the clock stream
+        have no key and are not counted. It is a source of the query like any other, so it cannot be added to
+        an existing checkpoint or removed from one. With `available_now` the query ends as it does without it.
 
         Example::
 
@@ -162,15 +191,16 @@ class Windowed:
         return replace(self, clock_every=positive(every, "every"))
 
     def shards(self, count: int) -> "Windowed":
-        """Number of parts that the state is kept in, fixed for the life of a checkpoint. Default: as many as shuffle partitions.
+        """Sets the number of shards. It is fixed for the life of a checkpoint.
 
-        There can be one only where rows of all keys meet: with `Session(rows(n))`, in a chain that keeps no key, and with
-        evaluate="record" and Inputs or StreamTime(per="all").
+        Default: the number of shuffle partitions. Only one shard is possible where rows or panes of all keys
+        meet: with `Session(rows(n))`, in a chain without a key that all stages keep, and with
+        evaluate="record" together with Inputs or StreamTime(per="all").
         """
         return replace(self, shard_count=count)
 
     def agg(self, *aggregates: Aggregate) -> "Result":
-        """Ends the description with what a pane holds.
+        """Ends the description with the aggregates of a pane, and returns the outputs.
 
         Raises:
             SpecError: if the description breaks a rule, or does not fit the columns.
@@ -195,7 +225,10 @@ def apply(
     shards: int | None = None,
     clock: DurationLike | None = None,
 ) -> "Result":
-    """A ready specification of any kind over a DataFrame. Raises what :meth:`Windowed.agg` raises."""
+    """Applies a specification of any kind to a DataFrame, and returns the outputs.
+
+    `finish`, `shards` and `clock` are those of :class:`Windowed`. It raises what :meth:`Windowed.agg` raises.
+    """
     every = None if clock is None else positive(clock, "clock")
     check_asked(finish, shards)
     seen = input_of(df, _over(df, spec))
@@ -216,14 +249,17 @@ def apply(
 
 
 def _over(df: DataFrame, spec: Specification) -> Specification:
-    """The specification over the columns of its input (semantics 8.5)."""
+    """Returns the specification, with the default event time if the input has that column (semantics 8.5)."""
     instants = {field.name for field in df.schema.fields if isinstance(field.dataType, TimestampType)}
     return with_event_time(spec, instants) if isinstance(spec, WindowOperator) else spec
 
 
 @dataclass(frozen=True)
 class Result:
-    """The outputs of a window operator. Each of the DataFrames below is a query of its own; :meth:`write` sends several from one."""
+    """The outputs of an operator.
+
+    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
+    """
 
     plumbing: Plumbing
     at_end: bool
@@ -234,7 +270,7 @@ class Result:
         return self.plumbing.spec
 
     def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "Result":
-        """The outputs of the chain that has one more stage, which takes these panes as its rows (semantics 30).
+        """Returns the outputs of a chain with one more stage, whose rows are these panes (semantics 30).
 
         Example::
 
@@ -256,26 +292,35 @@ class Result:
 
     @cached_property
     def panes(self) -> DataFrame:
-        """The panes (semantics 20): keys, window_start, window_end, aggregates, timing, index, ... Late rows are counted, not kept."""
+        """The panes: keys, window_start, window_end, aggregates, timing, index and others (semantics 20).
+
+        This query only counts late rows. :attr:`late` and :meth:`write` return them.
+        """
         return self._alone("panes", whole_rows=False)
 
     @cached_property
     def late(self) -> DataFrame:
-        """Late rows (semantics 13.4): row STRUCT, reason, windows ARRAY, late_by (microseconds), partial."""
+        """The late rows: row STRUCT, reason, windows ARRAY, late_by (microseconds), partial.
+
+        Source: semantics 13.4.
+        """
         return self._alone("late", whole_rows=True)
 
     @cached_property
     def invalid(self) -> DataFrame:
-        """Rows that no window can take (semantics 15): row STRUCT, reason."""
+        """The invalid rows, which no window can take: row STRUCT, reason (semantics 15)."""
         return self._alone("invalid", whole_rows=True)
 
     @cached_property
     def counts(self) -> DataFrame:
-        """What became of the rows, for each shard and micro-batch (semantics 15.1)."""
+        """The numbers of rows in, applied, replayed, late and invalid (semantics 15.1).
+
+        There is one row for each shard and micro-batch.
+        """
         return self._alone("counts", whole_rows=False)
 
     def explain(self) -> str:
-        """In words: what is emitted when."""
+        """Returns a description in words of what is emitted and when."""
         return describe(self.spec)
 
     def write(
@@ -290,14 +335,19 @@ class Result:
         processing_time: str | None = None,
         name: str | None = None,
     ) -> WindowQuery:
-        """Sends the outputs to their sinks from one query, exactly once.
+        """Writes the outputs to their sinks from one query, exactly once.
+
+        A sink is a ParquetSink, or a function of (DataFrame, batch_id) that may be called again with the same
+        batch. No two ParquetSinks may have the same path.
 
         Args:
-            checkpoint: directory of the query's checkpoint. Required on a stream. panes, late, invalid, counts: a
-            ParquetSink, or a function of (DataFrame, batch_id) that may be called again with the same batch. No two
-            ParquetSinks have the same path.
-            available_now: stop when everything that is there has been processed. processing_time: interval between
-            micro-batches, such as "10 seconds"; not together with `available_now`.
+            checkpoint: directory of the query's checkpoint. Required on a stream.
+            panes: sink of the panes.
+            late: sink of the late rows.
+            invalid: sink of the invalid rows.
+            counts: sink of the counts.
+            available_now: whether the query stops once it has processed all input that is available.
+            processing_time: interval between micro-batches, such as "10 seconds". Not with `available_now`.
             name: name of the query in Spark's UI, listeners and `spark.streams.active`. Default: none.
 
         Raises:

@@ -1,4 +1,4 @@
-"""What must be true before a query starts, and the message that says how to make it true."""
+"""Checks a query before it starts. Each error says how to correct its cause."""
 
 import warnings
 
@@ -17,10 +17,10 @@ _PARTITIONS_FOR_A_CORE = 4
 
 
 def check_asked(finish: object, shards: object) -> None:
-    """What is asked of a query besides its specification.
+    """Checks the options that a query has besides its specification.
 
     Raises:
-        SpecError: naming what was given.
+        SpecError: if an option has a value that is not allowed.
     """
     if finish not in (None, "never", "at_end"):
         raise SpecError(f"finish={finish!r}", "input ends never, or at_end", "give one of these")
@@ -29,7 +29,9 @@ def check_asked(finish: object, shards: object) -> None:
 
 
 def check_columns(df: DataFrame, spec: Specification) -> None:
-    """Every column that the specification names is there, and has a type that it can use; the event time is a timestamp.
+    """Checks that the input has the columns of the specification, with types that it can use.
+
+    The event time must be a TIMESTAMP. New columns of an OVER operator must not have names of input columns.
 
     Raises:
         SpecError: naming the column.
@@ -55,7 +57,7 @@ def check_columns(df: DataFrame, spec: Specification) -> None:
 
 
 def check_column_types(df: DataFrame, spec: Specification) -> None:
-    """The columns have types that the specification can use (semantics 24.19).
+    """Checks that the columns have types that the specification can use (semantics 24.19).
 
     Raises:
         SpecError: naming the column.
@@ -64,10 +66,12 @@ def check_column_types(df: DataFrame, spec: Specification) -> None:
 
 
 def check_stream(df: DataFrame, event_times: tuple[str, ...], *, own_watermark: bool) -> None:
-    """A streaming query has a watermark of the operator's time, unless this makes its own, and a state store that can hold the state.
+    """Checks that a stream has a watermark of the operator's event time, and RocksDB as its state store.
+
+    The stream needs no watermark if the operator makes its own.
 
     Raises:
-        SetupError: naming the setting.
+        SetupError: naming the call that is missing.
     """
     rule = "panes are complete, and rows late, by the query's watermark"
     found = [field.name for field in df.schema.fields if _watermarked(field)]
@@ -83,7 +87,10 @@ def check_stream(df: DataFrame, event_times: tuple[str, ...], *, own_watermark: 
 
 
 def warn_of_partitions(df: DataFrame) -> None:
-    """Warns of more shuffle partitions than 4 for each core, or than 64 where the number of cores is not known (Connect)."""
+    """Warns of more than 4 shuffle partitions for each core.
+
+    With Spark Connect the number of cores is unknown. The limit is then 64.
+    """
     partitions = int(setting(df, PARTITIONS, "200"))
     context = getattr(df.sparkSession, "sparkContext", None)
     cores = None if context is None else int(context.defaultParallelism)
@@ -96,7 +103,7 @@ def warn_of_partitions(df: DataFrame) -> None:
 
 
 def watermarked(df: DataFrame) -> bool:
-    """Whether a column of the stream has a watermark."""
+    """Returns whether a column of the stream has a watermark."""
     return any(_watermarked(field) for field in df.schema.fields)
 
 
@@ -105,7 +112,7 @@ def _watermarked(field: StructField) -> bool:
 
 
 def setting(df: DataFrame, name: str, default: str) -> str:
-    """A setting of the session, classic or Connect."""
+    """Returns a setting of the session, classic or Connect."""
     try:
         return str(df.sparkSession.conf.get(name, default))
     except PySparkException:

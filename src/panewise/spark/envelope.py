@@ -1,9 +1,12 @@
-"""Envelopes: the only rows that travel through Spark's shuffle and state operator.
+"""Envelopes: the only rows that cross Spark's shuffle, and that the state operator takes.
 
-One holds a whole frame as Arrow IPC streams (see :func:`encode`), or a JSON note.
+The payload of an envelope is a frame of rows as Arrow IPC streams (see :func:`encode`), or JSON text.
 
-On the way in: ``rows``, ``partials``, ``invalid``, ``marks``, ``seen`` (JSON: the highest event times of inputs), ``tick``
-(there was a batch), ``control`` (JSON). On the way out: ``panes``, ``late``, ``invalid``, ``counts``, and in tests ``held``.
+Kinds of envelopes on the way in: ``rows``, ``partials``, ``invalid``, ``marks``, ``seen`` (JSON: the highest
+event times of inputs), ``tick`` (empty: there is a micro-batch) and ``control`` (JSON: a control note).
+
+Kinds on the way out: ``panes``, ``late``, ``invalid``, ``counts``, in tests ``held`` (the live windows), and
+``metrics`` (empty: carries the metrics column if a step has no other output).
 """
 
 import io
@@ -21,20 +24,27 @@ IN = StructType([StructField("shard", IntegerType()), StructField("kind", String
 OUT = StructType([StructField("kind", StringType()), StructField("payload", BinaryType())])
 _ARROW_IN = pa.schema([("shard", pa.int32()), ("kind", pa.string()), ("payload", pa.binary())])
 _LENGTH = struct.Struct("<I")
-# Bytes of an envelope, roughly. Spark copies a value several times on its heap, and none can have more than 2 GB. Its cache cuts at 4 MB.
+# The approximate maximum of the bytes of an envelope. Spark copies a value several times on its heap, and no
+# value can have more than 2 GB. Spark's cache cuts its batches at 4 MB.
 LARGEST = 4 << 20
-_VIEW = 16  # bytes for each value of a text column besides the text; Polars' estimate of a size leaves them out
-_LONG = 1 << 16  # bytes of a frame from which on it pays to make its columns narrow
+_VIEW = 16  # bytes of each value of a text column besides its text, which Polars' estimated size leaves out
+_LONG = 1 << 16  # bytes of a frame from which on delta encoding is worth its time
 _WIDTHS = ((8, pl.UInt8()), (16, pl.UInt16()), (32, pl.UInt32()))
 
 
 def encode(frame: pl.DataFrame, alike: Mapping[str, int] | None = None) -> bytes:
-    """A frame as a payload: a row with the least value of each column that was made narrow, its length before it, and the rows.
+    """Encodes a frame as a payload: the length of a header (u32), the header, and the rows.
 
-    `alike` are further columns, of 64 bits, with the one value that all rows have; they stand in the first row alone.
+    Header and rows are Arrow IPC streams. The header is one row, with the minimum of each delta-encoded
+    column and the columns of `alike`.
 
-    A byte costs a core some 10 ns on its way from one stage to the next (docs/performance.md): numbers and
-    instants of 64 bits travel as their distances from the least, in as many bits as the longest one needs.
+    In long frames integers, instants and durations of 64 bits are delta-encoded: they travel as their
+    distances from the minimum, in 8, 16 or 32 bits if the largest distance fits. A byte costs a core about
+    10 ns on its way from one Spark stage to the next (docs/performance.md).
+
+    Args:
+        frame: the rows.
+        alike: further columns of 64-bit integers that have one value in all rows. Only the header has them.
     """
     widths = _widths(frame) if frame.estimated_size() >= _LONG else {}
     least = frame.select(pl.col(list(widths)).min())
@@ -48,14 +58,14 @@ def encode(frame: pl.DataFrame, alike: Mapping[str, int] | None = None) -> bytes
 
 
 def pieces(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Returns the rows in pieces of about `LARGEST` bytes, in their order; mostly one piece. Of no rows there is none."""
+    """Returns the rows in order, in pieces of about `LARGEST` bytes: mostly one, none if there is no row."""
     size = int(frame.estimated_size()) + _VIEW * sum(map(_texts, frame.iter_columns()))
     rows = frame.height if size <= LARGEST else frame.height * LARGEST // size
     return frame.iter_slices(max(1, rows))
 
 
 def _texts(column: pl.Series) -> int:
-    """Returns how many texts a column has, in lists and structs too."""
+    """Returns the number of texts in a column, also in its lists and structs."""
     match column.dtype:
         case pl.String() | pl.Binary():
             return column.len()
@@ -70,7 +80,10 @@ _Envelope = TypeVar("_Envelope", bound=tuple[object, ...])
 
 
 def groups(envelopes: Iterable[_Envelope]) -> Iterator[list[_Envelope]]:
-    """Returns envelopes, whose last item is the payload, in lists of about `LARGEST` bytes; mostly one list. Of none there is none."""
+    """Returns envelopes in lists of about `LARGEST` bytes: mostly one list, none if there are no envelopes.
+
+    The last item of an envelope is its payload.
+    """
     group: list[_Envelope] = []
     size = 0
     for envelope in envelopes:
@@ -86,7 +99,7 @@ def groups(envelopes: Iterable[_Envelope]) -> Iterator[list[_Envelope]]:
 
 
 def decode(payload: bytes) -> pl.DataFrame:
-    """A payload as a frame."""
+    """Decodes a payload into a frame."""
     (length,) = _LENGTH.unpack_from(payload)
     body = memoryview(payload)[_LENGTH.size :]
     least, rows = (pl.read_ipc_stream(io.BytesIO(part)) for part in (body[:length], body[length:]))
@@ -96,7 +109,7 @@ def decode(payload: bytes) -> pl.DataFrame:
 
 
 def _widths(frame: pl.DataFrame) -> dict[str, pl.DataType]:
-    """The narrow types of the columns that fit into one."""
+    """Returns the columns whose distances from the minimum fit into a narrow type, with that type."""
     wide = [name for name, dtype in frame.schema.items() if dtype in (pl.Int64, pl.Datetime, pl.Duration)]
     whole = pl.col(wide).to_physical()
     lowest, highest = frame.select(whole.min()), frame.select(whole.max())
@@ -112,6 +125,6 @@ def _stream(frame: pl.DataFrame) -> bytes:
 
 
 def batch(envelopes: list[tuple[int, str, bytes]]) -> pa.RecordBatch:
-    """Envelopes as the Arrow batch that Spark takes."""
+    """Returns envelopes as an Arrow batch for Spark."""
     columns = zip(*envelopes, strict=True) if envelopes else ([], [], [])
     return pa.RecordBatch.from_arrays([pa.array(c, f.type) for c, f in zip(columns, _ARROW_IN, strict=True)], schema=_ARROW_IN)

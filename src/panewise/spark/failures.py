@@ -1,6 +1,7 @@
-"""Failed queries: the sentence that says why comes before Spark's report.
+"""The error of a failed query, whose message begins with the reason, before Spark's report.
 
-Spark's report of an error in a Python worker is 4,000 to 16,000 characters long: the tracebacks of the worker and of the JVM.
+Spark's report of an error in a Python worker has 4,000 to 16,000 characters: the tracebacks of the worker and
+the JVM.
 """
 
 import re
@@ -9,15 +10,16 @@ from pyspark.errors import StreamingQueryException
 
 _OURS = re.compile(r"\bpanewise\.errors\.(\w+): (.+)")
 _TRACEBACK = "Traceback (most recent call last):"
-_CALL = "py4j.protocol.Py4JJavaError: "  # only says which method of the JVM was called; the reason is an error of the JVM
+# This error only says which method of the JVM was called. The reason is an error of the JVM.
+_CALL = "py4j.protocol.Py4JJavaError: "
 _JVM = re.compile(r"^(?:Caused by)?: (?!py4j\.)(.+)", re.MULTILINE)
 _BEFORE = re.compile(r"^(\[STREAM_FAILED\].*?terminated with exception: |An error occurred while calling [^\n]*\n: )", re.DOTALL)
 
 
 class QueryError(StreamingQueryException):
-    """A streaming query failed. The message is the sentence that says why, then Spark's report.
+    """A streaming query failed. The message is the reason, in one sentence, and then Spark's report.
 
-    `reason` is that sentence; `report` is all that Spark says.
+    `reason` is that sentence, and `report` is the whole report.
     """
 
     def __init__(self, report: str) -> None:
@@ -26,9 +28,11 @@ class QueryError(StreamingQueryException):
 
 
 def reason_of(report: str) -> str:
-    r"""Returns the sentence of a report that says why: an error of panewise, else the last one of Python, else its first line.
+    r"""Returns the sentence of a report that says why the query failed.
 
-    Where the last error of Python is that of a call into the JVM, as when a sink cannot write, it is the JVM's own first cause.
+    It is the last error of panewise in the report. Without one it is the last error of Python, and without
+    that the first line of the report. If the last error of Python is a failed call into the JVM, as when a
+    sink cannot write, it is the root cause in the JVM.
 
     >>> reason_of("Job aborted: Traceback (most recent call last):\n  File ...\nValueError: no such day\n\tat org.apache.spark")
     'ValueError: no such day'

@@ -1,4 +1,7 @@
-"""What the checkpoint of a query holds, as of a committed micro-batch: read with Spark's batch reader, changing nothing."""
+"""Reads the state in the checkpoint of a query, as of a committed micro-batch.
+
+It uses Spark's batch reader and changes nothing.
+"""
 
 import json
 import os
@@ -57,12 +60,23 @@ _GIVE = "give the checkpoint= of write()"
 
 @dataclass(frozen=True)
 class ShardState:
-    """What one shard holds. Instants are microseconds (semantics 1).
+    """The state of one shard. Instants are in microseconds (semantics 1).
 
-    `windows` are those held (of a chain, by its first operator; of frames, the rows that wait for the watermark), and `keys` how many
-    different keys they have; `bytes` is the stored
-    length of the `runs`.
-    Clocks are those of the shard's last commit: a shard commits what changed, not that time has passed.
+    The clocks are those of the shard's last commit. A shard commits when its state changes, not because time
+    has passed.
+
+    Attributes:
+        shard: the number of the shard.
+        windows: how many windows are stored. In a chain these are the windows of the operator, in an OVER
+            operator the rows that wait for the watermark.
+        keys: how many different keys the windows have.
+        runs: how many runs are stored.
+        bytes: the stored length of the runs.
+        watermark: the watermark, None if there is none.
+        processing_time: the processing time.
+        finished: whether the input has ended.
+        oldest_end: the lowest end of a window, None without windows that end in time.
+        newest_end: the highest end of a window, None without windows that end in time.
     """
 
     shard: int
@@ -79,9 +93,9 @@ class ShardState:
 
 @dataclass(frozen=True)
 class OperatorState:
-    """What one window operator of a query holds.
+    """The state of one operator of a query.
 
-    `shard_count` is how many shards there are, and `shards` tells of those that have had anything to keep.
+    `shard_count` is the number of shards. `shards` has only those that have stored anything.
     """
 
     operator: int
@@ -91,7 +105,7 @@ class OperatorState:
 
     @property
     def total(self) -> ShardState:
-        """All shards together (number -1), with the latest of their clocks."""
+        """The sums over all shards, as shard -1, with the latest of their clocks."""
         shards = self.shards
         ends = [end for shard in shards for end in (shard.oldest_end, shard.newest_end) if end is not None]
         return ShardState(
@@ -110,7 +124,7 @@ class OperatorState:
 
 @dataclass(frozen=True)
 class CheckpointState:
-    """What the window operators of a query held when a micro-batch was committed."""
+    """The state of the operators of a query when a micro-batch was committed."""
 
     checkpoint: str
     batch: int
@@ -119,7 +133,9 @@ class CheckpointState:
 
 @contextmanager
 def session() -> Iterator[SparkSession]:
-    """The Spark session of this process; or else a small one for reading, which opens no port to others and is stopped in the end.
+    """Yields the Spark session of this process, or else a small one for reading.
+
+    Other machines cannot reach the ports of the small session, and it is stopped at the end.
 
     Raises:
         SetupError: if Spark does not start.
@@ -144,12 +160,16 @@ def session() -> Iterator[SparkSession]:
 
 
 def read_state(spark: SparkSession, checkpoint: str, batch: int | None = None) -> CheckpointState:
-    """The state in a checkpoint, as of a micro-batch (by default the last one that was committed). Works while the query runs, too.
+    """Reads the state in a checkpoint, as of a micro-batch: by default the last one that was committed.
+
+    The query may be running.
 
     Raises:
-        StateError: if there is no such checkpoint or micro-batch, if no window operator keeps state there, or if what it kept is corrupt.
+        StateError: if there is no such checkpoint or micro-batch, if it has no state of panewise, or if the
+            state is corrupt.
     """
-    # PySpark 4.2's state reader asks for the coordinator of state stores, which a session makes with its query manager.
+    # PySpark 4.2's state reader asks for the coordinator of state stores. A session creates that together
+    # with its query manager.
     _ = spark.streams.active
     committed = _committed(spark, checkpoint)
     wanted = max(committed) if batch is None else batch
@@ -161,10 +181,10 @@ def read_state(spark: SparkSession, checkpoint: str, batch: int | None = None) -
 
 
 def shard_state(shard: int, stored: Mapping[str, bytes]) -> ShardState:
-    """What a shard holds, from its manifest and its runs by name.
+    """Returns the state of a shard, from its manifest and its runs by name.
 
     Raises:
-        StateError: if they are corrupt, of an unknown format, or not complete.
+        StateError: if they are corrupt, incomplete, or of an unknown format.
     """
     try:
         manifest = _manifest(stored)
@@ -195,7 +215,7 @@ def shard_state(shard: int, stored: Mapping[str, bytes]) -> ShardState:
 
 @dataclass(frozen=True)
 class _Identities:
-    """A library of stored runs that reads nothing but what tells windows apart."""
+    """A read-only library of stored runs that reads only the columns of a shape."""
 
     stored: Mapping[str, bytes]
     known: dict[str, Indexed] = field(default_factory=dict)
@@ -219,7 +239,10 @@ class _Identities:
 def _windows(
     whole: Specification, runs: Sequence[Run], of_slices: Sequence[Run], clocks: Clocks, stored: Mapping[str, bytes]
 ) -> pl.DataFrame:
-    """Keys, start and end of the windows held; of sliding ones that are not made yet, too, as their slices tell."""
+    """Returns key, start and end of each stored window.
+
+    Sliding windows that fire only at their end are not stored before it. Those are computed from the slices.
+    """
     spec = first_of(whole)
     by_key, identity = Clocks.of(spec).by_key, [*_keys(spec), START, END]
     held = _rows_of(whole, runs, clocks, stored, [KEY_WATERMARK] if by_key else [])
@@ -236,14 +259,18 @@ def _windows(
 
 
 def _rows_of(whole: Specification, runs: Sequence[Run], clocks: Clocks, stored: Mapping[str, bytes], more: list[str]) -> pl.DataFrame:
-    """What tells the rows of a table apart, and other columns. The types are those of the runs, as the query's input is not at hand."""
+    """Returns the rows of a table: the columns that identify them, and the columns in `more`.
+
+    The types are those of the runs, because the input of the query is not available.
+    """
     if not runs:
         return pl.DataFrame()
     spec, types = first_of(whole), _decoded(stored, runs[-1]).schema
     assert not isinstance(spec, FrameOperator), "of frames the rows that wait are told"
     columns = [*_keys(spec), START, END]
     _selected(stored, runs[-1], dict.fromkeys((*columns, *more)))
-    identity = _keys(spec) if isinstance(whole, StreamWindow) else columns  # there the end is when something is due
+    # In policy windows END is the time at which something is due. It does not identify a row.
+    identity = _keys(spec) if isinstance(whole, StreamWindow) else columns
     together = merging(spec.window) or Clocks.of(spec).by_key
     shape = Shape({name: types[name] for name in (*columns, *more)}, identity, _keys(spec) if together else identity)
     library = _Identities(stored)
@@ -251,7 +278,7 @@ def _rows_of(whole: Specification, runs: Sequence[Run], clocks: Clocks, stored: 
 
 
 def _passing(spec: FrameOperator, runs: Sequence[Run], horizon: int | None, stored: Mapping[str, bytes]) -> pl.DataFrame:
-    """Keys and times of the rows that wait for the watermark, which are in runs that are in order of time."""
+    """Returns keys and times of the rows of an OVER operator that have not passed (semantics 29.2)."""
     schema = dict.fromkeys(_keys(spec)) | {END: pl.Int64()}
     found = [_selected(stored, run, schema) for run in runs]
     rows = pl.concat(found) if found else pl.DataFrame()
@@ -263,7 +290,10 @@ def _keys(spec: Entry) -> list[str]:
 
 
 def _sound(stored: Mapping[str, bytes], run: Run) -> bytes:
-    """A run that is there and undamaged, be it of use or not. Another attempt at its step may have written it: then it has as many rows."""
+    """Returns a run, after checking that it exists and is undamaged.
+
+    Another attempt of its step may have written it. Its checksum may then differ, but not its number of rows.
+    """
     if run.name not in stored:
         raise missing(run.name)
     data = stored[run.name]
@@ -278,7 +308,7 @@ def _decoded(stored: Mapping[str, bytes], run: Run) -> pl.DataFrame:
 
 
 def _selected(stored: Mapping[str, bytes], run: Run, schema: Mapping[str, pl.DataType | None]) -> pl.DataFrame:
-    """Some columns of a run; None stands for any type."""
+    """Returns some columns of a run. In `schema` None stands for any type."""
     rows = _decoded(stored, run)
     if any(name not in rows.columns or rows.schema[name] != (dtype or rows.schema[name]) for name, dtype in schema.items()):
         raise StateError(f"run {run.name} with other columns", "a run has the columns of its table", REMEDY)
@@ -297,7 +327,7 @@ def _clocks(manifest: Manifest) -> Clocks:
 
 
 def _committed(spark: SparkSession, checkpoint: str) -> set[int]:
-    """The micro-batches that were committed; Spark writes a file for each."""
+    """Returns the micro-batches that were committed. Spark writes a file for each."""
     try:
         files = spark.read.format("binaryFile").load(f"{checkpoint}/commits").select("path").collect()
     except _spark_errors() as error:
@@ -311,7 +341,7 @@ def _committed(spark: SparkSession, checkpoint: str) -> set[int]:
 
 
 def _operators(spark: SparkSession, checkpoint: str) -> list[int]:
-    """The numbers of the query's operators that are ours: those with our state variable."""
+    """Returns the numbers of panewise's operators in the query: those with its state variable."""
     rows = _rows(spark.read.format("state-metadata").load(checkpoint), checkpoint)
     ours = {row.operatorId for row in rows if _STATE in _variables(row.operatorProperties)}
     if not ours:
@@ -321,7 +351,7 @@ def _operators(spark: SparkSession, checkpoint: str) -> list[int]:
 
 
 def _variables(properties: str | None) -> set[str]:
-    """The state variables that an operator's metadata tells of."""
+    """Returns the names of the state variables in the metadata of an operator."""
     known = json.loads(properties) if properties else {}
     return {variable["stateName"] for variable in known.get("stateVariables", ())}
 
@@ -344,7 +374,7 @@ def _operator_state(spark: SparkSession, checkpoint: str, batch: int, operator: 
 
 
 def _rows(df: DataFrame, checkpoint: str) -> Iterator[Any]:
-    """The rows, a partition at a time: a state may be longer than what Spark collects at once."""
+    """Yields the rows by partition, because a state may be larger than what Spark collects at once."""
     try:
         yield from df.toLocalIterator(prefetchPartitions=True)
     except _spark_errors() as error:
@@ -353,7 +383,10 @@ def _rows(df: DataFrame, checkpoint: str) -> Iterator[Any]:
 
 
 def _by_shard(rows: Iterable[Any]) -> Iterator[tuple[int, dict[str, bytes]]]:
-    """What each shard stores, by name. A shard is in one partition, and partitions come one after the other."""
+    """Yields each shard with its manifest and runs by name.
+
+    A shard is in one partition, and the rows of a partition follow each other.
+    """
     for _, together in groupby(rows, key=lambda row: row.partition_id):
         shards: dict[int, dict[str, bytes]] = {}
         for row in together:
@@ -362,7 +395,10 @@ def _by_shard(rows: Iterable[Any]) -> Iterator[tuple[int, dict[str, bytes]]]:
 
 
 def _record(spark: SparkSession, checkpoint: str) -> Manifest | None:
-    """What :mod:`panewise.spark.writer` noted of the operator, where no shard has kept anything yet."""
+    """Returns the record of the operator that :mod:`panewise.spark.writer` made, or None if there is none.
+
+    It is needed as long as no shard has stored anything.
+    """
     try:
         rows = spark.read.text(f"{checkpoint}/panewise/operator", wholetext=True).collect()
     except AnalysisException:  # no such path
@@ -371,13 +407,13 @@ def _record(spark: SparkSession, checkpoint: str) -> Manifest | None:
 
 
 def _spark_errors() -> tuple[type[Exception], ...]:
-    """What Spark raises: its own errors, and in a classic session those of the JVM that it does not translate."""
-    bridge = sys.modules.get("py4j.protocol")  # not there in a Connect session
+    """Returns the errors of Spark: its own and, in a classic session, untranslated ones of the JVM."""
+    bridge = sys.modules.get("py4j.protocol")  # not imported in a Connect session
     return (PySparkException,) if bridge is None else (PySparkException, bridge.Py4JJavaError)
 
 
 def _reason(error: Exception) -> str:
-    """What Spark says, in a line."""
+    """Returns the reason of an error of Spark, in one line."""
     told = [line.removeprefix(": ") for line in str(error).splitlines() if not line.startswith("An error occurred")]
     causes = [line.removeprefix("Caused by: ") for line in told if line.startswith("Caused by: ")]
     return [*told[:1], *causes][-1]

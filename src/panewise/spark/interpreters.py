@@ -1,4 +1,4 @@
-"""Whether the interpreter of Spark's Python workers has what operators import there."""
+"""Checks that the interpreter of Spark's Python workers has the packages that operators import."""
 
 import sys
 from collections.abc import Callable
@@ -16,10 +16,10 @@ _RULE = "operators run in Spark's Python workers, which import panewise"
 
 
 def check_workers(spark: SparkSession) -> None:
-    """Runs a job of one row that looks for the packages that operators need. It imports none of them.
+    """Runs a job of one row that looks for the packages that operators need, without importing them.
 
     Raises:
-        SetupError: naming the interpreter of the workers, and the variable to set.
+        SetupError: if a package is missing or the worker fails. The message names the variable to set.
     """
     remedy = f"set PYSPARK_PYTHON={sys.executable} before the session starts, or install panewise[spark] where the workers run"
     try:
@@ -32,7 +32,10 @@ def check_workers(spark: SparkSession) -> None:
 
 
 def _look(needed: tuple[str, ...]) -> Callable[[int], str]:
-    """The function of the job. It is nested, so that workers get its code, and do not import this module for it."""
+    """Returns the function of the job.
+
+    It is nested, so that Spark sends its code to the workers, and they need not import this module.
+    """
 
     def look(_: int) -> str:
         from importlib.util import find_spec  # noqa: PLC0415 - runs in a worker
@@ -41,7 +44,7 @@ def _look(needed: tuple[str, ...]) -> Callable[[int], str]:
         def found(name: str) -> bool:
             try:
                 return find_spec(name) is not None
-            except ImportError:  # the package around it is not there
+            except ImportError:  # its parent package is missing
                 return False
 
         return f"{executable}|{', '.join(name for name in needed if not found(name))}"

@@ -1,4 +1,7 @@
-"""MAP columns that pass through the operator: where they are refused, and which columns of its outputs have them (semantics 35.1)."""
+"""MAP columns that pass through an operator: where they are refused, and which outputs have them.
+
+Source: semantics 35.3.
+"""
 
 from collections.abc import Iterable
 
@@ -14,10 +17,10 @@ _COUNTS = frozenset({"count"})
 
 
 def check_maps(spec: Specification, inputs: StructType) -> None:
-    """Refuses maps where values are compared: Spark does so, too.
+    """Refuses maps where values are compared, as Spark does.
 
     Raises:
-        SpecError: for a key, an order or position column, and an aggregate that compares values.
+        SpecError: for a map in a key, an order or position column, or an aggregate that compares values.
     """
     first = first_of(spec)
     for name in (*first.keys, *first.order, *(first.position.columns if first.position else ())):
@@ -32,13 +35,13 @@ def check_maps(spec: Specification, inputs: StructType) -> None:
 
 
 def _carries(what: Aggregate | RowFunction) -> bool:
-    """Whether values come out as they are, or are only counted."""
+    """Returns whether a function returns values unchanged, only counts them, or is user-defined."""
     user = isinstance(what, Aggregate) and what.user is not None
     return user or (what.fn in _OF_THE_COLUMN | _LISTS | _COUNTS and not getattr(what, "distinct", False))
 
 
 def map_types(spec: Specification, inputs: StructType) -> dict[str, DataType]:
-    """The types of the columns of panes that have maps in them; in the engine these are lists of structs."""
+    """Returns the types of the pane columns that contain maps. In the engine maps are lists of structs."""
     known = {field.name: field.dataType for field in inputs.fields}
     found = _of(_functions(spec), known)
     if isinstance(spec, Chain):
@@ -53,14 +56,14 @@ def map_types(spec: Specification, inputs: StructType) -> dict[str, DataType]:
 
 
 def _functions(spec: Specification) -> tuple[Aggregate | RowFunction, ...]:
-    """The functions over the columns of the input."""
+    """Returns the functions over the columns of the input."""
     if isinstance(spec, FrameOperator):
         return tuple(column.what for column in spec.columns)
     return spec.first.aggregates if isinstance(spec, Chain) else spec.aggregates
 
 
 def _of(functions: Iterable[Aggregate | RowFunction], known: dict[str, DataType]) -> dict[str, DataType]:
-    """The types of the functions that give values as they are."""
+    """Returns the types of the functions that return values unchanged."""
     found: dict[str, DataType] = {}
     for what in functions:
         if what.column in known and what.fn in _OF_THE_COLUMN | _LISTS:

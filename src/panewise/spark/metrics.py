@@ -1,7 +1,8 @@
-"""Observed metrics: what became of the rows of each micro-batch, in Spark's progress report of every streaming query.
+"""Observed metrics: the counts of each micro-batch, in Spark's progress report of every streaming query.
 
-The step emits its counts as text in a column of their own, in one row for each shard. An observe node sums them behind the step, before
-the rows of other kinds are filtered out. So they reach the progress report whichever output the query has.
+The step emits its counts as text in a column of their own, in one row for each shard. An observe node after
+the step sums them, before the rows of other kinds are filtered out. So they reach the progress report
+whichever output the query has (semantics 15.5).
 """
 
 import pyarrow as pa
@@ -16,12 +17,12 @@ NAMES = ("rows_in", "applied", "replays", "late", "invalid", "panes")
 
 
 def with_metrics(schema: StructType) -> StructType:
-    """Returns the columns that the step emits, and the one of the metrics."""
+    """Returns the schema of the step's output with the metrics column."""
     return StructType([*schema.fields, StructField(COLUMN, StringType())])
 
 
 def metrics_of(output: Output) -> str | None:
-    """Returns the numbers of one step as text, None if all are 0."""
+    """Returns the metrics of one step as text, or None if all are 0."""
     counts, panes = output.counts, output.panes.height
     if counts == Counts() and not panes:
         return None
@@ -29,7 +30,10 @@ def metrics_of(output: Output) -> str | None:
 
 
 def joined(table: pa.Table, metrics: str | None) -> pa.Table:
-    """Returns the rows with the metrics column: null in each of them, and a further row that has the metrics alone."""
+    """Returns the rows with the metrics column, which is null in all of them.
+
+    If there are metrics, a further row contains them and nothing else.
+    """
     rows = table.append_column(COLUMN, pa.nulls(table.num_rows, pa.string()))
     if metrics is None:
         return rows
@@ -38,7 +42,10 @@ def joined(table: pa.Table, metrics: str | None) -> pa.Table:
 
 
 def observed(stepped: DataFrame, name: str) -> DataFrame:
-    """Returns the output of the step with its metrics summed under the name in the progress report; without a name as it is."""
+    """Returns the output of the step, whose metrics are summed under the name in the progress report.
+
+    With an empty name nothing is observed.
+    """
     if not name:
         return stepped
     parts = F.split(COLUMN, ",")
@@ -47,5 +54,5 @@ def observed(stepped: DataFrame, name: str) -> DataFrame:
 
 
 def without_metrics(stepped: DataFrame) -> DataFrame:
-    """Returns the rows of the output alone."""
+    """Returns the output without the rows and the column of the metrics."""
     return stepped.where(F.col(COLUMN).isNull()).drop(COLUMN)

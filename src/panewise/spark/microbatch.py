@@ -1,4 +1,8 @@
-"""One micro-batch of the shards of one task: state, clocks and timer of a shard around :mod:`panewise.spark.shard`."""
+"""Runs one micro-batch of the shards of one task.
+
+For each shard it reads the clocks, loads the state, runs the step (:mod:`panewise.spark.shard`), commits the
+state and sets the timer.
+"""
 
 import os
 import tempfile
@@ -24,7 +28,7 @@ from panewise.spark.worker import settle, short_errors
 from panewise.state import Mirror
 from panewise.state.streams import shares_text
 
-_CACHE = Cache()  # runs that this worker process knows, of all the queries that it serves
+_CACHE = Cache()  # runs of all queries that this worker process serves
 
 
 class Shards:
@@ -33,19 +37,19 @@ class Shards:
     def __init__(self, settings: Settings, handle: StatefulProcessorHandle, store: SparkRunStore) -> None:
         settle("step")
         self._settings, self._handle, self._store = settings, handle, store
-        self._served: set[int] = set()  # shards that this micro-batch has already been given to
+        self._served: set[int] = set()  # shards that have received envelopes in this micro-batch
         _CACHE.bound(settings.cache_mb << 20)
         _mirror().bound(settings.mirror_mb << 20)
 
     def take(self, shard: int, rows: Iterator[Any], timers: TimerValues) -> Iterator[pd.DataFrame]:
-        """A step with the envelopes of one shard."""
+        """Runs the step of a shard with its envelopes, and returns the output as frames for Spark."""
         self._served.add(shard)
         with short_errors():
             mail = Mail.read(envelope for frame in rows for envelope in zip(frame["kind"], frame["payload"], strict=True))
             return self._handle_mail(shard, mail, timers)
 
     def wake(self, shard: int, timers: TimerValues) -> Iterator[pd.DataFrame]:
-        """A step of a shard whose timer went off; none if its envelopes came before."""
+        """Runs the step of a shard whose timer went off, unless envelopes have already caused one."""
         with short_errors():
             return iter(()) if shard in self._served else self._handle_mail(shard, Mail(), timers)
 
@@ -61,7 +65,8 @@ class Shards:
             emitted = {kind: table for kind, table in emitted.items() if kind == settings.direct.kind}
         sent = encoded(emitted.items())
         if settings.direct is None and any(map(shares_text, emitted.values())):
-            # Before the commit: panes share their text with the state, which is replaced by a copy when it is stored.
+            # The commit replaces the state by a copy. Panes that share text with the old state would keep
+            # that text in memory, so they are encoded before the commit.
             sent, emitted = iter(list(sent)), {}
         del output
         waiting = _waiting(stored.manifest.header.get("timer"), watermark)
@@ -74,19 +79,23 @@ class Shards:
         return _envelopes(chain(sent, live), metrics)
 
     def _clocks(self, mail: Mail, timers: TimerValues) -> tuple[int | None, int | None]:
-        """Processing time and watermark in microseconds. Spark's first watermark, 0, is none (semantics 12.1)."""
+        """Returns processing time and watermark in microseconds.
+
+        Spark's initial watermark, 0, means that there is none (semantics 12.1).
+        """
         if self._settings.clocks == "control":
             return mail.control.get("clock"), mail.control.get("watermark")
         watermark = timers.getCurrentWatermarkInMs()
         return timers.getCurrentProcessingTimeInMs() * 1000, watermark * 1000 if watermark > 0 else None
 
     def _timer(self, stored: Stored, waiting: int | None) -> int | None:
-        """Sees to it that this shard is woken without data when a window is due; the earliest timer, in milliseconds of the watermark.
+        """Sets a timer that wakes this shard without data when a window is due, unless an earlier one is set.
 
-        A timer costs two round trips and is not taken back: one that finds nothing to do only sets the next.
+        Returns the earliest timer, in milliseconds of the watermark. A timer costs two round trips to the
+        JVM. It is never deleted: one that goes off when nothing is due only sets the next one.
         """
         if self._settings.clocks == "control" or stored.operator.plan.hears is not None:
-            return None  # the watermark of the query is not that of the operator, which comes from its rows
+            return None  # the operator's watermark is not that of the query
         due = stored.operator.next_due()
         wanted = None if due is None else max(1, -(-due // 1000))
         if wanted is None or (waiting is not None and waiting <= wanted):
@@ -97,18 +106,24 @@ class Shards:
 
 @cache
 def _mirror() -> Mirror:
-    """Copies of runs, in a directory of this machine that Spark removes when the executor ends; its workers share it."""
+    """Returns the mirror, in a local directory that the workers of an executor share.
+
+    Spark removes the directory when the executor ends.
+    """
     local = (os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()).split(",")[0]
     return Mirror(Path(local) / "panewise")
 
 
 def _waiting(timer: int | None, watermark: int | None) -> int | None:
-    """The timer that was set, unless it goes off in this micro-batch: Spark deletes it then."""
+    """Returns the timer that is set, or None if it goes off in this micro-batch: Spark then deletes it."""
     return None if timer is not None and watermark is not None and timer * 1000 <= watermark else timer
 
 
 def _direct(unpack: Unpack, table: pl.DataFrame | None, metrics: str | None) -> Iterator[pd.DataFrame]:
-    """One kind of output in real columns, in frames of bounded size, the metrics in the first; no frame if there is neither."""
+    """Yields one kind of output in real columns, in frames of bounded size.
+
+    The first frame has the metrics. Without rows and metrics there is no frame.
+    """
     if table is None and metrics is not None:
         yield unpack.frame(None, metrics)
     for piece in () if table is None else pieces(table):
@@ -117,7 +132,10 @@ def _direct(unpack: Unpack, table: pl.DataFrame | None, metrics: str | None) -> 
 
 
 def _envelopes(envelopes: Iterable[tuple[str, bytes]], metrics: str | None) -> Iterator[pd.DataFrame]:
-    """Envelopes as the frames that Spark takes, the metrics with the first of them; no frame if there is neither."""
+    """Yields envelopes as frames for Spark.
+
+    The first envelope has the metrics. Without envelopes and metrics there is no frame.
+    """
     there = False
     for rows in groups(envelopes):
         there, numbers = True, [metrics, *[None] * (len(rows) - 1)]
@@ -128,6 +146,9 @@ def _envelopes(envelopes: Iterable[tuple[str, bytes]], metrics: str | None) -> I
 
 
 def _live_windows(windows: pl.DataFrame, shard: int) -> bytes:
-    """The live windows with their shard, as an envelope; a row of nulls stands for none, so that the reader knows of it."""
+    """Encodes the live windows with their shard as a payload.
+
+    A row of nulls stands for no windows, so that the reader sees that the shard has none.
+    """
     shown = windows if windows.height else pl.DataFrame(schema=windows.schema, data=[[None] * windows.width], orient="row")
     return encode(shown.with_columns(pl.lit(shard).alias("shard")))

@@ -1,7 +1,8 @@
-"""Columns as a user of PySpark names them, and as the operator has them.
+"""Resolves the columns of a specification as PySpark does, and makes the input of the operator from them.
 
-A specification has names. Spark finds columns whatever the case of their names, and takes expressions in the place of columns. So the
-operator reads a DataFrame that is made for it: columns have the spelling of the specification, and expressions are columns.
+A specification contains names. By default Spark ignores their case, and it takes expressions in the place of
+columns. So the operator reads a DataFrame that is made for it: its columns are spelled as in the
+specification, and each expression is a column (semantics 35.1, 35.2).
 """
 
 import warnings
@@ -27,7 +28,8 @@ _DISTINCT = "each expression becomes a column of the operator's input, where it 
 class Input:
     """The DataFrame that the operator reads, and the specification over it.
 
-    `shown` has the operator's names of the columns that were there before, and their names there; all others are expressions.
+    `shown` maps the operator's names of the user's columns to the user's names. All other columns are
+    expressions.
     """
 
     df: DataFrame
@@ -36,10 +38,11 @@ class Input:
 
 
 def input_of(df: DataFrame, spec: Specification) -> Input:
-    """The columns that the specification names, spelled as it spells them, and its expressions as columns.
+    """Returns the input, with columns spelled as in the specification, and its expressions as columns.
 
     Raises:
-        SpecError: for a name that several columns have, a column that is spelled in two ways, and an expression with the name of a column.
+        SpecError: if several columns have one name, a column is spelled in two ways, an expression has the
+            name of a column, or two expressions have one name.
     """
     names = dict[str, str]()
     found = {one: _computed(df, one, names) for one in _expressions(df, spec)}
@@ -58,12 +61,16 @@ def input_of(df: DataFrame, spec: Specification) -> Input:
 
 
 def quoted(name: str) -> Column:
-    """The column of this name, which may have dots and backticks in it."""
+    """Returns the column of this name, which may contain dots and backticks."""
     return SF.col("`" + name.replace("`", "``") + "`")
 
 
 def _computed(df: DataFrame, part: Any, names: dict[str, str]) -> Column:
-    """The pyspark Column of an expression or a name. Adds to `names` what Spark calls it, which Connect and classic print differently."""
+    """Returns the pyspark Column of an expression or a name.
+
+    Adds Spark's name of an expression to `names`. A DataFrame is asked for it, because the texts of Columns
+    differ between classic and Connect sessions.
+    """
     if not isinstance(part, Expression):
         column: Column = quoted(part) if isinstance(part, str) else part
         return column
@@ -80,10 +87,10 @@ def _computed(df: DataFrame, part: Any, names: dict[str, str]) -> Column:
 
 
 def _expressions(df: DataFrame, spec: Specification) -> list[Expression]:
-    """The expressions in the place of columns, each once.
+    """Returns the expressions that stand in the place of columns, each once.
 
     Raises:
-        SpecError: for two that pyspark shows in the same way, such as two functions without a name of their own.
+        SpecError: if two different expressions have the same text, such as two functions without a name.
     """
     known: dict[str, Expression] = {}
     for one in (*first_of(spec).keys, *spec.columns_read):
@@ -93,7 +100,7 @@ def _expressions(df: DataFrame, spec: Specification) -> list[Expression]:
 
 
 def _same(df: DataFrame, one: Any, other: Any) -> bool:
-    """Whether two parts of expressions with equal texts are the same expression."""
+    """Returns whether two parts of expressions with equal texts are the same."""
     if one is other:
         return True
     if isinstance(one, Expression) and isinstance(other, Expression):
@@ -104,12 +111,12 @@ def _same(df: DataFrame, one: Any, other: Any) -> bool:
 
 
 def _plan(df: DataFrame, column: Any) -> Any:
-    """A value that is equal for equal pyspark Columns: the JVM's column, or the message of Connect."""
+    """Returns a value that is equal for equal pyspark Columns: the JVM's column, or Connect's message."""
     return column._jc if hasattr(column, "_jc") else column.to_plan(df.sparkSession.client).SerializeToString(deterministic=True)
 
 
 def _check_names(df: DataFrame, names: Mapping[Expression, str]) -> None:
-    """Refuses expressions that Spark gives one name, such as fields `id` of two structs."""
+    """Refuses two expressions to which Spark gives one name, such as the fields `id` of two structs."""
     same = str if setting(df, "spark.sql.caseSensitive", "false") == "true" else str.lower
     seen: dict[str, str] = {}
     for one, name in names.items():
@@ -118,19 +125,22 @@ def _check_names(df: DataFrame, names: Mapping[Expression, str]) -> None:
 
 
 def _is_plain(df: DataFrame, one: Expression, name: str) -> bool:
-    """Whether an expression is a column as it is, such as one whose name is in backticks."""
+    """Returns whether an expression is only a column, such as a name in backticks."""
     return one.kind == "column" and str(one).replace("`", "") == name and name in df.columns
 
 
 def _matches(df: DataFrame, name: str) -> list[str]:
-    """The columns that Spark finds by the name."""
+    """Returns the columns that Spark finds by the name."""
     if name in df.columns or setting(df, "spark.sql.caseSensitive", "false") == "true":
         return [column for column in df.columns if column == name]
     return [column for column in df.columns if column.lower() == name.lower()]
 
 
 def _spelled(df: DataFrame, names: Iterable[str]) -> dict[str, str]:
-    """The columns that the specification spells in another way, and how. A name that no column has is found later."""
+    """Returns the columns that the specification spells differently, with its spelling.
+
+    A name that no column has is refused later.
+    """
     spelled: dict[str, str] = {}
     for name in names:
         found = _matches(df, name)
@@ -143,7 +153,11 @@ def _spelled(df: DataFrame, names: Iterable[str]) -> dict[str, str]:
 
 
 def _renamed(df: DataFrame, spec: Any, names: Mapping[str, str], *, all_columns: bool) -> Any:
-    """The specification over the columns of its expressions; with `all_columns` a delta of all is of those of the DataFrame."""
+    """Returns the specification with names in the place of its expressions.
+
+    With `all_columns` a delta of all columns becomes one of the columns of the DataFrame, so that it does not
+    contain the expressions.
+    """
     changes: dict[str, Any] = {}
     if isinstance(spec, Chain):
         changes["first"] = _renamed(df, spec.first, names, all_columns=all_columns)
@@ -154,16 +168,16 @@ def _renamed(df: DataFrame, spec: Any, names: Mapping[str, str], *, all_columns:
         changes[keys] = tuple(names.get(name, name) for name in spec.keys)
         changes["aggregates"] = tuple(_over(what, names) for what in spec.aggregates)
         if isinstance(spec, WindowOperator) and not spec.accumulation_given:
-            changes["accumulation"] = None  # a chain may still choose another one
+            changes["accumulation"] = None  # a chain may still choose its own default
         if all_columns and getattr(spec, "delta", False) is True:
             changes["delta"] = tuple(df.columns)
-    with warnings.catch_warnings():  # the specification has warned when it was built
+    with warnings.catch_warnings():  # the specification warned when it was built
         warnings.simplefilter("ignore", SpecWarning)
         return replace(spec, **changes)
 
 
 def _over(what: Any, names: Mapping[str, str]) -> Any:
-    """The function over the columns of its expressions; the name that it has without an alias follows them."""
+    """Returns the function with names in the place of its expressions, also in its default name."""
     name = what.name
     if has_default_name(name):
         name = reduce(lambda text, one: text.replace(one, names[one]), sorted(names, key=len, reverse=True), name)

@@ -1,4 +1,7 @@
-"""Functions over windows of rows, on streams: reads like pyspark.sql.Window, and gives each row back with new columns (semantics 29)."""
+"""The fluent API of OVER operators, which emit each row with new columns (semantics 29).
+
+It reads like pyspark.sql.Window.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,12 +20,14 @@ _OPTIONS = ("null_keys", "max_future_skew")
 
 
 def over(df: DataFrame, event_time: str | None = None) -> "Overs":
-    """Begins functions over windows of rows of a DataFrame, streaming or batch.
+    """Begins an OVER operator over a DataFrame, streaming or batch.
 
     Args:
-        df: the input. A stream whose windows have an order has a watermark (`withWatermark`), or .watermark(...) is called.
-        event_time: column of the event time, a TIMESTAMP. Default: the first column of the windows' order. Where windows have no order,
-            rows are taken as they arrive, those of one micro-batch in the order of this column.
+        df: the input. A stream whose windows have an order needs a watermark: call `withWatermark`, or
+            .watermark(...).
+        event_time: column of the event time, a TIMESTAMP. Default: the first column of the windows' order. If
+            the windows have no order, rows are taken as they arrive, and those of one micro-batch in the
+            order of this column.
 
     Example::
 
@@ -39,7 +44,10 @@ def over(df: DataFrame, event_time: str | None = None) -> "Overs":
 
 @dataclass(frozen=True)
 class Overs:
-    """An operator that is being described. Every method gives a new one; :meth:`withColumns` ends the description."""
+    """The description of an OVER operator.
+
+    Every method returns a new description. :meth:`withColumns` ends it.
+    """
 
     df: DataFrame
     event_time: str | None
@@ -49,7 +57,10 @@ class Overs:
     clock_every: Duration | None = None
 
     def order_by(self, *columns: str) -> "Overs":
-        """Columns that order the rows of one micro-batch where windows have no order, and those of equal time where they have one."""
+        """Sets the order columns.
+
+        They order the rows of equal event time, or all rows of a micro-batch if the windows have no order.
+        """
         return replace(self, fields={**self.fields, "order": columns})
 
     def position(
@@ -61,30 +72,45 @@ class Overs:
         ordered: bool = True,
         remember: int | None = None,
     ) -> "Overs":
-        """Columns of the source position: rows that come again are recognised, and rows arrive in its order."""
+        """Sets the columns of the source position, which identifies replays and defines the arrival order.
+
+        `ordered` and `remember` are those of semantics 4.4.
+        """
         return replace(self, fields={**self.fields, "position": Position(partition, offset, source, ordered, remember)})
 
     def watermark(self, watermark: Watermark) -> "Overs":
-        """Where the watermark comes from, if not from `withWatermark` alone: FixedLag, Inputs with a column, StreamTime(per="all")."""
+        """Sets the source of the watermark, if that is not `withWatermark` alone.
+
+        It is FixedLag, Inputs with a column, or StreamTime(per="all").
+        """
         return replace(self, fields={**self.fields, "watermark": watermark})
 
     def options(self, **fields: Any) -> "Overs":
-        """The other fields of FrameOperator: null_keys and max_future_skew."""
+        """Sets other fields of FrameOperator: null_keys and max_future_skew."""
         for name in fields:
             if name not in _OPTIONS:
                 raise SpecError(f"option {name!r}", f"the options are {sorted(_OPTIONS)}", "use the method of that name, or one of these")
         return replace(self, fields={**self.fields, **fields})
 
     def finish(self, when: Literal["never", "at_end"]) -> "Overs":
-        """Whether the end of the input sends the rows that still wait. Default: of a batch yes, of a stream no."""
+        """Sets whether the end of input emits the rows that still wait.
+
+        Default: on a batch yes, on a stream no.
+        """
         return replace(self, finishing=when)
 
     def clock(self, every: DurationLike) -> "Overs":
-        """Adds a clock stream, for a FixedLag or idle Inputs while the stream is silent: as :meth:`panewise.spark.Windowed.clock`."""
+        """Adds a clock stream, as :meth:`panewise.spark.Windowed.clock` does.
+
+        With it a FixedLag or idle Inputs move the watermark while the stream is silent.
+        """
         return replace(self, clock_every=positive(every, "every"))
 
     def shards(self, count: int) -> "Overs":
-        """Number of parts that the state is kept in, fixed for the life of a checkpoint. Default: as many as shuffle partitions."""
+        """Sets the number of shards. It is fixed for the life of a checkpoint.
+
+        Default: the number of shuffle partitions.
+        """
         return replace(self, shard_count=count)
 
     def withColumn(self, name: str, column: Over) -> "FrameResult":  # noqa: N802 - PySpark's name
@@ -92,7 +118,9 @@ class Overs:
         return self.withColumns({name: column})
 
     def withColumns(self, columns: Mapping[str, Over]) -> "FrameResult":  # noqa: N802 - PySpark's name
-        """Ends the description with the new columns: functions over windows that have the same keys and order.
+        """Ends the description with the new columns, and returns the outputs.
+
+        The columns are functions over windows that have the same keys and order.
 
         Raises:
             SpecError: if the description breaks a rule, or does not fit the input's columns.
@@ -105,7 +133,7 @@ class Overs:
 
 @dataclass(frozen=True)
 class FrameResult(Result):
-    """The outputs of an operator of frames; the rows take the place of panes, in :meth:`write`, too."""
+    """The outputs of an OVER operator. Its rows take the place of panes, in :meth:`write`, too."""
 
     described: Overs
     made: Mapping[str, Over]
@@ -115,10 +143,10 @@ class FrameResult(Result):
         return self.withColumns({name: column})
 
     def withColumns(self, columns: Mapping[str, Over]) -> "FrameResult":  # noqa: N802 - PySpark's name
-        """The same with more new columns, all made by one operator.
+        """Returns the outputs with more new columns. One operator computes all of them.
 
         Raises:
-            SpecError: for a column that is made of a new one; and as :meth:`Overs.withColumns` does.
+            SpecError: if a column reads one of the new columns, or as :meth:`Overs.withColumns` does.
         """
         for name, column in columns.items():
             of = [read for read in column.what.columns if read in self.made] if isinstance(column, Over) else []
@@ -129,11 +157,11 @@ class FrameResult(Result):
 
     @cached_property
     def rows(self) -> DataFrame:
-        """The rows, with their columns and the new ones. Late rows are counted, not kept."""
+        """The OVER rows: each row with its columns and the new ones. This query only counts late rows."""
         return self.panes
 
     def then(self, *, aggregates: Iterable[Any], keys: Iterable[str] = ()) -> Result:
-        """Refused: stages follow windows.
+        """Refuses a stage, because stages follow windows only.
 
         Raises:
             SpecError: always.

@@ -1,4 +1,7 @@
-"""Pack: Arrow batches as Spark made them into a few envelopes. Stateless; runs inside ``mapInArrow``."""
+"""Pack: turns the Arrow batches of the input into a few envelopes. Stateless; runs inside ``mapInArrow``.
+
+It validates rows, pre-aggregates them where that is possible, and cuts them by shard.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -21,17 +24,17 @@ from panewise.spark.types import in_utc
 from panewise.spark.worker import settle, short_errors
 from panewise.spec import Entry
 
-NOW = "__now"  # the micro-batch's timestamp, as a column, where validity needs it
-_CHUNK_ROWS = 1 << 20  # rows validated and combined at once: enough to combine well, little enough to hold
+NOW = "__now"  # column of the micro-batch's timestamp, if max_future_skew needs it
+_CHUNK_ROWS = 1 << 20  # rows validated and combined at once: enough to combine well, few enough for memory
 
 
 @dataclass(frozen=True)
 class Pack:
     """The function that ``mapInArrow`` calls with each partition of the input.
 
-    `by` are the keys that shards are made by, where those are not all. With `by_place` the columns of the input have other names: they are
-    those of the schema, in its order, and perhaps the timestamp of the micro-batch.
-    Spark shows `label` in plans (:mod:`panewise.spark.ancestry`).
+    `by` are the keys that decide the shard, empty for all keys. With `by_place` the columns of the input have
+    other names. They are then found by their places: first the columns of the schema, then the timestamp of
+    the micro-batch, if there is one. Spark shows `label` in plans (:mod:`panewise.spark.ancestry`).
     """
 
     spec: Entry
@@ -48,15 +51,18 @@ class Pack:
         return self.label
 
     def combines(self, plan: Plan | FramePlan) -> bool:
-        """Whether rows are combined here."""
+        """Returns whether rows are pre-aggregated here."""
         return not self.late_wanted and plan.can_combine
 
     def spare(self, plan: Plan | FramePlan) -> list[str]:
-        """Columns of valid rows that need not travel: the event time is told twice, and a place may matter to nobody."""
+        """Returns the columns of valid rows that need not travel.
+
+        The step computes the event time again. It needs places only for late rows, or if ties matter.
+        """
         return [TIME] if self.late_wanted or plan.ties_matter else [TIME, PLACE]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Envelopes of one partition."""
+        """Yields the envelopes of one partition."""
         settle()
         context = TaskContext.get()
         with short_errors():
@@ -66,12 +72,12 @@ class Pack:
             yield from packer.finish()
 
     def _named(self, chunk: pa.Table) -> pa.Table:
-        """The chunk under the names of its columns."""
+        """Returns the chunk with the column names of the schema."""
         return chunk.rename_columns([*self.schema, NOW][: chunk.num_columns]) if self.by_place else chunk
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The batches, joined into chunks of a useful size."""
+    """Yields the batches, concatenated into chunks of `_CHUNK_ROWS` rows or more; the last may be shorter."""
     waiting: list[pa.RecordBatch] = []
     for arrived in batches:
         if arrived.num_rows:
@@ -85,19 +91,19 @@ def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 @dataclass
 class _Packer:
-    """What one partition has gathered so far."""
+    """Packs one partition, and collects what is emitted at its end."""
 
     pack: Pack
     plan: Plan | FramePlan
     partition: int
     rows: int = 0
     partials: list[pl.DataFrame] = field(default_factory=list)
-    marks: list[pl.DataFrame] = field(default_factory=list)  # what there is to note of the rows' positions
+    marks: list[pl.DataFrame] = field(default_factory=list)  # marks of the rows
     seen: dict[str, int] = field(default_factory=dict)  # the highest event time of each input
     last: pl.DataFrame | None = None  # the source position of the last row, and its shard
 
     def take(self, chunk: pa.Table) -> Iterator[pa.RecordBatch]:
-        """Validates a chunk. Its rows are sent at once, or are combined until the end of the partition."""
+        """Validates a chunk. Its rows are emitted at once, or combined until the end of the partition."""
         frame = _typed(chunk, self.plan)
         now = int(frame[NOW][0]) if NOW in frame.columns else 0
         first = (self.partition << 40) + self.rows
@@ -117,7 +123,12 @@ class _Packer:
             yield from self._sharded("rows", validated.valid.drop(self.pack.spare(self.plan)))
 
     def finish(self) -> Iterator[pa.RecordBatch]:
-        """What waits for the end of the partition; and to every shard what it told, or a tick: so each sees the clocks of every batch."""
+        """Yields what waits for the end of the partition.
+
+        These are the partials and, for every shard, the marks and the highest event times of inputs. If there
+        are no marks and event times, every shard gets a tick. So each shard sees the clocks of every
+        micro-batch. A partition without rows yields nothing.
+        """
         if not self.rows:
             return
         if self.partials and isinstance(self.plan, Plan):
@@ -129,7 +140,7 @@ class _Packer:
         yield from _batches((shard, *note) for shard in self.pack.shards for note in told or [("tick", b"")])
 
     def _sharded(self, kind: str, frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
-        """The frame cut by shard."""
+        """Returns the envelopes of a frame that is cut by shard."""
         cut = {self.pack.shards[0]: frame}
         if len(self.pack.shards) > 1:
             sharded = self._together(with_shards(frame, list(self.pack.by) or self.plan.keys, self.pack.shards))
@@ -137,7 +148,10 @@ class _Packer:
         return _batches((shard, kind, _encoded(piece)) for shard, part in cut.items() for piece in pieces(part))
 
     def _together(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Rows of one source position go to the shard of the first of them, where the others are replays (semantics 4.2)."""
+        """Moves rows of one source position to the shard of the first of them.
+
+        The others are replays there (semantics 4.2).
+        """
         position = self.plan.spec.position
         if position is None:
             return rows
@@ -149,19 +163,23 @@ class _Packer:
 
 
 def _batches(envelopes: Iterable[tuple[int, str, bytes]]) -> Iterator[pa.RecordBatch]:
-    """Envelopes as Arrow batches of bounded size."""
+    """Returns envelopes as Arrow batches of bounded size."""
     return (batch(group) for group in groups(envelopes))
 
 
 def _encoded(rows: pl.DataFrame) -> bytes:
-    """Rows as a payload. Their places rise, and only order counts, so the first one tells enough (see :mod:`panewise.spark.shard`)."""
+    """Encodes rows as a payload, with the place of the first row only.
+
+    That is enough, because places ascend and only their order matters. :mod:`panewise.spark.shard` numbers
+    the rows again.
+    """
     if PLACE not in rows.columns:
         return encode(rows)
     return encode(rows.drop(PLACE), {PLACE: int(rows[PLACE][0])})
 
 
 def _typed(chunk: pa.Table, plan: Plan | FramePlan) -> pl.DataFrame:
-    """The chunk with the plan's types."""
+    """Returns the chunk with the types of the plan."""
     frame = pl.DataFrame(in_utc(chunk))
     casts = [pl.col(name).cast(dtype) for name, dtype in plan.schema.items() if frame.schema[name] != dtype]
     if NOW in frame.columns:
@@ -171,12 +189,15 @@ def _typed(chunk: pa.Table, plan: Plan | FramePlan) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Control:
-    """The function that ``mapInArrow`` calls with control notes (JSON text in one column): each goes to every shard."""
+    """The function that ``mapInArrow`` calls with control notes (JSON text in one column).
+
+    Each note goes to every shard.
+    """
 
     shards: list[int]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Envelopes of the notes."""
+        """Yields the envelopes of the notes."""
         settle()
         for arrived in batches:
             for note in arrived.column(0).to_pylist():

@@ -1,4 +1,4 @@
-"""The operator as a Spark plan: pack, step, unpack."""
+"""The dataflow of an operator, as a Spark plan: pack, shuffle, step, unpack."""
 
 import json
 import time
@@ -47,11 +47,18 @@ KINDS = ("panes", "late", "invalid", "counts")
 
 @dataclass(frozen=True)
 class Plumbing:
-    """A specification over a DataFrame, ready to become a plan.
+    """The dataflow of a specification over a DataFrame.
 
-    `shards` are the shards' numbers, and `default_shards` tells that nobody asked for so many; `clocks` and `held` are
-    those of :class:`Settings`; `clock` is how often a clock stream wakes the shards; `shown` is that of
-    :class:`panewise.spark.names.Input`, by default all columns as they are; `metrics` is the name of the observed metrics, empty for none.
+    Attributes:
+        df: the input.
+        spec: the specification.
+        shards: the numbers of the shards.
+        clocks: as in :class:`Settings`.
+        held: as in :class:`Settings`.
+        default_shards: whether the number of shards is the default.
+        clock: how often a clock stream wakes the shards. Default: there is no clock stream.
+        shown: as in :class:`panewise.spark.names.Input`. Default: all columns under their own names.
+        metrics: the name of the observed metrics, empty for none.
     """
 
     df: DataFrame
@@ -73,10 +80,12 @@ class Plumbing:
         clock: Duration | None = None,
         shown: Mapping[str, str] | None = None,
     ) -> "Plumbing":
-        """Numbers the shards: by default there is one for each partition of the shuffle, or one where rows or panes of all keys meet.
+        """Returns the dataflow, with numbers for its shards.
+
+        By default there is a shard for each shuffle partition, or one if rows or panes of all keys meet.
 
         Raises:
-            SpecError: if there are to be several nevertheless.
+            SpecError: if rows or panes of all keys meet, and `shards` is above 1.
         """
         partitions = int(setting(df, PARTITIONS, "200"))
         meeting = _meeting(spec)
@@ -89,16 +98,25 @@ class Plumbing:
         return cls(df, spec, numbers, default_shards=shards is None, clock=clock, shown=shown, metrics=metrics)
 
     def known_as(self, shards: int) -> "Plumbing":
-        """With the number of shards of a checkpoint, unless another one was asked for."""
+        """Returns the dataflow with the number of shards of a checkpoint, unless a number was given."""
         return replace(self, shards=even_shards(shards)) if self.default_shards else self
 
     def _read(self, *, all_columns: bool) -> DataFrame:
-        """The input; without need for whole rows only the columns that the operator reads. One at least: rows without any would be lost."""
+        """Returns the input: whole rows if they are needed, else only the columns that the operator reads.
+
+        It has at least one column, because rows without columns would be lost.
+        """
         whole = all_columns or takes_whole_rows(self.spec)
         return self.df.drop(NOW) if whole else self.df.select(*map(quoted, self.spec.columns_read or self.df.columns[:1]))
 
     def packed(self, *, late_wanted: bool, all_columns: bool) -> DataFrame:
-        """The input as envelopes. Without need for whole rows only the columns that the operator reads are read at all."""
+        """Returns the input, and the clock stream if there is one, as envelopes.
+
+        Args:
+            late_wanted: whether the late rows are an output. Rows are then not pre-aggregated.
+            all_columns: whether whole rows are needed. Otherwise only the columns that the operator reads are
+                read.
+        """
         df = self._read(all_columns=all_columns)
         schema = polars_schema(df.schema)
         first = first_of(self.spec)
@@ -107,22 +125,25 @@ class Plumbing:
             df = timed.select(*map(quoted, df.columns), NOW)
         by = self.spec.shared_keys if isinstance(self.spec, Chain) else ()
         plain = all(name.isidentifier() for name in df.columns)
-        df = df if plain else df.toDF(*(f"column_{n}" for n in range(len(df.columns))))  # mapInArrow takes dots for fields of structs
+        # mapInArrow takes a dot in a name for a field of a struct.
+        df = df if plain else df.toDF(*(f"column_{n}" for n in range(len(df.columns))))
         pack = Pack(first, schema, self.shards, late_wanted, by, by_place=not plain, label=label_of(self.df, first))
         packed = df.mapInArrow(pack, envelope.IN)
         return packed if self.clock is None else packed.union(self.controlled(clock_stream(df.sparkSession, self.clock)))
 
     def controlled(self, notes: DataFrame) -> DataFrame:
-        """A stream of control notes (one STRING column of JSON) as envelopes."""
+        """Returns control notes (one STRING column of JSON) as envelopes."""
         return notes.mapInArrow(Control(self.shards), envelope.IN)
 
     def stepped(self, packed: DataFrame, schema: dict[str, pl.DataType], direct: Unpack | None = None) -> DataFrame:
-        """Envelopes through the operator: envelopes again, or on a stream the real columns of one kind of output.
+        """Returns the output of the operator for these envelopes.
 
-        On a stream the metrics are observed here, and their column stays beside envelopes.
+        The output is envelopes or, on a stream with `direct`, the real columns of one kind of output. On a
+        stream the metrics are observed here. Envelopes keep the metrics column.
         """
         if not packed.isStreaming:
-            if isinstance(self.spec, StreamWindow) and not self.spec.partition_by:  # it has a partition without rows, too (semantics 10.12)
+            # Without partition_by there is one partition, even if there are no rows (semantics 10.12).
+            if isinstance(self.spec, StreamWindow) and not self.spec.partition_by:
                 packed = packed.union(self.controlled(packed.sparkSession.createDataFrame([(note(finish=1),)], "note STRING")))
             return packed.groupBy("shard").applyInArrow(_whole_batch(self.spec, schema, time.time_ns() // 1000), envelope.OUT)
         cache, mirror = (int(setting(packed, name, default)) for name, default in ((CACHE, "1024"), (MIRROR, "4096")))
@@ -133,12 +154,15 @@ class Plumbing:
         return stepped if direct is None else without_metrics(stepped)
 
     def _metrics_name(self) -> str:
-        """The name of the metrics; that of a second operator of a query ends in _2, as Spark refuses equal names."""
+        """Returns the name of the metrics.
+
+        That of the second operator of a query ends in _2, because Spark refuses equal names.
+        """
         behind = operators_behind(self.df) if self.metrics else 0
         return f"{self.metrics}_{behind + 1}" if behind else self.metrics
 
     def unpacker(self, kind: str, *, all_columns: bool) -> Unpack:
-        """What turns one kind of envelopes into real columns."""
+        """Returns the function that turns one kind of envelopes into real columns."""
         inputs = self.inputs(all_columns=all_columns)
         panes = operator_for(self.spec, polars_schema(inputs)).pane_schema
         known = {name: name for name in inputs.names} if self.shown is None else self.shown
@@ -149,12 +173,12 @@ class Plumbing:
         return Unpack(kind, target, shown)
 
     def inputs(self, *, all_columns: bool) -> StructType:
-        """The columns that enter the operator."""
+        """Returns the schema of the rows that enter the operator."""
         return self._read(all_columns=all_columns).schema
 
 
 def _meeting(spec: Specification) -> tuple[str, str] | None:
-    """Why there can be one shard only, and what to do; None if there can be several."""
+    """Returns why only one shard is possible, and a remedy; None if several are possible."""
     first = first_of(spec)
     if isinstance(first, WindowOperator) and told_by_rows(first.watermark) is not None and first.evaluate == "record":
         rule = "a row that tells the watermark of its input is followed by the next of all keys, which meet in one shard (semantics 12.9)"
@@ -171,12 +195,15 @@ def _meeting(spec: Specification) -> tuple[str, str] | None:
 
 
 def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:
-    """One kind of output in real columns."""
+    """Returns one kind of output in real columns."""
     return tagged.where(F.col("kind") == unpack.kind).select("payload").mapInArrow(unpack, unpack.target)
 
 
 def _whole_batch(spec: Specification, schema: dict[str, pl.DataType], now: int) -> Callable[[Any, pa.Table], pa.Table]:
-    """A shard of a batch DataFrame: every row arrives in one batch at the time `now`, then the input ends."""
+    """Returns the function that runs a shard of a batch DataFrame.
+
+    All rows arrive in one batch at the processing time `now`, and then the input ends.
+    """
 
     def run(key: Any, table: pa.Table) -> pa.Table:
         with short_errors():
@@ -194,5 +221,5 @@ def _whole_batch(spec: Specification, schema: dict[str, pl.DataType], now: int) 
 
 
 def note(**values: int | str) -> str:
-    """A control note; of several inputs a watermark goes with the name of its `input`."""
+    """Returns a control note as JSON. With several inputs, a watermark comes with the name of its `input`."""
     return json.dumps(values)

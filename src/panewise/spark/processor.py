@@ -1,4 +1,7 @@
-"""The stateful processor: Spark creates one in each task, and one on the driver before the first micro-batch."""
+"""The stateful processor.
+
+Spark creates one in each task, and one on the driver before the first micro-batch.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,12 +22,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a processor has to know.
+    """The settings of a processor.
 
-    With `clocks="control"` both clocks come from control notes,
-    and nowhere else; and with `held` the windows held are sent after each batch: so conformance transcripts drive a
-    real query. With `direct` one kind of output leaves as real columns and the others not at all; else all leave as
-    envelopes. `cache_mb` and `mirror_mb` are the bounds of :func:`panewise.spark.configure`.
+    With `clocks="control"` and `held`, transcripts can drive a real query.
+
+    Attributes:
+        spec: the specification.
+        schema: the columns of the input, with their types in the engine.
+        shards: the number of shards.
+        clocks: "spark", or "control" if both clocks come only from control notes.
+        held: whether the live windows are emitted after each micro-batch.
+        direct: the kind of output that is emitted in real columns; the other kinds are not emitted. Without
+            it all kinds are emitted as envelopes.
+        cache_mb: as in :func:`panewise.spark.configure`.
+        mirror_mb: as in :func:`panewise.spark.configure`.
     """
 
     spec: Specification
@@ -38,9 +49,10 @@ class Settings:
 
 
 class Processor(StatefulProcessor):
-    """The window operator as Spark calls it.
+    """The operator as Spark calls it.
 
-    The processor on the driver only declares the state variables. So the engine is imported by the first call that has work to do.
+    The processor on the driver only declares the state variables. So the engine is imported by the first call
+    that has work to do.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -52,7 +64,7 @@ class Processor(StatefulProcessor):
         self._opened: Shards | None = None
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> "Iterator[pd.DataFrame]":  # noqa: N802, N803
-        """The envelopes of one shard in one micro-batch."""
+        """Runs the step of a shard with its envelopes of one micro-batch."""
         return self._shards.take(int(key[0]), rows, timerValues)
 
     def handleExpiredTimer(  # noqa: N802 - PySpark's name
@@ -61,16 +73,17 @@ class Processor(StatefulProcessor):
         timerValues: TimerValues,  # noqa: N803
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
     ) -> "Iterator[pd.DataFrame]":
-        """The watermark has passed something that a shard waits for, and there is no data."""
+        """Runs the step of a shard whose timer the watermark has passed, unless it has received envelopes."""
         return self._shards.wake(int(key[0]), timerValues)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing, because nothing stays open."""
 
     @property
     def _shards(self) -> "Shards":
         if self._opened is None:
-            from panewise.spark.microbatch import Shards  # noqa: PLC0415 - a quarter of a second, which the driver has no use for
+            # The import takes a quarter of a second, and the driver does not need it.
+            from panewise.spark.microbatch import Shards  # noqa: PLC0415
 
             self._opened = Shards(self._settings, self._handle, self._store)
         return self._opened

@@ -1,4 +1,4 @@
-"""Where the watermark comes from on Spark (semantics 12.1, 12.4 and following)."""
+"""The source of the watermark on Spark (semantics 12.1, 12.4 and following)."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -12,23 +12,26 @@ _CONSTANT = "__clockless"
 
 
 def makes_own(spec: Entry) -> bool:
-    """Whether the operator makes its watermark itself, and can do without the query's."""
+    """Returns whether the operator makes its own watermark, and so does not need that of the query."""
     by_itself = isinstance(spec.watermark, FixedLag | StreamTime) or told_by_rows(spec.watermark) is not None
     return spec.time == "processing" or by_itself or counted(spec.window)
 
 
 def with_watermark(df: DataFrame, spec: Entry) -> DataFrame:
-    """The stream with a watermark where the operator makes its own: Spark asks for one all the same. That of a constant never moves."""
+    """Returns the stream, with a constant watermark if the operator makes its own and the stream has none.
+
+    Spark requires a watermark even then. That of a constant column never moves.
+    """
     if not makes_own(spec) or watermarked(df):
         return df
     return df.withColumn(_CONSTANT, F.timestamp_seconds(F.lit(0))).withWatermark(_CONSTANT, "0 seconds").drop(_CONSTANT)
 
 
 def check_inputs(spec: Entry) -> None:
-    """Refuses inputs without a column: nobody would tell their watermarks.
+    """Refuses `Inputs` without a column, because nothing reports their watermarks on a DataFrame.
 
     Raises:
-        SpecError: saying what to give.
+        SpecError: if the specification has such `Inputs`.
     """
     if isinstance(spec.watermark, Inputs) and spec.watermark.column is None:
         rule = "the rows of a DataFrame say which input they are of, and tell its watermark (semantics 12.9)"
@@ -37,10 +40,10 @@ def check_inputs(spec: Entry) -> None:
 
 
 def check_batch(whole: Specification, clock: Duration | None) -> None:
-    """Refuses what has no meaning where all rows come at once.
+    """Refuses what has no meaning on a batch DataFrame, where all rows arrive at once.
 
     Raises:
-        SpecError: for a watermark that follows the clock, for policies that wait for it, and for a clock stream.
+        SpecError: for a watermark that follows the clock, policies that wait for it, and a clock stream.
     """
     spec = first_of(whole)
     if isinstance(whole, StreamWindow) and whole.timed is not None:

@@ -1,4 +1,4 @@
-"""The specification that a manifest records, read without the functions that users defined for it."""
+"""Reads the specification in a manifest without the functions that the user defined for it."""
 
 import warnings
 from typing import Any
@@ -11,10 +11,12 @@ from panewise.state import Manifest
 
 
 def recorded_spec(manifest: Manifest) -> Specification:
-    """The specification of a state; of user-defined aggregates, windows and listeners only the names are known.
+    """Returns the specification in a manifest.
+
+    User-defined aggregates, windows and listeners have their names, and placeholders for their functions.
 
     Raises:
-        StateError: if it is none.
+        StateError: if the specification is not valid.
     """
     plain = manifest.spec
     stages = [plain, *_dicts(plain.get("then"))]
@@ -22,7 +24,7 @@ def recorded_spec(manifest: Manifest) -> Specification:
     users = {what["user"] for what in told if isinstance(what.get("user"), str)}
     (window, *_), (listener, *_) = [*_dicts([plain.get("window")]), {}], [*_dicts([plain.get("listener")]), {}]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpecWarning)  # it was told when the query was built
+        warnings.simplefilter("ignore", SpecWarning)  # the user was warned when the query was built
         try:
             known = {name: UserAggregate(name, init=str, accumulate=max, merge=max, finish=str) for name in users}
             listeners = {name: WindowListener(object, name=name, outputs=listener.get("outputs", {})) for name in _names(listener)}
@@ -32,11 +34,11 @@ def recorded_spec(manifest: Manifest) -> Specification:
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:
-    """The JSON objects in a list, if it is one."""
+    """Returns the JSON objects in a list, none if the value is not a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _names(value: dict[str, Any]) -> list[str]:
-    """The name that a JSON object has, if it has one."""
+    """Returns a list of the name of a JSON object, empty if it has no name."""
     name = value.get("name")
     return [name] if isinstance(name, str) and name else []

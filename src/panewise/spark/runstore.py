@@ -1,4 +1,4 @@
-"""Runs and manifest in Spark's state store, which commits them with the micro-batch."""
+"""Stores runs and manifest in Spark's state store, which commits them with the micro-batch."""
 
 from typing import Any
 
@@ -7,23 +7,24 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from panewise.state.store import missing
 
-_MANIFEST = "manifest"  # runs are named by numbers
-# Types, not their text: Spark would ask the JVM to parse it, four round trips in each micro-batch.
+_MANIFEST = "manifest"  # not the name of a run: those begin with a number
+# Types instead of DDL text: the JVM would have to parse the text, in four round trips in each micro-batch.
 _NAME = StructType([StructField("name", StringType())])
 _DATA = StructType([StructField("data", BinaryType())])
 
 
 class SparkRunStore:
-    """The run store of the shard whose turn it is.
+    """The run store of the shard that Spark is processing.
 
-    Every call is a round trip to the JVM, and every state variable costs time in each micro-batch, so there are few of both.
+    Every call is a round trip to the JVM, and every state variable costs time in each micro-batch. So there
+    are few of both.
     """
 
     def __init__(self, handle: StatefulProcessorHandle) -> None:
         self._state: MapState = handle.getMapState("panewise", _NAME, _DATA)
 
     def manifest(self) -> str | None:
-        """The manifest, or None in a new store."""
+        """Returns the manifest, or None in a new store."""
         row: Any = self._state.getValue((_MANIFEST,))
         return None if row is None else bytes(row[0]).decode()
 
@@ -32,10 +33,10 @@ class SparkRunStore:
         self._state.updateValue((_MANIFEST,), (text.encode(),))
 
     def run(self, name: str) -> bytes:
-        """One run.
+        """Returns a run.
 
         Raises:
-            StateError: if the manifest names a run that is not there.
+            StateError: if the run is missing.
         """
         row: Any = self._state.getValue((name,))
         if row is None:
@@ -47,5 +48,5 @@ class SparkRunStore:
         self._state.updateValue((name,), (data,))
 
     def drop_run(self, name: str) -> None:
-        """Removes a run."""
+        """Deletes a run."""
         self._state.removeKey((name,))

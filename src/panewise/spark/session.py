@@ -1,4 +1,4 @@
-"""The settings of a Spark session that window operators need, or run faster with."""
+"""The settings of a Spark session that operators require, or that make them faster."""
 
 from pyspark.sql import SparkSession
 
@@ -12,13 +12,15 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 _SETTINGS = {
     PROVIDER: ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # With any other value Spark asks for the size of the whole Arrow batch after each row, which was half of the JVM's
-    # work on the way to Python (docs/performance.md). Batches still end at arrow.maxRecordsPerBatch rows.
+    # With any other value Spark computes the size of the whole Arrow batch after each row. That was half of
+    # the JVM's work on the way to Python (docs/performance.md). Batches still end at arrow.maxRecordsPerBatch
+    # rows.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
 }
 
-# Spark's default starts six processes (chmod, readlink) for each file of a checkpoint on a local disk, unless Hadoop's native library
-# is there: up to half of a short micro-batch (docs/decisions/0020-checkpoints-on-a-local-disk.md).
+# Without Hadoop's native library, Spark's default starts six processes (chmod, readlink) for each file of a
+# checkpoint on a local disk. They take up to half the time of a short micro-batch
+# (docs/decisions/0020-checkpoints-on-a-local-disk.md).
 _LOCAL = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -41,32 +43,41 @@ def configure(
     metrics: str | None = "",
     check: bool = True,
 ) -> SparkSession:
-    """Prepares a session, classic or Connect, for window operators, and gives it back.
+    """Prepares a session, classic or Connect, for operators, and returns it.
 
-    It sets RocksDB as the state store (without which no operator starts), writes state as a change log (each micro-batch
-    then writes what it changed), and lets Arrow batches to Python be bounded by
-    ``spark.sql.execution.arrow.maxRecordsPerBatch`` alone. Call it before a query starts; what is set after it wins.
-    A further call changes only what it is given.
+    Call it before a query starts. It makes these settings:
+
+    - RocksDB is the state store. Without it no operator starts.
+    - State is written as a change log, so each micro-batch writes only what it changed.
+    - Only ``spark.sql.execution.arrow.maxRecordsPerBatch`` bounds the Arrow batches to Python.
+
+    A setting that is made after the call wins. A further call changes only the arguments that it is given.
 
     Args:
-        cache_mb: megabytes of state that each Python worker keeps in memory, mapped files included; state that is longer is read from
-            the executor's local directory as it is needed. At first 1024. Besides, a worker keeps up to 65 MB of free memory for its
-            next micro-batch.
+        spark: the session.
+        cache_mb: megabytes of state that each Python worker keeps in memory, including mapped files. State
+            beyond that is read from the executor's local directory when it is needed. Initially 1024. In
+            addition, a worker keeps up to 65 MB of free memory for its next micro-batch.
         mirror_mb: megabytes of copies of state that the workers of an executor share in its local directory
-            (``spark.local.dir``). Beyond it the least recently used copies are deleted, so a session may run any number of
-            queries. A copy saves reading the checkpoint; none is ever needed, and 0 means none. At first 4096.
-        local_checkpoints: whether the checkpoints of all queries of the session are on disks of this machine (``file:``). Spark then
-            starts about a third of the processes (chmod, readlink) to write them, and a short micro-batch takes about half the time.
-            Leave it out for checkpoints on HDFS, where files that are written again would not be replaced.
-        shuffle_partitions: shuffle partitions of the session's queries, about as many as there are cores. A checkpoint keeps its number
-            for good. Default: the session's setting, which Spark has at 200.
-        metrics: name of panewise's entry in `observedMetrics` of each query's progress (semantics 15.5). Two operators whose outputs meet
-            in one query need two names: call `configure` again before the second is built. At first "panewise". None: queries
-            observe nothing.
-        check: whether a small job looks if Spark's Python workers can import panewise; once for each session.
+            (``spark.local.dir``). Beyond that the least recently used copies are deleted, so a session may
+            run any number of queries. A copy saves reading the checkpoint, but is never required. 0 means no
+            copies. Initially 4096.
+        local_checkpoints: whether the checkpoints of all queries of the session are on disks of this machine
+            (``file:``). Spark then starts about a third of the processes (chmod, readlink) to write them, and
+            a short micro-batch takes about half the time. Leave it out for checkpoints on HDFS, where files
+            that are written again would not be replaced.
+        shuffle_partitions: number of shuffle partitions of the session's queries, about the number of cores.
+            It is fixed for the life of a checkpoint. Default: the session's setting, 200 in Spark.
+        metrics: name of panewise's entry in `observedMetrics` of each query's progress (semantics 15.5). If
+            the outputs of two operators meet in one query, the operators need different names: call
+            `configure` again before the second one is built. Initially "panewise". With None queries observe
+            nothing.
+        check: whether a small job checks, once for each session, that Spark's Python workers can import
+            panewise.
 
     Raises:
-        SetupError: if `cache_mb` or `shuffle_partitions` is below 1, `mirror_mb` below 0, or the workers cannot import what operators need.
+        SetupError: if `cache_mb` or `shuffle_partitions` is below 1, `mirror_mb` is below 0, or the workers
+            cannot import the packages that operators need.
     """
     if cache_mb is not None and cache_mb < 1:
         raise SetupError(f"cache_mb={cache_mb}", "a worker keeps a megabyte of state or more", "give a number such as 1024, the default")

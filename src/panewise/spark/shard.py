@@ -1,4 +1,4 @@
-"""What one shard does in one micro-batch: the envelopes of a batch through the engine, and out again as envelopes."""
+"""The step of one shard in one micro-batch: decodes its envelopes, runs the operator, encodes the output."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ from panewise.spark.envelope import decode, encode, pieces
 
 @dataclass
 class Mail:
-    """The envelopes that a shard received in one micro-batch, by kind."""
+    """The shard batch: the envelopes that a shard receives in one micro-batch, opened and sorted by kind."""
 
     rows: list[pl.DataFrame] = field(default_factory=list)
     partials: list[pl.DataFrame] = field(default_factory=list)
@@ -43,7 +43,11 @@ class Mail:
 
 
 def step(operator: AnyOperator, mail: Mail, processing_time: int | None, watermark: int | None) -> Iterator[Output]:
-    """One micro-batch (semantics 18): the clocks move together, the rows arrive, their inputs tell, and input may end."""
+    """Runs one micro-batch (semantics 18), and yields the output of each part.
+
+    First the clocks move together, and then the rows arrive. If rows drive the watermarks of inputs, these
+    move next (semantics 12.9). Last, the input ends if a control note says so.
+    """
     before = operator.state.marks
     yield operator.advance(processing_time, watermark, mail.control.get("input"))
     if mail.invalid:
@@ -57,16 +61,19 @@ def step(operator: AnyOperator, mail: Mail, processing_time: int | None, waterma
     if mail.seen and not operator.plan.each_tells:
         yield operator.tell(mail.seen)
     if mail.marks:
-        # Those of all shards' rows, so that a replay is one wherever the row that raised the mark went; in every shard the same.
+        # Every shard has the marks of the rows of all shards. So a replay is found even if another shard
+        # received the row that raised the mark.
         operator.raise_marks(before.raised(operator.plan.spec, pl.concat(mail.marks)))
     if mail.control.get("finish"):
         yield operator.finish()
 
 
 def _together(frames: list[pl.DataFrame]) -> pl.DataFrame:
-    """The rows of all envelopes. Where places matter, each envelope has that of its first row, and rows get theirs anew.
+    """Returns the rows of all envelopes.
 
-    Columns are in one piece each: gathering rows from several takes four times as long.
+    If places matter, each envelope has the place of its first row. The envelopes are sorted by it, and the
+    rows get new places. Columns are rechunked, because gathering rows from several chunks takes four times as
+    long.
     """
     if PLACE not in frames[0].columns:
         return pl.concat(frames, rechunk=True)
@@ -75,7 +82,10 @@ def _together(frames: list[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _taken(operator: AnyOperator, rows: pl.DataFrame) -> Output:
-    """The rows that were judged where they were read; those whose time is that of their arrival are asked for their windows only here."""
+    """Adds rows that were validated where they were read.
+
+    Windows of processing time are assigned only here, because they depend on the clock of the operator.
+    """
     spec, now = operator.plan.spec, operator.state.clocks.processing_time
     judged_here = spec.time == "processing" and isinstance(operator, Operator)
     return operator.add(rows) if judged_here else operator.add_valid(with_time(spec, rows, now))
@@ -88,13 +98,13 @@ def _only_invalid(operator: AnyOperator, refused: pl.DataFrame) -> Output:
 
 
 def telling(outputs: Iterable[Output]) -> Output:
-    """The outputs of a step as one; most have nothing to tell."""
+    """Concatenates the outputs of a step, without the empty ones, which are most of them."""
     given = list(outputs)
     return Output.joined([output for output in given if any(_frames(output)) or output.counts != Counts()] or given[:1])
 
 
 def tables(output: Output, shard: int, processing_time: int, watermark: int | None) -> Iterator[tuple[str, pl.DataFrame]]:
-    """An output as a table for each kind; not those that are empty."""
+    """Yields the table of each kind of output, without the empty ones."""
     yield from _frames(output)
     if output.counts != Counts():
         line = {"shard": shard, **vars(output.counts), "watermark": watermark, "processing_time": processing_time}
@@ -109,12 +119,12 @@ def _frames(output: Output) -> Iterator[tuple[str, pl.DataFrame]]:
 
 
 def envelopes(output: Output, shard: int, processing_time: int, watermark: int | None) -> Iterator[tuple[str, bytes]]:
-    """An output as envelopes, each of which is encoded when it is asked for."""
+    """Returns an output as envelopes, each of which is encoded when it is requested."""
     return encoded(tables(output, shard, processing_time, watermark))
 
 
 def encoded(emitted: Iterable[tuple[str, pl.DataFrame]]) -> Iterator[tuple[str, bytes]]:
-    """Tables as envelopes of bounded size, each of which is encoded when it is asked for."""
+    """Returns tables as envelopes of bounded size, each of which is encoded when it is requested."""
     return ((kind, encode(piece)) for kind, table in emitted for piece in pieces(table))
 
 

@@ -1,6 +1,7 @@
-"""Which shard a key belongs to, and which shard numbers Spark spreads evenly.
+"""Assigns keys to shards, and chooses shard numbers that Spark spreads evenly.
 
-A key's shard is a stable hash of its columns: it is part of stored state, so it depends on no library's version, and on no process.
+The shard of a key comes from a stable hash of the key columns. It decides where the state of the key is
+stored, so it must not depend on the version of a library or on the process.
 """
 
 import numpy as np
@@ -12,16 +13,19 @@ SHARD = "__shard"
 
 
 def with_shards(frame: pl.DataFrame, keys: list[str], shards: list[int]) -> pl.DataFrame:
-    """The frame with each row's shard in ``__shard``."""
+    """Returns the frame with the shard of each row in ``__shard``."""
     place = (row_hashes(frame, keys) >> np.uint64(33)) % np.uint64(len(shards))
     return frame.with_columns(pl.Series(SHARD, np.asarray(shards, dtype=np.int32)[place]))
 
 
 def even_shards(shards: int) -> list[int]:
-    """Numbers for so many shards, which Spark's hash spreads evenly over as many partitions, or over half as many, and so on.
+    """Returns the numbers of so many shards, which Spark's hash spreads evenly over its partitions.
 
-    They depend on the number of shards alone, never on a setting, for the state of a shard is found by its number. 0 is always
-    among them, so a state of another number of shards is always noticed.
+    Their hashes have every remainder modulo the number of shards, each once. So they are spread evenly over
+    as many partitions as there are shards, or over half as many, and so on.
+
+    The numbers depend only on the number of shards, never on a setting, because the state of a shard is found
+    by its number. 0 is always among them, so a state with another number of shards is always noticed.
     """
     found: dict[int, int] = {}
     number = 0
@@ -32,7 +36,10 @@ def even_shards(shards: int) -> list[int]:
 
 
 def _murmur3(value: int, seed: int = 42) -> int:
-    """Spark's hash of an INT: Murmur3, 32 bits, one block (org.apache.spark.unsafe.hash.Murmur3_x86_32.hashInt)."""
+    """Returns Spark's hash of an INT: 32-bit Murmur3 of one block.
+
+    It is org.apache.spark.unsafe.hash.Murmur3_x86_32.hashInt.
+    """
     mask = 0xFFFFFFFF
 
     def rotl(x: int, r: int) -> int:

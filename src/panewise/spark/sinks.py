@@ -1,4 +1,4 @@
-"""Sinks: where `write` puts its outputs, and what is checked of them before a query starts."""
+"""Sinks, to which `write` writes outputs, and the checks of sinks before a query starts."""
 
 import os
 import posixpath
@@ -17,7 +17,10 @@ from panewise.errors import SpecError
 
 @dataclass(frozen=True)
 class ParquetSink:
-    """Parquet files under `path`, one directory `batch_id=N` for each micro-batch that has rows; a repeated batch overwrites its own."""
+    """Writes Parquet files under `path`.
+
+    Each micro-batch with rows has a directory `batch_id=N`. A repeated micro-batch overwrites its own.
+    """
 
     path: str
 
@@ -63,7 +66,7 @@ def check_sinks(sinks: Mapping[str, object]) -> None:
 
 
 def _place(path: str) -> str:
-    """The path in one spelling: of a local one the real path, of others without needless slashes and dots."""
+    """Returns a path in one spelling: the real path if it is local, else without extra slashes and dots."""
     scheme, authority, rest = _parts(path)
     if scheme in ("", "file"):
         return os.path.realpath(rest)
@@ -71,7 +74,7 @@ def _place(path: str) -> str:
 
 
 def _parts(path: str) -> tuple[str, str, str]:
-    """Scheme, authority and path, as Hadoop reads them: neither `?` nor `#` is special."""
+    """Returns scheme, authority and path as Hadoop reads them: `?` and `#` are not special."""
     found = re.fullmatch(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(.*)", str(path), re.DOTALL)
     assert found is not None, "every part may be empty"
     scheme, authority, rest = found.groups("")
@@ -79,9 +82,9 @@ def _parts(path: str) -> tuple[str, str, str]:
 
 
 def exists(session: SparkSession, path: str) -> bool:
-    """Returns whether there is something at the path, on any file system that Spark reads, classic or Connect.
+    """Returns whether a path exists, on any file system that Spark reads, in classic and Connect sessions.
 
-    The path is given twice: for a single one that is missing Spark logs a warning with a stack trace.
+    The path is given twice, because for a single missing path Spark logs a warning with a stack trace.
     """
     try:
         return isinstance(session.read.text([path, path]).schema, StructType)
@@ -90,13 +93,19 @@ def exists(session: SparkSession, path: str) -> bool:
 
 
 def prepare(session: SparkSession, sinks: Mapping[str, Sink], targets: Mapping[str, StructType], *, new: bool) -> None:
-    """Makes the paths of sinks readable: of a new checkpoint all, else those that are not yet. `targets` are the columns of the outputs."""
+    """Makes the paths of sinks readable: all of them for a new checkpoint, else those that are not readable.
+
+    `targets` are the schemas of the outputs.
+    """
     for kind, sink in sinks.items():
         if isinstance(sink, ParquetSink) and (new or not sink.prepared(session)):
             sink.prepare(_empty(session, targets[kind]))
 
 
 def _empty(session: SparkSession, schema: StructType) -> DataFrame:
-    """No rows of a schema. Spark plans them as a constant; those of createDataFrame would be read from an RDD."""
+    """Returns an empty DataFrame of a schema.
+
+    Spark plans it as a constant. One of createDataFrame would be read from an RDD.
+    """
     columns = (F.lit(None).cast(field.dataType).alias(field.name) for field in schema.fields)
     return session.sql("SELECT 1").limit(0).select(*columns)

@@ -1,4 +1,4 @@
-"""Windows by policies over a DataFrame."""
+"""Policy windows over a DataFrame."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,14 +20,16 @@ def stream_window(
     shards: int | None = None,
     clock: DurationLike | None = None,
 ) -> "EventResult":
-    """Windows by policies over a DataFrame, streaming or batch.
+    """Applies policy windows to a DataFrame, streaming or batch, and returns the outputs.
 
     Args:
-        df: the input; a streaming one needs no watermark.
-        spec: the windows.
-        finish: whether the end of the input raises FINAL: of a batch always, of a stream with "at_end". Default: "never" for a stream.
-        shards: number of parts that the state is kept in, as :meth:`Windowed.shards`; where partitions are looked at together it is one.
-        clock: adds a clock stream, as :meth:`Windowed.clock`: policies of time act while the stream is silent.
+        df: the input. A stream needs no watermark.
+        spec: the policy windows.
+        finish: whether the end of input raises FINAL: on a batch always, on a stream with "at_end". Default
+            on a stream: "never".
+        shards: number of shards, as in :meth:`Windowed.shards`. It is 1 if a policy concerns all partitions.
+        clock: adds a clock stream, as :meth:`Windowed.clock` does. Policies of time then take effect while
+            the stream is silent.
 
     Raises:
         SpecError: if the specification does not fit the DataFrame or its columns.
@@ -53,9 +55,16 @@ def stream_window(
 
 @dataclass(frozen=True)
 class EventResult(Result):
-    """The outputs of windows by policies: those of :class:`Result`, where panes are events, and the late rows those after the end."""
+    """The outputs of policy windows: those of :class:`Result`.
+
+    The panes are events, and the late rows are those after the end of input.
+    """
 
     @cached_property
     def events(self) -> DataFrame:
-        """The events (semantics 10.16): the columns of partition_by, event, tuples or what is made of them, processing_time."""
+        """The events (semantics 10.16).
+
+        They have the columns of partition_by, event, tuples and processing_time. Aggregates, or the outputs
+        of a listener, take the place of tuples.
+        """
         return self.panes

@@ -1,4 +1,4 @@
-"""The clock stream: rows that say only that time has passed, so that micro-batches go on while the input is silent."""
+"""The clock stream: its rows make micro-batches while the input is silent (semantics 12.7)."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -10,23 +10,26 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from panewise.chrono import Duration
 
 _FORMAT = "panewise_clock"
-_NOTHING = "{}"  # a control note without a word: it wakes every shard, and each reads the micro-batch's own time
+_NOTHING = "{}"  # an empty control note: it wakes every shard, which reads the time of the micro-batch
 
 
 class ClockSource(DataSource):
-    """A row whenever a multiple of `every` (microseconds) since 1970 has passed; one row, however many have."""
+    """A source that has a row whenever a multiple of `every` (microseconds) since 1970 has passed.
+
+    If several multiples have passed, it has one row.
+    """
 
     @classmethod
     def name(cls) -> str:
-        """How Spark knows the source."""
+        """Returns the name of the source in Spark."""
         return _FORMAT
 
     def schema(self) -> str:
-        """That of control notes."""
+        """Returns the schema of control notes."""
         return "value STRING"
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: N802 - PySpark's name
-        """The stream."""
+        """Returns the reader of the stream."""
         return _ClockReader(int(self.options["every"]))
 
 
@@ -35,19 +38,19 @@ class _ClockReader(DataSourceStreamReader):
         self._every = every
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - PySpark's name
-        """Before the present multiple: the first micro-batch has a row."""
+        """Returns the multiple before the current one, so that the first micro-batch has a row."""
         return {"tick": self._now() - 1}
 
     def latestOffset(self, start: Mapping[str, int] | None = None, limit: Any = None) -> dict[str, int]:  # noqa: N802 - PySpark's name
-        """The present multiple; the clock of the machine may go back, the offset must not."""
+        """Returns the current multiple. It never goes back, even if the clock of the machine does."""
         return {"tick": max(self._now(), (start or {"tick": 0})["tick"])}
 
     def partitions(self, start: Mapping[str, int], end: Mapping[str, int]) -> list[InputPartition]:
-        """One, if time has passed."""
+        """Returns one partition if a multiple has passed, else none."""
         return [InputPartition(end["tick"])] if end["tick"] > start["tick"] else []
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
-        """The row."""
+        """Yields the row."""
         yield (_NOTHING,)
 
     def _now(self) -> int:
@@ -55,6 +58,6 @@ class _ClockReader(DataSourceStreamReader):
 
 
 def clock_stream(session: SparkSession, every: Duration) -> DataFrame:
-    """The stream of such rows, as control notes."""
+    """Returns the clock stream, as control notes."""
     session.dataSource.register(ClockSource)
     return session.readStream.format(_FORMAT).option("every", str(every.us)).load()

@@ -1,4 +1,4 @@
-"""Spark schemas as Polars schemas and back."""
+"""Converts schemas between Spark and Polars, and frames to Arrow batches for Spark."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,15 +12,17 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantT
 
 from panewise.errors import SpecError
 
-# From PySpark 4.2 the caller names the time zone of TIMESTAMP columns. PySpark 4.1 takes no zone and always uses UTC.
+# From PySpark 4.2 on the caller names the time zone of TIMESTAMP columns. PySpark 4.1 takes no zone and
+# always uses UTC.
 _takes_zone = "timezone" in signature(to_arrow_schema).parameters
 arrow_schema: Callable[[StructType], pa.Schema] = partial(to_arrow_schema, timezone="UTC") if _takes_zone else to_arrow_schema
 
 
 def polars_schema(schema: StructType) -> dict[str, pl.DataType]:
-    """The columns as the engine sees them. Timestamps are microseconds in UTC.
+    """Returns the columns with their types in the engine. Timestamps are microseconds in UTC.
 
-    A map is a list of structs of `key` and `value`, on which everything in Polars works; :func:`arrow_of` makes it a map again.
+    A map is a list of structs of `key` and `value`, because all of Polars works with these.
+    :func:`arrow_of` turns the list into a map again.
 
     Raises:
         SpecError: for variant columns, which Polars does not have.
@@ -33,7 +35,7 @@ def polars_schema(schema: StructType) -> dict[str, pl.DataType]:
 
 
 def contains(dtype: DataType, kind: type[DataType]) -> bool:
-    """Whether a type is one of the kind, or has one inside."""
+    """Returns whether a type is of the kind, or contains such a type."""
     inner: list[DataType] = []
     match dtype:
         case ArrayType():
@@ -46,12 +48,12 @@ def contains(dtype: DataType, kind: type[DataType]) -> bool:
 
 
 def _with_maps(schema: StructType) -> dict[str, pl.DataType]:
-    """The types that Polars gives to the columns."""
+    """Returns the columns with the types that Polars gives them, maps included."""
     return dict(pl.DataFrame(arrow_schema(schema).empty_table()).schema)
 
 
 def _without_maps(dtype: Any) -> pl.DataType:
-    """The type with lists of structs in the place of maps."""
+    """Returns the type with lists of structs in the place of maps."""
     made: pl.DataType = dtype
     match dtype:
         case pl.Map():
@@ -64,12 +66,12 @@ def _without_maps(dtype: Any) -> pl.DataType:
 
 
 def spark_schema(schema: dict[str, pl.DataType]) -> StructType:
-    """The columns as Spark sees them."""
+    """Returns the columns with their types in Spark."""
     return from_arrow_schema(pl.DataFrame(schema=schema).to_arrow(compat_level=pl.CompatLevel.oldest()).schema, prefer_timestamp_ntz=True)
 
 
 def arrow_of(frame: pl.DataFrame, schema: StructType) -> list[pa.RecordBatch]:
-    """A frame as Arrow batches of exactly the schema."""
+    """Returns a frame as Arrow batches of exactly the schema."""
     mapped = [field.name for field in schema.fields if contains(field.dataType, MapType)]
     if mapped:
         types = _with_maps(schema)
@@ -80,11 +82,11 @@ def arrow_of(frame: pl.DataFrame, schema: StructType) -> list[pa.RecordBatch]:
 
 
 def in_utc(table: pa.Table) -> pa.Table:
-    """The table with all its timestamps in UTC, those inside structs, lists and maps as well; no value is copied.
+    """Returns the table with all timestamps in UTC, also inside structs, lists and maps. No value is copied.
 
-    Spark labels timestamps with the session's time zone. That may be any name that Java accepts, such as ``+05:30``,
-    ``GMT+8`` or ``PST``, of which Polars accepts only those of the IANA database. The label is dropped here, at the edge:
-    the values are microseconds in UTC in any case.
+    Spark labels timestamps with the time zone of the session. That may be any name that Java accepts, such as
+    ``+05:30``, ``GMT+8`` or ``PST``. Polars accepts only the names of the IANA database. So the label is
+    replaced here. The values are microseconds in UTC in any case.
     """
     return table.cast(pa.schema([field.with_type(_in_utc(field.type)) for field in table.schema]))
 

@@ -1,4 +1,7 @@
-"""Unpack: envelopes back into real columns. Stateless; a ``mapInArrow`` of its own, or for one flat output the end of the step."""
+"""Unpack: turns envelopes into real columns. Stateless.
+
+It is a ``mapInArrow`` of its own or, for a single flat output, the end of the step.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -37,8 +40,8 @@ _INSTANT = pl.Datetime("us", "UTC")
 class Unpack:
     """The function that ``mapInArrow`` calls with envelopes of one kind.
 
-    `shown` has the columns that are written: of panes all, of late and invalid rows those of the input. Each stands under its name in the
-    operator, with its name in the output.
+    `shown` maps the operator's names of the columns that are written to their names in the output. These are
+    the columns of panes, or the input columns of late and invalid rows.
     """
 
     kind: str
@@ -46,7 +49,7 @@ class Unpack:
     shown: Mapping[str, str]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Rows of the kind."""
+        """Yields the rows in the envelopes."""
         settle()
         for arrived in batches:
             for payload in arrived.column("payload").to_pylist():
@@ -54,8 +57,11 @@ class Unpack:
                     yield from arrow_of(self._shaped(decode(payload)), self.target)
 
     def frame(self, table: pl.DataFrame | None, metrics: str | None) -> "pd.DataFrame":
-        """Returns the rows of a table, and a row of metrics, as one Arrow-backed pandas frame, which loses no type."""
-        import pandas as pd  # noqa: PLC0415 - the stages that convert no output to pandas do not import it
+        """Returns the rows of a table, and a row of metrics, as one pandas frame.
+
+        The frame is backed by Arrow, so no type is lost.
+        """
+        import pandas as pd  # noqa: PLC0415 - stages that convert no output to pandas do not import it
 
         batches = [] if table is None else arrow_of(self._shaped(table), self.target)
         rows = pa.Table.from_batches(batches, arrow_schema(self.target))
@@ -64,7 +70,7 @@ class Unpack:
 
     @property
     def flat(self) -> bool:
-        """Whether every column is simple: pandas frames of nested columns would be converted value by value."""
+        """Whether no column is nested. Nested columns of pandas frames would be converted value by value."""
         return not any(isinstance(field.dataType, (ArrayType, MapType, StructType)) for field in self.target.fields)
 
     def _shaped(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -87,7 +93,10 @@ class Unpack:
 
 
 def written(spec: Specification, panes: Iterable[str], inputs: StructType, shown: Mapping[str, str]) -> list[str]:
-    """The columns of panes that are written. Rows of an OVER operator have its whole input, also columns that were added to it."""
+    """Returns the columns of panes that are written.
+
+    OVER rows have all columns that enter the operator. Those that were added for expressions are left out.
+    """
     hidden = set(inputs.names) - set(shown) if isinstance(spec, FrameOperator) else set()
     return [name for name in panes if name not in hidden]
 
@@ -99,14 +108,16 @@ def _windows_of(bound: DataType) -> ArrayType:
 def target_schema(
     kind: str, spec: Specification, panes: dict[str, pl.DataType], inputs: StructType, shown: Mapping[str, str]
 ) -> StructType:
-    """The columns of an output.
+    """Returns the schema of an output.
 
     Args:
+        kind: the kind of the output: "panes", "late", "invalid" or "counts".
+        spec: the specification.
         panes: the columns of panes in the engine.
         inputs: the columns that enter the operator.
-        shown: those of them that the DataFrame has, with their names there.
+        shown: maps those of them that the user's DataFrame has to their names there.
     """
-    in_rows = counted(first_of(spec).window)  # bounds are then numbers of rows
+    in_rows = counted(first_of(spec).window)  # window bounds are then row numbers
     row = StructField("row", StructType([StructField(name, inputs[own].dataType, True) for own, name in shown.items()]))
     if kind == "panes":
         types = {f.name: f.dataType for f in spark_schema(panes).fields} | map_types(spec, inputs)

@@ -1,4 +1,4 @@
-"""What a Python worker of Spark does once. Imported before anything that imports Polars."""
+"""Prepares the Python workers of Spark. It must be imported before anything that imports Polars."""
 
 import ctypes
 import gc
@@ -12,21 +12,23 @@ from panewise.errors import PanewiseError
 
 _IN_WORKER = "pyspark.worker" in sys.modules or "pyspark.daemon" in sys.modules
 _JEMALLOC = "_RJEM_MALLOC_CONF"
-_OF_POLARS = ("dirty_decay_ms:500", "muzzy_decay_ms:1000")  # what Polars sets in the driver, whose environment a worker has
+# Polars sets these in the driver, and workers inherit the environment of the driver.
+_OF_POLARS = ("dirty_decay_ms:500", "muzzy_decay_ms:1000")
 _KEPT = ("dirty_decay_ms:10000", "muzzy_decay_ms:10000")
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of mallopt(3)
 
 
 def keep_memory() -> None:
-    """Has memory that is free kept for the next micro-batch: what Polars had for ten seconds, of the others' 64 MB.
+    """Makes the allocators keep free memory for the next micro-batch.
 
-    Else every micro-batch gets it from the system anew, page by page, which was an eighth of the time of a million rows
-    (docs/performance.md). What the user has set for either goes before.
+    The allocator of Polars keeps it for ten seconds, and that of the C library keeps up to 64 MB. Otherwise
+    every micro-batch gets memory from the system page by page. That was an eighth of the time of a million
+    rows (docs/performance.md). Settings of the user take precedence.
     """
     told = [one for one in os.environ.get(_JEMALLOC, "").split(",") if one and one not in _OF_POLARS]
     os.environ[_JEMALLOC] = ",".join([*_KEPT, *told])
     if sys.platform == "linux" and "MALLOC_TRIM_THRESHOLD_" not in os.environ:
-        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc's
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # only glibc has it
         if mallopt is not None:
             mallopt(_M_MMAP_THRESHOLD, 32 << 20)
             mallopt(_M_TRIM_THRESHOLD, 64 << 20)
@@ -39,10 +41,13 @@ if _IN_WORKER:
 
 @cache
 def settle(stage: str = "") -> None:
-    """Takes what is imported by now out of the garbage collector's sight, once for each `stage`, as stages import different modules.
+    """Freezes all objects that exist by now, mostly imported modules: the garbage collector then skips them.
 
-    Everything that Spark calls in a worker begins with this. A worker collects garbage after each task (pyspark.daemon). With the
-    modules of Spark, pandas, Arrow and Polars in sight that takes 65 ms of a core, on which the next stage runs already.
+    Every function that Spark calls in a worker calls this first. It acts once for each `stage`, because
+    stages import different modules.
+
+    A worker collects garbage after each task (pyspark.daemon). With the modules of Spark, pandas, Arrow and
+    Polars that would take 65 ms of a core on which the next stage already runs.
     """
     if _IN_WORKER:
         gc.collect()
@@ -51,10 +56,10 @@ def settle(stage: str = "") -> None:
 
 @contextmanager
 def short_errors() -> Iterator[None]:
-    """Makes the message of an error of panewise the first line of the worker's report, without a traceback before it.
+    """Removes the traceback of an error of panewise, so that the worker's report begins with its message.
 
-    The traceback would show Spark's and panewise's code, none of the user's. PySpark reads the variable when it reports the
-    error; the worker process ends with that, so that no other error is concerned.
+    The traceback would show code of Spark and panewise, and none of the user's. PySpark reads the variable
+    when it reports the error. The worker process then ends, so no other error is affected.
     """
     try:
         yield

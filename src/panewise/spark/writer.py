@@ -1,8 +1,10 @@
-"""All outputs of an operator from one query into their sinks, exactly once.
+"""Writes the outputs of an operator to their sinks from one query, exactly once.
 
-The state operator's output is one tagged stream. In ``foreachBatch`` each kind is unpacked and handed to its sink
-with the batch's number; a sink that writes the same batch twice to the same place makes that exactly once, as Spark
-repeats a batch with the same input, clocks and state.
+The state operator emits one stream of envelopes. In ``foreachBatch`` the envelopes of each kind are unpacked
+and passed to the sink of that kind, with the number of the micro-batch.
+
+Spark repeats a micro-batch with the same input, clocks and state, so it emits the same rows. If the sink
+writes a repeated micro-batch to the same place, each row is written exactly once.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,20 +29,24 @@ from panewise.state import Manifest
 
 
 class WindowQuery:
-    """A running operator: Spark's StreamingQuery, which also ends the input where `finish="at_end"` asks for it."""
+    """A running query: Spark's StreamingQuery, which with `finish="at_end"` also ends the input."""
 
     def __init__(self, query: StreamingQuery, finisher: Callable[[], StreamingQuery] | None) -> None:
         self.query = query
         self._finisher = finisher
 
     def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802 - PySpark's name
-        """Waits for the end; then, once everything has been processed, ends the input and waits for the last panes.
+        """Waits for the end of the query. With `finish="at_end"` it then ends the input and waits again.
 
         Args:
-            timeout: seconds to wait for what has come to be processed; the last panes are waited for as long as they take.
+            timeout: seconds to wait until the input has been processed. The wait for the last panes, after
+                the end of input, has no limit.
+
+        Returns:
+            False if the timeout passed, else True.
 
         Raises:
-            QueryError: if the query failed; it begins with the sentence that says why.
+            QueryError: if the query failed. Its message begins with the reason.
         """
         with _short_reports():
             if timeout is not None and not self.query.awaitTermination(timeout):  # type: ignore[arg-type]
@@ -53,13 +59,13 @@ class WindowQuery:
         return True
 
     def stop(self) -> None:
-        """Stops the query; the input is not ended."""
+        """Stops the query without ending its input."""
         self._finisher = None
         self.query.stop()
 
     @property
     def lastProgress(self) -> Any:  # noqa: N802 - PySpark's name
-        """Spark's report on the last micro-batch."""
+        """Spark's progress report of the last micro-batch."""
         return self.query.lastProgress
 
     @property
@@ -69,19 +75,19 @@ class WindowQuery:
 
     @property
     def name(self) -> str | None:
-        """The name that the query was given."""
+        """The name of the query, None if it has none."""
         return self.query.name
 
     def exception(self) -> QueryError | None:
-        """Returns why the query failed; None if it runs, or ended well."""
+        """Returns why the query failed, or None if it runs or ended without an error."""
         found = self.query.exception()
         return None if found is None else QueryError(str(found))
 
     def processAllAvailable(self) -> None:  # noqa: N802 - PySpark's name
-        """Waits until everything that is there has been processed.
+        """Waits until all input that is available has been processed.
 
         Raises:
-            QueryError: if the query failed; it begins with the sentence that says why.
+            QueryError: if the query failed. Its message begins with the reason.
         """
         with _short_reports():
             self.query.processAllAvailable()
@@ -89,7 +95,10 @@ class WindowQuery:
 
 @contextmanager
 def _short_reports() -> Iterator[None]:
-    """Errors of the query begin with the sentence that says why. Spark's report follows in the message, so that it is no cause as well."""
+    """Raises a QueryError, whose message begins with the reason, in the place of Spark's error.
+
+    The message contains Spark's report, so Spark's error is not its cause as well.
+    """
     try:
         yield
     except StreamingQueryException as error:
@@ -98,16 +107,20 @@ def _short_reports() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Dispatch:
-    """The function that ``foreachBatch`` calls: each kind of output to its sink."""
+    """The function that ``foreachBatch`` calls: passes each kind of output to its sink."""
 
     sinks: Mapping[str, Sink]
     unpackers: Mapping[str, Unpack]
 
     def __call__(self, tagged: DataFrame, batch_id: int) -> None:
-        """Hands one micro-batch to the sinks. Computed once: a second time would run the state operator again."""
+        """Passes one micro-batch to the sinks.
+
+        It is computed once. A second time would run the state operator again.
+        """
         kept = tagged.persist()
         try:
-            present = {row.kind for row in kept.select("kind").collect()}  # a few envelopes from each shard, of some 4 MB or less
+            # These are few rows: a few envelopes of each shard, of about 4 MB at most.
+            present = {row.kind for row in kept.select("kind").collect()}
             for kind, sink in self.sinks.items():
                 if kind in present:
                     sink(unpacked(kept, self.unpackers[kind]), batch_id)
@@ -124,7 +137,12 @@ def start(
     at_end: bool,
     name: str | None = None,
 ) -> WindowQuery:
-    """Starts the query; on a batch DataFrame, does the work."""
+    """Starts the query. On a batch DataFrame it writes the outputs before it returns.
+
+    Raises:
+        SpecError: if a stream has no checkpoint.
+        StateError: if the checkpoint was made with another specification or number of shards.
+    """
     whole_rows = bool({"late", "invalid"} & set(sinks))
     dispatch = Dispatch(dict(sinks), {kind: plumbing.unpacker(kind, all_columns=whole_rows) for kind in sinks})
     if not plumbing.df.isStreaming:
@@ -157,7 +175,7 @@ def start(
 
 
 class _Done:
-    """Stands for the query of a batch DataFrame, whose work is done when it is made."""
+    """Stands for the query of a batch DataFrame, whose outputs are already written."""
 
     name = None
     isActive = False  # noqa: N815 - PySpark's name
@@ -178,7 +196,8 @@ class _Done:
 
 def _stepped(plumbing: Plumbing, controls: str | None, whole_rows: bool, *, late_wanted: bool) -> DataFrame:
     packed = plumbing.packed(late_wanted=late_wanted, all_columns=whole_rows)
-    # Always on a stream: Spark refuses a checkpoint whose sources have changed, and the end may be told in a later run.
+    # A stream always has this source: Spark refuses a checkpoint whose sources have changed, and a later run
+    # may end the input.
     if controls is not None:
         notes = plumbing.df.sparkSession.readStream.schema("value STRING").text(controls)
         packed = packed.union(plumbing.controlled(notes))
@@ -191,12 +210,15 @@ def _send_note(session: SparkSession, controls: str, text: str) -> None:
 
 
 def _text(session: SparkSession, text: str) -> DataFrame:
-    """One row of text. Spark starts no job for the rows of a statement, as it does for those of createDataFrame."""
+    """Returns one row of text.
+
+    It comes from a statement, for which Spark starts no job. It would start one for createDataFrame.
+    """
     return session.sql("SELECT 1").select(F.lit(text).alias("value"))
 
 
 def _record_of(session: SparkSession, checkpoint: str) -> Manifest | None:
-    """Which operator a checkpoint belongs to; None if it is a new one."""
+    """Returns the record of the operator of a checkpoint, or None if the checkpoint is new."""
     if not exists(session, _record_path(checkpoint)):
         return None
     rows = session.read.text(_record_path(checkpoint), wholetext=True).collect()
@@ -204,12 +226,15 @@ def _record_of(session: SparkSession, checkpoint: str) -> Manifest | None:
 
 
 def _record_path(checkpoint: str) -> str:
-    """Where a checkpoint tells which operator it belongs to."""
+    """Returns the path of the record of the operator of a checkpoint."""
     return f"{checkpoint}/panewise/operator"
 
 
 def _record(session: SparkSession, plumbing: Plumbing, checkpoint: str, controls: str) -> None:
-    """Makes what a new checkpoint needs. The record comes last: what is interrupted here is done again."""
-    _text(session, "").limit(0).write.mode("append").text(controls)  # a directory for the stream of notes
+    """Prepares a new checkpoint.
+
+    The record is written last. So if this function is interrupted, the next start calls it again.
+    """
+    _text(session, "").limit(0).write.mode("append").text(controls)  # the directory of the control notes
     record = Manifest(to_dict(plumbing.spec), len(plumbing.shards)).encode()
     _text(session, record).write.mode("append").text(_record_path(checkpoint))

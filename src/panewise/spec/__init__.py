@@ -1,4 +1,4 @@
-"""Specifications: frozen, comparable, printable, JSON-able values. They carry no behaviour."""
+"""Specifications: frozen values that can be compared, printed and written as JSON. They have no behaviour."""
 
 from panewise.spec import policies
 from panewise.spec.aggregates import Aggregate

@@ -1,4 +1,4 @@
-"""Aggregates and positions as plain dicts, both ways: what specifications of every kind have."""
+"""Converts aggregates and positions to plain dicts and back. The codecs of all specifications use it."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -14,7 +14,7 @@ Users: TypeAlias = Mapping[str, UserAggregate]
 
 
 def plain_aggregate(aggregate: Aggregate) -> dict[str, Any]:
-    """Its function, column and name, and the options that differ from what they are in other functions."""
+    """Returns the aggregate as a dict: its function, column and name, and the options that are set."""
     options = [field for field in fields(aggregate) if field.name not in ("fn", "column", "name")]
     given = {field.name: _written(getattr(aggregate, field.name)) for field in options if getattr(aggregate, field.name) != field.default}
     return {"fn": aggregate.fn, "column": aggregate.column, "name": aggregate.name} | given
@@ -25,14 +25,28 @@ def _written(value: Any) -> Any:
 
 
 def aggregates_from(value: Any, users: Users, where: str = "aggregates") -> tuple[Aggregate, ...]:
-    """A list of aggregates; user-defined ones are found by their names."""
+    """Returns the aggregates that a list of dicts describes.
+
+    Args:
+        value: the list.
+        users: the user-defined aggregates, by the names that the dicts use for them.
+        where: where the list is in the document, for error messages.
+
+    Raises:
+        SpecError: if the value is not a list, or as :func:`aggregate_from` does.
+    """
     if not isinstance(value, (list, tuple)):
         raise wrong(where, value, "a list of aggregates")
     return tuple(aggregate_from(item, f"{where}[{n}]", users) for n, item in enumerate(value))
 
 
 def aggregate_from(value: Any, where: str, users: Users) -> Aggregate:
-    """One of them."""
+    """Returns the aggregate that a dict describes.
+
+    Raises:
+        SpecError: if the function or a field is unknown, a field is missing or of the wrong type, or `users`
+            lacks the user-defined aggregate.
+    """
     members = members_of(value, where, set(_AGGREGATE), required=("fn",))
     given = {name: _AGGREGATE[name](item, f"{where}.{name}") for name, item in members.items()}
     fn, column, user = given["fn"], given.get("column"), given.pop("user", None)
@@ -49,7 +63,11 @@ def aggregate_from(value: Any, where: str, users: Users) -> Aggregate:
 
 
 def position_from(value: Any, where: str) -> Position:
-    """The columns of a source position."""
+    """Returns the source position that a dict describes.
+
+    Raises:
+        SpecError: if a field is unknown or of the wrong type, or as the constructor does.
+    """
     readers: dict[str, Reader] = {"partition": text, "offset": text, "source": or_null(text), "ordered": flag, "remember": or_null(whole)}
     members = members_of(value, where, set(readers))
     return Position(**{name: readers[name](given, f"{where}.{name}") for name, given in members.items()})
@@ -66,7 +84,7 @@ _AGGREGATE: dict[str, Reader] = {
     "ascending": or_null(flag),
     "distinct": flag,
 }
-_AGGREGATE_DEFAULTS: dict[str, dict[str, Any]] = {  # as of the functions that make them
+_AGGREGATE_DEFAULTS: dict[str, dict[str, Any]] = {  # the defaults of panewise.functions
     "approx_count_distinct": {"rsd": 0.05},
     "sort_list": {"ascending": True},
     "top_n": {"ascending": False},

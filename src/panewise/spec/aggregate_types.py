@@ -1,4 +1,4 @@
-"""Types of columns that aggregates take, and of the results that they give (semantics 24.1, 24.16)."""
+"""The column types that aggregates take, and the types of their results (semantics 24.1, 24.16, 24.19)."""
 
 from collections.abc import Iterable, Mapping
 
@@ -14,10 +14,10 @@ _SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by", "b
 
 
 def check_aggregates(aggregates: Iterable[Aggregate], types: Mapping[str, Type]) -> None:
-    """Refuses columns that an aggregate cannot use.
+    """Checks that each aggregate can use the types of its columns. Columns of unknown type are not checked.
 
     Raises:
-        SpecError: with the column and its type.
+        SpecError: if an aggregate cannot use a type; the message names the column and its type.
     """
     for aggregate in aggregates:
         _check(aggregate, types)
@@ -39,12 +39,15 @@ def _check(aggregate: Aggregate, types: Mapping[str, Type]) -> None:
 
 
 def columns_of_booleans(aggregates: Iterable[Aggregate]) -> set[str]:
-    """The columns that must be Boolean."""
+    """Returns the columns that must be Boolean."""
     return {aggregate.column for aggregate in aggregates if aggregate.fn in _BOOLEAN and aggregate.column is not None}
 
 
 def result_types(aggregates: Iterable[Aggregate], types: Mapping[str, Type]) -> dict[str, Type]:
-    """The types of the results that are known, by the names of the aggregates."""
+    """Returns the result types that are known, by the names of the aggregates.
+
+    Over a column of unknown type only the types of counts and user-defined aggregates are known.
+    """
     found = {aggregate.name: _result(aggregate, types) for aggregate in aggregates}
     return {name: kind for name, kind in found.items() if kind is not None}
 

@@ -1,6 +1,6 @@
-"""Aggregates: what a pane holds. Names and results are those of pyspark.sql.functions (semantics 24).
+"""Aggregates: the contents of panes. Names and results are those of pyspark.sql.functions (semantics 24).
 
-The functions that make them are in :mod:`panewise.spec.functions`.
+The functions that create them are in :mod:`panewise.spec.functions`.
 """
 
 import re
@@ -14,13 +14,13 @@ from panewise.spec.useraggregate import UserAggregate
 if TYPE_CHECKING:
     from panewise.spec.overs import Over, WindowSpec
 
-# Small state, and the order of rows does not matter.
+# The state is of bounded size. The order of rows does not matter.
 ORDERLESS = frozenset(
     {"count", "count_if", "sum", "avg", "min", "max", "bool_and", "bool_or"} | {"stddev", "variance", "stddev_pop", "var_pop", "top_n"}
 )
-# State grows with the values; order does not matter.
+# The state grows with the values; for approx_count_distinct up to a bound. The order of rows does not matter.
 GATHERING = frozenset({"median", "percentile", "approx_count_distinct", "count_distinct", "mode", "sort_list"})
-# The order of rows matters, if only among equals.
+# Order-sensitive. For max_by, min_by and top_n_by only the order among rows of equal `by` matters.
 ORDERED = frozenset({"first", "last", "collect_list", "collect_set", "max_by", "min_by", "top_n_by", "user"})
 FUNCTIONS = ORDERLESS | GATHERING | ORDERED
 # The result is a list.
@@ -42,7 +42,24 @@ _TAKERS: Final = {
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One column of a pane. Made by the functions of :mod:`panewise.functions`; `alias` names it."""
+    """One column of a pane. The functions of :mod:`panewise.functions` create it; `alias` renames it.
+
+    Args:
+        fn: the name of the function, or "user" for a user-defined aggregate.
+        column: the column that it reads; None for the number of rows.
+        name: the name of the resulting column.
+        ignorenulls: for first and last: whether nulls are skipped.
+        percentage: for percentile: a number in [0, 1].
+        rsd: for approx_count_distinct: the relative standard deviation of the estimate, in (0, 0.4].
+        user: the user-defined aggregate.
+        by: for max_by, min_by and top_n_by: the column by whose values rows are ranked.
+        n: for top_n and top_n_by: the maximum length of the list, 1 or more.
+        ascending: for sort_list, top_n and top_n_by: whether the smallest values come first.
+        distinct: for top_n_by: whether each value of the column is taken only once.
+
+    Raises:
+        SpecError: if the function is unknown, or an option is missing, out of range, or of another function.
+    """
 
     fn: str
     column: str | None
@@ -64,19 +81,26 @@ class Aggregate:
         _check_options(self)
 
     def alias(self, name: str) -> "Aggregate":
-        """The same aggregate under another name."""
+        """Returns the same aggregate under another name.
+
+        Raises:
+            SpecError: if the name is not a string, or empty.
+        """
         if not isinstance(name, str) or not name:
             raise SpecError(f"name={name!r}", "an alias is a column name", "give a non-empty string")
         return replace(self, name=name)
 
     def filter(self, condition: Any) -> "Aggregate":
-        """The same aggregate of the rows that pass a condition, as SQL's FILTER (WHERE ...). Spark only: it adds a column for it.
+        """Returns the same aggregate over the rows that pass a condition, as SQL's FILTER (WHERE ...).
+
+        It is available on Spark only, where it adds a column to the operator's input.
 
         Args:
-            condition: a Boolean pyspark Column, or the name of a Boolean column. Rows where it is null do not pass.
+            condition: a Boolean pyspark Column, or the name of a Boolean column. Null does not pass.
 
         Raises:
-            SpecError: for an aggregate in which nulls count: first and last without ignorenulls, and user-defined ones.
+            SpecError: if the aggregate does not skip nulls: first and last without ignorenulls, and
+                user-defined aggregates.
 
         >>> from panewise import functions as F
         >>> F.sum("v").filter("flag").name
@@ -87,27 +111,32 @@ class Aggregate:
         return filtered(self, checked_column(condition))
 
     def over(self, window: "WindowSpec") -> "Over":
-        """The aggregate over a window, as in pyspark: `F.sum("v").over(Window.partitionBy("k").orderBy("ts").rowsBetween(-2, 0))`."""
+        """Returns the aggregate over a window of the OVER operator, as in pyspark.
+
+        For instance `F.sum("v").over(Window.partitionBy("k").orderBy("ts").rowsBetween(-2, 0))`.
+        """
         from panewise.spec.overs import Over  # noqa: PLC0415 - windows are made of aggregates
 
         return Over(self, window)
 
     @property
     def ordered(self) -> bool:
-        """Whether the order in which rows arrive matters."""
+        """Whether the aggregate is order-sensitive: whether its result depends on the order of rows."""
         return self.fn in ORDERED and not (self.user is not None and self.user.commutative)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The input columns that it reads."""
+        """The input columns that the aggregate reads."""
         return tuple(column for column in (self.column, self.by) if column is not None)
 
 
 def checked_column(column: Any) -> str:
-    """The name of a column, given by its name or as a pyspark Column; an expression is named as pyspark shows it.
+    """Returns the name of a column that is given by its name or as a pyspark Column.
+
+    An expression has the name under which pyspark shows it.
 
     Raises:
-        SpecError: if it is neither.
+        SpecError: if the value is neither.
     """
     name = name_of(column)
     if not isinstance(name, str) or not _PLAIN.match(name):
@@ -117,7 +146,14 @@ def checked_column(column: Any) -> str:
 
 
 def filtered(aggregate: Aggregate, condition: str) -> Aggregate:
-    """The aggregate of the rows in which the condition holds. In the others what it reads is null, which it skips."""
+    """Returns the aggregate over the rows in which the condition is true.
+
+    In all other rows the column that it reads is null, and the aggregate skips nulls. A count of rows becomes
+    count_if.
+
+    Raises:
+        SpecError: if the aggregate does not skip nulls.
+    """
     name = f"{aggregate.name} FILTER (WHERE {condition})" if has_default_name(aggregate.name) else aggregate.name
     if aggregate.column is None:
         return Aggregate("count_if", condition, name)
@@ -131,7 +167,7 @@ def filtered(aggregate: Aggregate, condition: str) -> Aggregate:
 
 
 def has_default_name(name: str) -> bool:
-    """Whether a name is that of a function and its arguments, and no alias.
+    """Returns whether a name has the form of a function and its arguments, and so is not an alias.
 
     >>> has_default_name("sum(v)"), has_default_name("total")
     (True, False)
@@ -140,7 +176,7 @@ def has_default_name(name: str) -> bool:
 
 
 def default_name(fn: str, column: str | None, *arguments: Any) -> str:
-    """The name that an aggregate has without an alias.
+    """Returns the name of an aggregate without an alias.
 
     >>> default_name("top_n_by", "flight", "delay", None, 3)
     'top_n_by(flight, delay, 3)'
@@ -150,7 +186,7 @@ def default_name(fn: str, column: str | None, *arguments: Any) -> str:
 
 
 def _check_options(aggregate: Aggregate) -> None:
-    """Each option belongs to the functions that obey it, is given where there is no doing without it, and is in range."""
+    """Checks that each option belongs to the function, is given where it is required, and is in range."""
     fn = aggregate.fn
     for field in fields(aggregate):
         value, takers = getattr(aggregate, field.name), _TAKERS.get(field.name)
@@ -168,7 +204,7 @@ def _check_options(aggregate: Aggregate) -> None:
 
 
 def _check_ranking(aggregate: Aggregate) -> None:
-    """By which column rows are ranked, how many are taken, and from which end."""
+    """Checks the options of rankings: `by`, `n`, `ascending` and `distinct`."""
     fn, by, n = aggregate.fn, aggregate.by, aggregate.n
     if fn in _TAKERS["by"] and (not isinstance(by, str) or not by):
         raise SpecError(f"{fn}(by={by!r})", f"{fn} ranks rows by a column", "give by=, the name of a column")

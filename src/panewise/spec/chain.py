@@ -1,4 +1,4 @@
-"""Chains: stages that follow a window operator, inherit its windows, and take its panes as their rows (semantics 30)."""
+"""Chains: a window operator, and stages that inherit its windows and aggregate its panes (semantics 30)."""
 
 import warnings
 from collections.abc import Iterable
@@ -19,11 +19,16 @@ from panewise.spec.windows import counted, merging
 
 @dataclass(frozen=True)
 class Stage:
-    """A following stage: it groups the panes of the stage before by keys and by their window.
+    """A stage of a chain. Its rows are the panes of the stage before it, or of the operator.
+
+    It groups these panes by its keys and by their window.
 
     Args:
-        aggregates: what its panes hold, one or more; they read keys and aggregates of the stage before.
-        keys: keys or aggregates of the stage before; none for one pane for each window.
+        aggregates: those of its panes, one or more; they read keys and aggregates of the stage before.
+        keys: keys or aggregates of the stage before. Without keys there is one pane for each window.
+
+    Raises:
+        SpecError: if there are no aggregates, or a value is of the wrong type.
 
     Source: semantics 30; S4 "window propagation".
     """
@@ -47,22 +52,25 @@ class Stage:
 
     @property
     def columns_read(self) -> tuple[str, ...]:
-        """Every column of the stage before that this one reads, each once."""
+        """The columns of the stage before that this stage reads, each once."""
         return tuple(dict.fromkeys((*self.keys, *(column for aggregate in self.aggregates for column in aggregate.columns))))
 
 
 @dataclass(frozen=True)
 class Chain:
-    """A window operator and the stages that follow it. The windows, and when panes are sent, are the operator's.
+    """A window operator and the stages that follow it. :meth:`WindowOperator.then` creates it.
 
-    Made by :meth:`WindowOperator.then`. What comes out are the panes of the last stage, and the operator's late and invalid rows.
+    The operator determines the windows, and when panes are emitted. The output consists of the panes of the
+    last stage, and of the late and invalid rows of the operator.
 
     Args:
-        first: the window operator.
-        stages: what follows it, in order; one or more.
+        first: the window operator. If its `accumulation` was not given and the stages need retractions, it
+            becomes "retracting".
+        stages: the stages, in order; one or more.
 
     Raises:
-        SpecError: if a stage reads what the one before does not give, or asks for what only retractions can do.
+        SpecError: if a stage reads a column that the stage before does not have, if a result would only be
+            right with retractions, or if chains do not support a field of the operator (semantics 30.6).
 
     >>> from panewise import Tumbling
     >>> from panewise import functions as F
@@ -101,36 +109,36 @@ class Chain:
             before = stage
 
     def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "Chain":
-        """The chain with one more stage, as :meth:`WindowOperator.then`."""
+        """Returns the chain with one more stage; see :meth:`WindowOperator.then`."""
         return Chain(self.first, (*self.stages, Stage(aggregates=aggregates, keys=keys)))
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys of the panes that come out."""
+        """The keys of the panes that the chain emits."""
         return self.stages[-1].keys
 
     @property
     def shared_keys(self) -> tuple[str, ...]:
-        """The first operator's keys that are keys of every stage: panes that differ in one never meet."""
+        """The keys of the operator that all stages keep. Panes that differ in one of these never meet."""
         return tuple(key for key in self.first.keys if all(key in stage.keys for stage in self.stages))
 
     @property
     def columns_read(self) -> tuple[str, ...]:
-        """Every input column that the chain reads, each once."""
+        """The input columns that the chain reads, each once."""
         return self.first.columns_read
 
     def measures(self, stage: Stage) -> tuple[Aggregate, ...]:
-        """The aggregates of a stage, and what its panes' timestamp is made of (semantics 30.6)."""
+        """Returns the aggregates of a stage, and one for the timestamp if necessary (semantics 30.6)."""
         made = {"earliest": min_, "latest": max_}.get(self.first.timestamp or "")
         return stage.aggregates if made is None else (*stage.aggregates, made("timestamp").alias("timestamp"))
 
 
-Entry: TypeAlias = WindowOperator | FrameOperator  # what rows enter
+Entry: TypeAlias = WindowOperator | FrameOperator  # the operators that take input rows
 Specification: TypeAlias = Entry | Chain | StreamWindow
 
 
 def takes_whole_rows(spec: Specification) -> bool:
-    """Whether what comes out holds all columns of the input, also those that nothing reads.
+    """Returns whether the output contains all columns of the input, even those that nothing reads.
 
     >>> from panewise import Global, functions as F
     >>> takes_whole_rows(WindowOperator(window=Global(), aggregates=[F.count()], delta=True))
@@ -141,7 +149,10 @@ def takes_whole_rows(spec: Specification) -> bool:
 
 
 def first_of(spec: Specification) -> Entry:
-    """The operator that rows enter; of windows by policies the one whose rows are valid, ordered and replayed as theirs."""
+    """Returns the operator that takes the input rows.
+
+    For policy windows it is a window operator with the same validation, arrival order and replays.
+    """
     if isinstance(spec, StreamWindow):
         return spec.intake
     return spec.first if isinstance(spec, Chain) else spec
@@ -150,7 +161,7 @@ def first_of(spec: Specification) -> Entry:
 def chain_accumulation(
     window: Any, aggregates: Iterable[Aggregate], stages: Iterable[Stage], *, only_updated: bool
 ) -> Literal["discarding", "accumulating", "retracting"]:
-    """What `accumulation` is if it is not given, and stages may follow (semantics 21, 30.4, 30.5)."""
+    """Returns the default of `accumulation` for an operator with these stages (semantics 21, 30.4, 30.5)."""
     before, changing = {aggregate.name for aggregate in aggregates}, False
     for stage in stages:
         changing = changing or merging(window) or any(key in before for key in stage.keys)
@@ -159,11 +170,11 @@ def chain_accumulation(
 
 
 def _with_default(first: WindowOperator, stages: tuple[Stage, ...]) -> WindowOperator:
-    """The operator with the accumulation that these stages need, if none was given."""
+    """Returns the operator, with the accumulation that these stages need if none was given."""
     needed = chain_accumulation(first.window, first.aggregates, stages, only_updated=first.only_updated)
     if first.accumulation_given or needed == first.accumulation:
         return first
-    with warnings.catch_warnings():  # the specification has warned when it was built
+    with warnings.catch_warnings():  # it warned when the operator was first built
         warnings.simplefilter("ignore", SpecWarning)
         return replace(first, accumulation=needed)
 
@@ -188,7 +199,7 @@ def _check_names(stage: Stage, first: WindowOperator) -> None:
 
 
 def _check_algebra(stage: Stage, before: WindowOperator | Stage, first: WindowOperator) -> None:
-    """What is refused, as it could not be right (semantics 30.4, 30.5)."""
+    """Refuses lists as keys, and stages whose results could not be right (semantics 30.1, 30.4, 30.5)."""
     made = {aggregate.name: aggregate for aggregate in before.aggregates}
     for key in stage.keys:
         if key in made and made[key].fn in LISTS:

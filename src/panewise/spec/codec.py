@@ -1,8 +1,8 @@
-"""Specifications as plain dicts and as JSON, both ways.
+"""Converts specifications to plain dicts and to JSON, and back.
 
-Durations and instants are whole microseconds; a field left out has its default, but for `null_keys`, which is false then; a field
-that is not known is refused.
-User-defined aggregates, windows and listeners are written by name, and found again in the mappings that the reader is given.
+Durations and instants are whole microseconds. A field that is left out has its default, except `null_keys`,
+which is then false. An unknown field is refused. User-defined aggregates, windows and listeners are written
+by name; the reader looks these names up in the mappings that it is given.
 """
 
 import inspect
@@ -37,10 +37,10 @@ from panewise.spec.watermark_codec import plain_watermark, watermark_from
 from panewise.spec.windows import Calendar, Cumulating, Global, Hopping, Session, Tumbling
 
 FORMAT_VERSION: Final = 1
-# What a field means that a document leaves out, where that is not the default of the constructor.
+# The values of fields that a document leaves out, where these are not the defaults of the constructor.
 _LEFT_OUT: Final[dict[str, Any]] = {"null_keys": False}
 _VERSION_FIELD = "panewise"
-_THEN = "then"  # the field of what follows in a chain
+_THEN = "then"  # the field of the stages of a chain
 _WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom, Global)}
 _LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation, OnDelta, Always, Never)
 _COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
@@ -51,7 +51,9 @@ UserWindows = Mapping[str, Custom]
 
 
 def to_dict(spec: Specification) -> dict[str, Any]:
-    """The specification as a dict of plain values, with every field; that of a chain is its operator's, and says what is to follow `then`.
+    """Returns the specification as a dict of plain values, with every field.
+
+    The dict of a chain is that of its operator, with the stages in the field `then`.
 
     >>> from panewise import functions as F
     >>> document = to_dict(WindowOperator(window=Tumbling(10), aggregates=[F.sum("v").alias("total")]))
@@ -73,11 +75,17 @@ def from_dict(
     user_windows: UserWindows | None = None,
     user_listeners: UserListeners | None = None,
 ) -> Specification:
-    """The specification that a dict describes.
+    """Returns the specification that a dict describes.
+
+    Args:
+        document: the dict, as :func:`to_dict` writes it. It may contain the version of the format.
+        user_aggregates: the user-defined aggregates, by the names that the dict uses for them.
+        user_windows: the user-defined windows, by name.
+        user_listeners: the listeners of policy windows, by name.
 
     Raises:
-        SpecError: for a field, kind or type that is not known; for an aggregate, window or listener of a user's that is not given; and as
-            the constructor does.
+        SpecError: if a field, kind or type is unknown, if a user-defined aggregate, window or listener is not
+            in the mappings, or as the constructor does.
 
     >>> spec = from_dict({"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count"}]})
     >>> spec.window, spec.aggregates[0].name
@@ -95,7 +103,7 @@ def from_dict(
 
 
 def to_json(spec: Specification, indent: int | None = None) -> str:
-    """The specification as JSON text, with the version of the format.
+    """Returns the specification as JSON text, with the version of the format.
 
     >>> from panewise import functions as F
     >>> to_json(WindowOperator(window=Global(), aggregates=[F.count()]))[:44]
@@ -110,10 +118,10 @@ def from_json(
     user_windows: UserWindows | None = None,
     user_listeners: UserListeners | None = None,
 ) -> Specification:
-    """The specification that a JSON text describes.
+    """Returns the specification that a JSON text describes. The mappings are those of :func:`from_dict`.
 
     Raises:
-        SpecError: if the text is not JSON, names a field twice, or as :func:`from_dict` does.
+        SpecError: if the text is not JSON or contains a field twice, or as :func:`from_dict` does.
 
     >>> from_json('{"window": {"kind": "global"}, "aggregates": [{"fn": "count", "name": "n"}]}').window
     Global()
@@ -128,7 +136,7 @@ def from_json(
 
 
 def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The top-level fields in which two dicts differ; one left out has its default.
+    """Returns the top-level fields in which two dicts differ. A field that is left out has its default.
 
     >>> small = {"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count"}]}
     >>> changed_fields(small, {**small, "keys": ["k"], "drop_by": "window"})
@@ -141,7 +149,10 @@ def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def complete(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The dict with defaults filled in; of windows nothing is built, so that nothing warns."""
+    """Returns the dict with the defaults of the fields that it leaves out.
+
+    A window operator is not built for this, so its warnings are not repeated.
+    """
     if streamwindow_codec.KIND in document:
         return streamwindow_codec.complete(_of_this_version(document), _AnyUser())
     if _is_of_frames(document):
@@ -158,7 +169,7 @@ def complete(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _AnyUser(dict[str, UserAggregate]):
-    """Knows every name: two dicts are compared by what is written in them."""
+    """Contains an aggregate for every name, so that dicts can be compared without the real ones."""
 
     def __missing__(self, name: str) -> UserAggregate:
         return UserAggregate(name, init=str, accumulate=max, merge=max, finish=str)
@@ -168,7 +179,7 @@ class _AnyUser(dict[str, UserAggregate]):
 
 
 class _AnyWindow(dict[str, Custom]):
-    """Knows every name, as above."""
+    """Contains windows for every name, for the same reason."""
 
     def __missing__(self, name: str) -> Custom:
         return Custom(len, name=name)
@@ -178,7 +189,7 @@ class _AnyWindow(dict[str, Custom]):
 
 
 def _plain(value: Any) -> Any:
-    """A field's value as lists, dicts, texts and numbers."""
+    """Returns the value of a field as lists, dicts, texts and numbers."""
     if isinstance(value, (Duration, Rows)):
         return plain_measure(value)
     if isinstance(value, UserAggregate):
@@ -197,12 +208,12 @@ def _plain(value: Any) -> Any:
 
 
 def _parts_of(kind: type) -> list[str]:
-    """The fields that are written; a function is not."""
+    """Returns the fields that are written. A function is not written."""
     return [field.name for field in fields(kind) if field.name != "function"]
 
 
 def _read_fields(document: Any, users: Users, windows: UserWindows) -> dict[str, Any]:
-    """The constructor's arguments."""
+    """Returns the arguments of the constructor that a dict contains, and its stages as they are written."""
     members = _of_this_version(members_of(document, "", {_VERSION_FIELD, *_FIELDS, _THEN}, required=("window", "aggregates")))
     values = {name: _FIELDS[name](value, name) for name, value in members.items() if name in _FIELDS and name != "aggregates"}
     if isinstance(values["window"], Custom):
@@ -216,7 +227,7 @@ def _is_of_frames(document: Any) -> bool:
 
 
 def _of_this_version(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The dict without the version of its format, which must be ours."""
+    """Returns the dict without the version of its format. Refuses any other version than `FORMAT_VERSION`."""
     members = dict(document)
     version = members.pop(_VERSION_FIELD, FORMAT_VERSION)
     if version != FORMAT_VERSION or isinstance(version, bool):
@@ -247,11 +258,11 @@ def _delta(value: Any, where: str) -> bool | tuple[str, ...]:
 
 
 def _kind(kinds: dict[str, type]) -> Reader:
-    """Reads a window, trigger or evictor: its kind says which class, the class says which fields."""
+    """Returns a reader of windows, triggers or evictors. `kind` names the class, which defines the fields."""
 
     def read(value: Any, where: str) -> Any:
         kind = kind_of(value, where, kinds)
-        # The function of Custom is found by its name later.
+        # `len` is a placeholder: _with_function replaces it by the function of this name.
         made: Callable[..., Any] = partial(Custom, len) if kinds[kind] is Custom else kinds[kind]
         parts = {name: _PARTS[name] for name in _parts_of(kinds[kind])}
         required = tuple(name for name, default in _defaults(made).items() if default is inspect.Parameter.empty)
@@ -281,7 +292,7 @@ def _plain_stages(stages: tuple[Stage, ...]) -> list[dict[str, Any]]:
 
 
 def _stages(value: Any, users: Users) -> tuple[Stage, ...]:
-    """What follows in a chain."""
+    """Returns the stages of a chain that a list of dicts describes."""
     if not isinstance(value, (list, tuple)):
         raise wrong(_THEN, value, "a list of stages")
     made = []
@@ -310,7 +321,7 @@ _PARTS: dict[str, Reader] = {
 }
 _FIELDS: dict[str, Reader] = {
     "window": _kind(_WINDOWS),
-    "aggregates": text,  # read apart, with the user-defined ones
+    "aggregates": text,  # not used: _read_fields reads these with the user-defined ones
     "keys": names,
     "trigger": _trigger,
     "allowed_lateness": _lateness,

@@ -1,6 +1,7 @@
-"""Triggers made of triggers (semantics 16.9, 16.10). Values only.
+"""Triggers that combine triggers (semantics 16.9, 16.10). Values only.
 
-A trigger is a tree. `AfterWatermark`, `Repeatedly`, `AfterAny`, `AfterAll`, `AfterEach` and `OrFinally` are its inner nodes.
+A trigger is a tree. Its inner nodes are `AfterWatermark`, `Repeatedly`, `AfterAny`, `AfterAll`, `AfterEach`
+and `OrFinally`.
 """
 
 from collections.abc import Iterator
@@ -23,11 +24,14 @@ from panewise.spec.triggers import (
 
 @dataclass(frozen=True)
 class AfterWatermark:
-    """Fires when the watermark reaches the window's end; before that as `early` says, after it as `late` says.
+    """Fires when the watermark reaches the end of the window. `early` fires before that, `late` after it.
 
     Args:
-        early: a trigger that is repeated until the watermark reaches the end. None as Never.
-        late: a trigger that is repeated until the window expires. None: finished after the end.
+        early: a trigger that is repeated until the watermark reaches the end. None is the same as Never.
+        late: a trigger that is repeated after that, until the window expires. None: finished at the end.
+
+    Raises:
+        SpecError: if `early` or `late` is not a trigger, or contains an AfterWatermark.
 
     >>> AfterWatermark(early=Every("1 minute"), late=Always())
     AfterWatermark(early=Every(period=Duration('1 minute')), late=Always())
@@ -52,7 +56,7 @@ class AfterWatermark:
 
 @dataclass(frozen=True)
 class Repeatedly:
-    """Fires whenever `trigger` does, and starts it anew each time that it finishes. Never finishes.
+    """Fires whenever `trigger` fires, and arms it again whenever it finishes. Never finishes.
 
     >>> Repeatedly(AfterCount(100))
     Repeatedly(trigger=AfterCount(n=100))
@@ -84,7 +88,9 @@ class _Several:
 
 
 class AfterAny(_Several):
-    """Fires when any of its triggers does; finished when any of them is.
+    """Fires when any of its triggers is ready. Finishes when any of them finishes.
+
+    A firing clears the triggers that were not ready (semantics 16.11).
 
     >>> AfterAny(AfterCount(100), AfterProcessingTime("10 seconds"))
     AfterAny(AfterCount(n=100), AfterProcessingTime(delay=Duration('10 seconds'), align=None))
@@ -96,7 +102,7 @@ class AfterAny(_Several):
 
 
 class AfterAll(_Several):
-    """Fires when all of its triggers want to, or have finished; finished when all of them are.
+    """Fires when all of its triggers that have not finished are ready. Finishes with the last of them.
 
     >>> AfterAll(AfterCount(100), AfterProcessingTime("10 seconds")).triggers[0]
     AfterCount(n=100)
@@ -108,7 +114,7 @@ class AfterAll(_Several):
 
 
 class AfterEach(_Several):
-    """Follows one trigger after the other: each from the firing that finished the one before. Finished when the last is.
+    """Follows its triggers in order: each starts when the one before finishes. Finishes with the last.
 
     >>> AfterEach(AfterCount(1), Repeatedly(AfterCount(100))).triggers[0]
     AfterCount(n=1)
@@ -121,11 +127,14 @@ class AfterEach(_Several):
 
 @dataclass(frozen=True)
 class OrFinally:
-    """Fires as `main` does, until `until` fires: that finishes it.
+    """Fires when `main` or `until` is ready. Finishes when `until` fires or `main` finishes.
 
     Args:
         main: the trigger that is followed.
-        until: what ends it, at its first firing: a trigger that finishes whenever it fires.
+        until: the trigger whose first firing finishes the whole. It must finish whenever it fires.
+
+    Raises:
+        SpecError: if one of them is not a trigger, or `until` can fire without finishing.
 
     >>> OrFinally(Repeatedly(AfterCount(100)), until=AfterWatermark()).until
     AfterWatermark(early=None, late=None)
@@ -157,7 +166,7 @@ def _check(value: Any, name: str) -> None:
 
 
 def parts(trigger: Trigger) -> tuple[Trigger, ...]:
-    """The triggers directly inside."""
+    """Returns the triggers directly inside a trigger."""
     match trigger:
         case AfterWatermark():
             return tuple(part for part in (trigger.early, trigger.late) if part is not None)
@@ -171,19 +180,19 @@ def parts(trigger: Trigger) -> tuple[Trigger, ...]:
 
 
 def walk(trigger: Trigger) -> Iterator[Trigger]:
-    """The trigger and everything inside it, each before its parts."""
+    """Yields the trigger and all triggers inside it, each before its parts."""
     yield trigger
     for part in parts(trigger):
         yield from walk(part)
 
 
 def waits_for_end(trigger: Trigger) -> bool:
-    """Whether there is an AfterWatermark in it."""
+    """Returns whether the trigger contains an AfterWatermark."""
     return any(isinstance(node, AfterWatermark) for node in walk(trigger))
 
 
 def fires_early(trigger: Trigger) -> bool:
-    """Whether it can fire before the watermark reaches the end of the window.
+    """Returns whether the trigger can fire before the watermark reaches the end of the window.
 
     >>> fires_early(AfterWatermark(early=Always())), fires_early(AfterAll(AfterCount(3), AfterWatermark()))
     (True, False)
@@ -205,7 +214,7 @@ def fires_early(trigger: Trigger) -> bool:
 
 
 def default_on_time(trigger: Trigger) -> Literal["if_pending", "always"]:
-    """What `on_time` is if it is not given: "always" if the trigger waits for the end and has an early part.
+    """Returns the default of `on_time`: "always" if the trigger waits for the end and can fire before it.
 
     >>> default_on_time(AfterWatermark(early=Always())), default_on_time(AfterWatermark())
     ('always', 'if_pending')
@@ -216,12 +225,12 @@ def default_on_time(trigger: Trigger) -> Literal["if_pending", "always"]:
 
 
 def columns(trigger: Trigger) -> tuple[str, ...]:
-    """The input columns that it reads."""
+    """Returns the input columns that the trigger reads."""
     return tuple(node.column for node in walk(trigger) if isinstance(node, (OnPunctuation, OnDelta)))
 
 
 def fires_once(trigger: Trigger) -> bool:
-    """Whether every firing finishes it."""
+    """Returns whether every firing of the trigger finishes it."""
     match trigger:
         case AfterCount() | AfterProcessingTime() | OnPunctuation() | OnDelta():
             return True
@@ -233,7 +242,10 @@ def fires_once(trigger: Trigger) -> bool:
 
 
 def finish(trigger: Trigger) -> Finish:
-    """When a trigger can finish at the earliest: at any time, not before the watermark reaches the end, or never."""
+    """Returns when a trigger can finish at the earliest.
+
+    "at_end" means not before the watermark reaches the end of the window.
+    """
     order: list[Finish] = ["any_time", "at_end", "never"]
     match trigger:
         case AfterCount() | AfterProcessingTime() | OnPunctuation() | OnDelta():
@@ -252,7 +264,7 @@ def finish(trigger: Trigger) -> Finish:
 
 
 def can_fire(trigger: Trigger) -> bool:
-    """Whether it can ever fire by itself (what is pending when a window expires is sent in any case)."""
+    """Returns whether the trigger can ever fire. The firing at expiry (semantics 16.6) does not count."""
     match trigger:
         case Never():
             return False
@@ -270,7 +282,10 @@ def can_fire(trigger: Trigger) -> bool:
 
 
 def idle_part(trigger: Trigger) -> Trigger | None:
-    """A part of a composite trigger that can never fire: the whole, or what follows in AfterEach on one that never finishes."""
+    """Returns a part of the trigger that can never fire, or None (semantics 16.13).
+
+    Such a part is a composite that can never fire, or a part of AfterEach after one that never finishes.
+    """
     for node in walk(trigger):
         if isinstance(node, (Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)) and not can_fire(node):
             return node

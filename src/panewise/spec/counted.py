@@ -1,4 +1,4 @@
-"""What a specification of windows of rows cannot have (semantics 8.5, 8.6)."""
+"""Windows of rows: the default of their event time, and the fields that they refuse (semantics 8.5, 8.6)."""
 
 import warnings
 from collections.abc import Collection
@@ -21,7 +21,10 @@ _NOT_NAMED = "windows of rows have no event time unless one is named"
 
 
 def with_event_time(spec: "WindowOperator", columns: Collection[str]) -> "WindowOperator":
-    """The specification over an input with these columns: one called event_time orders the rows, if nothing else is named (semantics 8.5).
+    """Returns the specification for an input with these columns (semantics 8.5).
+
+    With windows of rows, a column `event_time` of the input becomes the event time, unless the specification
+    names an event time, order columns or a position.
 
     >>> from panewise import Tumbling, WindowOperator, functions as F, rows
     >>> spec = WindowOperator(window=Tumbling(rows(3)), aggregates=[F.count()])
@@ -31,16 +34,16 @@ def with_event_time(spec: "WindowOperator", columns: Collection[str]) -> "Window
     named = spec.event_time is not None or spec.order or spec.position is not None
     if not counted(spec.window) or named or _DEFAULT not in columns:
         return spec
-    with warnings.catch_warnings():  # the specification has warned when it was built
+    with warnings.catch_warnings():  # it warned when it was first built
         warnings.simplefilter("ignore", SpecWarning)
         return replace(spec, event_time=_DEFAULT)
 
 
 def check_counted(spec: Any) -> None:
-    """Refuses fields that would have no effect, or no meaning, with windows of rows.
+    """Refuses fields that have no effect or no meaning with windows of rows.
 
     Raises:
-        SpecError: naming the field.
+        SpecError: if such a field is set; the message names it.
     """
     if not counted(spec.window):
         return

@@ -1,4 +1,4 @@
-"""Windows of rows in plain words (semantics 8, 9.5)."""
+"""Describes windows of rows in words (semantics 8, 9.5), for :func:`panewise.spec.words.describe`."""
 
 from panewise.spec.measures import Rows
 from panewise.spec.operator import WindowOperator
@@ -6,7 +6,7 @@ from panewise.spec.windows import Hopping, Session, Tumbling, Window
 
 
 def membership(window: Window) -> str | None:
-    """Which rows belong together; None if it is windows of time.
+    """Returns in words which rows a window of rows contains; None for windows of time.
 
     >>> membership(Tumbling(Rows(3)))
     'each row is in one window of 3 rows; windows start at row 0 and every 3 rows from there, backwards too'
@@ -28,6 +28,6 @@ def _starts(origin: int, every: Rows) -> str:
 
 
 def progress(spec: WindowOperator) -> str:
-    """What makes windows complete."""
+    """Returns the line about the watermark, which is a number of rows received."""
     whose = " of all keys" if isinstance(spec.window, Session) else ", of each key its own" if spec.keys else ""
     return f"Watermark: the number of rows that have come{whose}."

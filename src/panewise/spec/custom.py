@@ -1,4 +1,4 @@
-"""Windows of the user's own: a function says which ones a row is in."""
+"""User-defined windows: a function assigns windows to rows (semantics 6.6, 9.4)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -9,30 +9,36 @@ from panewise.errors import SpecError
 
 @dataclass(frozen=True)
 class EachRow:
-    """A function of one row, as a function of a frame of rows."""
+    """Applies a function of one row to each row of a Polars frame."""
 
     function: Callable[[dict[str, Any]], Any]
 
     def __call__(self, frame: Any) -> list[Any]:
-        """What the function gives for each row of a Polars frame."""
+        """Returns the result of the function for each row of a Polars frame, in order."""
         return [self.function(row) for row in frame.iter_rows(named=True)]
 
 
 @dataclass(frozen=True, init=False)
 class Custom:
-    """Windows that a function gives for each row, from its event time and some of its columns.
+    """Windows that a function returns for each row, from its event time and some of its columns.
 
-    A window is [start, end) in microseconds since 1970-01-01 UTC, with start below end; it need not hold the row's event time.
-    The function gives the same windows for the same values, whenever it is asked.
+    A window is [start, end) in microseconds since 1970-01-01 UTC, with start below end. It need not contain
+    the row's event time. The function must always return the same windows for the same values.
 
     Args:
-        function: takes a `polars.DataFrame` of `event_time` (Int64 microseconds) and the columns, and gives for each row,
-            in order, a list of its windows: a Series of List(Struct) with the fields `start` and `end`. :meth:`each` makes
-            one of a function of a single row.
-        name: the name by which JSON and checkpoints refer to it. Another function under the same name is not noticed.
-        columns: the columns that the function is given.
-        merge: False, or True to merge windows of a key that overlap, as sessions do, or "touching" to merge those, too,
-            of which one ends where the other starts. With merging each row has one window.
+        function: takes a `polars.DataFrame` with the column `event_time` (Int64, microseconds since
+            1970-01-01 UTC) and the columns named below. It returns for each row, in order, a list of its
+            windows: a Series of List(Struct) with the fields `start` and `end`. :meth:`each` takes a function
+            of a single row instead.
+        name: the name by which JSON and checkpoints identify the function. A different function under the
+            same name is not detected.
+        columns: the columns that the function reads, besides `event_time`.
+        merge: whether windows of a key are merged as sessions are. True merges windows that overlap,
+            "touching" also windows of which one ends where the other starts. With merging a row has exactly
+            one window.
+
+    Raises:
+        SpecError: if a value breaks a rule; the message says which.
 
     >>> shift = Custom.each(lambda row: [(row["event_time"] // 8 * 8, row["event_time"] // 8 * 8 + 8)], name="shift")
     >>> shift
@@ -79,7 +85,11 @@ class Custom:
         columns: Iterable[str] = (),
         merge: bool | Literal["touching"] = False,
     ) -> "Custom":
-        """Windows by a function of one row: a dict of `event_time` and the columns -> a list of (start, end)."""
+        """Returns windows that are defined by a function of one row.
+
+        The function takes a dict of `event_time` and the columns, and returns a list of (start, end), all in
+        microseconds. The other arguments are those of the class.
+        """
         if not callable(function):
             raise SpecError(f"function={function!r}", "windows of your own are given by a function", "give a function of a dict")
         return cls(EachRow(function), name=name, columns=columns, merge=merge)

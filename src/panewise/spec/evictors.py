@@ -1,4 +1,4 @@
-"""Evictors: which of a window's rows go for good when it fires (semantics 11.1 to 11.7). Values only."""
+"""Evictors: which rows a window removes permanently when it fires (semantics 11.1 to 11.8). Values only."""
 
 import math
 from dataclasses import dataclass
@@ -15,8 +15,11 @@ class CountEvictor:
     """Keeps the last `n` rows of a window, in arrival order.
 
     Args:
-        n: how many rows stay, one or more.
+        n: the number of rows that stay, 1 or more.
         after: evict after a pane's aggregates are computed, not before.
+
+    Raises:
+        SpecError: if a value breaks a rule.
 
     >>> CountEvictor(100)
     CountEvictor(n=100, after=False)
@@ -36,11 +39,14 @@ class CountEvictor:
 
 @dataclass(frozen=True, init=False)
 class TimeEvictor:
-    """Keeps the rows whose event time is less than `duration` before the latest one in the window.
+    """Keeps the rows whose event time is less than `duration` before the latest event time in the window.
 
     Args:
-        duration: a row that is so much older than the latest, or older still, goes.
+        duration: above zero. A row that is exactly this much older than the latest row is evicted, too.
         after: evict after a pane's aggregates are computed, not before.
+
+    Raises:
+        SpecError: if a value breaks a rule.
 
     >>> TimeEvictor("10 seconds", after=True)
     TimeEvictor(duration=Duration('10 seconds'), after=True)
@@ -60,14 +66,19 @@ class TimeEvictor:
 
 @dataclass(frozen=True, init=False)
 class DeltaEvictor:
-    """Keeps the rows whose `column` is less than `threshold` below that of the window's last row.
+    """Keeps the rows whose value in `column` is less than `threshold` below the last value in the window.
 
-    The difference has a sign, as in Flink's own examples: a row with a larger value than the last one stays.
+    The difference is signed, as in Flink's own examples: a row with a larger value than the last one stays.
 
     Args:
-        column: a whole number, a double or a timestamp; a row without a value (null, NaN) stays, and is not the last one.
-        threshold: in the column's unit, above 0; of a timestamp microseconds, or a duration such as "5 minutes".
+        column: a column of whole numbers, doubles or timestamps. Rows without a value (null, NaN) stay; the
+            last value is that of the last row that has one.
+        threshold: above 0, in the unit of the column. For timestamps it is in microseconds, or a duration
+            such as "5 minutes".
         after: evict after a pane's aggregates are computed, not before.
+
+    Raises:
+        SpecError: if a value breaks a rule.
 
     >>> DeltaEvictor("distance", 50.0)
     DeltaEvictor(column='distance', threshold=50.0, after=False)
@@ -99,12 +110,16 @@ Evictor: TypeAlias = CountEvictor | TimeEvictor | DeltaEvictor
 
 
 def evictor_columns(evictor: Evictor | None) -> tuple[str, ...]:
-    """The columns that an evictor reads, besides the event time."""
+    """Returns the columns that an evictor reads, besides the event time."""
     return (evictor.column,) if isinstance(evictor, DeltaEvictor) else ()
 
 
 def check_evictor(evictor: object, accumulation: str) -> None:
-    """Refuses what is no evictor, and one without an effect (semantics 11.5)."""
+    """Checks that a value is None or an evictor, and that it has an effect with this `accumulation`.
+
+    Raises:
+        SpecError: if it is not an evictor, or evicts after the panes of discarding mode (semantics 11.5).
+    """
     if evictor is None:
         return
     if not isinstance(evictor, Evictor):

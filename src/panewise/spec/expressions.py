@@ -1,7 +1,7 @@
-"""Columns that are computed before the operator: names that remember what they stand for.
+"""Columns that are computed before the operator: names that carry the expression to compute.
 
-A specification has names of columns only. Where a user gives a pyspark Column, or asks for rows that pass a condition, the
-specification has the name of a column that panewise.spark adds to the DataFrame. This module does not import pyspark.
+A specification contains only names of columns. Where a user gives a pyspark Column or a filter, it contains
+the name of a column that panewise.spark adds to the DataFrame. This module does not import pyspark.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["column", "filter", "tuple"]
 
-# What a function over a column takes: its name, or a pyspark Column, whose type is not known here.
+# The name of a column, or a pyspark Column, whose type cannot be named without importing pyspark.
 ColumnOrName: TypeAlias = Any
 
 _SIMPLE: Final = re.compile(r"[^\W\d]\w*")
@@ -17,38 +17,42 @@ _QUOTED: Final = re.compile(r"`([^`]+)`")
 
 
 class Expression(str):
-    """The name of a column that is added to the DataFrame before the operator.
+    """The name of a column that is added to the DataFrame before the operator, with the expression for it.
+
+    It is serialized as the name alone.
 
     Args:
         text: the name.
-        kind: "column" (parts: a pyspark Column), "filter" (parts: a column, or None for a count of rows, and a condition) or "tuple"
-            (parts: columns, whose values together are null if one of them is).
+        kind: what the column contains. "column": the value of the only part, a pyspark Column. "filter": the
+            value of the first part where the second, a condition, is true, else null. "tuple": the values of
+            all parts, or null if one of them is null.
         parts: pyspark Columns, or names of columns.
-
-    Serialized it is the name alone.
     """
 
     kind: Kind
     parts: tuple[Any, ...]
 
     def __new__(cls, text: str, kind: Kind, parts: tuple[Any, ...]) -> "Expression":
-        """The name, with what it stands for."""
+        """Creates the name, with its kind and parts."""
         made = super().__new__(cls, text)
         made.kind, made.parts = kind, parts
         return made
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        """As the name alone: workers only read the column."""
+        """Serializes the name alone, because workers only read the column."""
         return str, (str(self),)
 
 
 def is_column(value: object) -> bool:
-    """Whether a value is a pyspark Column, of Spark classic or Spark Connect."""
+    """Returns whether a value is a pyspark Column, of Spark classic or Spark Connect."""
     return any(kind.__module__.startswith("pyspark.sql") and kind.__name__ == "Column" for kind in type(value).__mro__)
 
 
 def name_of(value: Any) -> Any:
-    """The name of a column for a name, which may be in backticks, or a pyspark Column; other values as they are.
+    """Returns the name of a column that is given by name or as a pyspark Column.
+
+    A name may stand in backticks, which are removed. The name of a Column that is not simply a named column
+    is an :class:`Expression`. Other values are returned unchanged.
 
     >>> name_of("`a.b`"), name_of("a.b"), name_of(3)
     ('a.b', 'a.b', 3)
@@ -65,10 +69,10 @@ def name_of(value: Any) -> Any:
 
 
 def _is_connect_literal(column: Any) -> bool:
-    """Whether a pyspark Column is a literal of Spark Connect, which shows a string without quotation marks."""
+    """Returns whether a pyspark Column is a literal of Spark Connect, whose text looks like a name."""
     return type(getattr(column, "_expr", None)).__name__ == "LiteralExpression"
 
 
 def text_of(column: Any) -> str:
-    """A column as pyspark shows it, or its name."""
+    """Returns the text under which pyspark shows a Column; a name is returned unchanged."""
     return column if isinstance(column, str) else str(column).removeprefix("Column<'").removesuffix("'>")

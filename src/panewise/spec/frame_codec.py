@@ -1,4 +1,4 @@
-"""Frame operators as plain dicts, both ways: what :mod:`panewise.spec.codec` does for window operators."""
+"""Converts OVER operators to plain dicts and back, as :mod:`panewise.spec.codec` does window operators."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -14,12 +14,12 @@ from panewise.spec.progress import FixedLag, Inputs, StreamTime
 from panewise.spec.readers import Reader, duration, flag, members_of, names, or_null, text, wrong
 from panewise.spec.watermark_codec import plain_watermark, watermark_from
 
-COLUMNS: Final = "columns"  # the field that tells a frame operator from a window operator
+COLUMNS: Final = "columns"  # the field that distinguishes an OVER operator from a window operator
 NAMES: Final = tuple(field.name for field in fields(FrameOperator))
 
 
 def to_dict(spec: FrameOperator) -> dict[str, Any]:
-    """The operator as a dict of plain values, with every field.
+    """Returns the operator as a dict of plain values, with every field.
 
     >>> from panewise import functions as F
     >>> to_dict(FrameOperator(columns=[FrameColumn(F.sum("v").alias("total"), Frame("rows", -2, 0))]))["columns"]
@@ -29,7 +29,9 @@ def to_dict(spec: FrameOperator) -> dict[str, Any]:
 
 
 def from_dict(document: Mapping[str, Any], users: Users) -> FrameOperator:
-    """The operator that a dict describes. A dict without `null_keys` means False, as it did when that was the default.
+    """Returns the operator that a dict describes.
+
+    A dict without `null_keys` means False, which was the default of earlier releases.
 
     Raises:
         SpecError: as :func:`panewise.spec.codec.from_dict` does.
@@ -78,7 +80,7 @@ def _column(value: Any, where: str, users: Users) -> FrameColumn:
         raise wrong(where, value, "an object with named fields")
     function = {name: item for name, item in value.items() if name != "frame"}
     frame = None if value.get("frame") is None else _frame(value["frame"], f"{where}.frame")
-    fn = function.get("fn", "count")  # the reader of aggregates says that it is missing
+    fn = function.get("fn", "count")  # aggregate_from refuses a missing one
     if isinstance(fn, str) and fn in ROW_FUNCTIONS:
         return FrameColumn(_row_function(function, where), frame)
     if not isinstance(fn, str) or fn not in FUNCTIONS:

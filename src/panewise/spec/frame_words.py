@@ -1,4 +1,4 @@
-"""Frame operators in words: what :func:`panewise.spec.words.describe` says of them."""
+"""Describes OVER operators in words, for :func:`panewise.spec.words.describe`."""
 
 from panewise.chrono import Duration
 from panewise.spec.aggregates import Aggregate
@@ -9,7 +9,7 @@ from panewise.spec.progress import FixedLag, Inputs, StreamTime
 
 
 def describe_frames(spec: FrameOperator) -> str:
-    """What the operator will do, a line for each question.
+    """Returns a description of what the operator does, with a line for each topic.
 
     >>> from panewise import functions as F
     >>> print(describe_frames(FrameOperator(keys=["k"], columns=[FrameColumn(F.sum("v").alias("total"), Frame("rows", -2, 0))])))
@@ -59,7 +59,7 @@ def _function(what: RowFunction, frame: Frame | None, spec: FrameOperator) -> st
 
 
 def _framed(frame: Frame | None, spec: FrameOperator) -> str:
-    """Which rows a frame has."""
+    """Returns in words which rows a frame contains."""
     assert frame is not None
     if frame.kind == "rows":
         return _rows(frame, spec)

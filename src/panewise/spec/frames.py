@@ -1,4 +1,4 @@
-"""Frame operators: a row in, a row out, with what functions make of the rows near it (semantics 29). Values only."""
+"""OVER operators emit each row once, with columns computed from nearby rows (semantics 29). Values only."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -21,12 +21,20 @@ ROW_FUNCTIONS: Final = (*NUMBERINGS, *SHIFTS, "nth_value")
 
 @dataclass(frozen=True)
 class Frame:
-    """Which rows of its key a row looks at: from `start` to `end`, both included, of which negative ones lie before it.
+    """A ROWS or RANGE frame: the rows of a key from `start` to `end`, relative to the current row.
+
+    Both bounds are included. Negative bounds lie before the current row.
 
     Args:
-        kind: "rows" (counted in rows) or "range" (in microseconds of event time; rows of equal time are in it together).
-        start: None for the first row of all.
-        end: 0 is the row itself; of a range all rows of its time.
+        kind: "rows" (bounds are numbers of rows) or "range" (bounds are microseconds of event time).
+        start: the first row of the frame; None for the first row of the key.
+        end: the last row of the frame. 0 is the current row; in a range, all rows of equal event time. A
+            range without `start` and with `end` 0 ends with the last peer: with order columns, peers are
+            equal in these too.
+
+    Raises:
+        SpecError: if the kind is unknown, a bound is not a whole number of 64 bits, the frame ends before it
+            starts, or a range without `start` ends before the current row.
 
     >>> Frame("rows", -2, 0)
     Frame(kind='rows', start=-2, end=0)
@@ -57,7 +65,20 @@ class Frame:
 
 @dataclass(frozen=True)
 class RowFunction:
-    """A function that is no aggregate: made by lag, lead, row_number, rank, dense_rank and nth_value of :mod:`panewise.functions`."""
+    """A function for OVER that is not an aggregate: lag, lead, row_number, rank, dense_rank or nth_value.
+
+    The functions of these names in :mod:`panewise.functions` create it.
+
+    Args:
+        fn: the name of the function.
+        column: the column that it reads; None for row_number, rank and dense_rank.
+        name: the name of the resulting column.
+        n: for lag and lead the distance in rows, 0 or more; for nth_value the number of the row, from 1.
+        default: for lag and lead the value where there is no such row.
+
+    Raises:
+        SpecError: if the function is unknown, or does not take the arguments that are given.
+    """
 
     fn: str
     column: str | None
@@ -86,17 +107,24 @@ class RowFunction:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The input columns that it reads."""
+        """The input columns that the function reads."""
         return () if self.column is None else (self.column,)
 
     def alias(self, name: str) -> "RowFunction":
-        """The same function under another name."""
+        """Returns the same function under another name.
+
+        Raises:
+            SpecError: if the name is not a string, or empty.
+        """
         if not isinstance(name, str) or not name:
             raise SpecError(f"name={name!r}", "an alias is a column name", "give a non-empty string")
         return replace(self, name=name)
 
     def over(self, window: "WindowSpec") -> "Over":
-        """The function over a window, as in pyspark: `F.lag("v").over(Window.partitionBy("k").orderBy("ts"))`."""
+        """Returns the function over a window of the OVER operator, as in pyspark.
+
+        For instance `F.lag("v").over(Window.partitionBy("k").orderBy("ts"))`.
+        """
         from panewise.spec.overs import Over  # noqa: PLC0415 - windows are made of functions
 
         return Over(self, window)
@@ -104,7 +132,15 @@ class RowFunction:
 
 @dataclass(frozen=True)
 class FrameColumn:
-    """A new column: an aggregate or a row function, and the frame that it looks at. `frame` is None where it has none of its own."""
+    """A new column of an OVER operator.
+
+    Args:
+        what: an aggregate or a row function.
+        frame: the rows that it is computed from. Aggregates and nth_value need one, others have none.
+
+    Raises:
+        SpecError: if a value is of the wrong type, or the frame is missing or not allowed.
+    """
 
     what: Aggregate | RowFunction
     frame: Frame | None = None
@@ -128,35 +164,37 @@ class FrameColumn:
 
     @property
     def rows_ahead(self) -> int:
-        """How many rows after its own it needs."""
+        """How many rows after the current row the column depends on."""
         if isinstance(self.what, RowFunction) and self.what.fn == "lead":
             return self.what.n or 0
         return max(0, self.frame.end) if self.frame is not None and self.frame.kind == "rows" else 0
 
     @property
     def us_ahead(self) -> int:
-        """How far after its own time it looks."""
+        """How far the range reaches beyond the current row's event time, in microseconds."""
         return max(0, self.frame.end) if self.frame is not None and self.frame.kind == "range" else 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrameOperator:
-    """A row in, a row out: its columns, and new ones that are functions of rows of the same key near it.
+    """An OVER operator: it emits each row once, with new columns computed from nearby rows of the same key.
 
     Args:
         columns: the new columns, one or more.
-        keys: columns by whose values rows are kept apart; none for one sequence of rows.
-        event_time: column of the event time, in whose order rows are taken: a row is sent when the watermark has passed it. None: they are
-            taken as they arrive, and sent at once.
-        order: columns in whose order rows of equal time are taken; without event_time, those of one batch.
-        position: columns of the source position; without event_time rows of a batch are taken in its order.
-        null_keys: whether null and NaN are keys like any other value, as in Spark; False makes such rows invalid. Default: True
-            where there are keys.
-        max_future_skew: how far event time may be ahead of processing time. Default: any.
-        watermark: where it comes from: None (from outside), FixedLag, Inputs or StreamTime(per="all").
+        keys: the columns of the key. Without keys all rows are one sequence.
+        event_time: the column of the event time, which orders the rows. A row waits until the watermark has
+            passed it. None: rows are in arrival order, and do not wait for a watermark. In both cases a row
+            also waits for the rows ahead of it that a column depends on.
+        order: columns that order rows of equal event time; without an event time, the rows of one batch.
+        position: the columns of the source position, which defines the arrival order within a batch.
+        null_keys: whether null and NaN are keys like any other value, as in Spark; False makes such rows
+            invalid. Default: True if there are keys.
+        max_future_skew: how far event time may be ahead of processing time. Default: no limit.
+        watermark: where the watermark comes from: None (from outside), FixedLag, Inputs or
+            StreamTime(per="all").
 
     Raises:
-        SpecError: if a value breaks a rule, or what is asked for cannot be had on a stream; the message says which.
+        SpecError: if a value breaks a rule, or a stream cannot have such a result; the message says which.
 
     >>> from panewise import functions as F
     >>> spec = FrameOperator(keys=["k"], columns=[FrameColumn(F.sum("v").alias("total"), Frame("rows", -2, 0)), FrameColumn(F.lag("v"))])
@@ -166,7 +204,7 @@ class FrameOperator:
     Source: semantics 29; SQL OVER, Flink OverAggregate.
     """
 
-    window: ClassVar[None] = None  # rows are near each other, and in no window
+    window: ClassVar[None] = None  # an OVER operator has no windows
 
     columns: tuple[FrameColumn, ...]
     keys: tuple[str, ...] = ()
@@ -205,7 +243,7 @@ class FrameOperator:
 
     @property
     def time(self) -> Literal["event", "processing"]:
-        """Where rows have their time from: "event", or "processing" where they are taken as they arrive."""
+        """The clock of the operator: "event", or "processing" if rows are taken in arrival order."""
         return "processing" if self.event_time is None else "event"
 
     @property
@@ -215,7 +253,7 @@ class FrameOperator:
 
     @property
     def columns_read(self) -> tuple[str, ...]:
-        """Every input column that the operator looks at, each once; it takes all others along."""
+        """The input columns that the operator reads, each once. All other columns are emitted unchanged."""
         position = self.position.columns if self.position else ()
         values = (name for column in self.columns for name in column.what.columns)
         inputs = input_columns(self.watermark)
@@ -223,12 +261,12 @@ class FrameOperator:
 
     @property
     def rows_ahead(self) -> int:
-        """How many rows of its key a row waits for (semantics 29.8)."""
+        """How many rows of its key must pass after a row before the row is emitted (semantics 29.8)."""
         return max(column.rows_ahead for column in self.columns)
 
     @property
     def us_ahead(self) -> int:
-        """How far the watermark must be past a row (semantics 29.2)."""
+        """How far the ranges reach ahead of a row, in microseconds: d in semantics 29.2."""
         return max(column.us_ahead for column in self.columns)
 
 

@@ -1,4 +1,7 @@
-"""The functions that make aggregates, named as in pyspark.sql.functions; users find them in :mod:`panewise.functions`."""
+"""The functions that create aggregates, named as in pyspark.sql.functions.
+
+Users import them from :mod:`panewise.functions`.
+"""
 
 from panewise.spec.aggregates import Aggregate, checked_column, default_name
 from panewise.spec.expressions import ColumnOrName, Expression
@@ -11,19 +14,22 @@ def _over(fn: str, column: ColumnOrName) -> Aggregate:
 
 
 def user(aggregate: UserAggregate, column: ColumnOrName) -> Aggregate:
-    """An aggregate of the user's own, over a column."""
+    """Returns a user-defined aggregate over a column."""
     name = checked_column(column)
     return Aggregate("user", name, default_name(aggregate.name, name), user=aggregate)
 
 
 def count(column: ColumnOrName = "*") -> Aggregate:
-    """Rows of the window ("*"), or values of the column that are not null. Type bigint."""
+    """Counts the rows of a window ("*"), or the non-null values of a column. Type bigint.
+
+    Source: semantics 24.1; pyspark count.
+    """
     checked = checked_column(column)
     return Aggregate("count", None if checked == "*" else checked, f"count({checked})")
 
 
 def count_if(column: ColumnOrName) -> Aggregate:
-    """Rows in which a Boolean column is true. Type bigint.
+    """Counts the rows in which a Boolean column is true. Type bigint.
 
     >>> from panewise.testing import result_of
     >>> result_of(count_if("late"), [{"late": True}, {"late": None}, {"late": False}, {"late": True}])
@@ -35,9 +41,12 @@ def count_if(column: ColumnOrName) -> Aggregate:
 
 
 def count_distinct(column: ColumnOrName, *more: ColumnOrName) -> Aggregate:
-    """Number of different values that are not null, exactly. Type bigint. It holds them all; see approx_count_distinct.
+    """Counts the distinct non-null values exactly. Type bigint.
 
-    With several columns: of combinations of values none of which is null. Spark only: it adds a column for them.
+    The state contains all distinct values; that of :func:`approx_count_distinct` is bounded.
+
+    With several columns it counts the distinct combinations of their values, and skips combinations with a
+    null. This is available on Spark only, where it adds a column to the operator's input.
 
     >>> from panewise.testing import result_of
     >>> result_of(count_distinct("v"), [{"v": 4}, {"v": None}, {"v": 2}, {"v": 4}])
@@ -52,9 +61,10 @@ def count_distinct(column: ColumnOrName, *more: ColumnOrName) -> Aggregate:
 
 
 def sum(column: ColumnOrName) -> Aggregate:
-    """Sum of the values that are not null; null without any. bigint of whole numbers, double of floats, decimal(p+10, s) of decimals.
+    """Sums the non-null values; null without any.
 
-    A decimal has at most 38 digits. A sum of whole numbers or of decimals that does not fit its type raises AggregateOverflowError.
+    The type is bigint for whole numbers, double for floats, and decimal(p+10, s), with at most 38 digits, for
+    decimals. A sum of whole numbers or decimals that does not fit its type raises AggregateOverflowError.
 
     >>> from decimal import Decimal
     >>> from panewise.testing import result_of
@@ -67,10 +77,11 @@ def sum(column: ColumnOrName) -> Aggregate:
 
 
 def avg(column: ColumnOrName) -> Aggregate:
-    """Mean of the values that are not null; null without any. double; decimal(p+4, s+4) of decimals.
+    """Computes the mean of the non-null values; null without any.
 
-    A decimal has at most 38 digits; more digits after the point leave fewer before it. A mean of decimals that does not fit raises
-    AggregateOverflowError, and so does one whose sum does not fit.
+    The type is double, and decimal(p+4, s+4) for decimals. Both numbers are 38 at most, so a large s+4 leaves
+    fewer digits before the point. A mean of decimals raises AggregateOverflowError if it does not fit its
+    type, or if the sum of the values does not fit the type of a sum.
 
     >>> from decimal import Decimal
     >>> from panewise.testing import result_of
@@ -86,17 +97,25 @@ mean = avg
 
 
 def min(column: ColumnOrName) -> Aggregate:
-    """Smallest value that is not null; NaN is the largest. The column's type."""
+    """Finds the smallest non-null value; null without any. NaN is the largest value. Type of the column.
+
+    Source: semantics 24.1, 24.2; pyspark min.
+    """
     return _over("min", column)
 
 
 def max(column: ColumnOrName) -> Aggregate:
-    """Largest value that is not null; NaN is the largest. The column's type."""
+    """Finds the largest non-null value; null without any. NaN is the largest value. Type of the column.
+
+    Source: semantics 24.1, 24.2; pyspark max.
+    """
     return _over("max", column)
 
 
 def bool_and(column: ColumnOrName) -> Aggregate:
-    """Whether a Boolean column is true in every row in which it is not null; null without any. `every` is the same.
+    """Tests whether a Boolean column is true in every row in which it is not null; null without such a row.
+
+    `every` is the same function.
 
     >>> from panewise.testing import result_of
     >>> result_of(bool_and("ok"), [{"ok": True}, {"ok": None}, {"ok": False}])
@@ -111,7 +130,9 @@ every = bool_and
 
 
 def bool_or(column: ColumnOrName) -> Aggregate:
-    """Whether a Boolean column is true in some row; null if it is null in all. `some` is the same.
+    """Tests whether a Boolean column is true in at least one row; null if it is null in all rows.
+
+    `some` is the same function.
 
     >>> from panewise.testing import result_of
     >>> result_of(bool_or("ok"), [{"ok": True}, {"ok": None}, {"ok": False}])
@@ -126,24 +147,39 @@ some = bool_or
 
 
 def first(column: ColumnOrName, ignorenulls: bool = False) -> Aggregate:
-    """Value of the first row in arrival order, or of the first that is not null. `any_value` and `first_value` are the same."""
+    """Takes the value of the first row in arrival order, or with `ignorenulls` the first non-null value.
+
+    `any_value` and `first_value` do the same. The type is that of the column.
+
+    Source: semantics 24.1, 24.6; pyspark first.
+    """
     name = checked_column(column)
     return Aggregate("first", name, f"first({name})", ignorenulls=ignorenulls)
 
 
 def any_value(column: ColumnOrName, ignoreNulls: bool = False) -> Aggregate:  # noqa: N803 - PySpark's name
-    """As `first`."""
+    """Does the same as :func:`first`."""
     return first(column, ignoreNulls)
 
 
 def last(column: ColumnOrName, ignorenulls: bool = False) -> Aggregate:
-    """Value of the last row in arrival order, or of the last that is not null."""
+    """Takes the value of the last row in arrival order, or with `ignorenulls` the last non-null value.
+
+    `last_value` does the same. The type is that of the column.
+
+    Source: semantics 24.1, 24.6; pyspark last.
+    """
     name = checked_column(column)
     return Aggregate("last", name, f"last({name})", ignorenulls=ignorenulls)
 
 
 def stddev(column: ColumnOrName) -> Aggregate:
-    """Sample standard deviation; null for fewer than two values. Type double. `stddev_samp` and `std` are the same."""
+    """Computes the sample standard deviation; null for fewer than two values. Type double.
+
+    `stddev_samp` and `std` are the same function.
+
+    Source: semantics 24.1, 24.2; pyspark stddev.
+    """
     return _over("stddev", column)
 
 
@@ -151,7 +187,12 @@ stddev_samp = std = stddev
 
 
 def variance(column: ColumnOrName) -> Aggregate:
-    """Sample variance; null for fewer than two values. Type double. `var_samp` is the same."""
+    """Computes the sample variance; null for fewer than two values. Type double.
+
+    `var_samp` is the same function.
+
+    Source: semantics 24.1, 24.2; pyspark variance.
+    """
     return _over("variance", column)
 
 
@@ -159,7 +200,7 @@ var_samp = variance
 
 
 def stddev_pop(column: ColumnOrName) -> Aggregate:
-    """Standard deviation of the values as the whole population: 0 for one value, null without any. Type double.
+    """Computes the population standard deviation; 0 for one value, null without any. Type double.
 
     >>> from panewise.testing import result_of
     >>> result_of(stddev_pop("v"), [{"v": 1}, {"v": None}, {"v": 5}])
@@ -171,7 +212,7 @@ def stddev_pop(column: ColumnOrName) -> Aggregate:
 
 
 def var_pop(column: ColumnOrName) -> Aggregate:
-    """Variance of the values as the whole population: 0 for one value, null without any. Type double.
+    """Computes the population variance; 0 for one value, null without any. Type double.
 
     >>> from panewise.testing import result_of
     >>> result_of(var_pop("v"), [{"v": 1}, {"v": None}, {"v": 5}])
@@ -183,7 +224,12 @@ def var_pop(column: ColumnOrName) -> Aggregate:
 
 
 def collect_list(column: ColumnOrName) -> Aggregate:
-    """The values that are not null, in arrival order. `array_agg` is the same."""
+    """Collects the non-null values into a list, in arrival order; the list is empty without any.
+
+    `array_agg` is the same function.
+
+    Source: semantics 24.1, 24.4; pyspark collect_list.
+    """
     return _over("collect_list", column)
 
 
@@ -191,23 +237,40 @@ array_agg = collect_list
 
 
 def collect_set(column: ColumnOrName) -> Aggregate:
-    """The different values that are not null, in order of first arrival."""
+    """Collects the distinct non-null values into a list, in the order of their first arrival.
+
+    The list is empty without values. NaN equals NaN.
+
+    Source: semantics 24.1, 24.2, 24.4; pyspark collect_set.
+    """
     return _over("collect_set", column)
 
 
 def median(column: ColumnOrName) -> Aggregate:
-    """Exact median, interpolated; null without values. Type double."""
+    """Computes the exact median, interpolated between two values; null without values. Type double.
+
+    Source: semantics 24.1; pyspark median.
+    """
     return _over("median", column)
 
 
 def percentile(column: ColumnOrName, percentage: float) -> Aggregate:
-    """Exact percentile, interpolated linearly; `percentage` in [0, 1]. Type double."""
+    """Computes an exact percentile, interpolated linearly; null without values. Type double.
+
+    Args:
+        column: the column of the values.
+        percentage: which percentile, in [0, 1]; 0.5 is the median.
+
+    Source: semantics 24.1; pyspark percentile.
+    """
     name = checked_column(column)
     return Aggregate("percentile", name, default_name("percentile", name, percentage), percentage=percentage)
 
 
 def mode(column: ColumnOrName) -> Aggregate:
-    """The most frequent value that is not null; of several the smallest. The column's type.
+    """Finds the most frequent non-null value; null without any. Type of the column.
+
+    If several values are equally frequent, it is the smallest of these.
 
     >>> from panewise.testing import result_of
     >>> result_of(mode("v"), [{"v": 9}, {"v": 2}, {"v": 9}, {"v": 2}, {"v": None}])
@@ -219,6 +282,14 @@ def mode(column: ColumnOrName) -> Aggregate:
 
 
 def approx_count_distinct(column: ColumnOrName, rsd: float = 0.05) -> Aggregate:
-    """Number of different values that are not null: exact while few, else with relative standard deviation `rsd`. Type bigint."""
+    """Estimates the number of distinct non-null values. Type bigint.
+
+    Args:
+        column: the column of the values.
+        rsd: the relative standard deviation of the estimate, in (0, 0.4]. The number is exact for fewer than
+            ceil(1/rsd^2) + 2 distinct values.
+
+    Source: semantics 24.1, 24.5; pyspark approx_count_distinct.
+    """
     name = checked_column(column)
     return Aggregate("approx_count_distinct", name, f"approx_count_distinct({name})", rsd=rsd)

@@ -1,4 +1,4 @@
-"""Several inputs in words: what :func:`panewise.spec.words.describe` says of them."""
+"""Describes inputs, their watermarks and replays in words, for :func:`panewise.spec.words.describe`."""
 
 from panewise.chrono import Duration
 from panewise.spec.listing import listed
@@ -7,7 +7,7 @@ from panewise.spec.progress import Inputs, StreamTime, Watermark, told_by_rows
 
 
 def of_inputs(inputs: Inputs, event_time: str | None, *, each_row: bool = False) -> str:
-    """What the watermark is.
+    """Returns in words what the watermark of several inputs is.
 
     >>> of_inputs(Inputs(["a", "b"], "1 s"), "ts")
     'the least of those of a and b; an input that has told none for 1 second of processing time is left out'
@@ -22,7 +22,7 @@ def of_inputs(inputs: Inputs, event_time: str | None, *, each_row: bool = False)
 
 
 def of_stream(stream: StreamTime, event_time: str | None, *, each_row: bool = False) -> str:
-    """What the watermark of keys, or of all of them, is.
+    """Returns in words what the watermark of each key, or of all keys, is.
 
     >>> of_stream(StreamTime("1 s", per="all"), "ts")
     'after each batch the highest ts of the rows so far, less 1 second'
@@ -41,13 +41,13 @@ def _less(inputs: Inputs) -> str:
 
 
 def bad_inputs(watermark: Watermark | None) -> list[str]:
-    """Which rows are invalid because of the column that names their input."""
+    """Returns in words which rows are invalid because of the column that names their input."""
     inputs = told_by_rows(watermark)
     return [] if inputs is None or inputs.column is None else [f"{inputs.column} is null or names no input"]
 
 
 def of_replays(position: Position | None) -> str:
-    """What becomes of rows that come again.
+    """Returns in words how replays are detected and treated.
 
     >>> of_replays(Position(ordered=False))
     '; a row received before is counted and skipped, also one below the last 1000 intervals of offsets'

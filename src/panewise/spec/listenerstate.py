@@ -1,4 +1,9 @@
-"""The state of a listener: values that come back from JSON text as what they were (semantics 10.19)."""
+"""Serializes the state of listeners as JSON text (semantics 10.19).
+
+Invariant: the values that the text restores are the same as those that were written, in type and in
+structure. Within a step a listener works on its own objects, and in the next step on restored ones. Its
+results must not depend on which.
+"""
 
 import json
 import math
@@ -10,21 +15,24 @@ _PLAIN = (int, bool, type(None))
 
 
 def written(state: dict[str, Any], name: str) -> str:
-    """The attributes of the listener of this name as JSON text.
+    """Returns the attributes of a listener as JSON text.
 
-    Only what comes back as it was is let through, as an object goes on with what it has within a step, and with what comes back from
-    the text in the next one: nothing may depend on which it is. So a Counter is refused, which would come back as a dict, and a list
-    that two attributes name, which would come back as two.
+    Values that JSON would restore as something else are refused. For example, a Counter would become a dict,
+    and a list that two attributes share would become two lists.
+
+    Args:
+        state: the attributes, by name.
+        name: the name of the listener, for error messages.
 
     Raises:
-        InputError: naming what is no such value.
+        InputError: if a value is refused; the message names it.
 
     >>> written({"seen": [1, None], "best": 2.5}, "best")
     '{"seen": [1, null], "best": 2.5}'
     """
     met: set[int] = set()
     left: list[Any] = [state]
-    for value in left:  # it grows by what the values hold
+    for value in left:  # the loop appends the contents of each value
         kind = type(value)
         if kind is list or kind is dict:
             if id(value) in met:
@@ -37,7 +45,7 @@ def written(state: dict[str, Any], name: str) -> str:
             raise _no_json(repr(value), name)
     try:
         return json.dumps(state, allow_nan=False)
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in lists in lists
+    except (ValueError, RecursionError) as error:  # an int of thousands of digits; lists nested too deeply
         raise _no_json(f"what cannot be written ({error})", name) from error
 
 
@@ -47,7 +55,9 @@ def _comes_back(value: Any) -> bool:
 
 
 def is_text(value: str) -> bool:
-    """Whether a string can be written in UTF-8. Half of a surrogate pair cannot, and two halves come back from JSON as one letter.
+    """Returns whether a string can be encoded as UTF-8.
+
+    A lone surrogate, half of a pair, cannot. JSON would restore two consecutive halves as one character.
 
     >>> is_text("e" + chr(0x301)), is_text(chr(0xD83D))
     (True, False)

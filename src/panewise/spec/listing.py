@@ -1,8 +1,8 @@
-"""Names in a sentence."""
+"""Lists of names for sentences."""
 
 
 def listed(names: tuple[str, ...], word: str = "and") -> str:
-    """One name or more, with a word before the last.
+    """Joins one or more names with commas, and with `word` before the last name.
 
     >>> listed(("a", "b", "c"), "or")
     'a, b or c'

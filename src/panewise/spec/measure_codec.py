@@ -1,4 +1,7 @@
-"""Sizes, hops and gaps of windows as plain values, both ways: whole microseconds, `{"rows": n}`, or of gaps the name of a column."""
+"""Converts sizes, hops and gaps of windows to plain values and back.
+
+A plain value is a whole number of microseconds or `{"rows": n}`. A gap may also be the name of a column.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +15,7 @@ _MICROSECONDS = "a whole number of microseconds, or {'rows': n}"
 
 
 def plain_measure(measure: Duration | Rows) -> int | dict[str, int]:
-    """The measure as a plain value.
+    """Returns the measure as a plain value.
 
     >>> plain_measure(Rows(3)), plain_measure(Duration.of("1 second"))
     ({'rows': 3}, 1000000)
@@ -21,10 +24,15 @@ def plain_measure(measure: Duration | Rows) -> int | dict[str, int]:
 
 
 def read_measure(value: Any, where: str, what: str = _MICROSECONDS) -> Duration | Rows:
-    """The measure that a plain value describes.
+    """Returns the measure that a plain value describes.
+
+    Args:
+        value: the plain value.
+        where: where it is in the document, for error messages.
+        what: what is allowed there, for error messages.
 
     Raises:
-        SpecError: if it describes none.
+        SpecError: if the value does not describe a measure.
 
     >>> read_measure({"rows": 3}, "window.size")
     rows(3)
@@ -37,10 +45,10 @@ def read_measure(value: Any, where: str, what: str = _MICROSECONDS) -> Duration 
 
 
 def read_gap(value: Any, where: str) -> Duration | Rows | str:
-    """The gap of a session: a measure, or the name of a column.
+    """Returns the gap of a session that a plain value describes: a measure, or the name of a column.
 
     Raises:
-        SpecError: if it is neither.
+        SpecError: if the value is neither.
     """
     named: bool = names_a_column(value)
     return value if named else read_measure(value, where, f"{_MICROSECONDS}, or a column's name")

@@ -1,19 +1,22 @@
-"""What windows are measured in: time, or rows. Values only."""
+"""The measures of windows: durations and numbers of rows. Values only."""
 
 from dataclasses import dataclass
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 
-_LONGEST = 2**62  # rows: so that no window's bound leaves 64 bits
+_LONGEST = 2**62  # in rows; it keeps the bounds of windows within 64 bits
 
 
 @dataclass(frozen=True, order=True)
 class Rows:
-    """A number of rows.
+    """A number of rows, as the size, hop or gap of windows of rows.
 
     Args:
-        n: how many, 1 or more.
+        n: the number, from 1 to 2^62.
+
+    Raises:
+        SpecError: if `n` is not a whole number in this range.
 
     >>> Rows(100)
     rows(100)
@@ -36,13 +39,13 @@ class Rows:
 
 
 def rows(n: int) -> Rows:
-    """A measure of windows: so many rows, in arrival order.
+    """Returns a measure of windows: `n` rows, in arrival order.
 
     >>> rows(100)
     rows(100)
 
     Raises:
-        SpecError: if n is not a whole number above zero.
+        SpecError: if `n` is not a whole number from 1 to 2^62.
 
     Source: semantics 8.
     """
@@ -50,7 +53,7 @@ def rows(n: int) -> Rows:
 
 
 def length(measure: Duration | Rows) -> int:
-    """How many microseconds, or rows.
+    """Returns a measure as a number of microseconds or of rows.
 
     >>> length(Duration.of("1 second")), length(rows(3))
     (1000000, 3)

@@ -1,4 +1,4 @@
-"""The whole specification of a window operator. A value: frozen, comparable, printable, self-checking."""
+"""The complete specification of a window operator: a frozen value that validates itself when it is built."""
 
 import warnings
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from panewise.spec.chain import Chain
 
 UNLIMITED: Final = "unlimited"
-_ACCUMULATION_GIVEN: Final = "_accumulation_given"  # an attribute, not a field: it is no part of the value
+_ACCUMULATION_GIVEN: Final = "_accumulation_given"  # an attribute, not a field, so that comparison ignores it
 ACCUMULATIONS = ("discarding", "accumulating", "retracting")
 PANE_COLUMNS = (
     "window_start",
@@ -53,43 +53,54 @@ PANE_COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class WindowOperator:
-    """Which windows rows go to, when panes of them are sent, and what these hold.
+    """A window operator: the windows of its rows, when panes are emitted, and what panes contain.
 
     Args:
         window: Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom or Global.
-        aggregates: what a pane holds, one or more.
-        keys: columns by whose values windows are kept apart; none for one stream of windows.
-        event_time: column of the event time. Default: "event_time", or, with windows of rows, none.
-        time: "event" (a column tells when something happened) or "processing" (what counts is when rows arrive; without event_time).
-        watermark: where it comes from: None (from outside: from Spark, or from the events of a test), FixedLag, StreamTime or Inputs.
-        trigger: when panes are sent. Default: at the watermark, then for each batch of late rows.
-        accumulation: what a pane holds. "accumulating": all rows of the window so far. "discarding": only the
-            rows since the last pane. "retracting": as accumulating, and the pane before is retracted first.
-            Default: "accumulating"; in a chain that needs retractions (semantics 30.4, 30.5) "retracting".
+        aggregates: the aggregates of a pane, one or more.
+        keys: the key columns. Each key has windows of its own. Default: none, so all rows share the windows.
+        event_time: column of the event time. Default: "event_time"; with windows of rows, none.
+        time: "event" (rows have an event time in a column) or "processing" (the time of a row is the
+            processing time at which it arrives; `event_time` is then not given).
+        watermark: FixedLag, StreamTime or Inputs. Default: None, the watermark comes from outside: from
+            Spark, or from the events of a test.
+        trigger: when panes are emitted. Default: when the watermark reaches the end of the window, and then
+            for each batch of late rows.
+        accumulation: what a pane contains. "accumulating": all rows of the window so far. "discarding": only
+            the rows since the last pane. "retracting": as accumulating, and the previous pane is retracted
+            first. Default: "accumulating"; "retracting" in a chain that needs it (semantics 30.4, 30.5).
             `Sliding(rows(n))` emits one pane for each window, so there it is not given.
-        allowed_lateness: how long after its end a window still takes rows; "unlimited" by name. Default 0.
-        drop_by: "window" (a row is late when its window has expired) or "row" (when it is older than watermark - lateness).
-        order: columns that give the arrival order within a batch. Default: position, else event time.
-        position: columns of the source position.
-        null_keys: whether null and NaN are keys like any other value, as in Spark; False makes such rows invalid. Default: True
-            where there are keys.
-        max_future_skew: how far event time may be ahead of processing time. Default: any.
+        allowed_lateness: how long after its end a window still accepts rows: 0 or more, or "unlimited".
+            Default: 0.
+        drop_by: "window" (a row is late for a window that has expired) or "row" (a row is late, for all its
+            windows, if its event time is below watermark - allowed_lateness). Default: "window".
+        order: columns that define the arrival order within a batch. Default: the position if there is one,
+            else the event time. Not together with `position`.
+        position: columns of the source position, by which replays are recognised. Default: none.
+        null_keys: whether null and NaN are keys like any other value, as in Spark. With False such rows are
+            invalid. Default: True if there are keys.
+        max_future_skew: how far an event time may be ahead of processing time, 0 or more. Rows beyond that
+            are invalid. Default: no limit.
         on_time: "if_pending", or "always" to emit the on-time pane of a window even if no rows are pending.
             Default: "always" if the trigger has an early part, as AfterWatermark(early=...) has, else
             "if_pending".
         closing: "if_pending" (the default), or "always" to emit a last pane even if no rows are pending.
-        only_updated: in accumulating mode, send no pane that equals the one before; retracting mode always does so.
-        timestamp: adds a column of this name to panes. "window_time": the last instant of the window, one microsecond before the
-            end of a half-open one; take it where panes are windowed again. "end": the end of the window, as in window_end.
-            "earliest", "latest": the earliest or latest event time in the pane.
-        evaluate: "batch" (triggers are asked at the end of a batch) or "record" (after each row).
-        evictor: which rows go from a window for good when it fires: CountEvictor, TimeEvictor or DeltaEvictor. Default: none.
-        delta: adds a column "delta" to panes, the rows that are new since the pane before: of these columns, or True for all.
-        strict: raise, not warn, where the trigger can close a window while rows for it may still come, or has a part that never fires,
-            or where a row is in more than 1,000 windows.
+        only_updated: in accumulating mode, emits no pane whose aggregates equal those of the previous one.
+            Retracting mode always does this. Default: False.
+        timestamp: adds a column `timestamp` to panes. "window_time": the last instant of the window, one
+            microsecond before the end of a half-open window; use it if panes are windowed again. "end": the
+            end of the window, as in window_end. "earliest", "latest": the earliest or latest event time in
+            the pane. Default: no such column.
+        evaluate: "batch" (triggers are evaluated at the end of a batch) or "record" (after each row).
+        evictor: removes rows from a window permanently whenever it fires: CountEvictor, TimeEvictor or
+            DeltaEvictor. Default: none.
+        delta: adds a column `delta` to panes, the list of the rows that are new since the last firing. Give
+            the names of the columns of these rows, or True for all columns. Default: False.
+        strict: raises an error instead of a warning in three cases: the trigger can close a window that
+            may still get rows; a part of the trigger can never fire; a row can be in over 1,000 windows.
 
     Raises:
-        SpecError: if a value breaks a rule; the message says which.
+        SpecError: if a value breaks a rule. The message names the value, the rule and a remedy.
 
     >>> from panewise import Tumbling
     >>> from panewise import functions as F
@@ -176,23 +187,26 @@ class WindowOperator:
 
     @property
     def accumulation_given(self) -> bool:
-        """Whether `accumulation` was named. If not, a chain of this operator may need another default."""
+        """Whether `accumulation` was given. If not, a chain of this operator may choose another default."""
         return bool(self.__dict__[_ACCUMULATION_GIVEN])
 
     @property
     def lateness_us(self) -> int | None:
-        """Allowed lateness in microseconds; None if unlimited."""
+        """The allowed lateness in microseconds; None if unlimited."""
         return self.allowed_lateness.us if isinstance(self.allowed_lateness, Duration) else None
 
     @property
     def measures(self) -> tuple[Aggregate, ...]:
-        """The aggregates, and what a pane's timestamp is made of."""
+        """The aggregates, plus the one that computes an "earliest" or "latest" `timestamp`."""
         made = {"earliest": min_, "latest": max_}.get(self.timestamp or "")
         return self.aggregates if made is None or self.event_time is None else (*self.aggregates, made(self.event_time).alias("timestamp"))
 
     @property
     def columns_read(self) -> tuple[str, ...]:
-        """Every input column that the operator reads, each once; with `delta=True` it takes all others along."""
+        """The input columns that the operator reads by name, each once.
+
+        With `delta=True` the operator also passes on all other columns.
+        """
         position = self.position.columns if self.position else ()
         values = (column for a in self.aggregates for column in a.columns)
         told = self.delta if isinstance(self.delta, tuple) else ()
@@ -202,15 +216,23 @@ class WindowOperator:
 
     @property
     def time_columns(self) -> tuple[str, ...]:
-        """The column of the event time; with processing time, and of windows of rows that name none, there is none."""
+        """The column of the event time, as a tuple; empty if the operator has none.
+
+        It has none with time="processing", and with windows of rows if `event_time` is not given.
+        """
         return (self.event_time,) if self.time == "event" and self.event_time is not None else ()
 
     def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "Chain":
-        """A chain of this operator and a stage that takes its panes as rows, and inherits their windows and timing (semantics 30).
+        """Returns a chain of this operator and a stage whose rows are the operator's panes (semantics 30).
+
+        The stage inherits the windows, and emits panes whenever it receives panes.
 
         Args:
-            aggregates: what the stage's panes hold; they read this operator's keys and aggregates.
-            keys: some of this operator's keys and aggregates.
+            aggregates: the aggregates of the stage's panes. They read this operator's keys and aggregates.
+            keys: the keys of the stage: some of this operator's keys and aggregates.
+
+        Raises:
+            SpecError: if a value breaks a rule, or the operator cannot be the first of a chain.
         """
         from panewise.spec.chain import Chain, Stage  # noqa: PLC0415 - a chain is made of operators
 
@@ -218,7 +240,7 @@ class WindowOperator:
 
 
 def default_event_time(window: Any) -> str | None:
-    """The column of the event time where none is named (semantics 8.5).
+    """Returns the default of `event_time`: "event_time", or None for windows of rows (semantics 8.5).
 
     >>> from panewise.spec import Tumbling, rows
     >>> default_event_time(Tumbling("1 hour")), default_event_time(Tumbling(rows(3)))
@@ -228,13 +250,14 @@ def default_event_time(window: Any) -> str | None:
 
 
 def default_accumulation(window: Any) -> Literal["discarding", "accumulating"]:
-    """What `accumulation` is if it is not given (semantics 21).
+    """Returns the default of `accumulation` for an operator that is not in a chain (semantics 21).
 
     >>> from panewise.spec import Sliding, Tumbling, rows
     >>> default_accumulation(Tumbling("1 hour")), default_accumulation(Sliding(rows(3)))
     ('accumulating', 'discarding')
     """
-    # With one pane for each window there is nothing to choose; the stored value stays what it was.
+    # Sliding(rows(n)) emits one pane for each window, so the mode has no effect there. Existing
+    # specifications and checkpoints have "discarding" for it.
     return "discarding" if isinstance(window, Sliding) and counted(window) else "accumulating"
 
 
@@ -325,7 +348,7 @@ def _check_meaning(spec: WindowOperator) -> None:
 
 
 def data_loss_reason(spec: WindowOperator) -> str | None:
-    """Why the trigger can close a window while rows for it may still come; None if it cannot (semantics 19)."""
+    """Returns why the trigger can close a window that may still get rows, or None (semantics 19)."""
     finishes = finish(spec.trigger)
     if finishes == "any_time":
         return f"a top-level {spec.trigger!r} closes a window after its {'first' if isinstance(spec.trigger, AfterCount) else 'last'} pane"
@@ -336,7 +359,11 @@ def data_loss_reason(spec: WindowOperator) -> str | None:
 
 
 def warn_of_data_loss(spec: WindowOperator, *, strict: bool) -> None:
-    """Warns of the reason, if there is one; raises it under `strict`."""
+    """Warns if the trigger can close a window that may still get rows (semantics 19).
+
+    Raises:
+        SpecError: instead of the warning, if `strict`.
+    """
     reason = data_loss_reason(spec)
     if reason is None:
         return
@@ -346,7 +373,11 @@ def warn_of_data_loss(spec: WindowOperator, *, strict: bool) -> None:
 
 
 def warn_of_idle_trigger(spec: WindowOperator, *, strict: bool) -> None:
-    """Warns of a part of the trigger that can never fire; raises it under `strict`."""
+    """Warns if a part of the trigger can never fire (semantics 16.13).
+
+    Raises:
+        SpecError: instead of the warning, if `strict`.
+    """
     idle = idle_part(spec.trigger)
     if idle is not None:
         rule = "a part of a trigger that can never fire does nothing"
@@ -354,7 +385,11 @@ def warn_of_idle_trigger(spec: WindowOperator, *, strict: bool) -> None:
 
 
 def warn_of_many_windows(spec: WindowOperator, *, strict: bool) -> None:
-    """Warns where a row is in more than 1,000 windows (semantics 6.9); raises it under `strict`."""
+    """Warns if a row can be in more than 1,000 windows (semantics 6.9).
+
+    Raises:
+        SpecError: instead of the warning, if `strict`.
+    """
     found = too_many(spec.window)
     if found is not None:
         _warn(*found, ManyWindowsWarning, strict=strict)

@@ -1,4 +1,4 @@
-"""How many windows a row is in, and the warning where that is many (semantics 6.9)."""
+"""Counts the windows of a row, and words the warning for rows in too many of them (semantics 6.9)."""
 
 from typing import Any, Final
 
@@ -9,7 +9,10 @@ MANY_WINDOWS: Final = 1000
 
 
 def windows_of_a_row(window: Any) -> int:
-    """The most windows that one row is in; 1 for windows whose number is not known before the rows are.
+    """Returns the maximum number of windows that contain one row.
+
+    For window types other than Hopping and Cumulating it returns 1: their rows are in one window, or in a
+    number of windows that depends on the data.
 
     >>> windows_of_a_row(Hopping("1 day", "1 hour")), windows_of_a_row(Cumulating("1 day", step="1 minute"))
     (24, 1440)
@@ -23,7 +26,7 @@ def windows_of_a_row(window: Any) -> int:
 
 
 def too_many(window: Any) -> tuple[str, str, str] | None:
-    """The three parts of the warning; None where there is nothing to warn of."""
+    """Returns the warning as (what was given, rule, remedy), or None if a row is in at most 1,000 windows."""
     count = windows_of_a_row(window)
     if count <= MANY_WINDOWS:
         return None

@@ -1,4 +1,7 @@
-"""Windows as pyspark.sql.Window writes them, so that batch code moves to streams with a change of imports (semantics 29.10)."""
+"""Window specifications of the OVER operator, with the names of pyspark.sql.Window (semantics 29.10).
+
+Batch code that uses functions over windows runs on streams after a change of its imports.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,31 +20,65 @@ _DEFAULT: Final = Frame("range", None, 0)
 
 @dataclass(frozen=True)
 class WindowSpec:
-    """Which rows a function looks at: those of the same key, in an order, in a frame. Made by :class:`Window`; methods give a new one."""
+    """The rows that a function over a window reads: those of the same key, in an order, within a frame.
+
+    It is made by :class:`Window`. Its methods return a changed copy.
+    """
 
     keys: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
     frame: Frame | None = None
 
     def partitionBy(self, *columns: Any) -> "WindowSpec":  # noqa: N802 - PySpark's name
-        """Rows are kept apart by the values of these columns."""
+        """Sets the key columns. Functions read only rows with the same values in them.
+
+        Args:
+            columns: names of columns, one by one or as one list. They replace those given before.
+
+        Raises:
+            SpecError: for anything but non-empty strings.
+        """
         return replace(self, keys=_names(columns))
 
     def orderBy(self, *columns: Any) -> "WindowSpec":  # noqa: N802 - PySpark's name
-        """Rows are in the order of the first column, the event time; those of equal time in the order of the others."""
+        """Sets the order of rows, ascending with nulls first.
+
+        Args:
+            columns: names of columns, one by one or as one list. The first is the event time. The others
+                order rows of equal event time.
+
+        Raises:
+            SpecError: for anything but non-empty strings.
+        """
         return replace(self, order=_names(columns))
 
     def rowsBetween(self, start: int, end: int) -> "WindowSpec":  # noqa: N802 - PySpark's name
-        """The frame goes from the row `start` to the row `end`, both included, counted from the current one."""
+        """Sets the frame to the rows from `start` to `end`, both included.
+
+        Args:
+            start: a position relative to the current row, which is 0; rows before it are negative. Or
+                Window.unboundedPreceding.
+            end: a position as `start`. Window.unboundedFollowing is refused, as a stream has no last row.
+
+        Raises:
+            SpecError: for a bound that is not a whole number, and for an unbounded `end`.
+        """
         for name, bound in (("start", start), ("end", end)):
             if isinstance(bound, bool) or not isinstance(bound, int):
                 raise SpecError(f"rowsBetween({name}={bound!r})", "rows are counted", "give a whole number, such as -2 for two rows before")
         return self._framed("rows", start, end)
 
     def rangeBetween(self, start: Bound, end: Bound) -> "WindowSpec":  # noqa: N802 - PySpark's name
-        """The frame goes from the time `start` to the time `end`, both included, counted from that of the current row.
+        """Sets the frame to the rows whose event time lies from `start` to `end`, both included.
 
-        A bound is a whole number of microseconds, a timedelta, a Duration, or a text such as "-5 minutes".
+        Args:
+            start: a distance from the event time of the current row; earlier times are negative. A whole
+                number of microseconds, a timedelta, a Duration, a text such as "-5 minutes", or
+                Window.unboundedPreceding.
+            end: a distance as `start`. Window.unboundedFollowing is refused, as a stream has no last row.
+
+        Raises:
+            SpecError: for a bound of another kind, and for an unbounded `end`.
         """
         return self._framed("range", _time(start, "start"), _time(end, "end"))
 
@@ -60,7 +97,7 @@ class WindowSpec:
 
 
 class Window:
-    """Makes windows for `over`, with the names of pyspark.sql.Window.
+    """Makes the windows that `over` takes, with the names of pyspark.sql.Window.
 
     >>> Window.partitionBy("k").orderBy("ts").rowsBetween(-2, Window.currentRow)
     WindowSpec(keys=('k',), order=('ts',), frame=Frame(kind='rows', start=-2, end=0))
@@ -81,7 +118,15 @@ class Window:
 
 @dataclass(frozen=True)
 class Over:
-    """A function over a window: what `F.sum("v").over(w)` gives."""
+    """A function over a window, as `F.sum("v").over(w)` returns it.
+
+    Args:
+        what: the function.
+        window: the rows that it reads.
+
+    Raises:
+        SpecError: for a window that is not a WindowSpec.
+    """
 
     what: Aggregate | RowFunction
     window: WindowSpec
@@ -93,11 +138,14 @@ class Over:
             raise SpecError(f"over({window!r})", rule, "give one such as Window.partitionBy('k').orderBy('ts')")
 
     def alias(self, name: str) -> "Over":
-        """The same under another name."""
+        """Returns the same function over the same window under another name."""
         return replace(self, what=self.what.alias(name))
 
     def cast(self, *_: object) -> NoReturn:
-        """Refused, as all expressions are: what pyspark computes in one column are two steps here.
+        """Refuses the expression, as all operators on this class do.
+
+        Expressions of functions over windows take two steps here: compute the function as a column, then the
+        expression from that column.
 
         Raises:
             SpecError: always.
@@ -111,15 +159,20 @@ class Over:
 
 
 def frame_operator(overs: Mapping[str, Over], event_time: str | None = None, **fields: Any) -> FrameOperator:
-    """The operator that adds these columns. All windows have the same keys and order, and the first column of the order is the event time.
+    """Returns the OVER operator that adds these columns to each row.
+
+    All windows have the same keys and the same order. They may differ in their frames.
 
     Args:
         overs: the new columns by their names.
-        event_time: column of the event time; where no window has an order, rows of a batch are taken in its order. Default: as windows say.
+        event_time: column of the event time. If the windows have an order, it is the first column of that
+            order, which is also the default. If they have none, rows of a batch are processed in the order
+            of this column, unless `fields` contain `order` or `position`.
         fields: the other fields of FrameOperator.
 
     Raises:
-        SpecError: if windows differ in more than their frames, or as FrameOperator does.
+        SpecError: if the windows differ in keys or order, if `event_time` is not the first column of their
+            order, or as FrameOperator does.
 
     >>> from panewise import functions as F
     >>> w = Window.partitionBy("k").orderBy("ts")
@@ -152,7 +205,7 @@ def frame_operator(overs: Mapping[str, Over], event_time: str | None = None, **f
 def _column(over: Over, *, ordered: bool) -> FrameColumn:
     what, frame = over.what, over.window.frame
     if isinstance(what, RowFunction) and what.fn != "nth_value":
-        return FrameColumn(what)  # it looks at all rows, whatever the frame is
+        return FrameColumn(what)  # such functions have no frame of their own (semantics 29.7)
     if frame is None and not ordered:
         rule = "without an order the frame is the whole partition, which has no end on a stream"
         raise SpecError(
@@ -162,7 +215,7 @@ def _column(over: Over, *, ordered: bool) -> FrameColumn:
 
 
 def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:
-    """Names given one by one or as a list."""
+    """Returns the names that were given one by one or as one list."""
     given = tuple(columns[0]) if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
     for name in given:
         if not isinstance(name, str) or not name:
@@ -175,5 +228,5 @@ def _time(bound: Any, name: str) -> int:
     if isinstance(bound, str) and bound.strip().startswith("-"):
         return -Duration.of(bound.strip()[1:], name).us
     if isinstance(bound, int) and not isinstance(bound, bool):
-        return bound  # may be unbounded, which is no duration
+        return bound  # negative, or Window.unboundedPreceding or unboundedFollowing
     return Duration.of(bound, name).us

@@ -1,14 +1,17 @@
-"""The policies of other systems, by their names: each is a term of the trigger language (semantics 17).
+"""Trigger presets: the triggers of other systems as triggers of panewise (semantics 17).
 
     panewise.policies.samza(early="1 minute")    S1: early emission, full size, late arrival
     panewise.policies.apex(late_count=100)       S4: TriggerOption
     panewise.policies.final_only()               S2: one result for each window
     panewise.policies.each_update()              S2: a result for each update
-    panewise.policies.flink_count(100)           Flink: CountTrigger; and the others that it ships
+    panewise.policies.flink_count(100)           Flink: CountTrigger; Flink's other triggers are here, too
 
-A preset is a trigger, so it leaves the accumulation to the operator. The default, "accumulating", is what S1,
-S2, Kafka Streams and Flink's triggers do. Flink's PurgingTrigger needs accumulation="discarding". S4 has its own
-modes: ACCUMULATING is "accumulating", DISCARDING "discarding", ACCUMULATING_AND_RETRACTING "retracting".
+A preset is only a trigger. The accumulation is set on the operator:
+
+- The default, "accumulating", corresponds to S1, S2, Kafka Streams and Flink's triggers.
+- Flink's PurgingTrigger corresponds to accumulation="discarding".
+- The modes of S4 are ACCUMULATING ("accumulating"), DISCARDING ("discarding") and ACCUMULATING_AND_RETRACTING
+  ("retracting").
 """
 
 from datetime import timedelta
@@ -26,24 +29,29 @@ def samza(
     *,
     late_aligned: bool = False,
 ) -> AfterWatermark:
-    """S1's three policies over an aggregate: early emission, full size (the pane when the watermark reaches the end), late arrival.
+    """Returns S1's policies over an aggregate: early emission, full size and late arrival.
+
+    Full size is the pane that is emitted when the watermark reaches the end of the window.
 
     Args:
-        early: None: off, the default. A period: updates of a current window come at its multiples since 1970 ("1 minute": at
-            full minutes), if rows are pending. "each": updates come at once.
-        late: a period: updates of a past window come that long after the first pending row; S1's default for aggregates is
-            10 seconds. "each": updates come at once.
-        late_aligned: updates of past windows come at multiples of `late` since 1970, too.
+        early: when a window before its end emits updates. None, the default: never. A period of processing
+            time: at its multiples since 1970-01-01 UTC ("1 minute": at full minutes), if rows are pending.
+            "each": for each batch or, with evaluate="record", each row.
+        late: when a window after its end emits updates. A period of processing time: that long after the
+            first pending row; the default is S1's 10 seconds. "each": as for `early`.
+        late_aligned: with True a window after its end emits updates at the multiples of `late` since 1970,
+            too.
 
     Raises:
-        SpecError: for late_aligned=True with late="each".
+        SpecError: for a period that is not valid, and for late_aligned=True with late="each".
 
     >>> samza()
     AfterWatermark(early=None, late=AfterProcessingTime(delay=Duration('10 seconds'), align=None))
     >>> samza(early="1 minute", late="1 minute", late_aligned=True).late
     Every(period=Duration('1 minute'), aligned=True)
 
-    Source: S1 early emission, full size and late arrival policy, setOntimeUpdatePeriod, setLateUpdatePeriod; semantics 17.1.
+    Source: S1 early emission, full size and late arrival policy, setOntimeUpdatePeriod, setLateUpdatePeriod;
+    semantics 17.1.
     """
     return AfterWatermark(early=None if early is None else _early(early), late=_late(late, aligned=late_aligned))
 
@@ -54,7 +62,9 @@ def samza_join(
     *,
     late_aligned: bool = False,
 ) -> AfterWatermark:
-    """S1's three policies with its defaults for joins: each message, early and late. Periods are those of :func:`samza`.
+    """Returns S1's policies with its defaults for joins: an update for each message, early and late.
+
+    The arguments and errors are those of :func:`samza`.
 
     >>> samza_join() == AfterWatermark(early=Always(), late=Always())
     True
@@ -85,18 +95,28 @@ def apex(
     *,
     at_watermark: bool = True,
 ) -> Trigger:
-    """S4's TriggerOption: atWatermark, withEarlyFiringsAtEvery and withLateFiringsAtEvery of a time, a count, or both.
+    """Returns S4's TriggerOption: atWatermark, withEarlyFiringsAtEvery and withLateFiringsAtEvery.
 
-    With `at_watermark=False` there is no on-time firing: early and late firings are then one and the same, and must not differ. S4's
-    firing at the watermark without new rows is `on_time="always"` of the operator, the default with early
-    firings.
-    `fireOnlyUpdatedPanes` is what "retracting" always does, and `only_updated=True` of the operator asks of "accumulating".
+    The operator's fields correspond to other options of S4:
+
+    - S4 fires at the watermark also without new rows. This is `on_time="always"`, which is the default with
+      early firings.
+    - `fireOnlyUpdatedPanes` is `only_updated=True` in accumulating mode. Retracting mode always does this.
+
+    Args:
+        early_every: a period of processing time for early firings. Default: none.
+        early_count: a number of rows for early firings. With `early_every` and `early_count` whichever comes
+            first fires, and both start again. Default: none.
+        late_every: as `early_every`, for late firings.
+        late_count: as `early_count`, for late firings.
+        at_watermark: with False there is no firing at the watermark. One trigger is followed all the time, so
+            late firings are left out or equal to the early ones.
 
     >>> apex(early_every="1 minute", late_count=10)
     AfterWatermark(early=Every(period=Duration('1 minute')), late=AfterCount(n=10))
 
     Raises:
-        SpecError: with `at_watermark=False` and late firings that are not the early ones.
+        SpecError: for `at_watermark=False` with late firings that differ from the early ones.
 
     Source: S4 TriggerOption; semantics 17.2.
     """
@@ -117,11 +137,14 @@ def _firings(every: DurationLike | None, count: int | None) -> Trigger | None:
 
 
 def final_only() -> Never:
-    """One result for each window, when it expires (S2; Kafka Streams: EmitStrategy.onWindowClose, suppress; Spark: append mode).
+    """Returns the trigger that emits one result for each window, when it expires.
 
-    Kafka's stream time of a task is watermark=StreamTime(per="all"), its session windows are Session(gap, closed="both").
-    The allowed lateness is Kafka's grace period: what comes in it is in the one pane. That pane is ON_TIME;
-    it is LATE only for a window whose first row came after its end.
+    This is S2's final result, Kafka's EmitStrategy.onWindowClose and suppress, and Spark's append mode.
+
+    - Kafka's grace period is the allowed lateness. Rows that arrive within it are in the one pane.
+    - The pane is ON_TIME. It is LATE only for a window whose first row arrived after its end.
+    - Kafka's stream time of a task is watermark=StreamTime(per="all").
+    - Kafka's session windows are Session(gap, closed="both").
 
     Source: S2; semantics 7.9, 17.3.
     """
@@ -129,7 +152,9 @@ def final_only() -> Never:
 
 
 def each_update() -> Always:
-    """A result for each batch that changes a window; with evaluate="record" for each row (Kafka: onWindowUpdate; Spark: update mode).
+    """Returns the trigger that emits a result for each batch with rows for a window.
+
+    With evaluate="record" it emits one for each row. This is Kafka's onWindowUpdate and Spark's update mode.
 
     Source: S2; semantics 17.3.
     """
@@ -137,7 +162,9 @@ def each_update() -> Always:
 
 
 def flink_event_time() -> AfterWatermark:
-    """EventTimeTrigger: at the watermark, then for each late row (batch of late rows).
+    """Returns EventTimeTrigger: fires at the watermark, and then for each batch of late rows.
+
+    With evaluate="record" it fires for each late row, as Flink does.
 
     Source: Flink EventTimeTrigger; semantics 17.4.
     """
@@ -145,9 +172,11 @@ def flink_event_time() -> AfterWatermark:
 
 
 def flink_continuous_event_time(interval: DurationLike) -> AfterWatermark:
-    """ContinuousEventTimeTrigger: at the multiples of the interval in event time, at the end, and then for each late row.
+    """Returns ContinuousEventTimeTrigger: fires at multiples of the interval in event time.
 
-    It fires when the watermark reaches a multiple, if rows are pending, from the first multiple above the earliest row on.
+    It fires when the watermark reaches a multiple of the interval since 1970-01-01 UTC, if rows are pending.
+    The first multiple is the first one above the earliest row of the window. It also fires when the watermark
+    reaches the end of the window, and then for each batch of late rows.
 
     Source: Flink ContinuousEventTimeTrigger; semantics 17.4.
     """
@@ -155,16 +184,18 @@ def flink_continuous_event_time(interval: DurationLike) -> AfterWatermark:
 
 
 def flink_continuous_processing_time(interval: DurationLike) -> Repeatedly:
-    """ContinuousProcessingTimeTrigger: at the multiples of the interval in processing time, if rows came.
+    """Returns ContinuousProcessingTimeTrigger: fires at multiples of the interval in processing time.
+
+    Multiples are counted since 1970-01-01 UTC. It fires only if rows are pending.
 
     Source: Flink ContinuousProcessingTimeTrigger; semantics 17.4.
     """
-    # The first multiple above the time of the first row: rounding up what lies a microsecond later.
+    # One microsecond after the first row, rounded up, is the first multiple that is strictly above its time.
     return Repeatedly(AfterProcessingTime(1, align=interval))
 
 
 def flink_count(n: int) -> Repeatedly:
-    """CountTrigger: whenever n rows have come.
+    """Returns CountTrigger: fires whenever at least n rows are pending. n is 1 or more.
 
     Source: Flink CountTrigger; semantics 17.4.
     """
@@ -172,7 +203,11 @@ def flink_count(n: int) -> Repeatedly:
 
 
 def flink_delta(column: str, threshold: int | float | str | timedelta | Duration) -> Repeatedly:
-    """DeltaTrigger: whenever `column` has moved by more than the threshold from where it was at the last firing.
+    """Returns DeltaTrigger: fires whenever a value differs from the reference by more than the threshold.
+
+    The reference is the last value of `column` at the last firing, at first the first value. Differences up
+    and down count. The threshold is 0 or more, in the unit of the column. For timestamps it is a number of
+    microseconds or a duration.
 
     Source: Flink DeltaTrigger; semantics 17.4.
     """

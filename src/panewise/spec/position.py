@@ -1,4 +1,4 @@
-"""Where rows stand in their source (semantics 4). Values only."""
+"""The source position of rows: the columns by which replays are recognised (semantics 4). Values only."""
 
 from dataclasses import dataclass
 
@@ -7,22 +7,25 @@ from panewise.errors import SpecError
 
 @dataclass(frozen=True)
 class Position:
-    """Columns that say where a row stood in its source, so that replays are recognised (semantics 4).
+    """Columns with the position of a row in its source, by which replays are recognised (semantics 4).
 
-    By default a partition has one mark, the highest offset received. A row at or below it is a replay, also one that was never
-    received: it does nothing, and only the counter `replays` shows it. That is right where offsets come in ascending order, as
-    from Kafka. Where they do not, give `ordered=False`.
+    By default each (source, partition) has one mark, the highest offset received. A row at or below the mark
+    is a replay, even if it was never received. A replay does nothing, and only the counter `replays` shows
+    it. This is right if offsets arrive in ascending order, as from Kafka. Otherwise use `ordered=False`.
 
     Args:
         partition: column of the partition.
         offset: column of the offset, a whole number that grows within a partition.
-        source: column of the source, if several are read.
-        ordered: False: the offsets received are remembered as intervals, and only those are replays.
-        remember: with `ordered=False` only: at most so many intervals of each (source, partition) are remembered. One more, and all
-            offsets up to the end of the lowest interval count as received. Default 1000.
+        source: column of the source. Default: None, there is one source.
+        ordered: with False the received offsets are remembered as intervals, and only rows with these offsets
+            are replays. Default: True.
+        remember: the maximum number of intervals that are remembered for each (source, partition), 1 or more.
+            Beyond it all offsets up to the end of the lowest interval count as received. Only with
+            `ordered=False`. Default: 1000.
 
     Raises:
-        SpecError: for columns without names or of the same name; for `remember` below 1, or with ordered positions.
+        SpecError: for a column that is not a non-empty string, or is given twice; for `remember` below 1, or
+            with `ordered=True`.
 
     >>> Position(ordered=False)
     Position(partition='partition', offset='offset', source=None, ordered=False, remember=1000)
@@ -58,5 +61,5 @@ class Position:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns in order of arrival."""
+        """The columns in the order in which they sort rows: source, if there is one, partition, offset."""
         return (self.partition, self.offset) if self.source is None else (self.source, self.partition, self.offset)

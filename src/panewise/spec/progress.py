@@ -1,4 +1,4 @@
-"""Where the watermark comes from, if not from outside (semantics 12.4 and following). Values only."""
+"""Watermarks that do not come from outside, as values (semantics 12.4 to 12.10)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,12 +11,15 @@ from panewise.spec.windows import positive
 
 @dataclass(frozen=True, init=False)
 class FixedLag:
-    """The watermark follows processing time at a fixed distance, whatever event times come.
+    """A watermark that follows processing time at a fixed distance, whatever the event times are.
 
-    A watermark from outside counts too: the larger one wins.
+    A watermark from outside counts, too: the larger one wins.
 
     Args:
-        lag: how far behind processing time, 0 or more.
+        lag: how far the watermark is behind processing time, 0 or more.
+
+    Raises:
+        SpecError: for a negative lag.
 
     >>> FixedLag("10 seconds")
     FixedLag(lag=Duration('10 seconds'))
@@ -33,18 +36,28 @@ class FixedLag:
 
 @dataclass(frozen=True, init=False)
 class Inputs:
-    """The watermark is the least of those of several inputs; one that has been silent for long does not hold it back.
+    """A watermark that is the least of the watermarks of several inputs. Idle inputs can be left out.
 
-    Each input tells its own: `{"op": "watermark", "to": t, "input": "orders"}`; or, with a `column`, the rows tell for it: after each
-    batch (micro-batch; with evaluate="record" each row) that has valid rows of an input, the highest event time of these, less the
-    delay. On Spark there has to be a column.
+    There are two ways to report the watermark of an input:
+
+    - Without `column` it comes from outside, as in `{"op": "watermark", "to": t, "input": "orders"}`. This is
+      not possible on Spark.
+    - With `column` rows drive it. After each batch with valid rows of an input, the input reports the highest
+      event time of these rows, less the delay. With evaluate="record" it does so after each row.
 
     Args:
-        names: two inputs or more; with a column also one. Where all rows are of one input use StreamTime(per="all"), without a column.
-        idle_after: an input that has told no watermark for this long, in processing time, is left out until it tells one. Default: never.
-        column: the column, of strings, that names the input of a row; a row that names none of them is invalid.
-        delay: how far the watermark of an input is behind its rows, 0 or more; one for all, or a mapping with one for each name. Default 0.
-            Only with a column.
+        names: the names of two inputs or more; with `column` also of one. If all rows are of one input,
+            StreamTime(per="all") needs no column.
+        idle_after: a length of processing time, above zero. An input that has reported no watermark for this
+            long is left out until it reports one. Default: no input is left out.
+        column: the column, of strings, that names the input of a row. A row that names none of `names` is
+            invalid.
+        delay: how far the watermark of an input is behind its rows, 0 or more. One for all, or a mapping with
+            one for each name. Only with `column`. Default: 0.
+
+    Raises:
+        SpecError: for too few names or equal ones, for a delay without `column`, for a mapping whose keys are
+            not `names`, and for other values that are not valid.
 
     >>> Inputs(["orders", "payments"], idle_after="1 minute", column="source", delay={"orders": 0, "payments": "10 seconds"})
     Inputs(names=('orders', 'payments'), idle_after=Duration('1 minute'), column='source', \
@@ -79,14 +92,14 @@ delay=(('orders', Duration('0 seconds')), ('payments', Duration('10 seconds'))))
         object.__setattr__(self, "delay", _delays(given, column, delay))
 
     def delay_of(self, name: str) -> int:
-        """How far the watermark of an input is behind its rows, in microseconds."""
+        """Returns how far the watermark of an input is behind its rows, in microseconds."""
         each = dict(self.delay) if isinstance(self.delay, tuple) else {}
         one = each.get(name, self.delay)
         return one.us if isinstance(one, Duration) else 0
 
 
 def _delays(names: tuple[str, ...], column: str | None, delay: Any) -> Any:
-    """The delay as it is kept: one, or one for each name in their order."""
+    """Returns the delay as it is stored: one Duration, or a (name, Duration) pair for each name in order."""
     if column is None:
         if delay is not None:
             rule = "a delay is how far the watermark of an input is behind its rows, and without a column no row says which input it is of"
@@ -94,7 +107,7 @@ def _delays(names: tuple[str, ...], column: str | None, delay: Any) -> Any:
         return None
     if not isinstance(delay, (Mapping, tuple)):
         return _length(0 if delay is None else delay, "delay")
-    pairs = delay.items() if isinstance(delay, Mapping) else delay  # a tuple of pairs is what was kept
+    pairs = delay.items() if isinstance(delay, Mapping) else delay  # pairs: the stored form
     each = dict(pair if isinstance(pair, tuple) and len(pair) == 2 else (pair, None) for pair in pairs)
     if set(each) != set(names):
         rule = f"a mapping has a delay for each of the inputs {list(names)}"
@@ -104,16 +117,17 @@ def _delays(names: tuple[str, ...], column: str | None, delay: Any) -> Any:
 
 @dataclass(frozen=True, init=False)
 class StreamTime:
-    """The watermark is the highest event time of the rows so far, less a delay: of each key its own, or one for all keys.
+    """A watermark, of each key or of all keys: the highest event time of the rows so far, less a delay.
 
     Args:
-        delay: how far behind, 0 or more.
-        per: "key": no key makes another one's rows late. A key that falls silent keeps its windows open until the end of input,
-            and its watermark is kept as long. "all": one watermark for all keys, as in a task of Kafka Streams, or with Flink's
-            bounded out-of-orderness. With evaluate="record" all rows then meet in one shard.
+        delay: how far the watermark is behind that event time, 0 or more. Default: 0.
+        per: "key", the default: each key has its own watermark, so no key makes rows of another key late. The
+            windows and the watermark of a key that falls silent are stored until the end of input. "all": one
+            watermark for all keys, as in a task of Kafka Streams, or with Flink's bounded out-of-orderness.
+            With evaluate="record" there is then one shard.
 
     Raises:
-        SpecError: for a negative delay, and for another `per`.
+        SpecError: for a negative delay, and for another value of `per`.
 
     >>> StreamTime("10 seconds")
     StreamTime(delay=Duration('10 seconds'), per='key')
@@ -124,7 +138,7 @@ class StreamTime:
     """
 
     kind: ClassVar[str] = "stream_time"
-    names: ClassVar[tuple[str, ...]] = ("all",)  # per="all" is the case of one input, of which all rows are
+    names: ClassVar[tuple[str, ...]] = ("all",)  # per="all" is Inputs with one input that has all rows
     column: ClassVar[None] = None
     idle_after: ClassVar[None] = None
     delay: Duration
@@ -137,7 +151,7 @@ class StreamTime:
         object.__setattr__(self, "per", per)
 
     def delay_of(self, name: str) -> int:
-        """How far the watermark is behind the rows, in microseconds."""
+        """Returns how far the watermark is behind the rows, in microseconds, whatever the name."""
         return self.delay.us
 
 
@@ -147,7 +161,7 @@ _PER: TypeAlias = Literal["key", "all"]
 
 
 def told_by_rows(watermark: Watermark | None) -> RowInputs | None:
-    """The inputs, if their watermarks are made of rows (semantics 12.9, 12.10).
+    """Returns the watermark if rows drive one watermark for all keys, else None (semantics 12.9, 12.10).
 
     >>> told_by_rows(Inputs(["a", "b"])), told_by_rows(Inputs(["a", "b"], column="source")).column
     (None, 'source')
@@ -160,7 +174,7 @@ def told_by_rows(watermark: Watermark | None) -> RowInputs | None:
 
 
 def of_each_key(watermark: Watermark | None) -> bool:
-    """Whether each key has a watermark of its own, made of its rows (semantics 12.8).
+    """Returns whether each key has its own watermark, driven by its rows (semantics 12.8).
 
     >>> of_each_key(StreamTime()), of_each_key(StreamTime(per="all"))
     (True, False)
@@ -169,7 +183,7 @@ def of_each_key(watermark: Watermark | None) -> bool:
 
 
 def input_columns(watermark: Watermark | None) -> tuple[str, ...]:
-    """The column that names the input of a row, if there is one."""
+    """Returns the column that names the input of a row, as a tuple; empty if there is none."""
     return (watermark.column,) if isinstance(watermark, Inputs) and watermark.column is not None else ()
 
 
@@ -181,10 +195,10 @@ def _length(value: DurationLike, name: str) -> Duration:
 
 
 def check_input_column(watermark: Watermark | None, event_time: str | None) -> None:
-    """Refuses the event time as the column that names the inputs of rows.
+    """Checks that the event time is not also the column that names the inputs of rows.
 
     Raises:
-        SpecError: naming the column.
+        SpecError: if it is. The message names the column.
     """
     if event_time in input_columns(watermark):
         rule = "the column that names the input of a row holds strings, and the event time is a timestamp"

@@ -1,14 +1,16 @@
-"""The functions that make aggregates of rows in an order that a column gives; users find them in :mod:`panewise.functions`."""
+"""Functions for aggregates that rank rows or values; users import them from :mod:`panewise.functions`."""
 
 from panewise.spec.aggregates import Aggregate, checked_column, default_name
 from panewise.spec.expressions import ColumnOrName
 
 
 def max_by(column: ColumnOrName, by: ColumnOrName, k: int | None = None) -> Aggregate:
-    """Value in the row with the largest `by`; with `k`, the list of :func:`top_n_by`.
+    """Returns the aggregate: value of `column` in the row with the largest `by`.
 
-    Rows with a null in `by` are skipped; the value may be null. Of several such rows it is the first in arrival order, where
-    Spark takes any. NaN is the largest. The column's type.
+    With `k` it is the list of :func:`top_n_by` for k rows. Rows with a null in `by` are skipped; without
+    other rows the result is null. The value itself may be null. NaN is the largest `by`. Of several rows with
+    the same `by` the first in arrival order is taken (Spark takes any). The result has the type of `column`;
+    with `k` it is a list of this type.
 
     >>> from panewise.testing import result_of
     >>> rows = [{"v": "a", "b": 1}, {"v": "b", "b": 5}, {"v": "c", "b": 5}, {"v": "d", "b": None}]
@@ -21,7 +23,9 @@ def max_by(column: ColumnOrName, by: ColumnOrName, k: int | None = None) -> Aggr
 
 
 def min_by(column: ColumnOrName, by: ColumnOrName, k: int | None = None) -> Aggregate:
-    """Value in the row with the smallest `by`; with `k`, the list of :func:`top_n_by` with ascending=True. Otherwise as :func:`max_by`.
+    """Returns the aggregate: value of `column` in the row with the smallest `by`.
+
+    With `k` it is the list of :func:`top_n_by` with ascending=True. The rest is as with :func:`max_by`.
 
     >>> from panewise.testing import result_of
     >>> result_of(min_by("v", "b"), [{"v": "a", "b": None}, {"v": "b", "b": 5}, {"v": None, "b": 1}]) is None
@@ -38,9 +42,11 @@ def _extreme(fn: str, column: ColumnOrName, by: ColumnOrName) -> Aggregate:
 
 
 def top_n(column: ColumnOrName, n: int, ascending: bool = False) -> Aggregate:
-    """The n largest values that are not null, the largest first; with `ascending` the n smallest, the smallest first.
+    """Returns the aggregate: list of the n largest non-null values, the largest first.
 
-    Equal values count one by one. NaN is the largest. A list of the column's type.
+    With `ascending` it is the list of the n smallest, the smallest first. Equal values count one by one. NaN
+    is the largest. The list is shorter than n if there are fewer values. n is 1 or more. The elements have
+    the column's type.
 
     >>> from panewise.testing import result_of
     >>> rows = [{"v": 4}, {"v": 9}, {"v": None}, {"v": 9}, {"v": 2}]
@@ -54,10 +60,17 @@ def top_n(column: ColumnOrName, n: int, ascending: bool = False) -> Aggregate:
 
 
 def top_n_by(column: ColumnOrName, by: ColumnOrName, n: int, ascending: bool = False, distinct: bool = False) -> Aggregate:
-    """The values in the n rows with the largest `by`, in this order; with `ascending` in those with the smallest.
+    """Returns the aggregate: list of the values in the n rows with the largest `by`, in this order.
 
-    Rows with a null in `by` are skipped; values may be null. Rows with the same `by` stay in arrival order. With `distinct` a
-    value is taken once, from its first row in this order (S4 TopNByKey). A list of the column's type.
+    Rows with a null in `by` are skipped; values may be null. NaN is the largest `by`. Rows with the same `by`
+    stay in arrival order. The elements have the type of `column`.
+
+    Args:
+        column: the column of the values.
+        by: the column that ranks the rows.
+        n: the maximum length of the list, 1 or more.
+        ascending: with True the rows with the smallest `by` are taken, the smallest first.
+        distinct: with True each value is taken once, from its first row in this order (S4 TopNByKey).
 
     >>> from panewise.testing import result_of
     >>> rows = [{"page": "a", "hits": 7}, {"page": "b", "hits": 9}, {"page": "b", "hits": 8}, {"page": "c", "hits": 7}]
@@ -72,10 +85,10 @@ def top_n_by(column: ColumnOrName, by: ColumnOrName, n: int, ascending: bool = F
 
 
 def sort_list(column: ColumnOrName, ascending: bool = True) -> Aggregate:
-    """The values that are not null, sorted; NaN is the largest. A list of the column's type.
+    """Returns the aggregate: sorted list of the non-null values. The elements have the column's type.
 
-    pyspark has no aggregate like it: sort_array and array_sort sort an array, as in sort_array(collect_list(column)). Of
-    these names this one says that it collects.
+    NaN is the largest. The list is ascending, or descending with ascending=False. pyspark has no such
+    aggregate; there it is sort_array(collect_list(column)).
 
     >>> from panewise.testing import result_of
     >>> result_of(sort_list("v"), [{"v": 4}, {"v": None}, {"v": 2}, {"v": 4}])

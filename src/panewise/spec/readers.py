@@ -1,4 +1,8 @@
-"""Readers of values: each takes a value and where it stands, and gives it checked."""
+"""Readers that validate the values of a specification in plain form, such as one parsed from JSON.
+
+A reader takes a value and its path, such as "window.size". It returns the validated value, or raises
+SpecError with the path.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
@@ -10,7 +14,11 @@ Reader: TypeAlias = Callable[[Any, str], Any]
 
 
 def members_of(value: Any, where: str, known: set[str], required: tuple[str, ...] = ()) -> Mapping[str, Any]:
-    """The dict, checked to have no unknown field and all required ones."""
+    """Returns the dict after a check of its fields. The path `where` may be "", the root.
+
+    Raises:
+        SpecError: if the value is not a dict, has a field that is not known, or lacks a required one.
+    """
     if not isinstance(value, Mapping):
         raise wrong(where or "specification", value, "an object with named fields")
     prefix = f"{where}." if where else ""
@@ -24,12 +32,12 @@ def members_of(value: Any, where: str, known: set[str], required: tuple[str, ...
 
 
 def wrong(where: str, value: Any, what: str) -> SpecError:
-    """The error of a value that is not what stands there."""
+    """Returns the error for a value that is not what its path requires; `what` says what that is."""
     return SpecError(f"{where}={value!r}", f"{where} is {what}", f"give {what}")
 
 
 def typed(kinds: type | tuple[type, ...], what: str) -> Reader:
-    """Reads values of these types."""
+    """Returns a reader of values of these types. It accepts a bool only for `kinds=bool`, never as an int."""
 
     def read(value: Any, where: str) -> Any:
         if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
@@ -46,12 +54,16 @@ number = typed((int, float), "a number")
 
 
 def duration(value: Any, where: str) -> Duration:
-    """Reads a duration."""
+    """Reads a duration, given as a whole number of microseconds."""
     return Duration(typed(int, "a whole number of microseconds")(value, where))
 
 
 def kind_of(value: Any, where: str, kinds: Mapping[str, type]) -> str:
-    """The kind of an object, which is one of these."""
+    """Returns the field `kind` of a dict.
+
+    Raises:
+        SpecError: if the value is not a dict, or its `kind` is not one of `kinds`.
+    """
     kind = value.get("kind") if isinstance(value, Mapping) else value
     if not isinstance(value, Mapping) or not isinstance(kind, str) or kind not in kinds:
         given = f"{where}.kind={kind!r}" if isinstance(value, Mapping) else f"{where}={value!r}"
@@ -60,12 +72,12 @@ def kind_of(value: Any, where: str, kinds: Mapping[str, type]) -> str:
 
 
 def or_null(read: Reader) -> Reader:
-    """Reads null, or what the reader reads."""
+    """Returns a reader that accepts null, too."""
     return lambda value, where: None if value is None else read(value, where)
 
 
 def listed(what: str) -> Reader:
-    """Reads lists of strings."""
+    """Returns a reader of lists of strings, which become tuples. Errors describe the list by `what`."""
 
     def read(value: Any, where: str) -> tuple[str, ...]:
         if not isinstance(value, (list, tuple)):
@@ -79,7 +91,10 @@ names = listed("a list of column names")
 
 
 def several(name: str, values: Any) -> tuple[Any, ...]:
-    """What a field of several values was given, in order; a string is a single one.
+    """Returns the values of a field that takes several, as a tuple.
+
+    Raises:
+        SpecError: for a string, which would be taken apart, and for anything else that is not iterable.
 
     >>> several("keys", ["a", "b"])
     ('a', 'b')
@@ -90,7 +105,11 @@ def several(name: str, values: Any) -> tuple[Any, ...]:
 
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of JSON pairs, none of which is there twice."""
+    """Returns the dict of the pairs of a JSON object, for `object_pairs_hook` of json.loads.
+
+    Raises:
+        SpecError: if a name occurs twice.
+    """
     given = [name for name, _ in pairs]
     for name in given:
         if given.count(name) > 1:

@@ -1,4 +1,4 @@
-"""Functions of rows near a row, named as in pyspark.sql.functions; users find them in :mod:`panewise.functions`."""
+"""Functions over windows, as in pyspark.sql.functions; users import them from :mod:`panewise.functions`."""
 
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
@@ -9,7 +9,9 @@ from panewise.spec.functions import first, last
 
 
 def row_number() -> RowFunction:
-    """The number of the row among those of its key, from 1. Type bigint. For `over` alone.
+    """Returns the function: number of the row among the rows of its key, from 1. Type bigint.
+
+    It is used only with `over`.
 
     Source: semantics 29.7; pyspark row_number.
     """
@@ -17,7 +19,10 @@ def row_number() -> RowFunction:
 
 
 def rank() -> RowFunction:
-    """One more than the rows of its key with an earlier time (or, with equal times, earlier in the order). Type bigint. For `over` alone.
+    """Returns the function: 1 + the number of rows of the key that precede the row's peers. Type bigint.
+
+    Peers are rows with equal event times and equal `order` columns. The function is used only with `over`,
+    and needs an event time.
 
     Source: semantics 29.7; pyspark rank.
     """
@@ -25,7 +30,9 @@ def rank() -> RowFunction:
 
 
 def dense_rank() -> RowFunction:
-    """One more than the different times (and orders) of its key before its own. Type bigint. For `over` alone.
+    """Returns the function: as :func:`rank`, except that rows that are peers count once. Type bigint.
+
+    It is used only with `over`, and needs an event time.
 
     Source: semantics 29.7; pyspark dense_rank.
     """
@@ -33,9 +40,13 @@ def dense_rank() -> RowFunction:
 
 
 def lag(column: ColumnOrName, offset: int = 1, default: bool | int | float | str | None = None) -> RowFunction:
-    """The value of the column in the row that is `offset` rows before, or the default where there is none. For `over` alone.
+    """Returns the function: value of the column in the row of the key that is `offset` rows before.
 
-    A negative offset looks ahead, as `lead` does.
+    If there is no such row, the value is the default. A negative offset looks ahead, as `lead` does. The
+    function is used only with `over`. The default has the type of the column.
+
+    Raises:
+        SpecError: for an offset that is not a whole number below 2^63.
 
     >>> lag("v", 2, 0).name
     'lag(v, 2, 0)'
@@ -46,9 +57,14 @@ def lag(column: ColumnOrName, offset: int = 1, default: bool | int | float | str
 
 
 def lead(column: ColumnOrName, offset: int = 1, default: bool | int | float | str | None = None) -> RowFunction:
-    """The value of the column in the row that is `offset` rows after: the row waits for it, or for the end of input. For `over` alone.
+    """Returns the function: value of the column in the row of the key that is `offset` rows after.
 
-    A negative offset looks back, as `lag` does.
+    A row is emitted only when that row has passed, or at the end of input. If there is no such row, the value
+    is the default. A negative offset looks back, as `lag` does. The function is used only with `over`. The
+    default has the type of the column.
+
+    Raises:
+        SpecError: for an offset that is not a whole number below 2^63.
 
     Source: semantics 29.7, 29.8; pyspark lead.
     """
@@ -56,7 +72,12 @@ def lead(column: ColumnOrName, offset: int = 1, default: bool | int | float | st
 
 
 def nth_value(column: ColumnOrName, offset: int, ignoreNulls: bool = False) -> RowFunction:  # noqa: N803 - PySpark's name
-    """The value of the column in the row `offset` of the frame, from 1; null if the frame has fewer. For `over` alone.
+    """Returns the function: value of the column in the row `offset` of the frame, counted from 1.
+
+    It is null if the frame has fewer rows. Rows with a null count. The function is used only with `over`.
+
+    Raises:
+        SpecError: for ignoreNulls=True, and for an offset below 1.
 
     Source: semantics 29.6; pyspark nth_value.
     """
@@ -67,7 +88,9 @@ def nth_value(column: ColumnOrName, offset: int, ignoreNulls: bool = False) -> R
 
 
 def first_value(column: ColumnOrName, ignoreNulls: bool = False) -> Aggregate:  # noqa: N803 - PySpark's name
-    """The value of the first row of the frame, or window, or of the first that is not null: as `first`.
+    """Returns the aggregate `first`: value in the first row of the frame or window.
+
+    With ignoreNulls=True it is the first value that is not null.
 
     >>> first_value("v", ignoreNulls=True).ignorenulls
     True
@@ -78,7 +101,9 @@ def first_value(column: ColumnOrName, ignoreNulls: bool = False) -> Aggregate:  
 
 
 def last_value(column: ColumnOrName, ignoreNulls: bool = False) -> Aggregate:  # noqa: N803 - PySpark's name
-    """The value of the last row of the frame, or window, or of the last that is not null: as `last`.
+    """Returns the aggregate `last`: value in the last row of the frame or window.
+
+    With ignoreNulls=True it is the last value that is not null.
 
     Source: semantics 29.6; pyspark last_value.
     """
@@ -86,7 +111,7 @@ def last_value(column: ColumnOrName, ignoreNulls: bool = False) -> Aggregate:  #
 
 
 def _shift(fn: str, column: ColumnOrName, offset: int, default: bool | int | float | str | None) -> RowFunction:
-    """A look back or ahead; with a negative offset the other one, under the name that was asked for."""
+    """Returns `lag` or `lead`. With a negative offset it is the other one, under the name of the first."""
     name = default_name(fn, column, offset, default)
     if isinstance(offset, bool) or not isinstance(offset, int) or abs(offset) >= MAX_INSTANT:
         raise SpecError(f"{fn}(offset={offset!r})", f"{fn} takes a whole number of rows", "give such a number, below 2^63")

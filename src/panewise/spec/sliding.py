@@ -1,4 +1,4 @@
-"""Windows that the rows themselves make, closed at both ends (semantics 7 and following). Values only; no behaviour."""
+"""Sliding windows: windows that rows make, closed at both ends (semantics 7 to 7.9, 8.8). Values only."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, TypeAlias, get_args
@@ -13,22 +13,32 @@ ANCHORS: Final[tuple[str, ...]] = get_args(Anchor)
 
 @dataclass(frozen=True, init=False)
 class Sliding:
-    """Windows of one length, closed at both ends, made by the rows themselves: per key, one for each different event time.
+    """Windows of one length, closed at both ends, that rows make: for each key one for each event time.
 
-    Two rows of a key share a window if they are no further apart than `size`. A row that comes out of order is taken into every window
-    that holds it, and makes its own with the rows that are already there.
+    A window contains all rows of its key from its first instant to its last, whenever they arrived. A row
+    that arrives out of order is also added to the existing windows that contain its event time.
 
     Args:
-        size: distance of the first instant of a window from its last; 0 groups rows of the very same time. Or `rows(n)`: each row makes
-            a window of the last n rows of its key, itself among them.
-        anchor: what a row at t makes: "end": [t - size, t]; "start": [t, t + size]; "both": [t - size, t] and, if it holds a row,
-            [t + 1 microsecond, t + 1 microsecond + size]: so every set of rows that a window of this length can hold is one. Of rows
-            "end" only.
+        size: distance from the first instant of a window to its last, 0 or more. A size of 0 groups rows of
+            exactly the same event time. Or `rows(n)`: each row makes a window of the last n rows of its key,
+            itself included.
+        anchor: the windows that a row at t makes. "end", the default: [t - size, t]. "start": [t, t + size].
+            "both": [t - size, t] and, if any row is in it, [t + 1 microsecond, t + 1 microsecond + size].
+            With "both" there is one window for each set of rows that a closed window of this length can
+            contain. With `rows(n)` only "end" is possible.
 
-    With a trigger that does nothing before the end of a window a row costs the same however many windows it is in; with another one it goes
-    into each that is open. To compute a window costs the logarithm of the rows that it holds, medians and other aggregates of many values
-    included; and a step looks at the times of the rows held, some 15 nanoseconds each, or 45 with such a trigger. Lists cost what they are
-    long; and what users define, unless it is `commutative`, the rows of the window.
+    Raises:
+        SpecError: for a negative size, for another anchor, and for an anchor with `rows(n)`.
+
+    Cost:
+
+    - With a trigger that does not fire before the end of a window, the cost of a row does not depend on the
+      number of its windows. With other triggers a row is added to each live window that contains it.
+    - The cost of a window is logarithmic in the number of its rows, also for holistic aggregates such as the
+      median. Aggregates that return lists cost the length of the list. User-defined aggregates cost the
+      number of rows in the window, unless they are `commutative`.
+    - Each step scans the event times of the stored rows, at about 15 nanoseconds each. With triggers that
+      fire before the end of a window it scans those of the keys in the batch, at about 45 nanoseconds each.
 
     >>> Sliding("10 minutes")
     Sliding(size=Duration('10 minutes'), anchor='end')

@@ -1,4 +1,4 @@
-"""What sliding windows cannot have (semantics 7.8)."""
+"""Checks that refuse fields which have no meaning with sliding windows (semantics 7.8, 8.8)."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from panewise.spec.triggers import AfterEventTime, Never, OnDelta, OnPunctuation
 
 
 def only_at_end(trigger: Any) -> bool:
-    """Whether nothing is sent of a window, and nothing asked, before it is complete.
+    """Returns whether the trigger neither fires a window nor needs an evaluation before it is complete.
 
     >>> only_at_end(AfterWatermark()), only_at_end(Never())
     (True, True)
@@ -19,10 +19,11 @@ def only_at_end(trigger: Any) -> bool:
 
 
 def check_sliding(spec: Any) -> None:
-    """Refuses what has no meaning with sliding windows.
+    """Checks the fields of an operator with sliding windows; other windows pass.
 
     Raises:
-        SpecError: naming the field.
+        SpecError: for an evictor or a delta; for a trigger that looks at single rows, or that closes a window
+            while rows may still arrive; and, with Sliding(rows(n)), for fields that would have no effect.
     """
     if not isinstance(spec.window, Sliding):
         return
@@ -43,7 +44,7 @@ def check_sliding(spec: Any) -> None:
 
 
 def _check_single(spec: Any) -> None:
-    """A window of the last n rows is complete with the row that makes it, so nothing can be asked of its panes."""
+    """Refuses fields without effect: a window of n rows emits one pane, with the row that makes it."""
     only = {"trigger": DEFAULT_TRIGGER, "accumulation": "discarding", "on_time": "if_pending", "closing": "if_pending"}
     for name, value in only.items():
         given = getattr(spec, name)

@@ -1,11 +1,11 @@
-"""Sliding windows in plain words."""
+"""The text that describes sliding windows, for :func:`panewise.spec.words.describe`."""
 
 from panewise.spec.measures import Rows
 from panewise.spec.sliding import Sliding
 
 
 def membership(window: Sliding) -> str:
-    """Which windows there are, and which of them a row is in.
+    """Returns a clause that says which windows exist, and which of them contain a row.
 
     >>> membership(Sliding("1 minute")).split("; ")[0]
     'a row at t makes the window from 1 minute before t to t, if it is not there yet'

@@ -1,4 +1,8 @@
-"""What a listener is told of a window by policies, and what it can ask for then (semantics 10.15, 10.26, 10.27)."""
+"""Events of policy windows, and the evictions that listeners request (semantics 10.15, 10.26, 10.27).
+
+Requested evictions are queued, and executed after the step that raised the event. So a listener never changes
+partitions while an event is handled.
+"""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -11,7 +15,12 @@ from panewise.spec.streampolicies import PartitionCount, PartitionEviction, Tupl
 
 @dataclass(frozen=True)
 class HeldPartition:
-    """A partition that is there: the columns of `partition_by`, by name, and how many tuples it holds."""
+    """A partition that exists.
+
+    Args:
+        partition: the columns of `partition_by`, by name.
+        tuples: the number of its tuples.
+    """
 
     partition: Mapping[str, Any]
     tuples: int
@@ -21,29 +30,29 @@ Name = tuple[Any, ...]  # the values of `partition_by`, in its order
 
 
 class HeldPartitions(Protocol):
-    """The partitions that are there, as far as who tells of an event knows them."""
+    """The existing partitions that the runtime which raises an event knows."""
 
     def all(self) -> Iterable[HeldPartition]:
-        """Each of them, in the order of their last insertions."""
+        """Returns the partitions in the order of their last insertions, the least recent first."""
         ...
 
     def find(self, name: Name) -> HeldPartition | None:
-        """The one of this name, if it is there."""
+        """Returns the partition of this name, or None if it does not exist."""
         ...
 
     def counts(self) -> tuple[int, int]:
-        """How many they are, and how many tuples they hold."""
+        """Returns the number of partitions, and the number of their tuples."""
         ...
 
 
 @dataclass
 class Evictions:
-    """What listeners have asked for and has not been done yet.
+    """The evictions that listeners have requested and that have not been executed yet.
 
     Args:
-        policy: which partitions go by themselves.
-        held: the partitions that a listener may choose among.
-        asked: those that are to go, in the order in which they were asked for.
+        policy: the partition eviction policy.
+        held: the partitions that exist.
+        asked: the names of the requested partitions, in the order of the requests. The dict has no values.
     """
 
     policy: PartitionEviction | None
@@ -52,22 +61,25 @@ class Evictions:
 
     @property
     def of_all(self) -> bool:
-        """Whether a listener may choose among all partitions: where a policy counts these, they are in one place."""
+        """Whether a listener may evict any partition, as all of them are in one shard."""
         return counts_all(self.policy)
 
     @property
     def left(self) -> tuple[HeldPartition, ...]:
-        """The partitions held that have not been asked for."""
+        """The existing partitions whose eviction has not been requested. It iterates over all partitions."""
         return tuple(one for one in self.held.all() if key_of(one.partition) not in self.asked)
 
     def left_of(self, name: Name) -> tuple[HeldPartition, ...]:
-        """The one of this name, if it is there and has not been asked for."""
+        """Returns the partition of this name if it exists and has not been requested; else an empty tuple."""
         found = None if name in self.asked else self.held.find(name)
         return () if found is None else (found,)
 
     @property
     def needed(self) -> bool:
-        """Whether the policy would let one of those go that are left. It looks at those asked for only, as there are fewer of them."""
+        """Whether the policy would evict more partitions after the requested ones.
+
+        The cost is the number of requests: their counts are subtracted from the totals.
+        """
         if not isinstance(self.policy, (PartitionCount, TupleCount)):
             return False
         partitions, tuples = self.held.counts()
@@ -77,7 +89,7 @@ class Evictions:
         return tuples - sum(one.tuples for one in going) > self.policy.n
 
     def next(self) -> Name | None:
-        """Takes out the partition that is to go next; None if there is none."""
+        """Removes the first request and returns its name, or None if there is none."""
         name = next(iter(self.asked), None)
         if name is not None:
             del self.asked[name]
@@ -85,7 +97,7 @@ class Evictions:
 
 
 class _Nothing:
-    """No partitions: of an event that nobody tells of."""
+    """No partitions: the default for events that no runtime raises, as in a test of a listener."""
 
     def all(self) -> tuple[HeldPartition, ...]:
         return ()
@@ -99,14 +111,14 @@ class _Nothing:
 
 @dataclass(frozen=True)
 class WindowEvent:
-    """What a listener is told.
+    """An event of a partition, as a listener receives it.
 
     Args:
         type: "INSERTION", "EVICTION", "TRIGGER", "INITIAL_FULL", "PARTITION_EVICTION" or "FINAL".
         partition: the columns of `partition_by`, by name.
-        tuples: the tuples of the event, in the order of arrival, each as a dict of its columns.
-        processing_time: when it happens, in microseconds.
-        evictions: what is asked for by :meth:`evict_partition`; given by who tells of the event.
+        tuples: the tuples of the event in arrival order, each as a dict of its columns.
+        processing_time: the processing time of the event, in microseconds since 1970-01-01 UTC.
+        evictions: collects the requests of :meth:`evict_partition`. The runtime sets it.
 
     Source: semantics 10.15; S5 StreamWindowEvent.
     """
@@ -119,29 +131,39 @@ class WindowEvent:
 
     @property
     def partitions(self) -> tuple[HeldPartition, ...]:
-        """The partitions that are there and have not been asked to go, the one that has waited longest for a tuple first.
+        """The partitions that exist and whose eviction has not been requested.
 
-        With `partition_count` or `tuple_count` all, which costs as much as there are; else the event's own. In PARTITION_EVICTION and FINAL
-        the event's own is gone. Source: semantics 10.27; S5 StreamWindow.getPartitions.
+        With `partition_count` or `tuple_count` these are all partitions, ordered by their last insertions,
+        the least recent first; the cost is their number. Otherwise it is only the event's own partition. In
+        PARTITION_EVICTION and FINAL the event's own partition no longer exists.
+
+        Source: semantics 10.27; S5 StreamWindow.getPartitions.
         """
         return self.evictions.left if self.evictions.of_all else self.evictions.left_of(key_of(self.partition))
 
     @property
     def needs_partition_eviction(self) -> bool:
-        """Whether there are more :attr:`partitions`, or tuples in them, than `partition_count`, resp. `tuple_count` allows.
+        """Whether there are more :attr:`partitions`, or tuples in them, than the policy allows.
+
+        The policy is `partition_count` or `tuple_count`. Without one of them it is False.
 
         Source: semantics 10.27; S5 StreamWindow.needsPartitionEviction.
         """
         return self.evictions.needed
 
     def evict_partition(self, partition: Mapping[str, Any] | None = None) -> None:
-        """Asks that a partition goes, with PARTITION_EVICTION, once what is being done in this one is done.
+        """Requests the eviction of a partition, which then raises PARTITION_EVICTION.
+
+        It is evicted after all that the tuple, the marker or the reading of the clock causes in the event's
+        partition.
 
         Args:
-            partition: its columns of `partition_by`, by name. Default: the event's own. One that is not there means nothing.
+            partition: the columns of `partition_by` of the partition, by name. Default: the event's own
+                partition. A request for a partition that does not exist has no effect.
 
         Raises:
-            InputError: without `partition_by`; or of another partition without `partition_count` or `tuple_count`.
+            InputError: without `partition_by`; for another partition than the event's own without
+                `partition_count` or `tuple_count`; for names that are not those of `partition_by`.
 
         >>> from panewise.streamwindow import StreamWindow, WindowListener, count
         >>> from panewise.testing import run
@@ -170,15 +192,16 @@ class WindowEvent:
 
 
 def name_of(partition: Any, partition_by: tuple[str, ...], given: str) -> Name:
-    """The values that name a partition, in the order of the columns.
+    """Returns the values that name a partition, in the order of `partition_by`.
 
     Args:
-        partition: what somebody has named it by.
-        partition_by: the columns.
-        given: what the error shows.
+        partition: the columns of the partition, by name.
+        partition_by: the columns of the specification.
+        given: the call or document that named the partition, for the error.
 
     Raises:
-        InputError: if there are no such columns, or others are named, or a value can be none of a column's.
+        InputError: if `partition_by` is empty, if `partition` is not a dict of exactly these columns, or if a
+            value cannot be hashed.
 
     >>> name_of({"b": 2, "a": 1}, ("a", "b"), "an evict")
     (1, 2)
@@ -200,10 +223,11 @@ def name_of(partition: Any, partition_by: tuple[str, ...], given: str) -> Name:
 
 
 def key_of(partition: Mapping[str, Any]) -> Name:
-    """The values of a partition's columns as a key of dicts, in which NaN equals NaN (semantics 15.2)."""
+    """Returns the values of a partition's columns as a dict key, in which NaN equals NaN (semantics 15.2)."""
+    # math.nan is one object, and dicts and tuples compare by identity first.
     return tuple(math.nan if isinstance(value, float) and math.isnan(value) else value for value in partition.values())
 
 
 def counts_all(policy: PartitionEviction | None) -> bool:
-    """Whether a policy counts all partitions, so that they are in one place."""
+    """Returns whether a policy counts all partitions or their tuples, which then have to be in one shard."""
     return isinstance(policy, (PartitionCount, TupleCount))

@@ -1,4 +1,8 @@
-"""Listeners: objects of the user that are told of a window's events, and what is asked of them (semantics 10.19)."""
+"""Listeners: objects of the user that are called with the events of policy windows (semantics 10.19).
+
+The state of a listener is its attributes. It is stored with the partition as JSON text, and a restored object
+gets the attributes of that text and no others.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -16,15 +20,25 @@ RESULT_TYPES: tuple[str, ...] = SIMPLE
 
 @dataclass(frozen=True, init=False)
 class WindowListener:
-    """What is made of a window's events: an object of your own for each partition.
+    """Computes panes from the events of policy windows, with an object of the user for each partition.
+
+    The object has a method `handle(event)`. It takes a :class:`WindowEvent` and returns dicts of outputs, as
+    a list or one after the other, or None for no panes. An output that a dict leaves out is null. Through the
+    event it can request the eviction of partitions.
+
+    The attributes of the object are its state, which is stored with the partition. They are JSON values:
+    None, bool, int, finite float, str, list, and dict with string keys, of exactly these types. No list or
+    dict may occur in two places.
 
     Args:
-        make: gives the object, mostly its class. It has a method `handle(event)` that takes a :class:`WindowEvent` and gives dicts of
-            outputs; the event can be asked to let partitions go. The object's attributes are its state, and are JSON values: None,
-            bool, int, finite float, str, list, and dict with string keys, of exactly these types, and none of the lists and dicts in
-            two places.
-        name: the name by which JSON and checkpoints refer to it. Another listener under the same name is not noticed.
-        outputs: the columns of what it gives, and their types: "bigint", "double", "string" or "boolean".
+        make: the class of the object, or another function without arguments that returns a new object.
+        name: the name by which JSON and checkpoints identify the listener. A different listener under the
+            same name is not detected.
+        outputs: the columns that the listener returns, one or more, and their types: "bigint", "double",
+            "string" or "boolean".
+
+    Raises:
+        SpecError: if `make` cannot be called, for an empty name, and for outputs of other types.
 
     >>> class Highest:
     ...     def __init__(self):
@@ -64,10 +78,10 @@ class WindowListener:
         object.__setattr__(self, "outputs", tuple(outputs.items()))
 
     def restored(self, state: str | None) -> Any:
-        """An object with this state; without one as it is made.
+        """Returns a new object with this state, or with its initial state if `state` is None.
 
         Raises:
-            SpecError: if it is no listener.
+            SpecError: if the object has no method `handle`, or has `__slots__`.
         """
         made = self.make()
         if not callable(getattr(made, "handle", None)):
@@ -81,10 +95,12 @@ class WindowListener:
         return made
 
     def told(self, listening: Any, event: WindowEvent) -> list[dict[str, Any]]:
-        """What an object gives for an event: of each row the outputs that it has, as values of their types.
+        """Calls an object with an event, and returns the rows that it makes of it.
+
+        A row has only the outputs that the object gave, as values of their types.
 
         Raises:
-            InputError: if that is something else than its outputs.
+            InputError: if the object returns anything but dicts of its outputs.
         """
         given = listening.handle(event)
         if given is None:
@@ -95,15 +111,15 @@ class WindowListener:
         return [self._row(row) for row in given]
 
     def state_of(self, listening: Any) -> str:
-        """The state of an object.
+        """Returns the state of an object as JSON text.
 
         Raises:
-            InputError: if it is not JSON.
+            InputError: if an attribute is not a JSON value.
         """
         return written(vars(listening), self.name)
 
     def _row(self, row: Any) -> dict[str, Any]:
-        """A row of its own, as the listener may go on with the one that it gave."""
+        """Returns a copy of a row, as the listener may change the dict that it returned."""
         outputs = dict(self.outputs)
         if not isinstance(row, dict) or not set(row) <= set(outputs) or not all(_fits(row[name], outputs[name]) for name in row):
             rule = f"what {self.name} gives are dicts of its outputs {outputs}"
@@ -116,7 +132,7 @@ _EXACTLY: dict[str, Callable[[Any], Any]] = {"bigint": int, "double": float, "st
 
 
 def _fits(value: Any, kind: str) -> bool:
-    """Whether a value is one of the type; null is one of every type."""
+    """Returns whether a value has the type. Null has every type; a whole number may be a double."""
     if value is None:
         return True
     if kind == "string":
@@ -129,7 +145,7 @@ def _fits(value: Any, kind: str) -> bool:
 
 
 def _is_double(value: int) -> bool:
-    """Whether a whole number is no larger than every double."""
+    """Returns whether a whole number lies in the range of doubles."""
     try:
         float(value)
     except OverflowError:

@@ -1,4 +1,7 @@
-"""Policies of S5's windows: what evicts tuples, what triggers, and which partitions go (semantics 10.2 to 10.5, 10.14). Values only."""
+"""Policies of policy windows, as values (semantics 10.2 to 10.5, 10.14).
+
+There are policies for the eviction of tuples, for triggers, and for the eviction of partitions.
+"""
 
 import math
 from dataclasses import dataclass
@@ -52,7 +55,7 @@ class DeltaPolicy:
 
     @property
     def size(self) -> Amount:
-        """The amount in the column's unit."""
+        """The amount in the column's unit; a duration in microseconds."""
         return self.amount.us if isinstance(self.amount, Duration) else self.amount
 
 
@@ -69,7 +72,7 @@ class PunctPolicy:
 
 @dataclass(frozen=True)
 class PartitionAge:
-    """Partitions go that have had no tuple for so long. Made by :func:`partition_age`."""
+    """Evicts partitions that have received no tuple for a duration. Made by :func:`partition_age`."""
 
     kind: ClassVar[str] = "partition_age"
     duration: Duration
@@ -80,7 +83,7 @@ class PartitionAge:
 
 @dataclass(frozen=True)
 class PartitionCount:
-    """Partitions go while there are more than so many. Made by :func:`partition_count`."""
+    """Evicts partitions while there are more than n. Made by :func:`partition_count`."""
 
     kind: ClassVar[str] = "partition_count"
     n: int
@@ -91,7 +94,7 @@ class PartitionCount:
 
 @dataclass(frozen=True)
 class TupleCount:
-    """Partitions go while they hold more than so many tuples. Made by :func:`tuple_count`."""
+    """Evicts partitions while all of them together have more than n tuples. Made by :func:`tuple_count`."""
 
     kind: ClassVar[str] = "tuple_count"
     n: int
@@ -105,7 +108,10 @@ PartitionEviction: TypeAlias = PartitionAge | PartitionCount | TupleCount
 
 
 def count(n: int) -> CountPolicy:
-    """A policy of so many tuples, 1 or more.
+    """Returns a policy of a number of tuples, 1 or more.
+
+    As an eviction policy it is the size of the window. As a trigger policy it is the number of insertions
+    from one TRIGGER to the next.
 
     >>> count(3)
     CountPolicy(n=3)
@@ -116,7 +122,10 @@ def count(n: int) -> CountPolicy:
 
 
 def time(duration: DurationLike) -> TimePolicy:
-    """A policy of so much processing time, above zero.
+    """Returns a policy of a length of processing time, above zero.
+
+    A sliding window evicts tuples that have been in it for more than the duration. Tumbling eviction and
+    triggers act when the duration has passed since they last acted, with or without tuples.
 
     >>> time("5 seconds").duration.us
     5000000
@@ -127,14 +136,19 @@ def time(duration: DurationLike) -> TimePolicy:
 
 
 def delta(column: str, amount: Amount | str | timedelta | Duration) -> DeltaPolicy:
-    """A policy of a difference: the value of a tuple less that of an earlier one, with its sign, is more than the amount.
+    """Returns a policy that acts when a value exceeds that of an earlier tuple by more than the amount.
 
-    Over a timestamp this is a policy of event time, which gives the same whenever rows are replayed.
+    The difference has a sign, so falling values cause nothing. Over a timestamp this is a policy of event
+    time, so the result does not depend on the processing time at which rows arrive.
 
     Args:
-        column: whole numbers, doubles, decimals or timestamps; a row without a value is invalid.
-        amount: 0 or more, in the column's unit; of a timestamp microseconds, or a duration such as "5 minutes", which is refused where the
-            column has doubles or decimals.
+        column: a column of whole numbers, doubles, decimals or timestamps. A row without a value is invalid.
+        amount: 0 or more, in the unit of the column. For timestamps it is a number of microseconds, or a
+            duration such as "5 minutes". A duration is also allowed for whole numbers, which are then
+            microseconds. It is refused for doubles and decimals.
+
+    Raises:
+        SpecError: for an empty column name; for an amount that is negative, not finite or not a number.
 
     >>> delta("age", 2)
     DeltaPolicy(column='age', amount=2)
@@ -147,7 +161,10 @@ def delta(column: str, amount: Amount | str | timedelta | Duration) -> DeltaPoli
 
 
 def punct(column: str) -> PunctPolicy:
-    """A policy of markers: a row whose Boolean column is true is one. It is no tuple, and concerns every partition.
+    """Returns a policy that evicts at markers: rows whose Boolean column is true.
+
+    A marker is not a tuple. It causes an eviction in every existing partition. Only tumbling windows accept
+    this policy.
 
     >>> punct("is_marker")
     PunctPolicy(column='is_marker')
@@ -158,7 +175,9 @@ def punct(column: str) -> PunctPolicy:
 
 
 def partition_age(duration: DurationLike) -> PartitionAge:
-    """A partition goes when no tuple has come for so much processing time.
+    """Returns a policy that evicts a partition when it has received no tuple for a length of processing time.
+
+    The duration is above zero.
 
     >>> partition_age("10 minutes").duration
     Duration('10 minutes')
@@ -169,7 +188,9 @@ def partition_age(duration: DurationLike) -> PartitionAge:
 
 
 def partition_count(n: int) -> PartitionCount:
-    """At most so many partitions: those go that have waited longest for a tuple.
+    """Returns a policy that keeps at most n partitions, and evicts those with the least recent insertions.
+
+    n is 1 or more.
 
     >>> partition_count(1000)
     PartitionCount(n=1000)
@@ -180,7 +201,9 @@ def partition_count(n: int) -> PartitionCount:
 
 
 def tuple_count(n: int) -> TupleCount:
-    """At most so many tuples in all partitions together: those go that have waited longest for one.
+    """Returns a policy that keeps at most n tuples in all partitions together.
+
+    It evicts the partitions with the least recent insertions. n is 1 or more.
 
     >>> tuple_count(1_000_000)
     TupleCount(n=1000000)
@@ -191,7 +214,7 @@ def tuple_count(n: int) -> TupleCount:
 
 
 def policy_columns(*policies: Policy | None) -> tuple[str, ...]:
-    """The columns that policies read, each once."""
+    """Returns the columns that policies read, each once."""
     return tuple(dict.fromkeys(policy.column for policy in policies if isinstance(policy, (DeltaPolicy, PunctPolicy))))
 
 
@@ -201,7 +224,7 @@ def _check_number(name: str, n: object, what: str) -> None:
 
 
 def _is_finite(amount: Amount) -> bool:
-    """Asked before a comparison: a decimal that is no number cannot be compared."""
+    """Returns whether an amount is finite. Call it before a comparison, which fails for a decimal NaN."""
     return amount.is_finite() if isinstance(amount, Decimal) else isinstance(amount, int) or math.isfinite(amount)
 
 

@@ -1,4 +1,4 @@
-"""Windows by policies: the whole specification (semantics 10). A value: frozen, comparable, printable, self-checking."""
+"""The complete specification of policy windows: a frozen value that validates itself (semantics 10)."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,28 +34,37 @@ _EVICTIONS = {"tumbling": (CountPolicy, TimePolicy, DeltaPolicy, PunctPolicy), "
 
 @dataclass(frozen=True, kw_only=True)
 class StreamWindow:
-    """Windows whose contents are told by policies, and which send what happens in them. Made by :meth:`tumbling` and :meth:`sliding`.
+    """Policy windows: policies determine their contents, and they emit events.
+
+    They are made by :meth:`tumbling` and :meth:`sliding`.
 
     Args:
         kind: "tumbling" or "sliding".
-        evict: which tuples go: count, time or delta; for a tumbling window also punct.
-        trigger: when a sliding window sends what it holds: count, time or delta. Default: count(1).
-        partition_by: columns by whose values windows are kept apart; none for one window.
-        partition_eviction: which partitions go: partition_age, partition_count or tuple_count. Default: none.
-        events: which events are sent, resp. told to the listener. Default: all; with aggregates EVICTION (tumbling) or TRIGGER (sliding).
-        columns: the columns of the tuples that are sent, resp. told. Default: all.
-        aggregates: what is sent of an event's tuples, in their place.
-        listener: what is made of the events, in their place.
-        only_when_full: no TRIGGER before INITIAL_FULL.
-        skip_unchanged: no TRIGGER by time of a partition that has not changed since the last one.
-        flush_on_final: a tumbling window that holds tuples at the end of input raises EVICTION before FINAL.
-        order: columns that give the arrival order within a batch. Default: position, else as rows stand.
-        position: columns of the source position.
-        null_keys: whether null and NaN in partition_by are values like any other; False makes such rows invalid. Default: True with
-            partition_by.
+        evict: the eviction policy for tuples: count, time or delta; for a tumbling window also punct.
+        trigger: the trigger policy of a sliding window, which emits its contents: count, time or delta.
+            Default: count(1).
+        partition_by: the columns whose values form a partition, which is a window of its own. Default: none,
+            one window.
+        partition_eviction: the policy that evicts whole partitions: partition_age, partition_count or
+            tuple_count. Only with `partition_by`. Default: none.
+        events: the events that are emitted or, with a listener, that it is called with. Default: all; with
+            `aggregates` EVICTION (tumbling) or TRIGGER (sliding).
+        columns: the columns of the tuples in events. Default: all.
+        aggregates: aggregates over the tuples of an event, which a pane then has instead of the tuples.
+        listener: computes panes from the events, instead of the tuples.
+        only_when_full: with True a sliding window raises no TRIGGER before INITIAL_FULL.
+        skip_unchanged: with True a trigger of time raises no TRIGGER if the partition has not changed since
+            its last one.
+        flush_on_final: with True a tumbling window with tuples raises EVICTION before FINAL at the end of
+            input.
+        order: columns that define the arrival order within a batch. Default: the position if there is one,
+            else the order of the rows in the input.
+        position: columns of the source position, by which replays are recognised. Default: none.
+        null_keys: whether null and NaN in `partition_by` are values like any other. With False such rows are
+            invalid. Default: True if there is `partition_by`.
 
     Raises:
-        SpecError: if a value breaks a rule; the message says which.
+        SpecError: if a value breaks a rule. The message names the value, the rule and a remedy.
 
     >>> from panewise.streamwindow import StreamWindow, count
     >>> from panewise.testing import run
@@ -103,7 +112,7 @@ class StreamWindow:
 
     @classmethod
     def tumbling(cls, evict: Policy, **fields: Any) -> "StreamWindow":
-        """Windows that give up all their tuples at once. `fields` are those of the class.
+        """Returns windows that evict all their tuples at once. `fields` are other fields, except `trigger`.
 
         >>> from panewise.streamwindow import punct
         >>> StreamWindow.tumbling(punct("is_marker")).told
@@ -116,7 +125,9 @@ class StreamWindow:
 
     @classmethod
     def sliding(cls, evict: Policy, trigger: Policy | None = None, **fields: Any) -> "StreamWindow":
-        """Windows that give up their oldest tuples, and send what they hold when the trigger says so. `fields` are those of the class.
+        """Returns windows that evict their oldest tuples, and emit their contents when the trigger fires.
+
+        `fields` are the other fields of the class.
 
         >>> from panewise.streamwindow import count, time
         >>> StreamWindow.sliding(time("1 minute"), count(10)).trigger
@@ -126,25 +137,25 @@ class StreamWindow:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns of partitions."""
+        """The columns of `partition_by`, under the name that they have in other specifications."""
         return self.partition_by
 
     @property
     def possible(self) -> tuple[str, ...]:
-        """The events that can happen."""
+        """The events that such a window can raise. Without `partition_by` there is no PARTITION_EVICTION."""
         events = TUMBLING_EVENTS if self.kind == "tumbling" else SLIDING_EVENTS
         return tuple(event for event in events if event != "PARTITION_EVICTION" or self.partition_by)
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The events that are sent, or told to the listener."""
+        """The events that are emitted, or that the listener is called with: `events`, or their default."""
         if self.events is not None:
             return self.events
         return ("EVICTION" if self.kind == "tumbling" else "TRIGGER",) if self.aggregates else self.possible
 
     @property
     def one_place(self) -> str | None:
-        """What concerns all partitions, so that these have to be in one place; None if nothing does (semantics 10.25)."""
+        """Why all partitions have to be in one shard, as text for errors, or None (semantics 10.25)."""
         if not self.partition_by:
             return "no partition_by"
         if isinstance(self.evict, PunctPolicy):
@@ -153,13 +164,13 @@ class StreamWindow:
 
     @property
     def timed(self) -> str | None:
-        """The first policy that waits for processing time; None if none does."""
+        """The first policy that depends on processing time, as text for errors, or None."""
         policies = {"evict": self.evict, "trigger": self.trigger, "partition_eviction": self.partition_eviction}
         return next((f"{name}={p!r}" for name, p in policies.items() if isinstance(p, (TimePolicy, PartitionAge))), None)
 
     @cached_property
     def intake(self) -> WindowOperator:
-        """The operator whose rows are valid, ordered and replayed as the tuples of this one are (semantics 10.1)."""
+        """A window operator with the same validation, arrival order and replays of rows (semantics 10.1)."""
         read = policy_columns(self.evict, self.trigger)
         shown = self.columns or tuple(dict.fromkeys(column for aggregate in self.aggregates for column in aggregate.columns))
         return WindowOperator(
@@ -172,12 +183,15 @@ class StreamWindow:
             delta=True if self.columns is None and not self.aggregates else shown or False,
             order=self.order,
             position=self.position,
-            null_keys=True,  # a marker may have no key; the keys of other rows are validated with the columns of the policies
+            null_keys=True,  # the keys of a marker may be null; those of tuples are validated later
         )
 
     @property
     def columns_read(self) -> tuple[str, ...]:
-        """Every input column that is read by its name, each once; without `columns` and `aggregates` all others are taken along."""
+        """The input columns that are read by name, each once.
+
+        Without `columns` and `aggregates` all other columns are stored with the tuples, too.
+        """
         return self.intake.columns_read
 
 
@@ -245,7 +259,7 @@ def _check_flags(spec: StreamWindow) -> None:
 
 
 def _flag_rules(spec: StreamWindow) -> list[tuple[str, bool, str, str]]:
-    """Of each flag when it is refused, as it would do nothing, with what stands against it and why."""
+    """Returns for each rule (flag, whether it would have no effect, the field that causes this, rule)."""
     whole, told, tumbling = f"{spec.kind}({spec.evict!r})", f"events={spec.told!r}", spec.kind == "tumbling"
     fills = tumbling or isinstance(spec.evict, TimePolicy)
     trigger = whole if tumbling else f"trigger={spec.trigger!r}"
@@ -262,7 +276,11 @@ def _flag_rules(spec: StreamWindow) -> list[tuple[str, bool, str, str]]:
 
 
 def _check_trigger(spec: StreamWindow) -> None:
-    """One that nobody is told of does nothing; but that of each tuple is the default, and one of a delta judges rows (semantics 10.4)."""
+    """Refuses a trigger without effect: one whose TRIGGER is not among the events.
+
+    Two triggers are allowed there: count(1), which is the default, and delta, which also validates rows
+    (semantics 10.4).
+    """
     trigger = spec.trigger
     if trigger not in (None, _EACH) and not isinstance(trigger, DeltaPolicy) and "TRIGGER" not in spec.told:
         rule = "a trigger of count or time raises TRIGGER, and does nothing else (semantics 10.2)"
@@ -279,7 +297,7 @@ def _check_names(spec: StreamWindow) -> None:
     given = [name for name, _ in spec.listener.outputs] if spec.listener else ["tuples"]
     outputs = [*spec.partition_by, *_OWN, *([aggregate.name for aggregate in spec.aggregates] or given)]
     twice = sorted({name for name in outputs if outputs.count(name) > 1})
-    own = tuple(dict.fromkeys((*_OWN, *PANE_COLUMNS, "delta")))  # of panes of every kind, as rows enter as those of an operator do
+    own = tuple(dict.fromkeys((*_OWN, *PANE_COLUMNS, "delta")))  # `intake` is a WindowOperator
     reserved = sorted(set(spec.partition_by) & set(own))
     if twice or reserved:
         rule = f"partition_by, what is sent and the pane's own columns {own} have different names"

@@ -1,6 +1,7 @@
-"""Windows by policies as plain dicts, both ways. Told from other specifications by the field `stream_window`.
+"""Converts specifications of policy windows to plain dicts and back.
 
-A listener is written by name and outputs, and found again in the mapping that the reader is given.
+The field `stream_window` distinguishes these dicts from those of other specifications. A listener is written
+as its name and outputs. When it is read, it is looked up by its name among the listeners of the caller.
 """
 
 from collections.abc import Mapping
@@ -33,7 +34,7 @@ UserListeners: TypeAlias = Mapping[str, WindowListener]
 
 
 def to_dict(spec: StreamWindow) -> dict[str, Any]:
-    """The specification as a dict of plain values, with every field.
+    """Returns the specification as a dict of plain values, with every field. Durations are microseconds.
 
     >>> from panewise.streamwindow import StreamWindow, count
     >>> document = to_dict(StreamWindow.tumbling(count(3)))
@@ -63,12 +64,17 @@ def _plain(value: Any) -> Any:
 
 
 def from_dict(document: Mapping[str, Any], users: Users, listeners: UserListeners | None) -> StreamWindow:
-    """The specification that a dict describes; `null_keys` left out means False.
+    """Returns the specification that a dict describes. A missing `null_keys` means False (semantics 15.4).
 
-    Without `listeners` any name will do, for a specification that is only looked at.
+    Args:
+        document: the dict.
+        users: the user-defined aggregates by name.
+        listeners: the listeners by name. With None any listener is accepted, and gets a placeholder that
+            cannot handle events. Such a specification is only for inspection.
 
     Raises:
-        SpecError: for a field, kind or type that is not known; for an unknown user aggregate or listener; and as the constructor does.
+        SpecError: for a field, kind or type that is not known; for an unknown user aggregate or listener; and
+            as the constructor does.
     """
     readers = _readers(users, listeners)
     members = members_of(document, "", set(readers), required=(KIND, "evict"))
@@ -77,7 +83,10 @@ def from_dict(document: Mapping[str, Any], users: Users, listeners: UserListener
 
 
 def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any], users: Users) -> list[str]:
-    """The fields in which two dicts differ, of which one at least is of such a specification; one left out has its default."""
+    """Returns the fields in which two dicts differ. At least one of the dicts describes policy windows.
+
+    A missing field has its default. If only one dict describes policy windows, it is ["stream_window"].
+    """
     if KIND not in old or KIND not in new:
         return [KIND]
     before, after = complete(old, users), complete(new, users)
@@ -85,7 +94,7 @@ def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any], users: Users)
 
 
 def complete(document: Mapping[str, Any], users: Users) -> dict[str, Any]:
-    """The dict with defaults filled in, whatever listeners there are."""
+    """Returns the dict with all defaults filled in. Listeners are not looked up."""
     return to_dict(from_dict(document, users, None))
 
 
@@ -115,7 +124,7 @@ def _policy(kinds: dict[str, type]) -> Reader:
 
 
 def _amount(value: Any, where: str) -> Any:
-    """A number; a decimal is written as a string, a duration as an object."""
+    """Reads the amount of a delta: a number, a string for a decimal, or {"us": N} for a duration."""
     if isinstance(value, Mapping):
         return duration(members_of(value, where, {"us"}, required=("us",))["us"], f"{where}.us")
     wanted = "a number, a decimal as a string, or a duration as {'us': N}"

@@ -1,4 +1,4 @@
-"""Windows by policies in plain words: what goes when, and what is sent of it."""
+"""The text that describes policy windows, for :func:`panewise.spec.words.describe`."""
 
 from panewise.spec.input_words import of_replays
 from panewise.spec.listing import listed
@@ -17,7 +17,7 @@ from panewise.spec.streamwindow import StreamWindow
 
 
 def describe_policies(spec: StreamWindow) -> str:
-    """What the windows will do, a line for each question.
+    """Returns a description of policy windows: evictions, triggers, output, invalid rows, order and state.
 
     >>> from panewise.streamwindow import StreamWindow, count, time
     >>> print(describe_policies(StreamWindow.sliding(time("1 minute"), count(10), partition_by=["sensor"])))

@@ -1,4 +1,4 @@
-"""What a specification of processing-time windows cannot have (semantics 6.7, 6.8)."""
+"""Checks that refuse fields without effect in windows of processing time (semantics 6.7, 6.8)."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ _NEVER_LATE = "with time='processing' no row comes after the end of its window"
 
 
 def check_time(spec: Any) -> None:
-    """Refuses fields that would have no effect with time="processing".
+    """Checks that a specification with time="processing" has no field without effect; others pass.
 
     Raises:
-        SpecError: naming the field.
+        SpecError: if it has one. The message names the field.
     """
     if spec.time == "event":
         return
@@ -24,7 +24,7 @@ def check_time(spec: Any) -> None:
         "max_future_skew": (spec.max_future_skew is not None, _NO_EVENT_TIME),
         "evictor": (isinstance(spec.evictor, TimeEvictor), _NO_EVENT_TIME),
         "timestamp": (spec.timestamp in ("earliest", "latest"), _NO_EVENT_TIME),
-        # The windows of Custom need not hold the time that the function was given.
+        # A window of Custom need not contain the time of the row, so rows can be late there.
         "allowed_lateness": (spec.lateness_us != 0 and not isinstance(spec.window, Custom), _NEVER_LATE),
         "drop_by": (spec.drop_by == "row", _NEVER_LATE),
     }

@@ -1,4 +1,4 @@
-"""When a trigger fires, in plain words."""
+"""The text that says when a trigger fires, for :func:`panewise.spec.words.describe`."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTi
 
 
 def when(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
-    """A clause that goes on from "a pane is sent".
+    """Returns a clause that completes the sentence "A pane is sent ...".
 
     >>> when(OrFinally(Repeatedly(AfterAny(AfterCount(9), AfterProcessingTime(5))), OnPunctuation("over")), "batch")
     'whenever 9 rows or more have come since the last one or 5 microseconds of processing time have passed since the first row \
@@ -70,7 +70,7 @@ def _composite(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
 
 
 def _joined(clauses: list[str], word: str) -> str:
-    """The clauses with one "when" where all have it."""
+    """Joins clauses with a word. If all begin with "when", the result has it only once."""
     if all(clause.startswith("when ") for clause in clauses):
         return "when " + f" {word} ".join(clause.removeprefix("when ") for clause in clauses)
     return f" {word} ".join(clauses)

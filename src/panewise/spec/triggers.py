@@ -1,6 +1,6 @@
 """Simple triggers: the leaves of the trigger language (semantics 16). Values only.
 
-:mod:`panewise.spec.composites` nests them.
+:mod:`panewise.spec.composites` combines them.
 """
 
 import math
@@ -15,7 +15,15 @@ from panewise.spec.windows import positive
 
 @dataclass(frozen=True)
 class AfterCount:
-    """Fires, once, when at least `n` rows have come. At the top level the window is closed then; inside AfterWatermark it is repeated.
+    """Fires once, when at least n rows are pending.
+
+    As the whole trigger of a window it closes the window with this firing. In AfterWatermark it is repeated.
+
+    Args:
+        n: the number of rows, 1 or more.
+
+    Raises:
+        SpecError: if n is not a whole number above zero.
 
     >>> AfterCount(100)
     AfterCount(n=100)
@@ -33,18 +41,26 @@ class AfterCount:
 
 @dataclass(frozen=True, init=False)
 class AfterProcessingTime:
-    """Fires, once, `delay` of processing time after the first row that came; with `align` at the next multiple of it.
+    """Fires once, when a length of processing time has passed since the first row.
+
+    The first row is the first one that reaches this trigger: as the whole trigger, the first row of the
+    window; in a repeated trigger, the first one after each firing.
 
     Args:
-        delay: how long after the first row, 0 or more.
-        align: the firing waits for the next multiple of this since 1970-01-01 UTC.
+        delay: the processing time from the first row to the firing, 0 or more.
+        align: rounds the time of the firing up to a multiple of this length since 1970-01-01 UTC. It is above
+            zero. Default: None, no rounding.
+
+    Raises:
+        SpecError: for a negative delay, and for an `align` that is not above zero.
 
     >>> AfterProcessingTime("10 seconds")
     AfterProcessingTime(delay=Duration('10 seconds'), align=None)
     >>> AfterProcessingTime(0, align="1 minute").align
     Duration('1 minute')
 
-    Source: semantics 16.8; S1 late arrival policy, Beam AfterProcessingTime, Flink ContinuousProcessingTimeTrigger (aligned).
+    Source: semantics 16.8; S1 late arrival policy, Beam AfterProcessingTime, Flink
+    ContinuousProcessingTimeTrigger (aligned).
     """
 
     kind: ClassVar[str] = "after_processing_time"
@@ -63,23 +79,27 @@ class AfterProcessingTime:
 class Every:
     """Fires at the boundaries of a period of processing time, if rows are pending.
 
-    Unaligned periods are counted from the window's last firing, at first from its first row. A boundary that passes while
-    nothing is pending emits nothing, and the next one is a period later. A row waits for the first boundary after its arrival.
+    By default periods are counted from the last firing of the window, at first from the arrival of its first
+    row. A boundary that passes while no rows are pending emits nothing, and the next one is a period later. A
+    row waits for the first boundary after its arrival.
 
     Args:
         period: the length of a period, above zero.
-        aligned: the boundaries are `offset` plus the multiples of `period` since 1970-01-01 UTC, the same for all windows.
-        offset: with `aligned` only: 0 or more, and less than `period`.
+        aligned: with True the boundaries are `offset` plus the multiples of `period` since 1970-01-01 UTC,
+            the same for all windows.
+        offset: shifts aligned boundaries, in [0, period). Only with `aligned`. Default: 0.
 
     Raises:
-        SpecError: for a period that is not above zero; for an offset outside [0, period), or without `aligned`.
+        SpecError: for a period that is not above zero; for an offset outside [0, period), or without
+            `aligned`.
 
     >>> Every("10 seconds")
     Every(period=Duration('10 seconds'))
     >>> Every("1 minute", aligned=True, offset="59 seconds")
     Every(period=Duration('1 minute'), aligned=True, offset=Duration('59 seconds'))
 
-    Source: semantics 16.3, 16.14; S4 withEarlyFiringsAtEvery(duration); with `aligned` S1's update period, Beam alignedTo.
+    Source: semantics 16.3, 16.14; S4 withEarlyFiringsAtEvery(duration); with `aligned` S1's update period,
+    Beam alignedTo.
     """
 
     kind: ClassVar[str] = "every"
@@ -110,8 +130,15 @@ class Every:
 class AfterEventTime:
     """Fires whenever the watermark reaches a multiple of `period` since 1970-01-01 UTC, if rows are pending.
 
-    The first multiple is the first one above the earliest row of the window. From then on every multiple counts, whatever the event times
-    of the pending rows are. A jump of the watermark over several multiples fires once.
+    The first multiple is the first one above the earliest row of the window. From then on every multiple
+    counts, whatever the event times of the pending rows are. If the watermark passes several multiples at
+    once, it fires once.
+
+    Args:
+        period: a length of event time, above zero.
+
+    Raises:
+        SpecError: for a period that is not above zero.
 
     >>> AfterEventTime("5 minutes")
     AfterEventTime(period=Duration('5 minutes'))
@@ -128,7 +155,13 @@ class AfterEventTime:
 
 @dataclass(frozen=True)
 class OnPunctuation:
-    """Fires, once, when a row has come whose `column` (a boolean) is true.
+    """Fires once, when a row has arrived in which a Boolean column is true.
+
+    Args:
+        column: the name of the column.
+
+    Raises:
+        SpecError: if the name is not a non-empty string.
 
     >>> OnPunctuation("end_of_order")
     OnPunctuation(column='end_of_order')
@@ -145,11 +178,17 @@ class OnPunctuation:
 
 @dataclass(frozen=True, init=False)
 class OnDelta:
-    """Fires, once, when `column` differs by more than `amount` from what it was at the last such firing (at first: in the first row).
+    """Fires once, when a value differs from the reference by more than an amount, up or down.
+
+    The reference is the first value, and after a firing the last value before it.
 
     Args:
-        column: a number or a timestamp; nulls and NaN are passed over.
-        amount: in the column's unit, 0 or more; of a timestamp microseconds, or a duration such as "5 minutes".
+        column: a column of whole numbers, doubles or timestamps. Nulls and NaN are ignored.
+        amount: 0 or more, in the unit of the column. For timestamps it is a number of microseconds, or a
+            duration such as "5 minutes".
+
+    Raises:
+        SpecError: for an empty column name; for an amount that is negative, not finite or not a number.
 
     >>> OnDelta("temperature", 0.5)
     OnDelta(column='temperature', amount=0.5)
@@ -174,7 +213,9 @@ class OnDelta:
 
 @dataclass(frozen=True)
 class Always:
-    """Fires at every evaluation at which rows are pending: once for each batch that touches the window.
+    """Fires at every evaluation with pending rows: once for each batch that applies rows to the window.
+
+    With evaluate="record" it fires for each row.
 
     Source: semantics 16.2; Kafka emit on update, Spark update mode.
     """
@@ -184,7 +225,7 @@ class Always:
 
 @dataclass(frozen=True)
 class Never:
-    """Never fires. The window's rows are sent once, when it expires.
+    """Never fires. The rows of the window are emitted once, when it expires.
 
     Source: semantics 16.2, 16.6; Beam Never.
     """

@@ -1,6 +1,6 @@
-"""Whether the columns of an input have types that a specification can use: one check, for every runtime, made when a query is built.
+"""Checks that the columns of an input have types that a specification can use (semantics 24.19).
 
-A column whose type is not known is not checked.
+All runtimes use this one check, when a query is built. A column whose type is not known is not checked.
 """
 
 from collections.abc import Mapping
@@ -25,14 +25,15 @@ Types = Mapping[str, Type]
 
 
 def check_types(spec: Specification, types: Types) -> None:
-    """Refuses columns of types that the specification cannot use.
+    """Checks the types of all columns that a specification reads, those of the stages of a chain included.
 
     Args:
         spec: a specification of any kind.
-        types: the types of the columns of the input, as far as they are known.
+        types: the types of the columns of the input that are known, by name.
 
     Raises:
-        SpecError: naming the column and its type.
+        SpecError: if the specification cannot use a column of this type. The message names the column and its
+            type.
 
     >>> from panewise import Tumbling
     >>> from panewise import functions as F
@@ -57,7 +58,10 @@ def check_types(spec: Specification, types: Types) -> None:
 
 
 def boolean_columns(spec: Specification) -> set[str]:
-    """The columns of the input that must be Boolean: those that no value tells the type of are taken for it."""
+    """Returns the columns of the input that must be Boolean.
+
+    Where types are inferred from values, a column of this set that has only nulls gets the type boolean.
+    """
     if isinstance(spec, StreamWindow):
         policies = [policy.column for policy in (spec.evict, spec.trigger) if isinstance(policy, PunctPolicy)]
         return {*policies, *columns_of_booleans(spec.aggregates)}
@@ -69,7 +73,7 @@ def boolean_columns(spec: Specification) -> set[str]:
 
 
 def _check_entry(spec: Entry, types: Types) -> None:
-    """Keys, event time, gap, inputs and position."""
+    """Checks keys, event time, gap, inputs and position."""
     for key in spec.keys:
         if key in types and types[key].is_nested:
             raise SpecError(f"key {key}: {types[key]}", "a key is a simple value", "use its fields as keys")
@@ -119,13 +123,13 @@ def _check_operator(spec: WindowOperator, types: Types) -> None:
 
 
 def _check_distance(given: str, column: str, kind: Type, rule: str) -> None:
-    """The column has differences that are computed exactly, or is one of doubles."""
+    """Checks that differences of the column's values are exact, or that the column contains doubles."""
     if not (kind.is_float or kind.is_integer or kind.is_timestamp):
         raise SpecError(f"{given}: {kind}", rule, f"cast {column}")
 
 
 def _check_whole(given: str, name: str, number: float, kind: Type) -> None:
-    """The number is one that a difference of this type can be."""
+    """Checks that the number is whole, unless the column contains doubles."""
     if not kind.is_float and number != int(number):
         rule = f"the {name} for whole numbers is a whole number"
         raise SpecError(f"{given}: {kind}", rule, "give one, or cast the column to DOUBLE")
@@ -150,7 +154,7 @@ def _check_delta(policy: DeltaPolicy, kind: Type) -> None:
 
 
 def _check_defaults(spec: FrameOperator, types: Types) -> None:
-    """The default of lag and lead is of the type of their column."""
+    """Checks that the default of lag and lead has the type of their column."""
     for what in (column.what for column in spec.columns):
         if not isinstance(what, RowFunction) or what.default is None or what.column is None or what.column not in types:
             continue
@@ -174,7 +178,7 @@ def _is_of(value: object, kind: Type) -> bool:
 
 
 def _check_stages(spec: Chain, types: Types) -> None:
-    """Of each stage the rows are the panes of the one before."""
+    """Checks each stage with the types of the panes of the stage before, which are its rows."""
     before: WindowOperator | Stage = spec.first
     panes = types
     for stage in spec.stages:

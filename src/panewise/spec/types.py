@@ -1,4 +1,4 @@
-"""Types of columns, by the names that Spark gives them: what checks of a specification go by, in every runtime."""
+"""Types of columns under their Spark names, for the type checks of specifications in every runtime."""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +16,8 @@ class Type:
     """The type of a column.
 
     Args:
-        name: as Spark writes it: "bigint", "decimal(10,2)", "array<string>", "timestamp", "interval day to second".
+        name: the name as Spark writes it, such as "bigint", "decimal(10,2)", "array<string>", "timestamp" or
+            "interval day to second".
 
     >>> Type("decimal(10,2)").is_numeric, Type("array<bigint>").is_nested, Type("timestamp_ntz").is_timestamp
     (True, True, True)
@@ -29,43 +30,43 @@ class Type:
 
     @property
     def kind(self) -> str:
-        """The name without what follows it: "decimal" of decimal(10,2), "array" of array<string>."""
+        """The name without its parameters: "decimal" for decimal(10,2), "array" for array<string>."""
         found = _WORD.match(self.name)
         return found[0] if found else self.name
 
     @property
     def is_integer(self) -> bool:
-        """Whole numbers."""
+        """Whether the values are whole numbers."""
         return self.kind in _INTEGERS
 
     @property
     def is_float(self) -> bool:
-        """Floating-point numbers."""
+        """Whether the values are floating-point numbers."""
         return self.kind in _FLOATS
 
     @property
     def is_numeric(self) -> bool:
-        """Whole numbers, floating-point numbers and decimals."""
+        """Whether the values are whole numbers, floating-point numbers or decimals."""
         return self.is_integer or self.is_float or self.kind == "decimal"
 
     @property
     def is_timestamp(self) -> bool:
-        """Timestamps, with a time zone or without one."""
+        """Whether the values are timestamps, with or without a time zone."""
         return self.kind in ("timestamp", "timestamp_ntz")
 
     @property
     def is_duration(self) -> bool:
-        """Intervals of an exact length."""
+        """Whether the values are intervals of an exact length, without years and months."""
         return self.kind == "interval" and "year" not in self.name and "month" not in self.name
 
     @property
     def is_nested(self) -> bool:
-        """Lists, structs and maps: values without an order."""
+        """Whether the values are lists, structs, maps or variants, which cannot be keys or be ranked."""
         return self.kind in _NESTED
 
     @property
     def digits(self) -> tuple[int, int]:
-        """Precision and scale of a decimal.
+        """Precision and scale of a decimal; (38, 0) if the name has none.
 
         >>> Type("decimal(10,2)").digits
         (10, 2)
@@ -81,7 +82,7 @@ BOOLEAN: Final = Type("boolean")
 
 
 def decimal(precision: int, scale: int) -> Type:
-    """The decimal of so many digits, 38 at most.
+    """Returns the type of decimals with this precision and scale, each limited to 38.
 
     >>> decimal(48, 2)
     Type(name='decimal(38,2)')

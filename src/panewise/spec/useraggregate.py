@@ -1,4 +1,4 @@
-"""Aggregates of your own (semantics 24.7, 24.14)."""
+"""User-defined aggregates (semantics 24.7, 24.14, 24.20)."""
 
 import json
 from collections.abc import Callable
@@ -17,20 +17,27 @@ ResultType: TypeAlias = str  # one of RESULTS
 
 @dataclass(frozen=True)
 class UserAggregate:
-    """An aggregate of your own.
+    """A user-defined aggregate, made of four functions over a state.
 
-    :meth:`reduce` and :meth:`fold` make the common kinds of it.
+    :meth:`reduce` and :meth:`fold` make the common kinds. Called with a column, it returns an aggregate for
+    an operator. States are JSON values: None, bool, int, float, str, list, and dict with string keys. Values
+    are accumulated, and states are merged, in arrival order.
 
     Args:
-        name: the name by which JSON refers to it.
-        init: gives the state of no rows. States are JSON values, and are not changed in place.
-        accumulate: takes a state and a value (None for a null), gives the next state.
-        merge: takes two states, the earlier first, gives the state of both.
-        finish: takes a state, gives the result: a value of the type `result`, or None.
-        result: type of the result: "bigint", "double", "string", "boolean", or a list of one of these, such as "array<bigint>".
-            A double may be given as a whole number.
-        commutative: that `merge` gives the same whichever state is the earlier one, and `accumulate` whichever value. Then sliding windows
-            merge states, where they would take the rows of each window in the order in which they came.
+        name: the name by which JSON identifies the aggregate.
+        init: returns the state of no rows.
+        accumulate: takes a state and a value (None for a null), and returns the next state. It does not
+            change the state in place.
+        merge: takes two states, the earlier first, and returns the state of both. It changes none in place.
+        finish: takes a state, and returns the result: a value of the type `result`, or None.
+        result: the type of the result: "bigint", "double", "string", "boolean", or a list of one of these,
+            such as "array<bigint>". A double may be returned as a whole number. Default: "double".
+        commutative: declares that the order of values does not matter to `accumulate`, nor that of states to
+            `merge`. Then sliding windows merge states. Otherwise they accumulate the rows of each window in
+            arrival order.
+
+    Raises:
+        SpecError: for another result type, and for a function that cannot be called.
 
     >>> longest = UserAggregate("longest", init=lambda: "", accumulate=lambda s, v: max(s, v or "", key=len),
     ...                         merge=lambda a, b: max(a, b, key=len), finish=lambda s: s, result="string")
@@ -56,7 +63,7 @@ class UserAggregate:
             _check_function(part, getattr(self, part))
 
     def __call__(self, column: str) -> "Aggregate":
-        """The aggregate over a column."""
+        """Returns the aggregate over a column, for the `aggregates` of an operator."""
         from panewise.spec.functions import user  # noqa: PLC0415 - the functions need this class
 
         return user(self, column)
@@ -65,14 +72,19 @@ class UserAggregate:
     def reduce(
         cls, name: str, fn: Callable[[Any, Any], Any], result: ResultType = "double", *, commutative: bool = False
     ) -> "UserAggregate":
-        """Values joined two by two; null without any.
+        """Returns an aggregate that combines values two at a time.
+
+        Nulls are skipped. Without values the result is null.
 
         Args:
-            name: the name by which JSON refers to it.
-            fn: takes two values, or what it gave for earlier ones, the earlier first. It is associative, as rows that come
-                in several batches are joined batch by batch. Nulls are skipped.
-            result: type of the values and of the result.
-            commutative: that `fn` gives the same whichever value is the earlier one.
+            name: the name by which JSON identifies the aggregate.
+            fn: takes two values, the earlier first, and returns their combination. Each may be an earlier
+                result. It must be associative, as each batch is combined separately.
+            result: the type of the values and of the result. Default: "double".
+            commutative: declares that the order of the values does not matter to `fn`.
+
+        Raises:
+            SpecError: if `fn` cannot be called, and for another result type.
 
         >>> from panewise.testing import result_of
         >>> product = UserAggregate.reduce("product", lambda a, b: a * b, result="bigint")
@@ -99,20 +111,24 @@ class UserAggregate:
         *,
         commutative: bool = False,
     ) -> "UserAggregate":
-        """Values taken one by one into a state, which is the result.
+        """Returns an aggregate that accumulates values one by one into a state, which is the result.
 
         Args:
-            name: the name by which JSON refers to it.
-            initial: the state of no rows. Each batch of a window begins with a copy of it, so combining it with a state changes nothing.
-            fn: takes a state and a value (None for a null), gives the next state.
-            combine: takes two states, the earlier first, gives the state of both. Required: windows hold rows of several batches.
-            result: type of the state and of the result. Default: that of `initial`, if this is a string, a Boolean or a float.
-                A whole number may begin a count or a sum of doubles, and null and lists do not tell a type: then it is required.
-            commutative: that the order of values does not matter to `fn`, nor that of states to `combine`.
+            name: the name by which JSON identifies the aggregate.
+            initial: the state of no rows, a JSON value. Each batch of a window begins with a copy of it, so
+                combining it with a state must leave that state unchanged.
+            fn: takes a state and a value (None for a null), and returns the next state.
+            combine: takes two states, the earlier first, and returns the state of both. It is required, as a
+                window can have rows of several batches.
+            result: the type of the state and of the result. Default: the type of `initial`, if that is a
+                string, a Boolean or a float. Otherwise it is required: a whole number may begin a count or a
+                sum of doubles, and null and lists do not determine a type.
+            commutative: declares that the order of values does not matter to `fn`, nor that of states to
+                `combine`.
 
         Raises:
-            SpecError: without `combine`; without `result` where `initial` does not tell it; if `initial` is no JSON value or changes
-                what it is combined with.
+            SpecError: without `combine`; without `result` if `initial` does not determine it; if `initial` is
+                not a JSON value, or if `combine(initial, initial)` is not `initial`.
 
         >>> from panewise.testing import result_of
         >>> letters = UserAggregate.fold("letters", 0, lambda n, v: n + len(v or ""), combine=lambda a, b: a + b, result="bigint")
@@ -126,7 +142,7 @@ class UserAggregate:
             raise SpecError(f"fold({name!r}) without combine", rule, "give combine=, a function of two states, the earlier first")
         _check_function("fn", fn)
         _check_function("combine", combine)
-        text = _as_text(name, initial)  # so that nothing shares a mutable initial value
+        text = _as_text(name, initial)  # text, so that windows do not share a mutable initial value
         _check_neutral(name, text, combine)
         init, finish = (lambda: json.loads(text)), (lambda state: state)
         kind = _result_of(name, initial) if result is None else result
@@ -139,7 +155,7 @@ def _check_function(name: str, value: Any) -> None:
 
 
 def _result_of(name: str, initial: JsonValue) -> ResultType:
-    """The type of the result of a fold, by its initial state."""
+    """Returns the type of the result of a fold that its initial state determines."""
     kind = {str: "string", bool: "boolean", float: "double"}.get(type(initial))
     if kind is None:
         rule = "initial does not tell the type of the result"
@@ -155,7 +171,7 @@ def _as_text(name: str, initial: JsonValue) -> str:
 
 
 def _check_neutral(name: str, text: str, combine: Callable[[JsonValue, JsonValue], JsonValue]) -> None:
-    """Catches a value that would be counted once for each batch, such as 100 for a sum."""
+    """Refuses an initial value that would be counted once for each batch, such as 100 for a sum."""
     twice = combine(json.loads(text), json.loads(text))
     if twice != json.loads(text):
         given = f"fold({name!r}, initial={text}): combined with itself it gives {twice!r}"

@@ -1,4 +1,4 @@
-"""What user-defined aggregates give: states that are JSON values, and results of the declared type (semantics 24.7, 24.20)."""
+"""Checks of what user-defined aggregates return: states and results (semantics 24.7, 24.20)."""
 
 import json
 import math
@@ -14,15 +14,15 @@ RESULTS: Final = (*SIMPLE, *(f"array<{name}>" for name in SIMPLE))
 
 
 def state_text(name: str, state: Any) -> str:
-    """A state as JSON text.
+    """Returns a state as JSON text.
 
-    A tuple, or a key that is no string, would come back as something else, and is refused.
+    A tuple, or a key that is not a string, would come back from JSON as something else, and is refused.
 
     >>> state_text("n", [1, None])
     '[1, null]'
 
     Raises:
-        InputError: if the state is no JSON value.
+        InputError: if the state is not a JSON value.
     """
     if not is_json(state):
         rule = "the state of a user-defined aggregate is a JSON value (semantics 24.7)"
@@ -31,7 +31,7 @@ def state_text(name: str, state: Any) -> str:
 
 
 def is_json(value: Any) -> bool:
-    """Whether a value is the same after json.dumps and json.loads; NaN and the infinities are.
+    """Returns whether json.loads(json.dumps(value)) is the same value, as it is for NaN and infinities, too.
 
     >>> is_json({"n": [1, 2.5, None]}), is_json((1, 2)), is_json({1: "a"})
     (True, False, False)
@@ -44,10 +44,10 @@ def is_json(value: Any) -> bool:
 
 
 def checked_result(user: "UserAggregate", value: Any) -> Any:
-    """The result as its type holds it: a whole number as a double where that is declared.
+    """Returns the result as a value of its declared type; where that is double, a whole number becomes one.
 
     Raises:
-        InputError: if it is of another type.
+        InputError: if it is neither None nor a value of that type.
     """
     fits, held = _held(value, user.result)
     if not fits:
@@ -57,7 +57,7 @@ def checked_result(user: "UserAggregate", value: Any) -> Any:
 
 
 def _held(value: Any, kind: str) -> tuple[bool, Any]:
-    """Whether a value fits a type, and how this holds it."""
+    """Returns whether a value fits a type, and the value as one of this type."""
     if value is None:
         return True, None
     if kind.startswith("array<"):

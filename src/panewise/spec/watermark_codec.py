@@ -1,4 +1,4 @@
-"""Where a watermark comes from, as plain values, both ways."""
+"""Converts the `watermark` of a specification to plain values and back."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -10,7 +10,7 @@ from panewise.spec.readers import Reader, duration, kind_of, listed, members_of,
 
 
 def plain_watermark(watermark: Watermark) -> dict[str, Any]:
-    """The watermark as a dict of plain values.
+    """Returns the watermark as a dict of plain values. Durations are microseconds.
 
     >>> plain_watermark(Inputs(["a", "b"], column="source", delay={"a": 0, "b": 5}))
     {'kind': 'inputs', 'names': ['a', 'b'], 'idle_after': None, 'column': 'source', 'delay': {'a': 0, 'b': 5}}
@@ -25,7 +25,7 @@ def _plain(value: Any, name: str) -> Any:
 
 
 def watermark_from(*kinds: type[Watermark]) -> Reader:
-    """Reads watermarks of these kinds.
+    """Returns a reader of watermarks of these kinds.
 
     >>> watermark_from(FixedLag)({"kind": "fixed_lag", "lag": 5}, "watermark")
     FixedLag(lag=Duration('5 microseconds'))

@@ -1,6 +1,7 @@
-"""Windows over time or over numbers of rows: which rows belong together.
+"""Window types of time and of rows, as frozen values; the runtimes assign rows to them.
 
-All windows but those of Sliding are half-open, [start, end). Values only: frozen, comparable, printable; no behaviour.
+Windows are half-open, [start, end), except those of Sliding by time and of Session(closed="both"), which are
+closed at both ends.
 """
 
 import re
@@ -13,11 +14,15 @@ from panewise.spec.custom import Custom
 from panewise.spec.measures import Rows, length
 from panewise.spec.sliding import Sliding
 
-_FURTHEST = 2**60  # numbers of rows: so that no window's bound leaves 64 bits
+_FURTHEST = 2**60  # limit of an origin in rows, so that the bounds of windows fit in 64 bits
 
 
 def positive(value: DurationLike, name: str) -> Duration:
-    """The duration, checked to be above zero."""
+    """Returns the value as a Duration above zero. Errors call it `name`.
+
+    Raises:
+        SpecError: for `rows(n)`, for values that are not durations, and for durations not above zero.
+    """
     if isinstance(value, Rows):
         rule = f"{name} is a duration here; rows measure the windows of Tumbling, Hopping, Sliding and Session"
         raise SpecError(f"{name}={value!r}", rule, f"give a {name} such as '1 minute'")
@@ -28,12 +33,12 @@ def positive(value: DurationLike, name: str) -> Duration:
 
 
 def _measure(value: DurationLike | Rows, name: str) -> Duration | Rows:
-    """A size, hop or gap: a duration above zero, or a number of rows."""
+    """Returns a size, hop or gap: a duration above zero, or a number of rows."""
     return value if isinstance(value, Rows) else positive(value, name)
 
 
 def _origin(value: InstantLike, size: Duration | Rows) -> int:
-    """An instant, or of windows of rows the number of a row."""
+    """Returns an origin: an instant in microseconds or, for windows of rows, a row number."""
     if not isinstance(size, Rows):
         return instant_us(value, "origin")
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _FURTHEST:
@@ -43,7 +48,7 @@ def _origin(value: InstantLike, size: Duration | Rows) -> int:
 
 
 def names_a_column(gap: object) -> bool:
-    """Whether the gap of a session is the name of a column, and not a duration."""
+    """Returns whether the gap of a session is the name of a column, and not a duration."""
     return isinstance(gap, str) and re.match(r"[^\W\d]", gap) is not None and not looks_iso(gap)
 
 
@@ -54,11 +59,15 @@ def _freeze(spec: object, **values: object) -> None:
 
 @dataclass(frozen=True, init=False)
 class Tumbling:
-    """Windows [origin + n*size, origin + (n+1)*size), for every integer n: each row is in exactly one.
+    """Windows [origin + n*size, origin + (n+1)*size) for every integer n. Each row is in exactly one.
 
     Args:
-        size: length of a window, above zero; or `rows(n)`: each n rows of a key.
-        origin: an instant at which a window starts; of windows of rows the number of a row.
+        size: the length of a window, above zero. Or `rows(n)`: each n rows of a key form a window.
+        origin: an instant at which a window starts. For windows of rows, the number of a row; rows of a key
+            are numbered from 0. Default: 0, which is 1970-01-01 UTC.
+
+    Raises:
+        SpecError: for a size that is not above zero, and for an origin that is not such a value.
 
     >>> Tumbling("1 hour")
     Tumbling(size=Duration('1 hour'), origin=0)
@@ -84,19 +93,24 @@ class Tumbling:
 
 @dataclass(frozen=True, init=False)
 class Hopping:
-    """Windows [origin + n*hop, origin + n*hop + size), for every integer n.
+    """Windows [origin + n*hop, origin + n*hop + size) for every integer n. A row may be in several.
 
     Args:
-        size: length of a window, above zero; need not be a multiple of `hop`. Both are durations, or both `rows(n)`.
-        hop: distance from one window's start to the next one's, above zero.
-        origin: an instant at which a window starts; of windows of rows the number of a row.
-        gaps: must be True if `hop` is larger than `size`: rows between two windows then go to the invalid output.
-        only_when_full: of windows of rows only: windows that start before row 0, and so can never be full, do not exist. A row that
-            is in no other window goes to the invalid output, reason `gap`; with origin 0 there is none.
+        size: the length of a window, above zero. It need not be a multiple of `hop`. Both are durations, or
+            both are `rows(n)`.
+        hop: the distance from the start of a window to the start of the next one, above zero.
+        origin: an instant at which a window starts. For windows of rows, the number of a row; rows of a key
+            are numbered from 0. Default: 0, which is 1970-01-01 UTC.
+        gaps: must be True if `hop` is larger than `size`, and False otherwise. Rows between two windows are
+            emitted to the invalid output, with the reason `gap`.
+        only_when_full: with True windows that start before row 0, and so are never full, do not exist. A row
+            that is in no other window is emitted to the invalid output, with the reason `gap`. With origin 0
+            and `hop` not above `size` there is no such row. Only for windows of rows. Default: False.
 
     Raises:
-        SpecError: for lengths that are not above zero, or of two kinds; for gaps that hop and size do not say; and for
-            only_when_full=True with windows of time.
+        SpecError: for lengths that are not above zero, or of two kinds; for an origin that is not such a
+            value; if `gaps` does not correspond to `hop` and `size`; for only_when_full=True with windows of
+            time.
 
     >>> Hopping("10 minutes", "2 minutes")
     Hopping(size=Duration('10 minutes'), hop=Duration('2 minutes'), origin=0, gaps=False, only_when_full=False)
@@ -105,7 +119,8 @@ class Hopping:
     >>> Hopping(rows(100), rows(10), only_when_full=True)
     Hopping(size=rows(100), hop=rows(10), origin=0, gaps=False, only_when_full=True)
 
-    Source: semantics 6.1, 8, 8.2; S1 hopping by time and by tuples, S4 SlidingTimeWindows, Beam SlidingWindows; Flink's countWindow(n, m).
+    Source: semantics 6.1, 8, 8.2; S1 hopping by time and by tuples, S4 SlidingTimeWindows, Beam
+    SlidingWindows; Flink's countWindow(n, m).
     """
 
     kind: ClassVar[str] = "hopping"
@@ -141,12 +156,18 @@ class Hopping:
 
 @dataclass(frozen=True, init=False)
 class Cumulating:
-    """Windows that grow by `step` up to `size`: [c, c + k*step), k = 1 .. size/step, with c a multiple of size from origin.
+    """Windows that grow by `step` up to `size`, from the same start.
+
+    The windows are [c, c + k*step) for k = 1 .. size/step and every c = origin + n*size with an integer n. A
+    row is in all of these windows that contain its event time.
 
     Args:
-        size: length of the longest window, a multiple of `step`.
-        step: growth from one window to the next, above zero.
-        origin: an instant at which windows start.
+        size: the length of the longest window, above zero and a multiple of `step`.
+        step: the growth from one window to the next, above zero.
+        origin: an instant at which windows start. Default: 0, which is 1970-01-01 UTC.
+
+    Raises:
+        SpecError: for lengths that are not above zero, and for a size that is not a multiple of `step`.
 
     >>> Cumulating("1 day", step="1 hour").step
     Duration('1 hour')
@@ -173,16 +194,21 @@ WEEKDAYS: Final[tuple[str, ...]] = get_args(Weekday)
 
 @dataclass(frozen=True, init=False)
 class Calendar:
-    """Windows of n days, weeks, months, quarters or years in the local time of a zone: each row is in exactly one.
+    """Windows of n days, weeks, months, quarters or years in the local time of a zone.
 
-    A window starts with the first instant of a local date, mostly midnight; so a day in which clocks change is 23 or 25
-    hours long. Starts are closed, ends are open. Where n > 1, units are counted from 1970-01-01.
+    Windows are half-open, [start, end). Each row is in exactly one. A window starts with the first instant of
+    a local date, which is usually midnight. So a day on which clocks change by an hour has 23 or 25 hours.
+    With n > 1 units are counted from 1970-01-01 (weeks from the week that contains it).
 
     Args:
         unit: "day", "week", "month", "quarter" or "year".
-        n: how many of them make a window, above zero.
-        zone: the zone's name in the IANA database, such as "Europe/Berlin".
-        week_start: the day on which weeks start; for weeks only.
+        n: the number of units in a window, 1 or more. Default: 1.
+        zone: the name of the time zone in the IANA database, such as "Europe/Berlin". Default: "UTC".
+        week_start: the day on which weeks start, such as "sunday". Only for weeks. Default: "monday".
+
+    Raises:
+        SpecError: for another unit or day, for n below 1, for `week_start` with another unit than weeks, and
+            for an unknown zone.
 
     >>> Calendar("month", zone="Europe/Berlin")
     Calendar(unit='month', n=1, zone='Europe/Berlin', week_start='monday')
@@ -218,21 +244,26 @@ class Calendar:
 
 @dataclass(frozen=True, init=False)
 class Session:
-    """Windows of activity, per key: a row opens [t, t + gap), and windows that overlap are merged.
+    """Sessions of a key: a row at t opens the window [t, t + gap), and windows that overlap are merged.
 
     Args:
-        gap: silence that ends a session, above zero: a duration; or the name of a column that has one for each row, in whole
-            microseconds or, on Spark, as INTERVAL DAY TO SECOND. A string that starts with a letter or an underscore is a column,
-            unless it reads as a duration of ISO 8601, such as "PT5M".
-            Or `rows(n)`: a session is over when n rows of other keys have come since its last row. On Spark that needs one shard.
-        touching: what becomes of two sessions where one ends exactly when the other starts:
-            "separate" (S4, Beam) or "merge" (Flink, Spark). Not with `rows(n)`.
-        closed: "left": a row opens [t, t + gap). "both" (S1, Kafka): it opens [t, t + gap] with both ends, sessions that share an
-            instant are merged, one is complete when the watermark is above its end, and panes show t + gap as its end. Not with
-            `rows(n)` or `touching="merge"`.
+        gap: the inactivity that ends a session, above zero. It is one of three:
+            A duration.
+            The name of a column with a gap for each row, in whole microseconds or, on Spark, as INTERVAL DAY
+            TO SECOND. A string that starts with a letter or an underscore is such a name, unless it is an ISO
+            8601 duration such as "PT5M".
+            `rows(n)`: a session ends when n rows of other keys have arrived since its last row. On Spark this
+            needs one shard.
+        touching: whether two sessions are merged if one ends where the other starts: "separate", the default
+            (S4, Beam), or "merge" (Flink, Spark). `rows(n)` needs "separate".
+        closed: "left", the default: a row opens [t, t + gap). "both" (S1, Kafka): it opens [t, t + gap],
+            closed at both ends. Sessions that share an instant are then merged, a session is complete when
+            the watermark is above its end, and panes show the last instant as the end. Not with `rows(n)` or
+            `touching="merge"`.
 
     Raises:
-        SpecError: for a gap that is not above zero, for other values of `touching` and `closed`, and for both of them together.
+        SpecError: for a gap that is not above zero, for other values of `touching` and `closed`, and for
+            combinations that are excluded above.
 
     >>> Session("30 minutes")
     Session(gap=Duration('30 minutes'), touching='separate', closed='left')
@@ -244,7 +275,8 @@ class Session:
     >>> run(spec, [{"op": "add", "rows": rows}], windows=True)[0]["windows"]
     [{'window_start': 0, 'window_end': 10, 'pending': 2, 'closed': False}]
 
-    Source: semantics 9 to 9.7; S1 session window by time and by tuples, S4 SessionWindows; Flink's dynamic gap.
+    Source: semantics 9 to 9.7; S1 session window by time and by tuples, S4 SessionWindows; Flink's dynamic
+    gap.
     """
 
     kind: ClassVar[str] = "session"
@@ -277,7 +309,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Global:
-    """One window for each key, without start or end; complete at the end of input.
+    """One window for each key, without start and end (null in panes). It is complete at the end of input.
 
     >>> Global()
     Global()
@@ -292,7 +324,7 @@ Window: TypeAlias = Tumbling | Hopping | Cumulating | Calendar | Session | Slidi
 
 
 def columns_of(window: Window | None) -> tuple[str, ...]:
-    """The columns, besides the event time, that say which windows a row belongs to.
+    """Returns the columns, besides the event time, that determine the windows of a row.
 
     >>> columns_of(Session("timeout"))
     ('timeout',)
@@ -301,7 +333,7 @@ def columns_of(window: Window | None) -> tuple[str, ...]:
 
 
 def gap_columns(window: Window | None) -> tuple[str, ...]:
-    """The column of the gaps of a session, if each row has its own.
+    """Returns the column of the gaps of a session, as a tuple; empty if rows have no gaps of their own.
 
     >>> gap_columns(Session("timeout")), gap_columns(Session("5 minutes"))
     (('timeout',), ())
@@ -310,7 +342,7 @@ def gap_columns(window: Window | None) -> tuple[str, ...]:
 
 
 def merging(window: Window | None) -> bool:
-    """Whether windows of a key are merged where they overlap.
+    """Returns whether windows of a key that overlap are merged.
 
     >>> merging(Session(10)), merging(Tumbling(10))
     (True, False)
@@ -319,7 +351,7 @@ def merging(window: Window | None) -> bool:
 
 
 def closed_at_end(window: Window) -> bool:
-    """Whether the end that is told of a window is its last instant, and not the first one after it (semantics 7.2, 9.9).
+    """Returns whether a window contains its end, so that panes show its last instant (semantics 7.2, 9.9).
 
     >>> closed_at_end(Sliding(10)), closed_at_end(Session(10, closed="both")), closed_at_end(Tumbling(10))
     (True, True, False)
@@ -329,7 +361,7 @@ def closed_at_end(window: Window) -> bool:
 
 
 def merging_at_touch(window: Window) -> bool:
-    """Whether they are merged, too, where one ends as the other starts.
+    """Returns whether windows of a key are also merged if one ends where the other starts.
 
     >>> merging_at_touch(Session(10))
     False
@@ -338,7 +370,7 @@ def merging_at_touch(window: Window) -> bool:
 
 
 def counted_by_key(window: object) -> bool:
-    """Whether windows are measured in rows of their key (semantics 8).
+    """Returns whether windows are measured in rows of their key (semantics 8).
 
     >>> from panewise import rows
     >>> counted_by_key(Tumbling(rows(3))), counted_by_key(Session(rows(3))), counted_by_key(Tumbling(3))
@@ -348,7 +380,7 @@ def counted_by_key(window: object) -> bool:
 
 
 def counted(window: object) -> bool:
-    """Whether windows are measured in rows, of their key or, sessions, of all (semantics 8, 9.5).
+    """Returns whether windows are measured in rows: of their key or, for sessions, of all (semantics 8, 9.5).
 
     >>> from panewise import rows
     >>> counted(Tumbling(rows(3))), counted(Session(rows(3))), counted(Tumbling(3))

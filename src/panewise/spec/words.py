@@ -1,4 +1,7 @@
-"""A specification in plain words: what is sent when, what is late, what is invalid, when state goes."""
+"""Describes a specification in plain words: its windows, panes, late and invalid rows, order and state.
+
+Each private function describes one aspect of the specification; :func:`describe` puts them in order.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -36,7 +39,7 @@ from panewise.spec.windows import (
 
 
 def describe(spec: Specification) -> str:
-    """What the operator will do, a line for each question.
+    """Returns a description of what a specification of any kind does, as lines of text, one aspect at a time.
 
     >>> from panewise import functions as F
     >>> print(describe(WindowOperator(window=Tumbling("1 hour"), aggregates=[F.count()])))
@@ -109,7 +112,7 @@ def _session(window: Session) -> str:
 
 
 def _progress(spec: WindowOperator) -> str:
-    """Where the watermark comes from, if not from outside."""
+    """Describes the watermark; empty if it comes from outside."""
     if counted(spec.window):
         return counted_words.progress(spec)
     if spec.time == "processing":
@@ -136,7 +139,7 @@ def _starts(origin: int, every: Duration | Rows) -> str:
 
 
 def _panes(spec: WindowOperator) -> str:
-    """The firings, in the order in which a window lives through them."""
+    """Describes the panes of a window in the order in which they are emitted."""
     lines = [f"Panes: each holds {listed(tuple(a.name for a in spec.aggregates))}.", *_firings(spec)]
     if spec.closing == "always":
         lines.append("  When a window expires or closes a last pane is sent, even if no rows came since the pane before.")
@@ -162,7 +165,7 @@ def _firings(spec: WindowOperator) -> list[str]:
 
 
 def _reaches(spec: WindowOperator) -> str:
-    """What the watermark does when a window is complete: one that is closed at its end may still get a row there."""
+    """Returns the verb for a complete window. If it contains its end, the watermark has to pass the end."""
     return "passes" if closed_at_end(spec.window) else "reaches"
 
 
@@ -192,7 +195,7 @@ def _after_end(spec: WindowOperator, trigger: AfterWatermark) -> list[str]:
 
 
 def _keeps_rows_back(spec: WindowOperator) -> bool:
-    """Whether a window can expire with rows pending that its own trigger has not sent by then."""
+    """Returns whether a window can expire with pending rows that its trigger has not fired by then."""
     if not isinstance(spec.trigger, AfterWatermark):
         return not isinstance(spec.trigger, Always)
     return spec.trigger.late is not None and not isinstance(spec.trigger.late, Always) and spec.lateness_us != 0
@@ -310,7 +313,7 @@ def _state(spec: WindowOperator) -> str:
 
 
 def _stage(chain: Chain, stage: Stage) -> str:
-    """What a following stage makes of the panes of the one before."""
+    """Describes a stage: the panes that it takes, and those that it emits."""
     apart = f" and each {listed(stage.keys)}" if stage.keys else ""
     contents = {
         "discarding": "the panes that came together",

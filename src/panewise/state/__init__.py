@@ -1,4 +1,4 @@
-"""State as immutable runs and a manifest; the stored format. It knows nothing of windows."""
+"""The stored format of state: immutable runs and a manifest. This package does not depend on windows."""
 
 from panewise.state.manifest import Manifest, Run
 from panewise.state.mirror import Mirror

@@ -1,8 +1,8 @@
 """The stored form of a run: a head of 64 bytes, then one Arrow IPC stream.
 
-The head is ``PWRN``, the format (u16), the CRC-32 of the stream (u32), the run's name in ASCII, and zeros;
-little-endian. It has the length to which Arrow aligns, so that a run can be used in place. A run that does not match
-its sum, or has another format or name, is refused: state is never guessed.
+The head consists of ``PWRN``, the format (u16), the CRC-32 of the stream (u32), the name of the run in ASCII,
+and zeros. Integers are little-endian. Arrow aligns to 64 bytes, so the stream can be used in place. A run
+with another checksum, format or name is refused.
 """
 
 import io
@@ -22,15 +22,16 @@ from panewise.state.streams import Buffer, Compression, Rows, frame_of_table, gi
 FORMAT = 1
 _MAGIC = b"PWRN"
 _HEAD = struct.Struct("<4sHI54s")
-_UNNAMED = bytes(54)  # what older releases wrote in the place of the name
+_UNNAMED = bytes(54)  # what older releases wrote instead of the name
 _PIECE = 1 << 20  # bytes that are read at once
 
 
 def encode(rows: Rows, name: str = "", spool: BinaryIO | None = None) -> bytes:
-    """Rows as the run of that name.
+    """Returns rows in the stored form of a run with this name.
 
-    Arrow compresses all of a stream before it writes any. With an empty file as `spool` the stream is written there first
-    and read when that memory is free again; a file that cannot be written is not used.
+    Arrow compresses the whole stream in memory before it writes any of it. With an empty file as `spool`, the
+    stream is written to the file, and read after that memory has been freed. If the file cannot be written it
+    is not used.
     """
     if spool is not None:
         with suppress(OSError):
@@ -38,7 +39,7 @@ def encode(rows: Rows, name: str = "", spool: BinaryIO | None = None) -> bytes:
     into = io.BytesIO()
     into.write(bytes(_HEAD.size))
     write_stream(rows, into, "lz4")
-    with into.getbuffer() as whole:  # in place: a run may be as long as all other memory of a step
+    with into.getbuffer() as whole:  # in place, as a copy could double the memory of the step
         _HEAD.pack_into(whole, 0, *_head(zlib.crc32(whole[_HEAD.size :]), name))
     return into.getvalue()
 
@@ -63,12 +64,16 @@ def _head(crc: int, name: str) -> tuple[bytes, int, int, bytes]:
 
 
 def decode(data: Buffer, name: str | None = None) -> pl.DataFrame:
-    """A run as a frame; the arguments and errors are those of :func:`check`."""
+    """Returns the rows of a run as a frame. Arguments and errors are those of :func:`decode_table`."""
     return frame_of_table(decode_table(data, name))
 
 
 def decode_table(data: Buffer, name: str | None = None) -> pa.Table:
-    """A run as an Arrow table; the arguments and errors are those of :func:`check`."""
+    """Returns the rows of a run as an Arrow table. The arguments are those of :func:`check`.
+
+    Raises:
+        StateError: as :func:`check`, or if Arrow cannot read the stream.
+    """
     stream = check(data, name)
     try:
         return table_of(stream)
@@ -78,7 +83,9 @@ def decode_table(data: Buffer, name: str | None = None) -> pa.Table:
 
 
 def check(data: Buffer, name: str | None = None) -> memoryview:
-    """The Arrow IPC stream of a run that is sound. With `name` the run has that name, or none (older releases wrote none).
+    """Returns the Arrow IPC stream of a run, after checking the run.
+
+    If `name` is given the run must have this name, or none, as in older releases.
 
     Raises:
         StateError: if the run is corrupt, of an unknown format, or of another name.
@@ -99,7 +106,7 @@ def check(data: Buffer, name: str | None = None) -> memoryview:
 
 
 def checksum(data: Buffer) -> str:
-    """The checksum of a stored run: XXH3 of 128 bits of all its bytes, in hexadecimal digits.
+    """Returns the checksum of a stored run: XXH3 of 128 bits of all its bytes, in hexadecimal digits.
 
     >>> checksum(b"")
     '99aa06d3014798d86001c324468d497f'
@@ -108,12 +115,12 @@ def checksum(data: Buffer) -> str:
 
 
 def stream_of(frame: pl.DataFrame, compression: Compression) -> bytes:
-    """A frame as an Arrow IPC stream."""
+    """Returns a frame as an Arrow IPC stream."""
     stream = io.BytesIO()
     write_stream(frame, stream, compression)
     return stream.getvalue()
 
 
 def frame_of(stream: Buffer) -> pl.DataFrame:
-    """An Arrow IPC stream as a frame, which uses the memory of `stream` where that is not compressed."""
+    """Returns an Arrow IPC stream as a frame. If it is not compressed, the frame uses its memory."""
     return frame_of_table(table_of(stream))

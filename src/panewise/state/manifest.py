@@ -1,4 +1,4 @@
-"""What a state consists of: JSON text that names the runs, oldest first, and holds everything small."""
+"""The manifest of a state: JSON text that names the runs, the oldest first, and contains all else."""
 
 import json
 import re
@@ -22,14 +22,19 @@ Checks = Mapping[str, Callable[[Any], bool]]
 
 @dataclass(frozen=True)
 class Run:
-    """One immutable run: its name, and what can be told of it without reading it.
+    """The description of an immutable run, from which a step decides whether it must read the run.
 
-    How many rows it has; the earliest and latest end of their windows; the earliest processing time since which one
-    waits to fire (None: none waits); which part of the hashes its rows have (None: any); and, where the trigger has such, the earliest
-    deadline in processing time, and the earliest watermark that one waits for.
-
-    `checksum` is that of the stored bytes (:func:`panewise.state.blob.checksum`). It is None before the run is stored,
-    and in a manifest of format 1.
+    Attributes:
+        name: the name of the run.
+        rows: how many rows it has.
+        low: the least end of its windows.
+        high: the greatest end of its windows.
+        waiting: the earliest processing time since which a window waits for a firing; None if none waits.
+        part: the part of the hashes to which its rows belong; None for an undivided run.
+        deadline: the earliest deadline of a trigger in processing time; None if there is none.
+        mark: the earliest watermark that a trigger waits for; None if there is none.
+        checksum: the checksum of the stored bytes (:func:`panewise.state.blob.checksum`). None before the run
+            is stored, and in a manifest of format 1.
     """
 
     name: str
@@ -47,7 +52,12 @@ class Run:
 class Manifest:
     """The state of one shard at one version.
 
-    `spec` is the specification it was made with; `header` is what the operator keeps besides its windows.
+    Attributes:
+        spec: the specification that it was made with, as JSON.
+        shards: the number of shards of the query.
+        version: how many times this shard has committed.
+        runs: the runs, the oldest first.
+        header: the clocks and everything else of the operator that is not in a table.
     """
 
     spec: dict[str, Any]
@@ -57,17 +67,17 @@ class Manifest:
     header: dict[str, Any] = field(default_factory=dict)
 
     def encode(self) -> str:
-        """The manifest as JSON text."""
+        """Returns the manifest as JSON text."""
         runs = [{name: told for name, told in vars(run).items() if told is not None or name not in _OPTIONAL} for run in self.runs]
         fields = vars(self) | {"runs": runs}
         return _dumped({"panewise_state": FORMAT, "checksum": _checksum(fields), **fields})
 
     @classmethod
     def decode(cls, text: str) -> "Manifest":
-        """Reads a manifest. The operator that made it checks `spec` and `header`.
+        """Returns the manifest of a JSON text. Its `spec` and `header` are not checked here.
 
         Raises:
-            StateError: if it is not one, is damaged, or is of an unknown format.
+            StateError: if the text is not a manifest, is damaged, or has an unknown format.
         """
         try:
             fields = json.loads(text)
@@ -87,15 +97,15 @@ class Manifest:
         return cls(**(fields | {"runs": tuple(Run(**run) for run in fields["runs"])}))
 
     def following(self, runs: tuple[Run, ...], header: dict[str, Any]) -> "Manifest":
-        """The manifest of the next version."""
+        """Returns the manifest of the next version, with these runs and this header."""
         return replace(self, version=self.version + 1, runs=runs, header=header)
 
 
 def check_fields(whose: str, fields: Any, checks: Checks, *, required: "Mapping[str, Any] | tuple[str, ...]") -> None:
-    """Checks the fields of a JSON object: each is known and passes its check, and the required ones are present.
+    """Checks that each field of a JSON object is known and valid, and that the required ones are present.
 
     Raises:
-        StateError: naming the field.
+        StateError: if not; it names the field.
     """
     if not isinstance(fields, dict):
         raise _no_manifest(f"{whose} that is {str(fields)[:40]!r}")
@@ -112,12 +122,12 @@ def _no_manifest(given: str) -> StateError:
 
 
 def whole(low: int = -(2**63), high: int = 2**63 - 1) -> Callable[[Any], bool]:
-    """A check for whole numbers from `low` to `high`, both included. JSON's true and false are none."""
+    """Returns a check for whole numbers from `low` to `high`, both included. Booleans fail it."""
     return lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
 def optional(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """A check that also accepts null."""
+    """Returns a check that accepts null and what `check` accepts."""
     return lambda value: value is None or check(value)
 
 

@@ -1,8 +1,8 @@
 """Copies of runs in a directory of this machine, which its worker processes share.
 
-A copy is addressed by what the run contains, not by its name: whoever asks for an address gets that content or nothing.
-A copy is never the only one. One that is lost, damaged, exchanged for another or deleted by another process is read
-again from the durable state, so no error of the disk is an error of the query.
+The address of a copy is made from the content of the run, not from its name. So a reader gets exactly that
+content or nothing. The durable state always has the run, too. If a copy is missing, damaged, replaced, or
+deleted by another process, the run is read from there. So no error of the disk becomes an error of the query.
 """
 
 import mmap
@@ -22,30 +22,31 @@ from panewise.state.blob import frame_of
 from panewise.state.streams import Buffer, write_stream
 
 DEFAULT_BYTES = 4 << 30
-MAPPED_FROM = 1 << 22  # bytes of a file from which mapping it costs less than reading it
+MAPPED_FROM = 1 << 22  # files of at least this many bytes are mapped, which costs less than reading them
 _HEAD = struct.Struct("<4sHxxQ16s32x")  # magic, format, length of the stream, checksum of address and stream
 _MAGIC, _FORMAT = b"PWCP", 1
 _COPY, _TEMPORARY = ".run", ".tmp"
-_SWEEPS = 64  # a process looks at the directory each time it has written this part of the limit
+_SWEEPS = 64  # a process sweeps the directory each time it has written this fraction (1/64) of the limit
 _MOST_REMEMBERED = 10_000
 
 
 class Mirror:
-    """The copies in one directory, which is made when the first is written.
+    """The copies in one directory, which is created with the first copy.
 
     Args:
-        directory: where they are.
-        limit: bytes of all copies together, from all processes. The least recently used ones are deleted: a process
-            that has written a 64th of the limit deletes down to seven eighths of it. A limit of 0 means no copies.
+        directory: the directory of the copies.
+        limit: the maximum number of bytes of all copies together, from all processes. A process that has
+            written a 64th of the limit deletes the least recently used copies, down to seven eighths of the
+            limit. With a limit of 0 there are no copies.
     """
 
     def __init__(self, directory: Path, limit: int = DEFAULT_BYTES) -> None:
         self._directory, self._limit = directory, limit
-        self._unswept = limit  # bytes written since this process last looked at the directory; at first it has not
+        self._unswept = limit  # bytes written since the last sweep of this process; the first write sweeps
         self._checked: dict[str, tuple[int, int]] = {}
 
     def bound(self, limit: int) -> None:
-        """Sets another limit. A lower one holds at once, a higher one from the next write on."""
+        """Sets the limit. A lower one applies at once, a higher one from the next write on."""
         lower = limit < self._limit
         if limit != self._limit:
             self._limit, self._unswept = limit, limit
@@ -53,15 +54,15 @@ class Mirror:
             self._sweep()
 
     def read(self, address: str) -> pl.DataFrame | None:
-        """The copy at an address; None if there is none, or none that can be trusted.
+        """Returns the copy at an address, None if there is no valid one.
 
-        A long copy is mapped: its pages are in memory once for all processes. Its length is compared before, and its
-        checksum once in a process. A short copy is read and checked each time.
+        A long copy is memory-mapped, so that all processes share its pages. Each read checks its length, and
+        the first read of a process its checksum. A short copy is read and checked each time.
         """
         path = self._path(address)
         try:
             with path.open("rb") as file:
-                os.utime(path)  # used now
+                os.utime(path)  # the time of last use
                 stream = self._stream(address, file.fileno())
             return None if stream is None else frame_of(stream)
         except FileNotFoundError:
@@ -71,9 +72,9 @@ class Mirror:
             return None
 
     def write(self, address: str, content: Buffer | pa.Table) -> None:
-        """Adds a copy, given as an Arrow IPC stream or as what one is made of; other processes see all of it or nothing.
+        """Adds a copy of a run, given as an Arrow IPC stream or as a table.
 
-        A full or read-only disk only means that there is no copy.
+        Other processes see the whole copy or nothing. If the disk is full or read-only there is no copy.
         """
         length = _HEAD.size + (content.nbytes if isinstance(content, pa.Table) else len(content))
         if length > _target(self._limit):
@@ -87,9 +88,9 @@ class Mirror:
 
     @contextmanager
     def spool(self, size: int) -> Iterator[BinaryIO | None]:
-        """An empty file without a name in the directory, for at most `size` bytes; it is deleted at the end.
+        """Provides an empty file in the directory for at most `size` bytes, and deletes it at the end.
 
-        None if there cannot be one, or if `size` is more than the limit.
+        The file has no name. It is None if it cannot be created, or if `size` is more than the limit.
         """
         file: BinaryIO | None = None
         with suppress(OSError):
@@ -100,11 +101,11 @@ class Mirror:
             yield file
         finally:
             if file is not None:
-                with suppress(OSError):  # what could not be written is tried once more
+                with suppress(OSError):  # closing tries again to write what could not be written
                     file.close()
 
     def drop(self, addresses: Iterable[str]) -> None:
-        """Deletes copies; a process that has mapped one keeps it."""
+        """Deletes copies. A process that has mapped a copy can still read it."""
         for address in addresses:
             self._checked.pop(address, None)
             with suppress(OSError):
@@ -114,17 +115,17 @@ class Mirror:
         return self._directory / f"{address}{_COPY}"
 
     def _stream(self, address: str, file: int) -> Buffer | None:
-        """The stream of an open copy.
+        """Returns the stream of an open copy, None if another release wrote it.
 
         Raises:
-            ValueError: if it is not the copy of that address, or not all of it.
+            ValueError: if it is not the copy of that address, or is incomplete or damaged.
         """
         status = os.fstat(file)
         is_long = status.st_size >= MAPPED_FROM
         data = memoryview(mmap.mmap(file, 0, access=mmap.ACCESS_READ) if is_long else os.read(file, status.st_size))
         magic, number, length, digest = _HEAD.unpack_from(data) if len(data) >= _HEAD.size else (b"", 0, 0, b"")
         if magic == _MAGIC and number != _FORMAT:
-            return None  # of another release
+            return None
         if magic != _MAGIC or len(data) != _HEAD.size + length:
             raise ValueError("no whole copy")
         stream = data[_HEAD.size :]
@@ -143,7 +144,7 @@ class Mirror:
         self._checked[address] = identity
 
     def _put(self, address: str, content: Buffer | pa.Table) -> None:
-        """Writes a file under a name of this process, then gives it its own; leaves nothing else behind."""
+        """Writes a copy to a temporary file, and renames it. Deletes the temporary file if this fails."""
         prefix = f"{os.getpid()}-"
         with tempfile.NamedTemporaryFile(dir=self._directory, prefix=prefix, suffix=_TEMPORARY, delete=False) as file:
             temporary = Path(file.name)
@@ -160,7 +161,10 @@ class Mirror:
                     temporary.unlink()
 
     def _write_table(self, address: str, table: pa.Table, file: BinaryIO) -> None:
-        """Writes the copy of a table, of which there is no second one in memory meanwhile: its checksum is that of the file."""
+        """Writes the copy of a table.
+
+        The checksum is computed from the file, so that the stream is not in memory beside the table.
+        """
         file.write(bytes(_HEAD.size))
         write_stream(table, file)
         file.flush()
@@ -174,7 +178,7 @@ class Mirror:
             self._remember(address, (status.st_ino, status.st_size))
 
     def _sweep(self) -> None:
-        """Deletes what dead processes left, and the least recently used copies beyond the limit."""
+        """Deletes temporary files of dead processes, and the least recently used copies beyond the target."""
         self._unswept = 0
         found = sorted(_files(self._directory))
         excess = sum(size for _, size, _ in found) - _target(self._limit)
@@ -193,12 +197,12 @@ class Mirror:
 
 
 def _target(limit: int) -> int:
-    """What a sweep leaves at most: the rest is for what processes write before they sweep again."""
+    """Returns how many bytes a sweep leaves at most. The rest is room for writes before the next sweep."""
     return limit * 7 // 8
 
 
 def _files(directory: Path) -> Iterable[tuple[int, int, Path]]:
-    """Last use, size and path of the files of mirrors; other processes may delete some meanwhile."""
+    """Yields last use, size and path of the files of mirrors. Other processes may delete some meanwhile."""
     with suppress(OSError), os.scandir(directory) as entries:
         for entry in entries:
             with suppress(OSError):
@@ -209,7 +213,7 @@ def _files(directory: Path) -> Iterable[tuple[int, int, Path]]:
 
 
 def _alive(process: str) -> bool:
-    """Whether a process of this number is running."""
+    """Returns whether a process with this id is running."""
     if not process.isdecimal():
         return False
     try:
@@ -226,7 +230,7 @@ def _head(address: str, stream: Buffer) -> bytes:
 
 
 def _digest(address: str, stream: Buffer) -> bytes:
-    """Of the address, too: a copy under the address of another is none."""
+    """Returns the checksum of address and stream, so that a copy under another address is not accepted."""
     total = xxhash.xxh3_128(address.encode())
     total.update(stream)
     return total.digest()

@@ -1,4 +1,4 @@
-"""Where runs and the manifest are kept: a small protocol, and its implementation in memory."""
+"""Stores of runs and a manifest: the protocol, and an implementation in memory."""
 
 from typing import Protocol
 
@@ -6,10 +6,13 @@ from panewise.errors import StateError
 
 
 class RunStore(Protocol):
-    """Keeps one manifest and any number of runs. Writes become durable together, or not at all; the runtime sees to that."""
+    """A store of one manifest and any number of runs.
+
+    The runtime ensures that all writes of a step become durable together, or none.
+    """
 
     def manifest(self) -> str | None:
-        """The manifest, or None in a new store."""
+        """Returns the manifest, None in a new store."""
         ...
 
     def put_manifest(self, text: str) -> None:
@@ -17,24 +20,24 @@ class RunStore(Protocol):
         ...
 
     def run(self, name: str) -> bytes:
-        """One run. Costs a read of its whole length.
+        """Returns a run. This reads the whole run.
 
         Raises:
-            StateError: if it is not there.
+            StateError: if the run is missing.
         """
         ...
 
     def put_run(self, name: str, data: bytes) -> None:
-        """Adds a run; names are never used twice."""
+        """Adds a run. Only a repeated step uses a name again."""
         ...
 
     def drop_run(self, name: str) -> None:
-        """Removes a run that no manifest names any more."""
+        """Deletes a run that the next manifest does not name."""
         ...
 
 
 def missing(name: str) -> StateError:
-    """The error of a run that a manifest names and nobody has."""
+    """Returns the error for a run that a manifest names and that is missing."""
     remedy = "restore the checkpoint from a copy, or start from a new one"
     return StateError(f"run {name} is missing", "every run that a manifest names is there", remedy)
 
@@ -53,7 +56,7 @@ class MemoryRunStore:
         self._runs: dict[str, bytes] = {}
 
     def manifest(self) -> str | None:
-        """The manifest, or None in a new store."""
+        """Returns the manifest, None in a new store."""
         return self._manifest
 
     def put_manifest(self, text: str) -> None:
@@ -61,7 +64,7 @@ class MemoryRunStore:
         self._manifest = text
 
     def run(self, name: str) -> bytes:
-        """One run."""
+        """Returns a run."""
         if name not in self._runs:
             raise missing(name)
         return self._runs[name]
@@ -71,10 +74,10 @@ class MemoryRunStore:
         self._runs[name] = data
 
     def drop_run(self, name: str) -> None:
-        """Removes a run."""
+        """Deletes a run."""
         del self._runs[name]
 
     @property
     def names(self) -> list[str]:
-        """The runs that are kept."""
+        """The names of the stored runs, sorted."""
         return sorted(self._runs)

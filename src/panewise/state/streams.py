@@ -1,8 +1,8 @@
-"""Frames as Arrow IPC streams that hold what the rows use, and no more.
+"""Writes frames as Arrow IPC streams that contain only the text of their own rows.
 
-Polars shares the text of a string column between frames: a few rows gathered from a long frame refer to all of its text.
-Where the strings are in lists or structs, Polars also writes all of that text. So such columns are written through Arrow,
-whose plain string type has the text of the rows alone.
+Polars shares the text of a string column between frames: a few rows gathered from a long frame refer to all
+of its text. If the strings are in lists or structs, Polars also writes all of that text. So frames with such
+columns are written by Arrow, whose plain string type contains only the text of the rows.
 """
 
 from typing import Any, BinaryIO, Literal, TypeAlias
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 Buffer: TypeAlias = bytes | memoryview
 Rows: TypeAlias = pl.DataFrame | pa.Table
 Compression: TypeAlias = Literal["lz4", "uncompressed"]
-_LONG = 1 << 22  # bytes of a frame from which giving back memory costs next to nothing beside the copy
+_LONG = 1 << 22  # from this many bytes of a frame on, returning memory costs little compared with the copy
 
 
 def write_stream(rows: Rows, into: BinaryIO, compression: Compression = "uncompressed") -> None:
@@ -38,10 +38,10 @@ def write_stream(rows: Rows, into: BinaryIO, compression: Compression = "uncompr
 
 
 def own_text(frame: pl.DataFrame) -> pa.Table | None:
-    """A frame as a table with a copy of its own text, and no other; None if Polars writes no other text either.
+    """Returns a frame as a table with a copy of only its own text; None if no copy is needed.
 
-    Arrow makes the copy. Its memory can be given back at once (:func:`give_back`), that of Polars stays with the
-    process for a while.
+    No copy is needed if Polars itself writes no other text. Arrow makes the copy, as its memory can be
+    returned to the system at once (:func:`give_back`). Memory of Polars stays with the process for a while.
     """
     if not shares_text(frame):
         return None
@@ -49,7 +49,7 @@ def own_text(frame: pl.DataFrame) -> pa.Table | None:
     plain = whole.clear().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
     table = None
     if frame.estimated_size() >= _LONG:
-        give_back()  # what an earlier table needed does not stay beside this one
+        give_back()  # frees the memory of earlier tables before this one needs more
         table = _with_views(whole)
     if table is None:
         table = whole.to_arrow(compat_level=pl.CompatLevel.oldest())
@@ -60,9 +60,10 @@ def own_text(frame: pl.DataFrame) -> pa.Table | None:
 
 
 def _with_views(frame: pl.DataFrame) -> pa.Table | None:
-    """A frame as a table that shares its text, as Polars makes no copy of it then; None if Arrow refuses the table.
+    """Returns a frame as a table that shares its text, which Polars then does not copy.
 
-    Arrow refuses columns of lists that are all empty where they are slices: Polars gives them offsets beyond their end.
+    Returns None if Arrow refuses the table. It refuses slices of list columns in which all lists are empty,
+    as Polars gives these offsets beyond their end.
     """
     try:
         table = frame.to_arrow(compat_level=pl.CompatLevel.newest())
@@ -73,10 +74,11 @@ def _with_views(frame: pl.DataFrame) -> pa.Table | None:
 
 
 def _apart(column: pa.Array) -> pa.Array:
-    """A column in memory of its own, with offsets from 0.
+    """Returns a copy of a column in memory of its own, with offsets from 0.
 
-    A buffer that belongs to Polars keeps all text of its column in memory. The empty children of a slice, as Polars
-    makes them, have offsets beyond the end of their buffers: Arrow then writes a stream that cannot be read.
+    There are two reasons for a copy. A buffer of Polars keeps all text of its column in memory. And the empty
+    children of a slice have offsets beyond the end of their buffers. Arrow would write a stream of these that
+    cannot be read.
     """
     if len(column) == 0:
         return pa.nulls(0, column.type)
@@ -93,29 +95,29 @@ def _apart(column: pa.Array) -> pa.Array:
 
 
 def shares_text(frame: pl.DataFrame) -> bool:
-    """Whether a frame has text in lists or structs."""
+    """Returns whether a frame has strings or bytes in lists or structs."""
     return any(dtype.is_nested() and _has_text(dtype) for dtype in frame.dtypes)
 
 
 def give_back() -> None:
-    """Returns the memory that tables needed to the system. What is about to be used again is better kept."""
+    """Returns unused memory of Arrow to the system. Do not call it if that memory is soon needed again."""
     pa.default_memory_pool().release_unused()
 
 
 def table_of(stream: Buffer) -> pa.Table:
-    """An Arrow IPC stream as a table, which uses the memory of `stream` where that is not compressed."""
+    """Returns an Arrow IPC stream as a table. If it is not compressed, the table uses its memory."""
     return pa.ipc.open_stream(pa.py_buffer(stream)).read_all()
 
 
 def frame_of_table(table: pa.Table) -> pl.DataFrame:
-    """A table as a frame, which uses the memory of the table."""
+    """Returns a table as a frame, which uses the memory of the table."""
     frame: Any = pl.from_arrow(table, rechunk=False)
     assert isinstance(frame, pl.DataFrame)
     return frame
 
 
 def _has_text(dtype: pl.DataType) -> bool:
-    """Whether a column of this type has strings or bytes, at any depth."""
+    """Returns whether a column of this type contains strings or bytes, at any depth."""
     if isinstance(dtype, pl.List):
         return _has_text(_made(dtype.inner))
     if isinstance(dtype, pl.Struct):
@@ -124,7 +126,7 @@ def _has_text(dtype: pl.DataType) -> bool:
 
 
 def _made(dtype: object) -> pl.DataType:
-    """A type as an instance of its class."""
+    """Returns a type as an instance of its class."""
     made = dtype() if isinstance(dtype, type) else dtype
     assert isinstance(made, pl.DataType)
     return made

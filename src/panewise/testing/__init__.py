@@ -1,6 +1,6 @@
-"""For tests of your own: play events in any runtime, compare panes, read transcripts.
+"""Tools for tests: play events in any runtime, compare panes, and check transcripts.
 
-``panewise.testing.strategies`` makes specifications and events for Hypothesis.
+``panewise.testing.strategies`` generates specifications and events with Hypothesis.
 """
 
 from panewise.testing.compare import assert_panes

@@ -18,12 +18,12 @@ _NUMERIC = (F.sum, F.avg, F.stddev, F.var_pop, F.median)
 
 @st.composite
 def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixed: Any) -> Chain:
-    """Chains of an operator as :func:`panewise.testing.strategies.specs` draws it and up to so many stages.
+    """Draws chains of an operator, as :func:`panewise.testing.strategies.specs` draws it, and of stages.
 
     Args:
         kind: kind of the window, such as "session". Default: all.
-        longest: the most stages.
-        fixed: fields of the operator that are given.
+        longest: the maximum number of stages.
+        fixed: fields of the operator that are not drawn, with their values.
     """
     fixed = {"keys": draw(_KEYS), "delta": False, **fixed}
     first = draw(specs(kind, **fixed).filter(can_go_on))
@@ -39,7 +39,7 @@ def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixe
 
 
 def can_go_on(first: WindowOperator) -> bool:
-    """Whether it can be the first of a chain."""
+    """Returns whether a chain can begin with the operator (semantics 30.6), apart from its delta."""
     return not of_each_key(first.watermark) and not counted(first.window)
 
 
@@ -47,7 +47,10 @@ _KEYS = st.sampled_from([["key", "shop"], ["key", "shop"], ["shop", "level"], ["
 
 
 def columns_of_panes(spec: Specification) -> dict[str, str]:
-    """The columns of a specification's panes that a stage can read, and their types; that of lists is "list"."""
+    """Returns the columns of a specification's panes that a stage can read, with their types.
+
+    The type of every list is "list".
+    """
     first = first_of(spec)
     before: list[Any] = [first, *(spec.stages if isinstance(spec, Chain) else ())]
     types = types_of(first)
@@ -64,7 +67,7 @@ def _types(keys: tuple[str, ...], made: tuple[Aggregate, ...], types: Mapping[st
 
 @st.composite
 def _stage(draw: st.DrawFn, spec: WindowOperator | Chain) -> dict[str, Any]:
-    """The arguments of `then`."""
+    """Draws the arguments of `then` for one more stage."""
     types, first = columns_of_panes(spec), spec.first if isinstance(spec, Chain) else spec
     last: Any = spec.stages[-1] if isinstance(spec, Chain) else first
     found = [a.name for a in last.aggregates if types[a.name] != "list"]
@@ -76,7 +79,7 @@ def _stage(draw: st.DrawFn, spec: WindowOperator | Chain) -> dict[str, Any]:
 
 
 def _aggregates(types: Mapping[str, str]) -> list[Aggregate]:
-    """Aggregates of all functions, over columns of the types that they take."""
+    """Returns aggregates of most functions, over columns of the types that these take."""
     made = [F.count()]
     simple = [name for name, kind in types.items() if kind != "list"]
     for name, kind in types.items():

@@ -1,4 +1,4 @@
-"""Types of the columns in a list of events: given, or inferred from the values; and whether a value fits its type."""
+"""Types of the columns in a list of events, given or inferred, and conversion of values to these types."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,10 +9,10 @@ from typing import Any, Final
 from panewise.errors import InputError
 
 Row = Mapping[str, Any]
-MISFIT: Final = object()  # what `ColumnType.fit` gives for a value of another type
+MISFIT: Final = object()  # the result of `ColumnType.fit` for a value of another type
 _DECIMAL = re.compile(r"^decimal\((\d+),\s*(\d+)\)$")
 _INFERRED_PRECISION = 18
-_EXACT = 200  # digits; more than any decimal(p,s) has, so that nothing is rounded before it is judged
+_EXACT = 200  # more digits than any decimal(p,s) has, so that no value is rounded before it is validated
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class ColumnType:
 
     @classmethod
     def of(cls, text: str) -> "ColumnType":
-        """Reads a type's name.
+        """Returns the type with this name.
 
         Raises:
-            InputError: if it is none of those known.
+            InputError: if the name is unknown.
         """
         if text in ("bigint", "double", "string", "boolean"):
             return cls(text)
@@ -46,7 +46,7 @@ class ColumnType:
         return f"decimal({self.precision},{self.scale})" if self.name == "decimal" else self.name
 
     def fit(self, value: Any) -> Any:
-        """The value as this type holds it; MISFIT if it is of another type. Null fits."""
+        """Returns the value converted to this type; null for null, MISFIT for a value of another type."""
         if value is None:
             return None
         if self.name in ("string", "boolean"):
@@ -66,7 +66,7 @@ class ColumnType:
 
 
 def is_long(value: Any) -> bool:
-    """Whether the value is a whole number of 64 bits."""
+    """Returns whether the value is a whole number that fits in 64 bits."""
     return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
 
 
@@ -83,14 +83,16 @@ def _double(value: Any) -> Any:
 def infer(
     rows: Sequence[Row], given: Mapping[str, str], needed: Iterable[str], whole: Iterable[str], boolean: Iterable[str] = ()
 ) -> dict[str, str]:
-    """A type for each column of the rows and each needed one.
+    """Returns a type for each column of the rows and each needed column.
+
+    A given type takes precedence over an inferred one.
 
     Args:
-        rows: every row of every event.
-        given: types that the caller names.
+        rows: all rows of all events.
+        given: the types that the caller gives.
         needed: columns that have a type even if no row has them.
-        whole: columns that are bigint whatever they hold (event time, offset).
-        boolean: columns that are boolean if they hold nothing.
+        whole: columns that are bigint whatever their values are (event time, offset).
+        boolean: columns that are boolean, instead of bigint, if they have no value.
 
     >>> infer([{"k": "a", "v": 1}, {"k": None, "v": 2.5}], {}, ["k", "w"], [])
     {'k': 'string', 'w': 'bigint', 'v': 'double'}
@@ -117,7 +119,7 @@ def _inferred(values: list[Any]) -> str:
 
 
 def _kind(value: Any) -> str:
-    """The type that the value alone would give its column; a value that fits nowhere says string."""
+    """Returns the type that a column of this value alone has; string for a value that fits no type."""
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, int):

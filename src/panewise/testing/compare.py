@@ -1,4 +1,4 @@
-"""Comparing outputs, with a difference that can be read."""
+"""Compares outputs; errors show a readable difference."""
 
 import difflib
 import math
@@ -10,11 +10,13 @@ from panewise.errors import InputError
 
 Output = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 _PANE_ORDER = ("op", "timing", "index", "window_start", "window_end")
-_TOLERANCE = 1e-9  # of floats: two right answers may round differently in the last digits
+_TOLERANCE = 1e-9  # for floats: two right results may differ in the last digits
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equality of values: null equals null, NaN equals NaN, floats to nine digits; true is not 1.
+    """Returns whether values are equal.
+
+    Null equals null, and NaN equals NaN. Floats are compared to nine digits. Booleans do not equal numbers.
 
     >>> same([1, None, float("nan")], [1.0, None, float("nan")]), same(True, 1)
     (True, False)
@@ -41,11 +43,11 @@ def _same_number(one: Any, other: Any) -> bool:
 
 
 def assert_panes(output: Output, expected: Sequence[Mapping[str, Any]]) -> None:
-    """Checks that panes are the expected ones, in number and order.
+    """Checks that panes are the expected ones, in the same number and order.
 
     Args:
         output: one output of :func:`panewise.testing.run`, a list of outputs, or a list of panes.
-        expected: a dict for each pane, with some or all of its columns.
+        expected: a dict for each pane, with some or all of its columns. Only these columns are compared.
 
     Raises:
         AssertionError: with a line for each pane that is missing (-) or not expected (+).
@@ -56,7 +58,7 @@ def assert_panes(output: Output, expected: Sequence[Mapping[str, Any]]) -> None:
 
 
 def assert_entries(got: Sequence[Mapping[str, Any]], expected: Sequence[Mapping[str, Any]], what: str) -> None:
-    """The same for any list of dicts; of each only the fields that are expected are looked at."""
+    """Checks any list of dicts as :func:`assert_panes` checks panes; `what` names the list in the error."""
     if len(got) == len(expected) and all(map(_covers, got, expected)):
         return
     columns = _ordered({name: None for entry in expected for name in entry})
@@ -71,7 +73,11 @@ def _covers(entry: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
 
 
 def _like(entry: Mapping[str, Any], expected: Sequence[Mapping[str, Any]], n: int) -> Mapping[str, Any]:
-    """Only what is expected at that place, so that the lines differ where the values do; values that are the same are written the same."""
+    """Returns of an entry only the fields that are expected at position `n`.
+
+    Fields that equal the expected ones get the expected value. So the lines of the difference differ only
+    where the values do.
+    """
     if n >= len(expected):
         return entry
     wanted = expected[n]

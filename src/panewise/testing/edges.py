@@ -1,4 +1,4 @@
-"""Instants at which off-by-one mistakes show: on the bounds of windows, and one off."""
+"""Instants at which off-by-one errors show: bounds of windows, and one microsecond before and after them."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -27,7 +27,7 @@ from panewise.spec import (
 from panewise.spec.composites import walk
 
 EXTREMES: Final = (MIN_INSTANT, MIN_INSTANT + 1, MIN_INSTANT + 8, MAX_INSTANT - 8, MAX_INSTANT - 1, MAX_INSTANT, MAX_INSTANT)
-CHANGES: Final = {  # an instant for each zone that strategies draw, at which its clocks do something
+CHANGES: Final = {  # the zones that the strategies draw, each (except UTC) with a change of its clocks
     "UTC": 0,
     "Europe/Berlin": 1_711_846_800_000_000,  # 2024-03-31, forward within a day
     "America/Sao_Paulo": 1_541_300_400_000_000,  # 2018-11-04, forward over midnight
@@ -36,14 +36,17 @@ CHANGES: Final = {  # an instant for each zone that strategies draw, at which it
     "Pacific/Apia": 1_325_239_200_000_000,  # 2011-12-30, a date that is skipped
     "America/Toronto": -1_601_753_400_000_000,  # 1919-03-30, forward at 23:30
 }
-GAPS: Final = (1, 2, 3, 6)  # of rows that have their own
-_TURNS: Final = range(-2, 3)  # windows on both sides of 1970
-_BESIDE: Final = range(2)  # windows on each side of a change of clocks
+GAPS: Final = (1, 2, 3, 6)  # gaps of rows with their own gap (semantics 9.3)
+_TURNS: Final = range(-2, 3)  # the numbers of windows on both sides of 1970
+_BESIDE: Final = range(2)  # one element for each window on either side of a change of clocks
 _NEAR: Final = (0, -1, 1)
 
 
 def bounds(spec: WindowOperator) -> list[int]:
-    """Starts and ends of windows around 1970; for windows that rows make, those of rows and the global one, some instants.
+    """Returns starts and ends of windows around 1970, or around the change of clocks of a calendar's zone.
+
+    For windows whose bounds depend on rows, for windows of rows and for the global window, these are fixed
+    instants near 1970.
 
     >>> from panewise import functions as F
     >>> bounds(WindowOperator(window=Tumbling(10), aggregates=[F.count()]))
@@ -67,7 +70,7 @@ def bounds(spec: WindowOperator) -> list[int]:
 
 
 def _of_calendar(window: Calendar) -> list[tuple[int, int]]:
-    """The windows around the change of clocks in its zone."""
+    """Returns the windows around the change of clocks in the calendar's zone."""
     found = [finite(bounds) for bounds in windows_of(window, focus(window), {})]
     for _ in _BESIDE:
         found = [finite(windows_of(window, found[0][0] - 1, {})[0]), *found, finite(windows_of(window, found[-1][1], {})[0])]
@@ -75,14 +78,15 @@ def _of_calendar(window: Calendar) -> list[tuple[int, int]]:
 
 
 def focus(window: Window) -> int:
-    """The instant around which windows are looked at."""
+    """Returns the instant around which bounds are taken: 0, or the change of clocks of a calendar's zone."""
     return CHANGES.get(window.zone, 0) if isinstance(window, Calendar) else 0
 
 
 def times(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
-    """Event times worth a row: the bounds and their neighbours.
+    """Returns event times for rows: the bounds and their neighbours.
 
-    For sessions also where one seen before would touch or overlap, for calendars where clocks change.
+    For windows whose bounds depend on rows, these are also the times at which the window of a row seen before
+    touches or overlaps. For calendars, they are also times around the change of clocks.
     """
     reach = _gaps(spec.window) if isinstance(spec.window, (Session, Sliding, Custom)) else []
     near = [bound + off for bound in bounds(spec) for off in _NEAR]
@@ -93,28 +97,35 @@ def times(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
 
 
 def _gaps(window: Session | Sliding | Custom) -> Iterable[int]:
-    """How far apart rows may be and still meet: how long they hold a session open."""
+    """Returns distances at which rows just meet in a window, such as the gaps of sessions."""
     if isinstance(window, Sliding):
         return (length(window.size), length(window.size) + 1)
     if isinstance(window, Custom):
-        return GAPS[1:3]  # about where the windows of those that strategies draw end
+        return GAPS[1:3]  # about the lengths of the custom windows that the strategies draw
     return GAPS if isinstance(window.gap, str) else (length(window.gap),)
 
 
 def watermarks(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
-    """Watermarks worth a move: where a window of the rows seen completes or expires, where a row falls behind, and one off."""
+    """Returns watermarks at and next to edges.
+
+    At these a window is complete or expires, a row seen before falls behind (semantics 13.3), or an
+    AfterEventTime is ready.
+    """
     instants = [*bounds(spec), *seen, *_ends(spec, seen), *_marks(spec, seen)]
     return _simplest_first(instant + length + off for instant in instants for length in (0, spec.lateness_us or 0) for off in _NEAR)
 
 
 def expiries(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
-    """Of those, the ones at which a window of the rows seen completes or expires; 0 if there is none."""
+    """Returns those watermarks at which a window of the rows seen is complete or expires.
+
+    Without such windows they are taken around 0.
+    """
     ends = _ends(spec, seen) or [0]
     return _simplest_first(end + length + off for end in ends for length in (0, spec.lateness_us or 0) for off in _NEAR)
 
 
 def _ends(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
-    """An end of a window of each row seen, as far as there are bounds beyond it."""
+    """Returns ends of windows of the rows seen; none for a row after the last of the bounds."""
     if isinstance(spec.window, Sliding):
         size = length(spec.window.size)
         return [t + after for t in seen for after in (1, 2, size + 1, size + 2)]
@@ -125,9 +136,10 @@ def _ends(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
 
 
 def clocks(spec: WindowOperator, now: int, firsts: Iterable[int], seen: Iterable[int] = ()) -> list[int]:
-    """Clock readings worth a move: at a deadline of the trigger (from now, and from readings before), one off, and back.
+    """Returns clock readings: the deadlines of the trigger, counted from now and from earlier readings.
 
-    Where the watermark follows the clock, also those that move it to a window of the rows seen.
+    They include the neighbours of deadlines, and a reading that goes back. If the watermark follows the
+    clock, they include readings that move it to the end of a window of the rows seen.
     """
     if spec.time == "processing":
         return [at for at in times(spec, seen) if at >= now] + _deadlines(spec, now, firsts)
@@ -143,7 +155,10 @@ def _deadlines(spec: WindowOperator, now: int, firsts: Iterable[int]) -> list[in
 
 
 def periods(spec: WindowOperator) -> list[int]:
-    """The periods and delays of processing time, in microseconds, in the trigger, and after which an input is idle."""
+    """Returns the durations of processing time in a specification, in microseconds.
+
+    These are the periods and delays in its trigger, and the time after which an input is idle.
+    """
     found = []
     for node in walk(spec.trigger):
         if isinstance(node, Every):
@@ -156,11 +171,14 @@ def periods(spec: WindowOperator) -> list[int]:
 
 
 def _marks(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
-    """The watermarks that every AfterEventTime in the trigger waits for after the rows seen."""
+    """Returns the deadlines that the rows seen give every AfterEventTime in the trigger (semantics 16.8)."""
     periods_ = [node.period.us for node in walk(spec.trigger) if isinstance(node, AfterEventTime)]
     return [(t // period + 1) * period for t in seen for period in periods_]
 
 
 def _simplest_first(instants: Iterable[int], place: int = 0) -> list[int]:
-    """Each once and inside 64 bits; those near to the place first, as Hypothesis shrinks towards the first."""
+    """Returns each instant that fits in 64 bits once, in the order of the distance to `place`.
+
+    Hypothesis shrinks towards the first element.
+    """
     return sorted({t for t in instants if MIN_INSTANT <= t <= MAX_INSTANT}, key=lambda t: (abs(t - place), t < place))

@@ -1,4 +1,4 @@
-"""Events: what a test feeds to an operator, checked, with source positions spread over their columns."""
+"""The events of a test: validates them and makes the script that a runtime plays."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,14 +32,23 @@ from panewise.spec.type_checks import boolean_columns, check_types
 from panewise.spec.types import Type
 from panewise.testing.columns import MISFIT, ColumnType, Row, infer, is_long
 
-OF_POLICIES = ("drain", "checkpoint", "reset", "reset_to_initial", "evict")  # what is done to windows by policies (semantics 10.21)
+# The ops that only policy windows have (semantics 10.21 to 10.23).
+OF_POLICIES = ("drain", "checkpoint", "reset", "reset_to_initial", "evict")
 _FIELDS = {"add": {"rows"}, "watermark": {"to"}, "clock": {"to"}, "restart": set[str](), "finish": set[str]()}
 _FIELDS_OF_POLICIES = _FIELDS | {op: {"partition"} if op == "evict" else set[str]() for op in OF_POLICIES}
 
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happens to an operator: `op` with its rows, instant or partition, and of a watermark the input that tells it."""
+    """One event.
+
+    Attributes:
+        op: the kind of event, such as "add".
+        rows: the rows of an "add".
+        to: the instant of a "watermark" or a "clock", in microseconds.
+        source: the input that reports a "watermark", if the operator has several.
+        partition: the partition of an "evict", by the columns of `partition_by`.
+    """
 
     op: str
     rows: tuple[Row, ...] = ()
@@ -55,10 +64,10 @@ class Script:
     Args:
         spec: the specification, with a position if rows carry one.
         types: a type for each column.
-        events: the events; `rows` have their position spread over columns.
-        given: the rows as the caller gave them, event by event.
-        windows: whether each output lists the windows still held.
-        options: what the runtime alone understands.
+        events: the events; in their `rows` source positions are in columns, and event times in microseconds.
+        given: the rows as the caller gave them, for each event.
+        windows: whether each output lists the stored windows.
+        options: settings of the runtime.
     """
 
     spec: Specification
@@ -80,11 +89,19 @@ def script(
     types: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Script:
-    """Checks events and makes them ready to be played.
+    """Validates events and returns a script that a runtime can play.
+
+    Args:
+        spec: the specification, or its dict form.
+        events: the events, as :func:`panewise.testing.run` takes them.
+        types: types of columns; the types of other columns are inferred.
+        options: the fields `windows` and `options` of the script.
 
     Raises:
-        InputError: for an op, a field or a row that is not known here.
-        SpecError: if the dict form of the specification breaks a rule, or a column has a type that the specification cannot use.
+        InputError: if an event is malformed or not possible, if no row has a column that the specification
+            reads, and for types of unknown columns.
+        SpecError: if the dict form of the specification is not valid, or a column has a type that the
+            specification cannot use (semantics 24.19).
     """
     whole_spec = spec if isinstance(spec, (WindowOperator, Chain, FrameOperator, StreamWindow)) else from_dict(spec)
     first, known = first_of(whole_spec), _FIELDS_OF_POLICIES if isinstance(whole_spec, StreamWindow) else _FIELDS
@@ -116,7 +133,7 @@ def script(
 
 
 def _times(spec: Entry) -> tuple[str, ...]:
-    """The column of the event time, also where it is read only if rows have it (semantics 8.5)."""
+    """Returns the column of event times, even if it is read only if the input has it (semantics 8.5)."""
     return spec.time_columns or (("event_time",) if spec.time == "event" else ())
 
 
@@ -137,7 +154,7 @@ def _event(event: Any, where: str, known: Mapping[str, set[str]]) -> Event:
 
 
 def _check_fields(event: Mapping[str, Any], op: str, wanted: set[str], where: str) -> None:
-    """An event has its fields, and no others; a watermark may name its input."""
+    """Checks that an event has exactly the wanted fields; a watermark may also name its input."""
     rule = f"the fields of {op!r} are {sorted(wanted)}"
     missing = sorted(wanted - set(event))
     if missing:
@@ -148,7 +165,7 @@ def _check_fields(event: Mapping[str, Any], op: str, wanted: set[str], where: st
 
 
 def _instant(value: Any, where: str) -> Any:
-    """An instant as microseconds, if it is a datetime.
+    """Returns a datetime as microseconds, and any other value as it is.
 
     Raises:
         InputError: for a datetime without a time zone.
@@ -161,18 +178,21 @@ def _instant(value: Any, where: str) -> Any:
 
 
 def _timed(row: Row, names: Sequence[str]) -> Row:
-    """The row with its event time as microseconds."""
+    """Returns the row with its event time in microseconds."""
     return {name: _instant(value, name) if name in names else value for name, value in row.items()}
 
 
 def _of_unknown(events: tuple[Event, ...], rows: list[Row]) -> list[Row]:
-    """What evicted partitions say of columns of which no row has a value."""
+    """Returns, as rows, the values that partitions to evict have in columns without a value in any row."""
     known = {name for row in rows for name, value in row.items() if value is not None}
     return [{name: value for name, value in event.partition.items() if name not in known} for event in events]
 
 
 def _check_named(types: Mapping[str, str], spec: Specification, rows: list[Row]) -> None:
-    """A type of a column that nothing has or reads is a slip of the pen. Where all columns come out there may be some without a value."""
+    """Refuses a type for a column that no row has and the specification does not read: a likely typing error.
+
+    Such types are allowed if the output contains all columns of the input.
+    """
     first = first_of(spec)
     known = {*first.columns_read, *(name for row in rows for name in row)}
     unknown = sorted(set(types) - known)
@@ -211,7 +231,7 @@ def _check_partitions(types: Mapping[str, str], events: tuple[Event, ...]) -> No
 
 
 def _with_first(spec: Specification, first: Entry) -> Specification:
-    """The specification, with the position that its rows turned out to carry."""
+    """Returns the specification with a changed operator that rows enter."""
     if isinstance(spec, StreamWindow):
         return replace(spec, position=first.position)
     return replace(spec, first=first) if isinstance(spec, Chain) and isinstance(first, WindowOperator) else first
@@ -259,7 +279,7 @@ def _has_position(row: Row) -> bool:
 
 
 def _with_position(spec: Entry, positions: list[Sequence[Any]]) -> Entry:
-    """The specification, with columns for the positions if it names none."""
+    """Returns the specification with a declared position: its own, or one for the positions of the rows."""
     lengths = {len(position) for position in positions}
     allowed = {2, 3} if spec.position is None or spec.position.source is not None else {2}
     if not lengths <= allowed:
@@ -268,13 +288,13 @@ def _with_position(spec: Entry, positions: list[Sequence[Any]]) -> Entry:
     if spec.position is not None:
         return spec
     source = "source" if 3 in lengths else None
-    with warnings.catch_warnings():  # the specification has warned when it was built
+    with warnings.catch_warnings():  # the specification warned when it was built
         warnings.simplefilter("ignore", SpecWarning)
         return replace(spec, position=Position(source=source))
 
 
 def _spread(row: Row, position: Position | None) -> Row:
-    """The row with its position in the position's columns."""
+    """Returns the row with its source position in the columns that the specification declares."""
     if position is None:
         return row
     spread = {name: value for name, value in row.items() if name != "position" or not _has_position(row)}
@@ -287,7 +307,7 @@ def _spread(row: Row, position: Position | None) -> Row:
 
 
 def _check_columns(spec: Entry, rows: list[Row]) -> None:
-    """A column that no row has is a slip of the pen, not a column of nulls."""
+    """Refuses rows if none of them has a column that the specification reads: a likely typing error."""
     known = {name for row in rows for name in row}
     missing = [name for name in spec.columns_read if name not in known]
     if rows and missing:

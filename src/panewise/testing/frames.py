@@ -1,4 +1,4 @@
-"""Hypothesis strategies of frame operators, and events for them (semantics 29)."""
+"""Hypothesis strategies of OVER operators, and of events for them (semantics 29)."""
 
 from typing import Any, Final
 
@@ -15,7 +15,12 @@ __all__ = ["frame_events", "frame_specs", "frames"]
 
 
 def frames(*, timed: bool, ordered: bool) -> st.SearchStrategy[Frame]:
-    """Frames of rows and, where rows have a time, of time; those of a length only where nothing but the time orders rows."""
+    """Returns a strategy of ROWS frames and of the RANGE frames that are allowed (semantics 29.5).
+
+    Args:
+        timed: whether the operator has an event time; otherwise there are no ranges.
+        ordered: whether it has order columns; then the only range is from the first row to the last peer.
+    """
     starts, lengths = st.sampled_from([None, None, -1, -2, -2, -3, -7, 0, 1]), st.integers(0, 4)
     made = [st.tuples(starts, lengths).map(lambda it: _frame("rows", *it))]
     if timed:
@@ -26,7 +31,7 @@ def frames(*, timed: bool, ordered: bool) -> st.SearchStrategy[Frame]:
 
 
 def _frame(kind: Any, start: int | None, length: int) -> Frame:
-    """A frame of that length from the start on; most end at the row itself."""
+    """Returns a frame of about this length from `start` on; many frames end at the row itself."""
     if start is None:
         return Frame(kind, None, length - 2 if kind == "rows" else max(0, length - 2))
     return Frame(kind, start, 0 if length > 2 and start <= 0 else start + length)
@@ -43,7 +48,7 @@ _WATERMARKS: Final = [
 
 @st.composite
 def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> FrameOperator:
-    """Operators of every field's every kind of value, but those that are given."""
+    """Draws OVER operators; each field that is not `fixed` takes every kind of its values."""
     timed = fixed.get("event_time", draw(st.sampled_from(["event_time", "t", None]))) or None
     ordered = draw(st.sampled_from([(), (), ("order",), ("order", "v")]))
     position = (
@@ -81,7 +86,10 @@ def _columns(draw: st.DrawFn, /, *, timed: bool, ordered: bool) -> FrameColumn:
 
 @st.composite
 def frame_events(draw: st.DrawFn, /, spec: FrameOperator, max_events: int = 9, max_rows: int = 6) -> list[dict[str, Any]]:
-    """Events for an operator, in the form that :func:`panewise.testing.run` takes; columns are typed as :func:`types_of` says."""
+    """Draws events for an operator, as :func:`panewise.testing.run` takes them.
+
+    The types of columns are those of :func:`types_of`.
+    """
     writer = _FrameWriter(draw, spec, types_of(spec), max_rows)
     chosen = draw(st.lists(st.sampled_from(["add"] * 5 + ["watermark"] * 4 + ["clock", "restart"]), min_size=1, max_size=max_events))
     script = [writer.event(op) for op in chosen]
@@ -91,7 +99,7 @@ def frame_events(draw: st.DrawFn, /, spec: FrameOperator, max_events: int = 9, m
 
 
 class _FrameWriter(Writer):
-    """Draws events near the times of rows before, and near the ends of frames."""
+    """Draws events near the times of earlier rows, and near the ends of frames."""
 
     spec: FrameOperator
 
@@ -103,16 +111,16 @@ class _FrameWriter(Writer):
         return sorted(ends)
 
     def times(self) -> list[int]:
-        """On both sides of 1970, and as far from rows before as frames reach, and one off."""
+        """Returns event times near 1970, and about as far from earlier rows as frames reach."""
         near = [t + sign * reach + off for t in self.seen[-4:] for reach in self._reaches() for sign in (1, -1) for off in (0, 1, -1)]
         return _inside([*sorted(set(near), key=abs)[:20], *range(-3, 9)])
 
     def watermarks(self) -> list[int]:
-        """Where rows seen pass, and one off."""
+        """Returns the watermarks at which rows seen before pass (semantics 29.2), with their neighbours."""
         return _inside([t + reach + off for t in [*self.seen[-5:], 0] for reach in self._reaches() for off in (0, 1, 2, -1)])
 
     def clocks(self) -> list[int]:
-        """Further on; with a lag, where it makes rows pass."""
+        """Returns later clock readings; with `FixedLag`, those that move the watermark to such places."""
         lag = self.spec.watermark.lag.us if isinstance(self.spec.watermark, FixedLag) else 0
         return [at for at in _inside([mark + lag for mark in self.watermarks()]) if at >= self.readings[-1]] + [self.readings[-1] + 5]
 

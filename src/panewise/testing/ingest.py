@@ -1,4 +1,4 @@
-"""Typed frames from dict rows, with columns that say what was wrong with a row (semantics 15)."""
+"""Makes typed DataFrames from dict rows, with flags for values that do not fit their type (semantics 15)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -9,16 +9,17 @@ from panewise.spec import Entry
 from panewise.testing.columns import MISFIT, ColumnType, Row, is_long
 
 ROW: Final = "__row"  # the row's number in its batch
-BAD_TIME: Final = "__bad_time"  # an event time is given that is not a whole number
-OUT_OF_RANGE: Final = "__out_of_range"  # the event time does not fit in 64 bits
-BAD_TYPE: Final = "__bad_type"  # the first column read whose value has another type
+BAD_TIME: Final = "__bad_time"  # whether the event time is neither null nor a whole number
+OUT_OF_RANGE: Final = "__out_of_range"  # whether the event time does not fit in 64 bits
+BAD_TYPE: Final = "__bad_type"  # the first column read (event times aside) whose value has another type
 FLAGS: Final = {ROW: pl.Int64(), BAD_TIME: pl.Boolean(), OUT_OF_RANGE: pl.Boolean(), BAD_TYPE: pl.String()}
-# In keys and positions a misfit after the first must not look like a null, which is another reason and tested before.
+# Values that replace misfits in keys and positions, except the first misfit of a row. A null there would be
+# another reason why the row is invalid, and one that is tested earlier.
 _STAND_INS: Final = {"bigint": 0, "double": 0.0, "string": "", "boolean": False, "decimal": 0}
 
 
 def schema(types: Mapping[str, str]) -> dict[str, pl.DataType]:
-    """The frame's columns, without the flags.
+    """Returns the columns of the DataFrame with their types, without the flags.
 
     >>> schema({"k": "string", "d": "decimal(10,2)"})
     {'k': String, 'd': Decimal(precision=10, scale=2)}
@@ -33,7 +34,7 @@ def _dtype(column: ColumnType) -> pl.DataType:
 
 
 def frame(spec: Entry, types: Mapping[str, str], rows: Sequence[Row]) -> pl.DataFrame:
-    """The rows as a frame: the columns of `types`, then the flags."""
+    """Returns the rows as a DataFrame: the columns of `types`, then the flags."""
     columns = {name: ColumnType.of(text) for name, text in types.items()}
     records = [_record(spec, columns, row) | {ROW: number} for number, row in enumerate(rows)]
     return pl.DataFrame(records, schema=schema(types) | FLAGS, orient="row")

@@ -1,6 +1,6 @@
-"""Hypothesis strategies of windows by policies, and of events for them, which reach the edges by construction (semantics 10).
+"""Hypothesis strategies of policy windows, and of events for them (semantics 10).
 
-Counts, times and differences are small, and so are the steps of values and clocks, so that ties are common.
+Counts, times and amounts are small, and so are the steps of values and clocks. So ties are common.
 """
 
 import math
@@ -22,14 +22,17 @@ _PRICES = [Decimal(value) for value in ("0.00", "0.50", "1.00", "-3.50", "999999
 
 
 class Gathering:
-    """A listener that counts the events that it is told of, and the tuples in them."""
+    """A listener that counts the events that it is called with, and their tuples."""
 
     def __init__(self) -> None:
         self.events: dict[str, int] = {}
         self.tuples = 0
 
     def handle(self, event: Any) -> Any:
-        """Tells of every event but the second of each kind; of FINAL and INITIAL_FULL twice."""
+        """Returns no rows for the second event of each kind, and two rows for any other.
+
+        For FINAL and INITIAL_FULL the first of these rows is returned twice.
+        """
         self.events[event.type] = self.events.get(event.type, 0) + 1
         self.tuples += len(event.tuples)
         row = {"seen": self.events[event.type], "last": str(event.tuples[-1].get("n")) if event.tuples else None}
@@ -39,10 +42,10 @@ class Gathering:
 
 
 class Choosing(Gathering):
-    """One that asks partitions to go: its own at times, and where it may choose the ones held, in an order of its own."""
+    """A listener that requests evictions: sometimes of its own partition, sometimes until there is room."""
 
     def handle(self, event: Any) -> Any:
-        """Tells how many partitions it may choose among, too."""
+        """Requests evictions; adds a row with the number of listed partitions (semantics 10.26, 10.27)."""
         told = super().handle(event) or []
         held = event.partitions
         if event.partition and event.type != "FINAL":
@@ -60,7 +63,7 @@ CHOOSING: Final = WindowListener(Choosing, name="choosing", outputs=_OUTPUTS)
 
 
 def amounts(column: str) -> st.SearchStrategy[Any]:
-    """Amounts of a delta over a column."""
+    """Returns a strategy of the amounts of a `delta` over a column."""
     made: dict[str, list[Any]] = {"n": [0, 1, 2, 2.5], "v": [0, 0.25, 2, 2.5], "price": [0, Decimal("0.50"), 1, 2.5]}
     return st.sampled_from(made[column])
 
@@ -100,11 +103,11 @@ _contents: Final[list[dict[str, Any]]] = [
 
 @st.composite
 def stream_windows(draw: st.DrawFn, /, kind: Literal["tumbling", "sliding"] | None = None, **fixed: Any) -> StreamWindow:
-    """Specifications of every field's every kind of value.
+    """Draws specifications; each field takes every kind of its values.
 
     Args:
         kind: "tumbling" or "sliding". Default: both.
-        fixed: fields that are given.
+        fixed: fields that are not drawn, with their values.
     """
     chosen: Literal["tumbling", "sliding"] = draw(_kinds) if kind is None else kind
     tumbling = st.one_of(_policies, _policies, st.just(punct("flag")))
@@ -126,13 +129,13 @@ def stream_windows(draw: st.DrawFn, /, kind: Literal["tumbling", "sliding"] | No
     one = draw(st.sampled_from([None, None, *possible]))
     told = fields.setdefault("events", one and _events(draw, possible, one))
     if told is not None and "TRIGGER" not in told and not isinstance(fields["trigger"], DeltaPolicy):
-        fields["trigger"] = None  # as one that nobody is told of
+        fields["trigger"] = None  # without TRIGGER in events it is refused (semantics 10.2)
     flags = {name: draw(st.booleans()) for name in _flags(StreamWindow(kind=chosen, **fields)) if name not in fixed}
     return StreamWindow(kind=chosen, **{**fields, **flags})
 
 
 def _flags(spec: StreamWindow) -> list[str]:
-    """The flags that mean something there."""
+    """Returns the names of the flags that have an effect on the specification (semantics 10.2)."""
     found = ["null_keys"] if spec.partition_by else []
     if spec.kind == "tumbling":
         return [*found, "flush_on_final"] if {"EVICTION", "FINAL"} & set(spec.told) else found
@@ -156,7 +159,10 @@ MOVES: Final[tuple[tuple[str, ...], ...]] = (*_PLAIN, *_AWAY, *_AWAY)
 def stream_events(
     draw: st.DrawFn, /, spec: StreamWindow, max_moves: int = 8, max_rows: int = 7, moves: tuple[tuple[str, ...], ...] = MOVES
 ) -> list[dict[str, Any]]:
-    """Events for a specification, in the form that :func:`panewise.testing.run` takes; columns are typed as `TYPES` says."""
+    """Draws events for a specification, as :func:`panewise.testing.run` takes them.
+
+    The types of columns are those of `TYPES`. Each of the `moves` is a sequence of ops that stay together.
+    """
     writer = _Writer(draw, spec, max_rows)
     chosen = draw(st.lists(st.sampled_from(moves), min_size=1, max_size=max_moves))
     script = [writer.event(op) for move in chosen for op in move]
@@ -178,7 +184,7 @@ class _Writer:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def event(self, op: str) -> Any:
-        """An event; None where the op is of no use."""
+        """Draws an event with this op; returns None if the op is not possible now."""
         if op == "add":
             return {"op": op, "rows": [self._row() for _ in range(self.draw(st.integers(0, self.max_rows)))]}
         if op == "clock":
@@ -197,15 +203,15 @@ class _Writer:
         return self.draw(st.sampled_from(values))
 
     def _unusual(self, name: str) -> list[Any]:
-        """The keys besides ordinary values: null and NaN where they are keys (semantics 15)."""
+        """Returns null and NaN for a key column, unless they make a row invalid (semantics 15)."""
         if not self.spec.null_keys or name not in self.spec.partition_by:
             return []
         return [None, math.nan] if TYPES[name] == "double" else [None]
 
     def _row(self) -> dict[str, Any]:
         if self.rows and self._one_of(range(12)) == 11:
-            return dict(self._one_of(self.rows))  # the same row again: a duplicate, and a replay if it has a position
-        self.value += self._one_of([0, 0, 1, 1, 2, 3, 3, -1, -4])  # mostly upwards, by what amounts are about
+            return dict(self._one_of(self.rows))  # a duplicate, and a replay if it has a position
+        self.value += self._one_of([0, 0, 1, 1, 2, 3, 3, -1, -4])  # mostly upwards, in steps near the amounts
         self.offset += self._one_of([1, 1, 1, 1, 1, 3, 0, -1])
         row: dict[str, Any] = {name: self._one_of([*values, *self._unusual(name)]) for name, values in KEY_VALUES.items()}
         row |= {"n": self.value, "v": self.value / 4, "s": self._one_of(["a", "b", None]), "flag": self._one_of([False, False, None, True])}

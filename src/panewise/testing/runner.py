@@ -17,26 +17,38 @@ def run(
     windows: bool = False,
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """What an operator sends after each event.
+    """Plays events; returns the output after each event.
+
+    The events are dicts:
+
+    - `{"op": "add", "rows": [...]}`: a batch arrives. A row is a dict. It may carry a source position, as
+      `"position": [partition, offset]` or `[source, partition, offset]`.
+    - `{"op": "watermark", "to": t}`: the watermark moves. With `watermark=Inputs([...])` without a column the
+      event also names the `"input"`.
+    - `{"op": "clock", "to": t}`: the processing time moves.
+    - `{"op": "restart"}`: the operator stops and continues from its saved state.
+    - `{"op": "finish"}`: the input ends.
+    - For a StreamWindow also `{"op": "drain"}`, `{"op": "checkpoint"}`, `{"op": "reset"}`,
+      `{"op": "reset_to_initial"}` and `{"op": "evict", "partition": {...}}` (semantics 10.21 to 10.23).
+
+    Event times and `t` are whole numbers of microseconds, or datetimes with a time zone.
 
     Args:
         spec: a window operator, a chain, a FrameOperator or a StreamWindow, or its dict form.
-        events: `{"op": "add", "rows": [...]}`, `{"op": "watermark", "to": t}`, `{"op": "clock", "to": t}`,
-            `{"op": "restart"}` or `{"op": "finish"}`; of a StreamWindow also `{"op": "drain"}`, `{"op": "checkpoint"}`, `{"op": "reset"}`,
-            `{"op": "reset_to_initial"}` or `{"op": "evict", "partition": {...}}`. With `watermark=Inputs([...])` without a column
-            a watermark names its `"input"`. A row is a dict; it may carry `"position": [partition, offset]`
-            or `[source, partition, offset]`. Event times and `t` are whole numbers of microseconds, or datetimes with a time zone.
+        events: the events.
         runtime: "oracle", "engine" or "spark".
-        types: types of columns: "bigint", "double", "string", "boolean", "decimal(p,s)". Default: as their values say.
-        windows: whether outputs list the windows still held, as `"windows"`; of a chain those of its first operator.
+        types: types of columns: "bigint", "double", "string", "boolean", "decimal(p,s)". Default: inferred
+            from their values.
+        windows: whether each output lists the stored windows, as `"windows"`; for a chain, its operator's.
         options: settings of the runtime.
 
     Returns:
-        For each event a dict of `panes` (keys and aggregates by name, and the pane's own columns), `late`
-        (`row`, `reason`, `windows`, `late_by`, `partial`), `invalid` (`row`, `reason`) and `counts`.
+        For each event a dict of `panes` (their columns by name), `late` (`row`, `reason`, `windows`,
+        `late_by`, `partial`), `invalid` (`row`, `reason`) and `counts`.
 
     Raises:
-        InputError: for events that are malformed, or come after `finish`; for types of columns that are not there.
+        InputError: if events are malformed, if rows are added after `finish`, for types of unknown columns,
+            and for an unknown runtime or option.
         SpecError: if a column has a type that the specification cannot use (semantics 24.19).
 
     >>> from panewise import Tumbling, functions as F
@@ -54,11 +66,11 @@ def run(
 def result_of(
     aggregate: Aggregate, rows: Iterable[Mapping[str, Any]], runtime: str = "oracle", *, types: Mapping[str, str] | None = None
 ) -> Any:
-    """What an aggregate makes of rows, which come in this order, in one batch and one window.
+    """Returns the result of an aggregate over rows, in one batch and one window.
 
     Args:
         aggregate: the aggregate.
-        rows: a dict for each row, without an event time.
+        rows: a dict for each row, without an event time, in arrival order.
         runtime, types: as for :func:`run`.
 
     >>> from panewise import functions as F

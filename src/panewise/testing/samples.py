@@ -1,4 +1,4 @@
-"""What the strategies draw from: columns and their values, and functions of users."""
+"""The columns, values, and user-defined aggregates and windows that the strategies draw from."""
 
 from decimal import Decimal
 from typing import Any, Final
@@ -28,8 +28,9 @@ VALUES: Final[dict[str, list[Any]]] = {
     "boolean": [False, True],
     "decimal": [Decimal("0.00"), Decimal("1.25"), Decimal("-3.5"), Decimal("99999999.99")],
 }
-KEY_VALUES: Final[dict[str, list[Any]]] = {"key": ["a", "a", "b"], "level": [0.0, -0.0, 3], "shop": [1, 1, 2]}  # few, so that windows meet
-INPUT_VALUES: Final = ["a", "b"] * 6 + ["c"]  # of inputs called a and b
+# Few keys, so that many rows of one key meet in windows.
+KEY_VALUES: Final[dict[str, list[Any]]] = {"key": ["a", "a", "b"], "level": [0.0, -0.0, 3], "shop": [1, 1, 2]}
+INPUT_VALUES: Final = ["a", "b"] * 6 + ["c"]  # the inputs are a and b; c is unknown
 MISFITS: Final[dict[str, list[Any]]] = {
     "bigint": ["x", True, 1.5, 2**63, -(2**70)],
     "double": ["x", True, Decimal("1.5")],
@@ -64,13 +65,13 @@ USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS, ALL_TEXT, 
 
 
 def _holds(frame: pl.DataFrame) -> pl.Series:
-    """A window from the row's time on, as long as its gap."""
+    """Returns one window for each row: it starts at the row's event time and is as long as the row's gap."""
     start = pl.col("event_time")
     return frame.select(pl.concat_list(pl.struct(start.alias("start"), (start + pl.col("gap")).alias("end")))).to_series()
 
 
 def _shifts(row: dict[str, Any]) -> Any:
-    """Two windows, or what is none."""
+    """Returns two windows, but no window if `n` is 7, and null if `n` is null (semantics 6.6)."""
     start, n = row["event_time"] // 4 * 4, row["n"]
     return {7: [], None: None}.get(n, [(start, start + 4), (start + 1, start + 3)])
 
@@ -82,7 +83,7 @@ USER_WINDOWS: Final = {window.name: window for window in (HOLDS, SHIFTS, STEPS)}
 
 
 def types_of(spec: Entry) -> dict[str, str]:
-    """Types of the columns that a specification reads; of those that strategies do not make, bigint.
+    """Returns the types of the columns that a specification reads; bigint for columns not defined here.
 
     >>> from panewise import functions as F, Global, WindowOperator
     >>> types_of(WindowOperator(window=Global(), aggregates=[F.sum("v")]))

@@ -1,4 +1,8 @@
-"""Events for a specification, which reach the edges by construction."""
+"""Hypothesis strategies of events for a specification.
+
+Times, watermarks and clock readings are drawn from the instants of :mod:`panewise.testing.edges`. So edge
+cases are common by construction.
+"""
 
 import math
 from collections.abc import Sequence
@@ -14,9 +18,10 @@ from panewise.testing.samples import INPUT_VALUES, KEY_VALUES, MISFITS, OF_INPUT
 
 @st.composite
 def events(draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_rows: int = 6, clock_moves: int = 2) -> list[dict[str, Any]]:
-    """Events for a specification, in the form that :func:`panewise.testing.run` takes; columns are typed as :func:`types_of` says.
+    """Draws events for a specification, as :func:`panewise.testing.run` takes them.
 
-    For every 5 batches there are about 3 moves of the watermark, and `clock_moves` of the clock.
+    The types of columns are those of :func:`types_of`. For every 5 batches there are about 3 moves of the
+    watermark, `clock_moves` moves of the clock, and one restart.
     """
     writer = Writer(draw, spec, types_of(spec), max_rows)
     ops = ["add"] * 5 + ["watermark"] * 3 + ["clock"] * clock_moves + ["restart"]
@@ -28,13 +33,27 @@ def events(draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_ro
 
 
 def moved_by_rows(spec: Entry) -> bool:
-    """Whether no watermark comes from outside, as rows move it."""
+    """Returns whether rows move the watermark, so that none comes from outside."""
     return isinstance(spec.watermark, StreamTime) or told_by_rows(spec.watermark) is not None or counted(spec.window)
 
 
 @dataclass
 class Writer:
-    """Draws events one after the other; remembers what later ones can tie with. Of frame operators it is told where to look."""
+    """Draws events one after the other, and records what later events can tie with.
+
+    :meth:`times`, :meth:`watermarks` and :meth:`clocks` are for window operators. A subclass for another
+    operator overrides them.
+
+    Attributes:
+        draw: Hypothesis's draw.
+        spec: the specification.
+        types: the types of the columns.
+        max_rows: the most rows of a batch.
+        seen: the event times drawn so far; with `time="processing"` the clock readings.
+        readings: the processing time after each clock reading, beginning with 0.
+        offsets: the next offset of each (source, partition).
+        rows: the rows drawn so far.
+    """
 
     draw: st.DrawFn
     spec: Entry
@@ -46,7 +65,7 @@ class Writer:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     def event(self, op: str) -> dict[str, Any]:
-        """An event of that kind, or of one that the specification allows."""
+        """Draws an event with this op, or with another if the specification does not allow it."""
         if self.spec.time == "processing":
             op = "clock" if op == "watermark" else op
             self.seen = self.readings
@@ -64,17 +83,17 @@ class Writer:
         return {"op": op}
 
     def watermarks(self) -> Sequence[int]:
-        """Watermarks worth a move."""
+        """Returns the watermarks to draw from."""
         assert isinstance(self.spec, WindowOperator)
         return (watermarks if self._one_of([False, True]) else expiries)(self.spec, self.seen[-4:])
 
     def clocks(self) -> Sequence[int]:
-        """Clock readings worth a move."""
+        """Returns the clock readings to draw from."""
         assert isinstance(self.spec, WindowOperator)
         return clocks(self.spec, self.readings[-1], self.readings[-3:], self.seen[-4:])
 
     def times(self) -> Sequence[int]:
-        """Event times worth a row."""
+        """Returns the event times to draw from, the most useful first."""
         assert isinstance(self.spec, WindowOperator)
         return times(self.spec, self.seen[-4:])
 
@@ -83,7 +102,7 @@ class Writer:
 
     def _row(self) -> dict[str, Any]:
         if self.rows and self._one_of(range(12)) == 11:
-            return dict(self._one_of(self.rows))  # the same row again: a duplicate, and a replay if it has a position
+            return dict(self._one_of(self.rows))  # a duplicate, and a replay if it has a position
         row = {name: self._cell(name) for name in self.types}
         row |= {name: self._time() for name in self.spec.time_columns}
         if self.spec.position is not None:
@@ -109,12 +128,17 @@ class Writer:
 
     def _time(self) -> int:
         places = self.times()
-        time: int = self._one_of(places if self._one_of([False, False, True]) else places[:6])  # mostly where rows meet
+        # Mostly one of the first few times, so that many rows meet in windows.
+        time: int = self._one_of(places if self._one_of([False, False, True]) else places[:6])
         self.seen.append(time)
         return time
 
     def _position(self) -> dict[str, Any]:
-        """Mostly the next offset of a partition; now and then one that was there, or one further on; unordered ones come near it."""
+        """Draws a source position.
+
+        Its offset is mostly the next one of a partition, sometimes an earlier or a later one. If positions
+        are not ordered, offsets are spread around the next one.
+        """
         assert self.spec.position is not None
         *names, offset = self.spec.position.columns
         origin = {name: self._one_of([0, 1] if name == self.spec.position.partition else ["kafka", None]) for name in names}
@@ -125,11 +149,14 @@ class Writer:
         return {**origin, offset: at}
 
     def _spoil(self, row: dict[str, Any]) -> None:
-        """Makes one cell null, NaN, of a wrong type or extreme. One only: rows with two faults are told apart by unit tests."""
+        """Makes one cell of a row null, NaN, extreme or of a wrong type.
+
+        Only one: the order of the reasons of rows with two faults (semantics 15) is tested by unit tests.
+        """
         places = self.spec.position.columns if self.spec.position else ()
-        others = [name for name in self.types if name not in OF_WINDOWS]  # those are spoilt where they are made
+        others = [name for name in self.types if name not in OF_WINDOWS]  # _cell draws bad gaps
         name = self._one_of([*others, *self.spec.keys, *places, *self.spec.time_columns * 2] or [""])
-        if not name:  # nothing is read that could be spoilt
+        if not name:  # the specification reads no column
             return
         kind = self.types[name].split("(")[0]
         if name in self.spec.time_columns:

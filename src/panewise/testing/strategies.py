@@ -1,7 +1,7 @@
-"""Hypothesis strategies: specifications over their whole space, and events that reach the edges by construction.
+"""Hypothesis strategies of window operators, over the whole space of specifications, and of events for them.
 
-Sizes and times are a few microseconds (calendars have their own), so that ties are common. Floats are multiples of 0.25, so that
-sums are exact.
+Sizes and times are a few microseconds (except in calendars), so that ties are common. Floats are multiples of
+0.25, so that sums are exact.
 """
 
 import warnings
@@ -91,7 +91,7 @@ _hopping_rows = st.tuples(_counts, _counts, st.integers(-7, 7), st.booleans()).m
 
 
 def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
-    """Windows of a kind, or of all."""
+    """Returns a strategy of windows of one kind, or of all kinds."""
     origins = st.integers(-9, 9)
     hopping = st.tuples(_lengths, _lengths, origins).map(lambda it: Hopping(it[0], it[1], it[2], gaps=it[1] > it[0]))
     made: dict[str, st.SearchStrategy[Any]] = {
@@ -113,13 +113,13 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
 
 
 def periods() -> st.SearchStrategy[Every]:
-    """Periodic triggers, aligned and not."""
+    """Returns a strategy of `Every`, aligned and not aligned."""
     aligned = st.integers(1, 5).flatmap(lambda d: st.builds(Every, st.just(d), aligned=st.just(True), offset=st.integers(0, d - 1)))
     return st.one_of(st.builds(Every, st.integers(1, 5)), aligned)
 
 
 def leaves() -> st.SearchStrategy[Any]:
-    """Every simple trigger."""
+    """Returns a strategy of all simple triggers."""
     return st.one_of(
         st.just(Always()),
         st.builds(AfterCount, st.integers(1, 4)),
@@ -134,12 +134,12 @@ def leaves() -> st.SearchStrategy[Any]:
 
 @st.composite
 def composites(draw: st.DrawFn, /, depth: int = 3) -> Any:
-    """Triggers of triggers, up to a depth, with AfterWatermark anywhere but inside itself."""
+    """Draws trigger trees up to a depth; AfterWatermark may be anywhere except inside another one."""
     return _tree(draw, depth, ends=True)
 
 
 def _tree(draw: st.DrawFn, depth: int, *, ends: bool) -> Any:
-    """A tree of that depth or less; `ends`: with AfterWatermark in it, perhaps."""
+    """Draws a tree up to a depth; only with `ends` it may contain AfterWatermark."""
     kinds = ["leaf", "repeatedly", "any", "all", "each", "or_finally", *(["ends", "ends"] if ends else [])]
     kind = draw(st.sampled_from(kinds)) if depth > 1 else "leaf"
     if kind == "leaf":
@@ -156,7 +156,7 @@ def _tree(draw: st.DrawFn, depth: int, *, ends: bool) -> Any:
     return made(*(_tree(draw, depth - 1, ends=ends) for _ in range(draw(st.integers(1, 3)))))
 
 
-# Policies of other systems, with times as short as the scripts'.
+# Trigger presets (semantics 17), with times as short as those of the events.
 _NAMED: Final = (
     *(samza(early, late) for early in (None, 2, "each") for late in (1, 4)),
     *(apex(early_every=2, early_count=count, late_every=3, late_count=count) for count in (None, 2)),
@@ -166,7 +166,7 @@ _NAMED: Final = (
 
 
 def triggers() -> st.SearchStrategy[Any]:
-    """Every trigger: the few that most operators have, those with a name, and trees of all."""
+    """Returns a strategy of all triggers: the common ones, the trigger presets, and trees."""
     simple = st.one_of(st.just(Always()), st.builds(AfterCount, st.integers(1, 4)), periods(), st.just(Never()))
     parts = st.one_of(st.none(), simple)
     after_watermark = st.builds(AfterWatermark, early=parts, late=parts)
@@ -174,14 +174,14 @@ def triggers() -> st.SearchStrategy[Any]:
 
 
 def aggregates() -> st.SearchStrategy[list[Aggregate]]:
-    """One to four aggregates, of all functions and types that they take."""
+    """Returns a strategy of one to four aggregates, of all functions and all types that these take."""
     made = st.one_of(st.sampled_from(_plain()), st.sampled_from(_ranked()))
     numbered = st.lists(made, min_size=1, max_size=4)
     return numbered.map(lambda chosen: [aggregate.alias(f"a{n}") for n, aggregate in enumerate(chosen)])
 
 
 def _plain() -> list[Aggregate]:
-    """Aggregates of one column."""
+    """Returns all aggregates except those that rank rows or values, over all columns that they take."""
     numbers = ["v", "n"]
     made: list[Aggregate] = [F.count(), JOINED("s"), NULLS("v"), *(F.percentile(name, p) for name in numbers for p in (0, 0.25, 0.9, 1))]
     for name in MEASURES:
@@ -194,7 +194,7 @@ def _plain() -> list[Aggregate]:
 
 
 def _ranked() -> list[Aggregate]:
-    """Aggregates of values in order, their own or another column's."""
+    """Returns the aggregates that order their values, by the values themselves or by another column."""
     made: list[Aggregate] = []
     for name, other in product(MEASURES, MEASURES):
         made += [F.max_by(name, other), F.min_by(name, other)]
@@ -206,7 +206,7 @@ def _ranked() -> list[Aggregate]:
 
 
 def evictors(*, after: bool) -> st.SearchStrategy[Any]:
-    """Every evictor; `after`: also those that evict after the aggregates."""
+    """Returns a strategy of all evictors; with `after`, also of those that evict after the aggregates."""
     turns = st.booleans() if after else st.just(False)
     return st.one_of(
         st.builds(CountEvictor, st.integers(1, 4), turns),
@@ -220,15 +220,16 @@ _deltas = st.sampled_from([False] * 6 + [True, ("v",), ("s", "event_time"), ("pr
 
 @st.composite
 def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOperator:
-    """Specifications of every field's every kind of value.
+    """Draws window operators; each field takes every kind of its values.
 
     Args:
         kind: kind of the window, such as "session". Default: all.
-        fixed: fields that are given. A trigger that sliding windows cannot have is put into one that they can.
+        fixed: fields that are not drawn, with their values. If sliding windows refuse the trigger, it is
+            changed.
     """
     window, trigger = fixed.get("window") or draw(windows(kind)), fixed.get("trigger") or draw(triggers())
     lateness = [0, UNLIMITED] if isinstance(window, Global) else [0, 1, 5, 12, UNLIMITED]
-    ahead = max(0, focus(window))  # of clocks that start at 0
+    ahead = max(0, focus(window))  # how far event times are ahead of processing time, which starts at 0
     fields: dict[str, Any] = {
         "aggregates": draw(aggregates()),
         "keys": draw(st.sampled_from([["key"], [], ["level"], ["shop"], ["level", "key"], ["shop", "level"]])),
@@ -264,7 +265,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
 
 
 def _by_processing_time(fields: dict[str, Any]) -> dict[str, Any]:
-    """What the fields are with time="processing", where some have no meaning."""
+    """Returns the fields to change for time="processing", which refuses some (semantics 6.8)."""
     stamped = fields["timestamp"] if fields["timestamp"] in ("end", "window_time") else None
     lateness = fields["allowed_lateness"] if isinstance(fields["window"], Custom) else 0
     evictor = fields.get("evictor")
@@ -274,7 +275,7 @@ def _by_processing_time(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _slid(fields: dict[str, Any]) -> dict[str, Any]:
-    """What the fields are with sliding windows, where some are refused (semantics 7.8)."""
+    """Returns the fields to change for sliding windows, which refuse some (semantics 7.8, 8.8)."""
     trigger = fields["trigger"]
     if any(isinstance(node, OnPunctuation | OnDelta | AfterEventTime) for node in walk(trigger)):
         trigger = AfterWatermark(Repeatedly(AfterAll(AfterCount(2), AfterProcessingTime(2))), Always())
@@ -282,7 +283,7 @@ def _slid(fields: dict[str, Any]) -> dict[str, Any]:
         trigger = Repeatedly(trigger)
     on_time = fields["on_time"] if waits_for_end(trigger) else "if_pending"
     changes = {"trigger": trigger, "on_time": on_time, "evictor": None, "delta": False}
-    if counted(fields["window"]):  # each window sends one pane (semantics 8.8)
+    if counted(fields["window"]):  # each window emits one pane (semantics 8.8)
         single = {"trigger": DEFAULT_TRIGGER, "accumulation": "discarding", "on_time": "if_pending", "closing": "if_pending"}
         changes |= {**single, "only_updated": False}
     return changes
@@ -290,7 +291,10 @@ def _slid(fields: dict[str, Any]) -> dict[str, Any]:
 
 @st.composite
 def _by_rows(draw: st.DrawFn, fields: dict[str, Any]) -> dict[str, Any]:
-    """What the fields are with windows of rows, where some have no meaning, and some only with an event time (semantics 8.5, 8.6)."""
+    """Draws the fields to change for windows of rows.
+
+    These refuse some fields always, and others if no event time is named (semantics 8.5, 8.6).
+    """
     made: dict[str, Any] = {"watermark": None, "allowed_lateness": 0, "event_time": draw(st.sampled_from([None, None, "event_time", "t"]))}
     if made["event_time"] is None:
         timed = isinstance(fields.get("evictor"), TimeEvictor)

@@ -1,9 +1,19 @@
-"""Transcripts: what an operator must do, told in YAML, and checked in any runtime.
+"""Transcripts: YAML documents of events and their expected outputs, which can be checked in any runtime.
 
-A document has a `name`, the sentences of docs/semantics.md that it `cites`, a `spec` in its dict form (that of a chain has `then`),
-`types` if they are not to be inferred, and `events`. An event may say what to `expect` (`panes`, `late`, `invalid`, `counts`; a list not
-given is empty, a field or count not given may be anything; an event without `expect` sends nothing) and which windows are held after it
-(`state`: [start, end] of each, in the order of end, start and keys, closed ones included).
+A document has these fields:
+
+- `name`: its name, unique in its file.
+- `cites`: the sentences of docs/semantics.md that it shows.
+- `spec`: the specification in its dict form (that of a chain has `then`).
+- `types`: types of columns, if they are not to be inferred.
+- `events`: the events, as :func:`panewise.testing.run` takes them.
+
+An event may have two more fields:
+
+- `expect`: its output, with the lists `panes`, `late` and `invalid`, and `counts`. A list that is not given
+  is empty, so an event without `expect` emits no rows. A field or count that is not given may have any value.
+- `state`: the [start, end] of each window that is stored after the event, closed windows included, in the
+  order of end, start and keys.
 """
 
 from collections.abc import Mapping
@@ -26,10 +36,10 @@ Document = Mapping[str, Any]
 
 
 def load(path: str | Path) -> list[dict[str, Any]]:
-    """The documents of a YAML file.
+    """Reads the documents of a YAML file.
 
     Raises:
-        InputError: if one lacks a field, has an unknown one, or is named as another.
+        InputError: if a document lacks a field or has an unknown one, or if two have the same name.
     """
     documents = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     if not isinstance(documents, list):
@@ -65,10 +75,18 @@ def check(
     user_listeners: Mapping[str, WindowListener] | None = None,
     **options: Any,
 ) -> None:
-    """Plays a transcript.
+    """Plays a transcript and checks the output and the stored windows after each event.
+
+    Args:
+        document: the transcript.
+        runtime: "oracle", "engine" or "spark".
+        user_aggregates: the user-defined aggregates that the specification names.
+        user_windows: the `Custom` windows that it names.
+        user_listeners: the listeners that it names.
+        options: settings of the runtime.
 
     Raises:
-        AssertionError: naming the event after which the output or the windows held differ.
+        AssertionError: if an output or the stored windows differ; it names the event.
         InputError, SpecError: if the document is malformed.
 
     >>> check({

@@ -1,4 +1,4 @@
-"""A specification's aggregates compiled into expressions over rows, partials and results."""
+"""The aggregates of a specification, compiled into expressions over rows and partials."""
 
 from collections.abc import Sequence
 
@@ -17,9 +17,10 @@ _AT = "__at"
 
 
 class Aggregation:
-    """Lifts rows to partials, merges partials, reads results off partials.
+    """Lifts rows to partials, merges partials, and computes results from partials.
 
-    `passing` parts are lifted and merged like the others, but are nothing that a window keeps; `contents` are the rows that it keeps.
+    `passing` parts are lifted and merged like the others, but windows do not store them. `contents` is the
+    row buffer of the windows, if they have one.
     """
 
     def __init__(
@@ -30,7 +31,7 @@ class Aggregation:
         contents: Contents | None = None,
     ) -> None:
         self.aggregates = aggregates
-        needed = [rows_part()]  # rows tell a partial of nothing from a partial of nulls
+        needed = [rows_part()]  # the row count distinguishes a partial of no rows from one of nulls
         for index, aggregate in enumerate(aggregates):
             needed += parts_of(aggregate, index, schema)
         self.parts: list[Part] = list({part.name: part for part in needed}.values())
@@ -54,14 +55,20 @@ class Aggregation:
         return [*self.parts, *self.passing]
 
     def lift(self, rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-        """Partials of each group of rows, which come in arrival order; groups in order of their first row."""
+        """Returns the partials of each group of rows, in the order of the first rows of the groups.
+
+        The rows must be in arrival order.
+
+        Raises:
+            AggregateOverflowError: if a sum does not fit its type.
+        """
         for part in self.parts:
             if part.sums is not None and not part.dtype.is_float():
                 overflow.refuse(rows, by, part.sums, part.dtype, part.sums)
         return self._typed(grouped(rows, by, [part.lift.alias(part.name) for part in self._told]))
 
     def singles(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The partials of each row alone, in the rows' order, and nothing else."""
+        """Returns the partials of each row alone, in the order of the rows, without other columns."""
         quick = rows.select(part.single.cast(part.dtype).alias(part.name) for part in self.parts if part.single is not None)
         rest = [part.lift.alias(part.name) for part in self.parts if part.single is None]
         if rest:
@@ -70,21 +77,29 @@ class Aggregation:
         return quick.select(part.name for part in self.parts)
 
     def merging(self) -> list[pl.Expr]:
-        """The aggregations that merge partials of one group, in arrival order."""
+        """Returns the expressions that merge the partials of a group, which are in arrival order."""
         return [part.merge.alias(part.name) for part in self._told]
 
     def check_merge(self, partials: pl.DataFrame, by: list[str]) -> None:
-        """Refuses sums of partials that leave 64 bits, or the widest decimal (semantics 24.3, 24.16)."""
+        """Checks that the merged sums of each group fit their types (semantics 24.3, 24.16).
+
+        Raises:
+            AggregateOverflowError: if a sum leaves 64 bits, or the widest decimal.
+        """
         for part in self.parts:
             if part.sums is not None and not part.dtype.is_float():
                 overflow.refuse(partials, by, part.name, part.dtype, part.sums)
 
     def fired(self, judged: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The windows, and those of them that fire with their results."""
+        """Returns all windows, and the firing ones with their results. `fires` names the deciding column."""
         return judged, kept(judged, judged[fires]).with_columns(self.results)
 
     def cleared(self, where: pl.Expr, fired: pl.Expr) -> list[pl.Expr]:
-        """The partial columns, emptied where the condition holds; what holds only what is new, after every firing."""
+        """Returns the partial columns, emptied where `where` is true.
+
+        Parts that contain only what is new since the last firing (`Part.passing`) are emptied where `fired`
+        is true.
+        """
         empty = [(part, fired if part.passing else where) for part in self.parts]
         return [pl.when(at).then(pl.lit(p.empty, dtype=p.dtype)).otherwise(pl.col(p.name)).alias(p.name) for p, at in empty]
 

@@ -1,9 +1,9 @@
 """Aggregates of sliding windows of which some depend on arrival order.
 
-The pieces of a sliding window are merged in the order of their event times, which is not arrival order. Therefore partials
-of one row or a few (:mod:`panewise.engine.aggregate.order_sensitive`) contain the arrival numbers of these rows. Lists, and
-user-defined aggregates that are not commutative, store the rows with their arrival numbers; they are computed when a window
-fires. All other aggregates are the same as elsewhere.
+The pieces of a sliding window are merged in the order of their event times, which is not arrival order.
+Therefore partials of one row or a few (:mod:`panewise.engine.aggregate.order_sensitive`) contain the arrival
+numbers of these rows. Lists, and user-defined aggregates that are not commutative, store the rows with their
+arrival numbers; they are computed when a window fires. All other aggregates are the same as elsewhere.
 """
 
 from collections.abc import Sequence
@@ -19,12 +19,13 @@ from panewise.engine.columns import ARRIVAL_NUMBER, ROWS
 from panewise.spec import Aggregate
 
 _GATHERED, _AT = "__gathered", "__at"
-# Grouped by one sorted column, Polars 2.1 takes the variance of a single NaN for 0; by two columns it does not ask whether it is sorted.
+# A constant second key. If rows are grouped by one sorted column, Polars 2.1 returns 0 for the variance of
+# a single NaN. If they are grouped by two columns, it returns NaN.
 _AGAIN = "__again"
 
 
 class ArrivalOrderAggregation(Aggregation):
-    """An aggregation of rows that have their ``__turn``."""
+    """An aggregation of rows that have their arrival numbers in ``__turn``."""
 
     def __init__(self, aggregates: tuple[Aggregate, ...], schema: dict[str, pl.DataType], passing: Sequence[Part]) -> None:
         super().__init__(aggregates, schema, passing)
@@ -48,13 +49,13 @@ class ArrivalOrderAggregation(Aggregation):
             self.parts.append(Part(_GATHERED, pl.List(pl.Struct(kept)), pl.struct(*kept), together, []))
 
     def fired(self, judged: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The windows, and those of them that fire with their results."""
+        """Returns all windows, and the firing ones with their results. `fires` names the deciding column."""
         firing = judged.filter(fires)
         told = firing.with_columns(self.results)
         return judged, told if self._of_rows is None else told.hstack(self._computed(self._of_rows, firing))
 
     def _computed(self, of_rows: Aggregation, windows: pl.DataFrame) -> pl.DataFrame:
-        """The aggregates of each window's rows; those of no rows where there are none."""
+        """Returns the aggregates of the rows of each window, those of no rows if it has none."""
         numbered = windows.select(_GATHERED).with_row_index(_AT).with_columns(pl.lit(0).alias(_AGAIN))
         rows = numbered.filter(pl.col(_GATHERED).list.len() > 0).explode(_GATHERED).unnest(_GATHERED)
         partials = of_rows.lift(rows.sort(_AT, ARRIVAL_NUMBER), [_AT, _AGAIN])

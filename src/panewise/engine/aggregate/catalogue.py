@@ -1,4 +1,4 @@
-"""Which parts an aggregate is made of."""
+"""The catalogue of aggregates: the parts from which each one is computed."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ from panewise.spec import Aggregate
 
 
 def parts_of(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> list[Part]:
-    """The parts that one aggregate needs."""
+    """Returns the parts that an aggregate needs. It is the `index`-th of its specification."""
     column = aggregate.column
     if column is None:
         return [rows_part()]

@@ -1,4 +1,8 @@
-"""Aggregates of windows that keep their rows for an evictor: computed when a window fires, of the rows that are left (semantics 11.8)."""
+"""Aggregates of windows with an evictor (semantics 11.8).
+
+Such windows store their rows. The aggregates are computed when a window fires, from the rows that the evictor
+leaves or, with ``after=True``, from the rows before eviction.
+"""
 
 from collections.abc import Sequence
 
@@ -10,13 +14,14 @@ from panewise.engine.aggregate.row_buffer import Contents
 from panewise.engine.columns import ROW_BUFFER, ROWS
 from panewise.spec import Aggregate
 
-_AT = "__at"  # the place of a window among those that fire
-# Grouped by one sorted column, Polars 2.1 takes the variance of a single NaN for 0; by two columns it does not ask whether it is sorted.
+_AT = "__at"  # the position of a window among those that fire
+# A constant second key. If rows are grouped by one sorted column, Polars 2.1 returns 0 for the variance of
+# a single NaN. If they are grouped by two columns, it returns NaN.
 _AGAIN = "__again"
 
 
 class EvictingAggregation(Aggregation):
-    """An aggregation whose only partials are the rows themselves."""
+    """An aggregation whose windows store their rows instead of partials."""
 
     def __init__(
         self, aggregates: tuple[Aggregate, ...], schema: dict[str, pl.DataType], passing: Sequence[Part], contents: Contents
@@ -28,8 +33,9 @@ class EvictingAggregation(Aggregation):
         self.parts = [rows_part(), *contents.parts]
 
     def fired(self, judged: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The windows after the evictor, and those of them that fire with their results."""
-        firing = judged.filter(fires).with_columns(self._contents.results)  # the delta has what is evicted now (semantics 21.9)
+        """Returns all windows after eviction, and the firing windows with their results."""
+        # Before eviction: the delta contains the rows that this firing evicts (semantics 21.9).
+        firing = judged.filter(fires).with_columns(self._contents.results)
         firing = firing if self._after else self._evicted(firing)
         firing = firing.hstack(self._computed(firing))
         firing = self._evicted(firing) if self._after else firing
@@ -40,7 +46,7 @@ class EvictingAggregation(Aggregation):
         return left.with_columns(pl.col(ROW_BUFFER).list.len().cast(pl.Int64).alias(ROWS))
 
     def _computed(self, windows: pl.DataFrame) -> pl.DataFrame:
-        """The aggregates of each window's rows; those of no rows where there are none."""
+        """Returns the aggregates of the rows of each window, those of no rows if it has none."""
         numbered = windows.select(ROW_BUFFER).with_row_index(_AT).with_columns(pl.lit(0).alias(_AGAIN))
         rows = numbered.filter(pl.col(ROW_BUFFER).list.len() > 0).explode(ROW_BUFFER).unnest(ROW_BUFFER)
         partials = self._of_rows.lift(rows, [_AT, _AGAIN])

@@ -6,11 +6,11 @@ import polars as pl
 
 from panewise.spec import CountEvictor, DeltaEvictor, Evictor, TimeEvictor
 
-_FURTHEST = 2**64  # no two whole numbers of 64 bits are so far apart
+_FURTHEST = 2**64  # more than the difference of any two 64-bit integers
 
 
 def eviction(evictor: Evictor, rows: pl.Expr, event_time: str | None, schema: Mapping[str, pl.DataType]) -> pl.Expr:
-    """The rows that stay, of lists of structs in arrival order."""
+    """Returns the rows that the evictor leaves. `rows` are lists of structs in arrival order."""
     match evictor:
         case CountEvictor():
             return rows.list.tail(evictor.n)
@@ -28,12 +28,16 @@ def _field(name: str) -> pl.Expr:
 
 
 def _whole(name: str, dtype: pl.DataType) -> pl.Expr:
-    """A column of whole numbers or instants, with room for differences."""
+    """Returns a field of whole numbers or instants as Int128, so that differences cannot overflow."""
     return (_field(name).dt.epoch("us") if dtype.is_temporal() else _field(name)).cast(pl.Int128)
 
 
 def _near_the_last(evictor: DeltaEvictor, dtype: pl.DataType) -> pl.Expr:
-    """Rows without a value stay, and so do those that are at no distance of a number from the last one."""
+    """Returns whether each row stays: its value is less than the threshold below the last value.
+
+    Rows without a value (null, NaN) stay. A row with an infinite value stays if the last value is the same
+    infinity: their difference is NaN.
+    """
     if dtype.is_float():
         value = _field(evictor.column).cast(pl.Float64)
         distance = value.drop_nulls().drop_nans().last() - value

@@ -1,6 +1,10 @@
-"""Aggregates that no partial of bounded size tells, of spans whose values lie side by side (medians, different values, the commonest).
+"""Holistic aggregates (median, percentile, mode, distinct count) over contiguous index ranges.
 
-A span's values need not be put together for these: it is enough to know where in the row of all values they begin and end.
+Each piece has a list of values. The lists of all pieces, one after the other, are one sequence, and a range
+of pieces is a range of this sequence. So the values of a range need not be copied: its bounds are enough.
+
+A quantile or a distinct count takes time that grows with the logarithm of the number of values. A mode takes
+time for each value that enters or leaves as the range moves on from the one before it.
 """
 
 from collections.abc import Callable
@@ -23,7 +27,11 @@ _LISTS = {"median": "list", "percentile": "list", "mode": "list", "count_distinc
 
 
 def told(aggregation: _Kind) -> _Kind:
-    """The aggregation of spans of an aggregation's pieces, which gives such aggregates at once, in parts that are their results."""
+    """Returns the aggregation to use for ranges of the pieces of an aggregation.
+
+    Each of its holistic aggregates has a part that already is the result. It replaces the part with the
+    values, unless other aggregates need that one.
+    """
     made, parts, results, needed = copy(aggregation), list[Part](), list[pl.Expr](), set[str]()
     own = {aggregate.name: aggregate for aggregate in aggregation.aggregates if aggregate.fn in _LISTS}
     for read in aggregation.results:
@@ -41,12 +49,12 @@ def told(aggregation: _Kind) -> _Kind:
 
 
 def _values(aggregate: Aggregate) -> str:
-    """The part of the pieces that has the values."""
+    """Returns the name of the part that contains the values."""
     return f"__{_LISTS[aggregate.fn]}:{aggregate.column}"
 
 
 def _part(aggregate: Aggregate, aggregation: Aggregation) -> Part:
-    """The result as a part; what is told later holds."""
+    """Returns a part that already is the result of a holistic aggregate. A later value overwrites it."""
     name, column = f"__told:{aggregate.name}", _values(aggregate)
     tell: dict[str, Callable[[pl.Series, Places, Places], pl.Series]] = {
         "median": lambda values, first, last: _quantile(values, first, last, 0.5),
@@ -65,30 +73,30 @@ def _part(aggregate: Aggregate, aggregation: Aggregation) -> Part:
 
 
 def _quantile(values: pl.Series, first: Places, last: Places, fraction: float) -> pl.Series:
-    """Between the two values next to it, linearly; null where there are none."""
+    """Returns the quantile of each range, with linear interpolation; null if the range has no values."""
     known, ranks = _ranked(values.cast(pl.Float64))
     some = last > first
     low, high = first[some], last[some]
     at = fraction * (high - low - 1)
     down = np.floor(at).astype(np.intp)
-    beside = np.flatnonzero(at > down)  # two values are looked for
+    beside = np.flatnonzero(at > down)  # quantiles that lie between two values
     skipped = np.append(down, down[beside] + 1)
     found = wavelet.smallest(ranks, np.append(low, low[beside]), np.append(high, high[beside]), skipped)
     values = known.gather(pl.Series(found.astype(np.uint32)))
     lower, upper = values.head(len(down)), values.head(len(down)).scatter(beside, values.slice(len(down)))
     between = lower + pl.Series(at - down) * (upper - lower)
-    return _where(some, between.zip_with(lower != upper, lower))  # infinite ones have no distance from each other
+    return _where(some, between.zip_with(lower != upper, lower))  # inf - inf would be NaN
 
 
 def _different(values: pl.Series, first: Places, last: Places) -> pl.Series:
-    """Those are counted whose like is not before them in the span."""
+    """Counts the distinct values of each range: those without an equal value before them in the range."""
     rows = values.to_frame("value").with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("after"))
     after_like = rows.select(pl.col("after").shift(fill_value=0).over("value")).to_series().to_numpy().astype(np.intp)
     return pl.Series(wavelet.below(after_like, first, last, first + 1), dtype=pl.Int64)
 
 
 def _commonest(values: pl.Series, first: Places, last: Places) -> pl.Series:
-    """Of values that are equally common the smallest; null where there are none."""
+    """Returns the most frequent value of each range, the smallest of several; null if there is none."""
     known, ranks = _ranked(values)
     order = np.lexsort((last, first))
     moving, found = _Moving(ranks.tolist(), known.len()), np.empty(len(first), dtype=np.intp)
@@ -99,7 +107,7 @@ def _commonest(values: pl.Series, first: Places, last: Places) -> pl.Series:
 
 
 def _ranked(values: pl.Series) -> tuple[pl.Series, Places]:
-    """The different values in order, NaN last, and the place of each value among them."""
+    """Returns the distinct values in ascending order, NaN last, and the rank of each value among them."""
     order = values.arg_sort()
     ordered = values.gather(order)
     new = ordered.to_frame("value").select(pl.col("value").ne_missing(pl.col("value").shift()).alias("new")).to_series()
@@ -110,7 +118,7 @@ def _ranked(values: pl.Series) -> tuple[pl.Series, Places]:
 
 
 def _where(some: Mask, values: pl.Series) -> pl.Series:
-    """These values at the places that have one, and null at the others."""
+    """Returns the values, in order, at the positions where `some` is true, and null at the others."""
     if some.all():
         return values
     index = pl.Series((np.cumsum(some) - 1).clip(0).astype(np.uint32)).zip_with(pl.Series(some), pl.Series([None], dtype=pl.UInt32))
@@ -118,16 +126,20 @@ def _where(some: Mask, values: pl.Series) -> pl.Series:
 
 
 class _Moving:
-    """A span that is moved along a row of numbers, with the commonest of them: each number costs as it comes, and as it goes."""
+    """A range that moves along a sequence of numbers, and its most frequent number.
+
+    Invariant: the heap of a count contains all numbers that have this count. A move costs time for each
+    number that enters or leaves the range.
+    """
 
     def __init__(self, numbers: list[int], different: int) -> None:
         self._numbers = numbers
         self._counts = [0] * different
-        self._by_count: list[list[int]] = [[]]  # heaps of the numbers that came to a count, and may have left it
+        self._by_count: list[list[int]] = [[]]  # for each count a heap, also of numbers that had it
         self._first = self._last = 0
 
     def to(self, first: int, last: int) -> int:
-        """Moves the span; gives the smallest of its commonest numbers, -1 where it is empty."""
+        """Moves the range, and returns the smallest of its most frequent numbers, -1 if it is empty."""
         self._come(range(self._last, last))
         self._come(range(first, self._first))
         self._go(range(self._first, first))

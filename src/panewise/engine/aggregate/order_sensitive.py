@@ -1,6 +1,7 @@
-"""Partials of the one row, or the few, that an aggregate looks for, which tell when they came: so they may be merged in any order.
+"""Partials of order-sensitive aggregates whose result depends on one row or a few rows.
 
-The pieces of a sliding window are put together by their event times, and rows arrive in another order.
+The partials contain the arrival numbers of these rows, so they can be merged in any order. This is needed
+because the pieces of a sliding window are merged in the order of event times, not in arrival order.
 """
 
 from collections.abc import Callable
@@ -18,14 +19,17 @@ FUNCTIONS: Final = frozenset({"first", "last", "max_by", "min_by", "top_n_by"})
 
 
 def part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:
-    """The part of an aggregate, the `index`-th of its specification: its row's turn and value, and the rank where there is one."""
+    """Returns the part of an aggregate, which is the `index`-th of its specification.
+
+    For each row that it keeps, it contains the arrival number, the value and, if there is one, the rank.
+    """
     assert aggregate.column is not None
     made = _edge if aggregate.by is None else _top_rows if aggregate.fn == "top_n_by" else _extreme_row
     return made(aggregate, _name(aggregate, index), schema)
 
 
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
-    """The expression that reads the result off."""
+    """Returns the expression that computes the result from the part."""
     held = pl.col(_name(aggregate, index))
     of_rows = aggregate.fn == "top_n_by"
     value = held.list.eval(pl.element().struct.field("value")) if of_rows else held.struct.field("value")
@@ -41,7 +45,7 @@ def _turn(row: pl.Expr) -> pl.Expr:
 
 
 def _edge(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
-    """first or last; with ignorenulls rows without a value are none."""
+    """Returns the part of first or last. With ignorenulls rows without a value are skipped."""
     assert aggregate.column is not None
     dtype = pl.Struct({"turn": pl.Int64(), "value": schema[aggregate.column]})
     rows = pl.struct(pl.col(ARRIVAL_NUMBER).alias("turn"), pl.col(aggregate.column).alias("value"))
@@ -55,15 +59,18 @@ def _edge(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Pa
 
 
 def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
-    """max_by or min_by: the row with the extreme rank, of equal ones the first to come; rows without a rank are none."""
+    """Returns the part of max_by or min_by: the first row to arrive that has the extreme rank.
+
+    Rows without a rank are skipped.
+    """
     assert aggregate.column is not None
     assert aggregate.by is not None
     fn, kind = aggregate.fn.removesuffix("_by"), schema[aggregate.by]
     dtype = pl.Struct({"turn": pl.Int64(), "rank": kind, "value": schema[aggregate.column]})
     ranks, held = pl.col(aggregate.by), pl.col(name)
     rows = pl.struct(pl.col(ARRIVAL_NUMBER).alias("turn"), ranks.alias("rank"), pl.col(aggregate.column).alias("value"))
-    best = _rank(held) == extreme(fn, _rank(held), kind)  # NaN equals NaN, and null nothing
-    # Not sort_by, which reads beyond groups in Polars 2.1 where its keys are filtered.
+    best = _rank(held) == extreme(fn, _rank(held), kind)  # NaN equals NaN; null equals nothing
+    # Not sort_by: in Polars 2.1 it reads beyond the group if its keys are filtered.
     merge = held.filter(best & (_turn(held) == _turn(held).filter(best).min())).first()
 
     def before(one: pl.Expr, other: pl.Expr) -> pl.Expr:
@@ -74,7 +81,7 @@ def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]
 
 
 def _top_rows(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
-    """top_n_by: the first rows in the order of the ranks, those with the same one as they came."""
+    """Returns the part of top_n_by: the first rows in the order of ranks. Ties are in arrival order."""
     assert aggregate.column is not None
     assert aggregate.by is not None
     dtype = pl.List(pl.Struct({"turn": pl.Int64(), "rank": schema[aggregate.by], "value": schema[aggregate.column]}))
@@ -95,7 +102,7 @@ def _rank(row: pl.Expr) -> pl.Expr:
 
 
 def _joint(name: str, before: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Joint:
-    """Of two partials the one that goes before the other; a null is none."""
+    """Returns the merge that takes the partial that is before the other one. A null stands for no rows."""
 
     def both(one: Side, other: Side) -> pl.Expr:
         mine, others = one(name), other(name)

@@ -1,16 +1,19 @@
-"""The algebra of aggregates: partial columns, how rows become partials, how partials merge, how a result is read off.
+"""Partials of aggregates: how rows become partials, and how partials merge.
 
-An aggregate is compiled into *parts*. A part is one column of the window table, shared by all aggregates that need it
-(count, avg and sum of one column share its non-null count). Each part knows these expressions:
+An aggregate is compiled into *parts*. A part is one column of the window table. Aggregates share the parts
+that they have in common: count, avg and stddev of a column share the count of its non-null values. A part has
+these expressions:
 
-- ``lift``  rows of one group -> partial, in a ``group_by().agg`` over rows in arrival order;
-- ``merge`` partials of one group -> partial, in a ``group_by().agg`` over partials in arrival order;
-- ``empty`` the partial of no rows;
-- ``single`` where it is simple, also the partial of each row alone, as an expression over rows;
-- ``pair``  where it is simple, also the merge of two partials, an earlier and a later one, of one row each;
-- ``joint`` the same where both hold a row or more and other parts may be asked, for all but those that grow with what they hold.
+- ``lift``: rows of one group -> partial, in a ``group_by().agg`` over rows in arrival order;
+- ``merge``: partials of one group -> partial, in a ``group_by().agg`` over partials in arrival order;
+- ``empty``: the partial of no rows;
+- ``single`` (if it is simple): the partial of each row alone, as an expression over rows;
+- ``pair`` (if it is simple): the merge of an earlier and a later partial, row by row;
+- ``joint``: as ``pair``, for two partials that each contain a row or more. It may read other parts of both.
+  Only parts that grow with their rows have neither ``pair`` nor ``joint``.
 
-Merging is associative, and the partial of no rows is its neutral element; that is what lets batches be cut anywhere.
+Invariant: merging is associative, and the partial of no rows is its neutral element. So the result does not
+depend on where batches are cut.
 """
 
 from collections.abc import Callable
@@ -26,7 +29,7 @@ from panewise.engine.kernels.sorting import Places
 from panewise.spec import Aggregate
 
 Pair: TypeAlias = Callable[[pl.Expr, pl.Expr], pl.Expr]
-Side: TypeAlias = Callable[[str], pl.Expr]  # gives a part of one of two partials, by its name
+Side: TypeAlias = Callable[[str], pl.Expr]  # returns a part of one of two partials, by its name
 Joint: TypeAlias = Callable[[Side, Side], pl.Expr]
 Spanned: TypeAlias = Callable[[pl.DataFrame, Places, Places], pl.Series]
 
@@ -40,52 +43,52 @@ class Part:
     lift: pl.Expr
     merge: pl.Expr
     empty: Any
-    sums: str | None = None  # the input column whose integer sum must stay inside 64 bits
-    pair: Pair | None = None  # the same as `merge`, of an earlier and a later partial
-    joint: Joint | None = None  # the same of two that hold rows, if `pair` does not tell it
-    single: pl.Expr | None = None  # the same as `lift`, of each row alone
-    spanned: Spanned | None = None  # of spans of pieces, given where each begins and ends: what is not merged from them
-    passing: bool = False  # emptied at every firing, whatever the mode: it holds what is new since the last one
+    sums: str | None = None  # the input column, if the part is a sum that must not overflow
+    pair: Pair | None = None  # as `merge`, for an earlier and a later partial
+    joint: Joint | None = None  # as `pair`, for two partials that contain rows; used if `pair` is None
+    single: pl.Expr | None = None  # as `lift`, for each row alone
+    spanned: Spanned | None = None  # computes the part over ranges of pieces, without merging
+    passing: bool = False  # emptied at every firing in any mode: contains only what is new since the last one
 
 
 def rows_part() -> Part:
-    """Number of rows held."""
+    """Returns the part with the number of rows."""
     return Part(ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.col(ROWS).sum(), 0, pair=add, single=pl.repeat(1, pl.len(), dtype=pl.Int64))
 
 
 def count_part(column: str) -> Part:
-    """Number of values that are not null."""
+    """Returns the part with the number of non-null values."""
     name, single = f"__n:{column}", pl.col(column).is_not_null().cast(pl.Int64)
     return Part(name, pl.Int64(), pl.col(column).count().cast(pl.Int64), pl.col(name).sum(), 0, pair=add, single=single)
 
 
 def true_part(column: str) -> Part:
-    """Number of rows in which a Boolean column is true."""
+    """Returns the part with the number of rows in which a Boolean column is true."""
     name, single = f"__true:{column}", pl.col(column).fill_null(False).cast(pl.Int64)
     return Part(name, pl.Int64(), pl.col(column).sum().cast(pl.Int64), pl.col(name).sum(), 0, pair=add, single=single)
 
 
 def sum_part(column: str, dtype: pl.DataType) -> Part:
-    """Null until a value came: a sum of nothing is null, not 0."""
+    """Returns the part with the sum. The sum of no values is null, not 0."""
     name = f"__sum:{column}"
     wide = sum_type(dtype)
     value = pl.col(column).cast(wide)
     lift, merge = _null_if_none(value, value.sum()), _null_if_none(pl.col(name), pl.col(name).sum())
     both = _either(add)
-    if isinstance(wide, pl.Decimal):  # a sum of two decimals has a type of its own
+    if isinstance(wide, pl.Decimal):  # in Polars a sum of two decimals has another type
         joint = of_own(name, lambda one, other: both(one, other).cast(wide))
         return Part(name, wide, lift, merge, None, sums=column, joint=joint, single=value)
     return Part(name, wide, lift, merge, None, sums=column, pair=both, single=value)
 
 
 def float_sum_part(column: str) -> Part:
-    """The sum as double, for the mean of whole numbers, which cannot overflow."""
+    """Returns the part with the sum as double, which cannot overflow. It is for means, except of decimals."""
     name, value = f"__fsum:{column}", pl.col(column).cast(pl.Float64)
     return Part(name, pl.Float64(), value.sum(), pl.col(name).sum(), 0.0, pair=add, single=value.fill_null(0.0))
 
 
 def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
-    """min or max, with NaN above every number (semantics 24.2)."""
+    """Returns the part with the minimum or maximum. NaN is above every number (semantics 24.2)."""
     name = f"__{fn}:{column}"
     pair = (pl.min_horizontal if fn == "min" else pl.max_horizontal) if dtype.is_integer() or dtype.is_temporal() else None
     joint = of_own(name, lambda one, other: pl.when(ahead(fn, one, other)).then(one).otherwise(other))
@@ -94,19 +97,26 @@ def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
 
 
 def ahead(fn: str, one: pl.Expr, other: pl.Expr) -> pl.Expr:
-    """Whether an earlier value is the extreme of two, of which either may be null; NaN is above every number."""
+    """Returns whether an earlier value is the extreme of two values.
+
+    Either may be null. NaN is above every number.
+    """
     return other.is_null() | (one <= other if fn == "min" else one >= other)
 
 
 def extreme(fn: str, values: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """The smallest or largest of the values; null without any."""
+    """Returns the minimum or maximum of the values, null if there are none."""
     if fn == "min":
         return values.min()
     return values.nan_max() if dtype.is_float() else values.max()
 
 
 def edge_part(fn: str, column: str, dtype: pl.DataType, *, ignorenulls: bool) -> Part:
-    """first or last. Without ignorenulls a null counts, so partials of no rows must be told from partials of a null."""
+    """Returns the part of first or last.
+
+    Without ignorenulls a null counts as a value. So the row count must distinguish partials of no rows from
+    partials of a null.
+    """
     name = f"__{fn}{'_value' if ignorenulls else ''}:{column}"
     rows, partials = pl.col(column), pl.col(name)
     rows, partials = (rows.drop_nulls(), partials.drop_nulls()) if ignorenulls else (rows, partials.filter(pl.col(ROWS) > 0))
@@ -118,7 +128,10 @@ def edge_part(fn: str, column: str, dtype: pl.DataType, *, ignorenulls: bool) ->
 
 
 def moment_parts(column: str) -> tuple[Part, Part]:
-    """Mean and sum of squared distances from it, merged by Chan's formula so that nothing cancels."""
+    """Returns the parts with the mean and with the sum of squared deviations from it.
+
+    They are merged by Chan's formula, which avoids cancellation.
+    """
     n, mean, m2 = pl.col(f"__n:{column}"), pl.col(f"__mean:{column}"), pl.col(f"__m2:{column}")
     total = n.sum()
     joint = (n * mean).sum() / total
@@ -136,17 +149,18 @@ def moment_parts(column: str) -> tuple[Part, Part]:
         Part(
             f"__m2:{column}",
             pl.Float64(),
-            ((value - value.mean()) ** 2).sum(),  # var(ddof=0) of a NaN alone is 0 in Polars 2.1, where the keys are known to be sorted
+            # Not var(ddof=0): Polars 2.1 returns 0 for a single NaN if it knows that the keys are sorted.
+            ((value - value.mean()) ** 2).sum(),
             pl.when(total > 0).then(m2.sum() + (n * (mean - joint) ** 2).sum()).otherwise(0.0),
             0.0,
             joint=lambda one, other: _moments(one, other, column)[1],
-            single=(value - value).fill_null(0.0),  # of an infinite one NaN, as its variance is
+            single=(value - value).fill_null(0.0),  # NaN for an infinite value, as its variance is
         ),
     )
 
 
 def _moments(one: Side, other: Side, column: str) -> tuple[pl.Expr, pl.Expr]:
-    """Mean and sum of squared distances of two partials together."""
+    """Returns the mean and the sum of squared deviations of two partials together."""
     n, mean, m2 = f"__n:{column}", f"__mean:{column}", f"__m2:{column}"
     total = one(n) + other(n)
     joint = (one(n) * one(mean) + other(n) * other(mean)) / total
@@ -155,18 +169,21 @@ def _moments(one: Side, other: Side, column: str) -> tuple[pl.Expr, pl.Expr]:
 
 
 def list_part(column: str, dtype: pl.DataType) -> Part:
-    """Every value that is not null, in arrival order."""
+    """Returns the part with all non-null values, in arrival order."""
     name = f"__list:{column}"
     return Part(name, pl.List(dtype), pl.col(column).drop_nulls(), pl.col(name).explode().drop_nulls(), [], single=alone(column, dtype))
 
 
 def alone(column: str, dtype: pl.DataType) -> pl.Expr | None:
-    """A value as a list of one, a null as a list of none; lists would be put together to one."""
+    """Returns each value as a list of one element, and a null as an empty list.
+
+    None for nested types, because `concat_list` would concatenate values that are lists.
+    """
     return None if dtype.is_nested() else pl.concat_list(column).list.drop_nulls()
 
 
 def set_part(column: str, dtype: pl.DataType) -> Part:
-    """Every different value once, in order of first arrival."""
+    """Returns the part with each distinct non-null value once, in the order of first arrival."""
     name = f"__set:{column}"
     lift = pl.col(column).drop_nulls().unique(maintain_order=True)
     merge = pl.col(name).explode().drop_nulls().unique(maintain_order=True)
@@ -174,7 +191,7 @@ def set_part(column: str, dtype: pl.DataType) -> Part:
 
 
 def sketch_part(column: str, dtype: pl.DataType, rsd: float) -> Part:
-    """The smallest hashes of the values (see :mod:`panewise.engine.aggregate.sketch`)."""
+    """Returns the part with the smallest hashes of values (see :mod:`panewise.engine.aggregate.sketch`)."""
     size = sketch.size_for(rsd)
     name = f"__kmv{size}:{column}"
     hashed = pl.col(column).drop_nulls().unique().map_batches(sketch.hash_values, return_dtype=pl.UInt64, returns_scalar=False)
@@ -185,7 +202,7 @@ def sketch_part(column: str, dtype: pl.DataType, rsd: float) -> Part:
 
 
 def user_part(aggregate: Aggregate, index: int) -> Part:
-    """The state of a user-defined aggregate, as JSON text."""
+    """Returns the part with the state of a user-defined aggregate, as JSON text."""
     assert aggregate.user is not None and aggregate.column is not None
     name = f"__user{index}"
     lift = pl.col(aggregate.column).implode().map_batches(user.lifter(aggregate.user), return_dtype=pl.String, returns_scalar=True)
@@ -196,7 +213,11 @@ def user_part(aggregate: Aggregate, index: int) -> Part:
 
 
 def sum_type(dtype: pl.DataType) -> pl.DataType:
-    """bigint of whole numbers, double of floats, the widest decimal of decimals (narrowed when it is read off)."""
+    """Returns the type of the partial of a sum.
+
+    It is bigint for whole numbers and double for floats. For decimals it is the widest decimal of their
+    scale, which is narrowed when the result is computed.
+    """
     if isinstance(dtype, pl.Decimal):
         return pl.Decimal(38, dtype.scale)
     return pl.Float64() if dtype.is_float() else pl.Int64()
@@ -207,10 +228,10 @@ def _null_if_none(values: pl.Expr, total: pl.Expr) -> pl.Expr:
 
 
 def _either(both: Pair) -> Pair:
-    """A null stands for nothing."""
+    """Returns the same merge, but with null as its neutral element."""
     return lambda one, other: pl.coalesce(both(one, other), one, other)
 
 
 def of_own(name: str, both: Pair) -> Joint:
-    """Nothing is asked but the part itself."""
+    """Returns a merge that reads no part but the named one."""
     return lambda one, other: both(one(name), other(name))

@@ -1,11 +1,13 @@
-"""Aggregates over many index ranges of one sequence of pieces. The cost of a range grows with the logarithm of its length.
+"""Aggregates over many index ranges of one sequence of pieces.
 
-Blocks of 1, 2, 4, ... pieces begin at every index. Each is merged from two blocks of half the length, for all indexes at
-once. A range is its first piece and one block for each bit of the number of the others.
+Blocks of 1, 2, 4, ... pieces begin at every index. Each is merged from two blocks of half the length, for all
+indexes at once. A range is its first piece and one block for each bit of the number of the others. So the
+cost of a range grows with the logarithm of its length.
 
-Partials are only merged, never subtracted. So minima cost what sums cost, no precision is lost by cancellation, and a NaN
-affects only ranges that contain it. Holistic aggregates (:mod:`panewise.engine.aggregate.holistic`) are computed for the
-whole range. Partials that contain all values are merged from the pieces of the range; this takes as long as the result is.
+Partials are only merged, never subtracted. So minima cost what sums cost, no precision is lost by
+cancellation, and a NaN affects only ranges that contain it. Holistic aggregates
+(:mod:`panewise.engine.aggregate.holistic`) are computed for the whole range. Partials that contain all values
+are merged from the pieces of the range, in time that is proportional to the size of the result.
 """
 
 import numpy as np
@@ -20,25 +22,25 @@ from panewise.engine.kernels.sorting import Places
 
 _LATER = "__later:"
 _SPAN = "__span"
-_STRETCH = 1 << 12  # pieces
-_WORTH = 4  # pieces to a bound
-_SHORT = 1 << 7  # pieces
+_STRETCH = 1 << 12  # ranges of lists are computed together if they begin within so many pieces
+_WORTH = 4  # pieces are condensed if there are at least so many for each bound of a range
+_SHORT = 1 << 7  # ranges of lists with up to so many pieces are merged without blocks
 _TOGETHER = 1 << 21  # values that are merged at once
 
 
 def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: pl.Series) -> pl.DataFrame:
-    """The partials of spans of pieces.
+    """Returns the partials of ranges of pieces.
 
     Args:
-        aggregation: whose partial columns the pieces have.
-        pieces: partials in order, each of a row or more.
-        low, high: where each span begins and ends, as positions in the pieces; half-open, and not empty.
+        aggregation: the aggregation whose partial columns the pieces have.
+        pieces: partials in order, each of at least one row.
+        low, high: the bounds of each range, as positions in the pieces; half-open, and not empty.
 
     Returns:
-        A line of partial columns for each span, in their order.
+        A row of partial columns for each range, in the order of the ranges.
 
     Raises:
-        AggregateOverflowError: if a sum of whole numbers leaves 64 bits, or one of decimals 38 digits.
+        AggregateOverflowError: if a sum of whole numbers leaves 64 bits, or a sum of decimals 38 digits.
     """
     first, last = low.to_numpy().astype(np.intp), high.to_numpy().astype(np.intp)
     longest = int((last - first).max()) if len(first) else 0
@@ -55,21 +57,22 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: p
 
 
 def _joins(part: Part, longest: int) -> bool:
-    """Whether spans of it are joined from blocks. Short ones of lists are merged sooner."""
+    """Returns whether a part is computed from blocks. For short ranges of lists a direct merge is faster."""
     return part.pair is not None or (part.joint is not None and not (part.dtype.is_nested() and longest <= _SHORT))
 
 
 def _leaves_decimals(part: Part, pieces: pl.DataFrame) -> bool:
-    """Whether a sum of decimals over some of the pieces may have more digits than a decimal.
+    """Returns whether a sum of decimals over some of the pieces may have more digits than a decimal.
 
-    Blocks and the pieces between two spans are added up, too, and Polars raises where two decimals together have too many digits.
+    Blocks and the pieces between two ranges are added, too, and Polars raises an error if the sum of two
+    decimals has too many digits.
     """
     decimal = part.sums is not None and isinstance(part.dtype, pl.Decimal)
     return decimal and greatest(pieces[part.name]) * pieces.height >= overflow.limit(part.dtype)
 
 
 def _wide(parts: list[Part], pieces: pl.DataFrame, longest: int) -> pl.DataFrame:
-    """The pieces of these parts, with room for sums that might leave 64 bits."""
+    """Returns these parts of the pieces. Sums that may leave 64 bits are cast to Int128."""
     sums = [part.name for part in parts if part.sums is not None and part.dtype == pl.Int64()]
     at_risk = [name for name in sums if greatest(pieces[name]) * longest >= LIMIT]
     return pieces.select(part.name for part in parts).with_columns(pl.col(at_risk).cast(pl.Int128))
@@ -85,21 +88,24 @@ def _refuse_overflow(parts: list[Part], spans: pl.DataFrame) -> None:
 
 
 def _condensed(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> tuple[pl.DataFrame, Places, Places]:
-    """The same spans of fewer pieces: those between which no span begins or ends are one."""
+    """Returns the same ranges over fewer pieces: pieces without a bound between them are merged."""
     is_bound = np.zeros(pieces.height + 1, dtype=np.bool_)
     is_bound[first] = is_bound[last] = True
     number = np.cumsum(is_bound)
     count = int(number[-1])
     if count * _WORTH > pieces.height or not count:
         return pieces, first, last
-    inside = (number > 0) & (number < count)  # of some span, or between two
+    inside = (number > 0) & (number < count)  # not before the first bound or after the last one
     numbered = pieces.hstack([pl.Series(_SPAN, number[:-1])]).filter(pl.Series(inside[:-1]))
     merged = numbered.group_by(_SPAN, maintain_order=True).agg(part.merge.alias(part.name) for part in parts)
     return merged.drop(_SPAN).cast(pieces.schema), number[first] - 1, number[last] - 1
 
 
 def _joined_in_stretches(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
-    """Spans of the parts that two partials of tell all about both together. Lists fill memory, so of these few blocks are made at once."""
+    """Returns the ranges of parts that are computed from blocks.
+
+    Blocks of lists take much memory. So for lists only the blocks of one stretch of pieces are made at once.
+    """
     longest = int((last - first).max()) if len(first) else 0
     stretch = first // max(1, longest, _STRETCH if any(part.dtype.is_nested() for part in parts) else pieces.height)
     order = np.argsort(stretch, kind="stable")
@@ -144,7 +150,10 @@ def _chosen(takes: Mask, more: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFram
 
 
 def _merged(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
-    """Spans of the other parts: all their pieces, merged, some spans at a time, so that long ones cost time and not memory."""
+    """Returns the ranges of the other parts, merged from all their pieces.
+
+    Only some ranges are merged at once, so that long ranges cost time and not memory.
+    """
     lengths = [pieces[part.name].list.len().to_numpy() for part in parts if isinstance(part.dtype, pl.List)]
     before = np.append(0, np.cumsum(1 + sum(lengths, np.zeros(pieces.height, dtype=np.int64))))
     held = np.cumsum(before[last] - before[first])

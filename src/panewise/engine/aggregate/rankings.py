@@ -1,6 +1,6 @@
-"""Partials of rows ranked by a column: the row with the largest value, or the n largest (semantics 24.10 to 24.12).
+"""Partials of rankings: the row with the extreme value, or the n first rows (semantics 24.10 to 24.12).
 
-The names of the parts have the place of the aggregate, as no text made of two columns' names tells all pairs apart.
+Names of parts contain the index of the aggregate. A name made from two column names could be ambiguous.
 """
 
 import polars as pl
@@ -12,19 +12,23 @@ FUNCTIONS = ("max_by", "min_by", "top_n", "top_n_by")
 
 
 def value_name(aggregate: Aggregate, index: int) -> str:
-    """The partial column that has the values."""
+    """Returns the name of the partial column that contains the values."""
     return f"__{aggregate.fn}{index}"
 
 
 def extreme_row_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> list[Part]:
-    """max_by or min_by: the extreme, shared with max or min of that column, and the value of the first row that has it."""
+    """Returns the parts of max_by or min_by: the extreme of `by`, and the value of the first row that has it.
+
+    The extreme is shared with max or min of the same column.
+    """
     assert aggregate.column is not None
     assert aggregate.by is not None
     fn, dtype = aggregate.fn.removesuffix("_by"), schema[aggregate.by]
     ranks, name = extreme_part(fn, aggregate.by, dtype), value_name(aggregate, index)
 
     def first(value: str, rank: str) -> pl.Expr:
-        return pl.col(value).filter(pl.col(rank) == extreme(fn, pl.col(rank), dtype)).first()  # NaN equals NaN, and null nothing
+        # NaN equals NaN; null equals nothing.
+        return pl.col(value).filter(pl.col(rank) == extreme(fn, pl.col(rank), dtype)).first()
 
     def joint(one: Side, other: Side) -> pl.Expr:
         return pl.when(ahead(fn, one(ranks.name), other(ranks.name))).then(one(name)).otherwise(other(name))
@@ -35,7 +39,7 @@ def extreme_row_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.Dat
 
 
 def top_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:
-    """top_n: the n largest or smallest values, in order."""
+    """Returns the part of top_n: the n largest or smallest values, in order."""
     assert aggregate.column is not None
     assert aggregate.n is not None
     n, name = aggregate.n, value_name(aggregate, index)
@@ -51,10 +55,10 @@ def top_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -
 
 
 def top_rows_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:
-    """top_n_by: the first n rows in the order of `by`.
+    """Returns the part of top_n_by: the first n rows in the order of `by`.
 
-    A row that is not among the first n of its part (with `distinct`: of the rows that come first for their value) is not
-    among those of the whole, so n are enough.
+    n rows are enough: a row that is not among the first n of its partial is not among the first n of the
+    whole. With `distinct`, only the first row of each value counts, and the same holds for these rows.
     """
     assert aggregate.column is not None
     assert aggregate.by is not None
@@ -63,7 +67,7 @@ def top_rows_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataTyp
     rows = pl.struct(pl.col(aggregate.by).alias("by"), pl.col(aggregate.column).alias("value"))
     known = pl.col(aggregate.by).is_not_null()
     lift = best(aggregate, _sorted(aggregate, rows.filter(known), pl.col(aggregate.by).filter(known)))
-    # Inside the list: sort_by of what is exploded within a group fails in Polars 2.1, where groups are not contiguous.
+    # Sorted inside the list: in Polars 2.1, sort_by of exploded values fails if groups are not contiguous.
     merged = best(aggregate, _sorted(aggregate, pl.element(), pl.element().struct.field("by")))
     joint = of_own(name, lambda one, other: pl.concat_list(one, other).list.eval(merged))
     single = pl.concat_list(pl.when(known).then(rows)).list.drop_nulls()
@@ -71,12 +75,12 @@ def top_rows_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataTyp
 
 
 def _sorted(aggregate: Aggregate, rows: pl.Expr, by: pl.Expr) -> pl.Expr:
-    """The rows in the order of `by`, those with the same one in arrival order."""
+    """Returns the rows in the order of `by`. Rows with an equal `by` are in arrival order."""
     return rows.sort_by(by, descending=not aggregate.ascending, maintain_order=True)
 
 
 def best(aggregate: Aggregate, ordered: pl.Expr) -> pl.Expr:
-    """The first n of rows in order; with `distinct` of those that come first for their value."""
+    """Returns the first n of ordered rows. With `distinct`, only the first row of each value counts."""
     assert aggregate.n is not None
     if aggregate.distinct:
         ordered = ordered.filter(ordered.struct.field("value").is_first_distinct())
@@ -84,6 +88,6 @@ def best(aggregate: Aggregate, ordered: pl.Expr) -> pl.Expr:
 
 
 def result(aggregate: Aggregate, index: int) -> pl.Expr:
-    """The expression that reads the result off."""
+    """Returns the expression that computes the result from the part."""
     held = pl.col(value_name(aggregate, index))
     return held.list.eval(pl.element().struct.field("value")) if aggregate.fn == "top_n_by" else held

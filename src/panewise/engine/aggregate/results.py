@@ -1,4 +1,4 @@
-"""How the result of an aggregate is read off the partial columns."""
+"""Expressions that compute the results of aggregates from the partial columns."""
 
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
@@ -13,7 +13,10 @@ from panewise.spec import Aggregate
 
 
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
-    """The expression that gives the result of the aggregate, the `index`-th of its specification, under its name."""
+    """Returns the expression for the result of an aggregate, under the name of the aggregate.
+
+    The aggregate is the `index`-th of its specification.
+    """
     column = aggregate.column
     if column is None:
         return pl.col(ROWS).alias(aggregate.name)
@@ -56,7 +59,7 @@ def _mean(column: str, dtype: pl.DataType) -> pl.Expr:
 
 
 def _total(column: str, dtype: pl.DataType) -> pl.Expr:
-    """The sum; of decimals one that fits its type, which may be narrower than the partial."""
+    """Returns the sum. For decimals its type may be narrower than the partial; an overflow is an error."""
     total = pl.col(f"__sum:{column}")
     if not isinstance(dtype, pl.Decimal) or total_type(dtype).precision == overflow.DIGITS:
         return total
@@ -71,7 +74,10 @@ def _total(column: str, dtype: pl.DataType) -> pl.Expr:
 
 
 def _spread(fn: str, column: str) -> pl.Expr:
-    """Variance or its root: of a population n, of a sample n - 1 divides; null where that is 0."""
+    """Returns the variance or the standard deviation.
+
+    The divisor is n for a population and n - 1 for a sample. If it is not above 0, the result is null.
+    """
     n = pl.col(f"__n:{column}")
     divisor = n if fn.endswith("_pop") else n - 1
     variance = pl.when(divisor > 0).then(pl.col(f"__m2:{column}") / divisor)

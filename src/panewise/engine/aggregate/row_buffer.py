@@ -1,7 +1,8 @@
-"""The rows that a window keeps where an evictor or a delta asks for them: a list of structs in the window table.
+"""The row buffer of windows with an evictor or a delta: a list of structs in the window table.
 
-A delta alone needs the rows since the last firing. An evictor needs all that it has left; and so does the delta of windows
-that merge and accumulate, as all that a merged window holds is new (semantics 21.8). Then a count tells how many of the last are new.
+A delta alone needs the rows since the last firing. An evictor needs all rows that it has left. So does the
+delta of windows that merge and accumulate, because all rows of a merged window are new in it (semantics
+21.8). In these two cases a count says how many of the last rows are new.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ Schema = dict[str, pl.DataType]
 
 @dataclass(frozen=True)
 class Contents:
-    """What is kept of rows: these columns of them (`kept`); `delta` are those that panes tell of new rows."""
+    """The row buffer of windows. `kept` are the stored columns, `delta` those of the deltas of panes."""
 
     spec: WindowOperator
     kept: Schema
@@ -26,17 +27,17 @@ class Contents:
 
     @property
     def lasting(self) -> bool:
-        """Whether rows stay after a firing, if the mode does not drop all that a window holds."""
+        """Whether rows stay stored after a firing, unless the mode is discarding."""
         return self.spec.evictor is not None or merging(self.spec.window)
 
     @property
     def counted(self) -> bool:
-        """Whether rows that stay have to be told from new ones."""
+        """Whether the number of new rows is stored, to distinguish them from rows that stayed."""
         return bool(self.delta) and self.lasting and self.spec.accumulation != "discarding"
 
     @property
     def parts(self) -> list[Part]:
-        """The columns of the window table."""
+        """The columns that the window table has for the row buffer."""
         rows = Part(
             ROW_BUFFER,
             pl.List(pl.Struct(self.kept)),
@@ -50,7 +51,7 @@ class Contents:
 
     @property
     def results(self) -> list[pl.Expr]:
-        """What panes tell of the rows: the new ones, in arrival order."""
+        """The expression for the delta of panes, if they have one: the new rows, in arrival order."""
         if not self.delta:
             return []
         rows = pl.col(ROW_BUFFER).list.tail(pl.col(NEW_ROWS)) if self.counted else pl.col(ROW_BUFFER)
@@ -59,7 +60,7 @@ class Contents:
 
     @property
     def result_types(self) -> Schema:
-        """The types of these."""
+        """The types of :attr:`results`."""
         return {"delta": pl.List(pl.Struct(self.delta))} if self.delta else {}
 
     @property
@@ -70,18 +71,14 @@ class Contents:
 
 
 def contents_of(spec: WindowOperator, schema: Schema) -> Contents | None:
-    """What an operator's windows keep of rows; None if nothing asks for any.
-
-    Raises:
-        SpecError: if the evictor's column has a type that it cannot use.
-    """
+    """Returns the row buffer of the windows of an operator, None if they need none."""
     if spec.evictor is None and spec.delta is False:
         return None
     told = [name for name in schema if not name.startswith("__")] if spec.delta is True else spec.delta or ()
     needed: list[str] = []
     if spec.evictor is not None:
         needed = [*spec.time_columns, *evictor_columns(spec.evictor), *(name for what in spec.measures for name in what.columns)]
-    names = dict.fromkeys((*told, *needed)) or list(schema)[:1]  # rows without columns could not be counted
+    names = dict.fromkeys((*told, *needed)) or list(schema)[:1]  # structs need a field
     kept = {name: schema[name] for name in names}
     contents = Contents(spec, kept, {name: schema[name] for name in told})
     if spec.evictor is not None:

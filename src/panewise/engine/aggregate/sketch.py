@@ -1,8 +1,11 @@
 """Approximate distinct counts: the k smallest hashes of the values seen (KMV).
 
-With fewer than k different hashes the count is exact. Else it is (k - 1) / h, h being the k-th smallest hash as a fraction
-of the hash range; its relative standard deviation is 1 / sqrt(k - 2), so k = ceil(1 / rsd^2) + 2.
-Hashes are part of stored state, so they must not change with a library's version: xxHash64 of the value's bytes.
+With fewer than k distinct hashes the count is exact. Otherwise it is estimated as (k - 1) / h, where h is the
+k-th smallest hash as a fraction of the hash range. The relative standard deviation of the estimate is
+1 / sqrt(k - 2), so k = ceil(1 / rsd^2) + 2.
+
+Hashes are part of stored state, so they must not change with the version of a library. They are xxHash64 of
+the bytes of the value.
 
 Source: Bar-Yossef, Jayram, Kumar, Sivakumar, Trevisan: Counting distinct elements in a data stream (2002).
 """
@@ -20,17 +23,20 @@ _RANGE = 2.0**64
 
 
 def size_for(rsd: float) -> int:
-    """How many hashes give the relative standard deviation."""
+    """Returns the number of hashes k for a relative standard deviation."""
     return math.ceil(1 / rsd**2) + 2
 
 
 def smallest(hashes: pl.Expr, size: int) -> pl.Expr:
-    """The `size` smallest different hashes, ascending."""
+    """Returns the `size` smallest distinct hashes, ascending."""
     return hashes.unique().sort().head(size)
 
 
 def hash_values(values: pl.Series) -> pl.Series:
-    """xxHash64 of each value; null of a null. Most come without repetition, so a Python call for each is affordable."""
+    """Returns xxHash64 of each value, and null for a null.
+
+    Most callers pass distinct values, so one Python call for each value is affordable.
+    """
     if values.dtype.is_temporal():
         values = values.to_physical()
     return pl.Series([None if value is None else xxhash.xxh64_intdigest(_bytes(value)) for value in values.to_list()], dtype=pl.UInt64)
@@ -38,7 +44,7 @@ def hash_values(values: pl.Series) -> pl.Series:
 
 def _bytes(value: Any) -> bytes:
     if isinstance(value, float):
-        # -0.0 is 0.0, and every NaN is the same value (semantics 24.2)
+        # -0.0 equals 0.0, and all NaNs are equal (semantics 24.2).
         return struct.pack("<d", math.nan if math.isnan(value) else value + 0.0)
     if isinstance(value, (int, Decimal, date, datetime, timedelta)):
         return str(value).encode()
@@ -46,7 +52,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def estimate(hashes: pl.Expr, size: int) -> pl.Expr:
-    """The count that a list of hashes stands for."""
+    """Returns the distinct count that is computed from a list of the smallest hashes."""
     kth = hashes.list.get(size - 1, null_on_oob=True).cast(pl.Float64)
     guess = ((size - 1) * _RANGE / kth).round().cast(pl.Int64)
     return pl.when(hashes.list.len() < size).then(hashes.list.len().cast(pl.Int64)).otherwise(guess)

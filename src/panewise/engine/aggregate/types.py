@@ -1,4 +1,4 @@
-"""Types of columns: what Spark calls them, and what type the result of an aggregate has, as in Spark."""
+"""Types of columns under their Spark names, and the types of the results of aggregates, as in Spark."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,7 +30,7 @@ _NAMES: dict[Any, str] = {
 
 
 def types_of(schema: Mapping[str, pl.DataType]) -> dict[str, Type]:
-    """The columns' types as Spark names them, for the checks of specifications.
+    """Returns the types of the columns under their Spark names, for the checks of specifications.
 
     >>> {name: str(kind) for name, kind in types_of({"v": pl.Decimal(10, 2), "t": pl.Datetime("us", "UTC")}).items()}
     {'v': 'decimal(10,2)', 't': 'timestamp'}
@@ -54,7 +54,7 @@ def _name(dtype: Any) -> str:
 
 
 def result_type(aggregate: Aggregate, schema: dict[str, pl.DataType]) -> pl.DataType:
-    """The type of an aggregate's result, as in Spark."""
+    """Returns the type of the result of an aggregate, as in Spark."""
     fn = aggregate.fn
     dtype = schema[aggregate.column] if aggregate.column is not None else pl.Int64()
     if fn in _COUNTS:
@@ -71,10 +71,10 @@ def result_type(aggregate: Aggregate, schema: dict[str, pl.DataType]) -> pl.Data
 
 
 def total_type(dtype: pl.Decimal) -> pl.Decimal:
-    """The type of the sum of decimals."""
+    """Returns the type of a sum of decimals."""
     return pl.Decimal(min(38, (dtype.precision or 38) + 10), dtype.scale)
 
 
 def mean_type(dtype: pl.Decimal) -> pl.Decimal:
-    """The type of the mean of decimals."""
+    """Returns the type of a mean of decimals."""
     return pl.Decimal(min(38, (dtype.precision or 38) + 4), min(38, dtype.scale + 4))

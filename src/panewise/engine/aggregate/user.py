@@ -1,4 +1,4 @@
-"""User-defined aggregates, called row by row; their states travel as JSON text (semantics 24.7)."""
+"""User-defined aggregates, called row by row. Their states are stored as JSON text (semantics 24.7)."""
 
 import json
 from collections.abc import Callable
@@ -19,12 +19,12 @@ TYPES: dict[str, pl.DataType] = _TYPES | {f"array<{name}>": pl.List(dtype) for n
 
 
 def result_type(user: UserAggregate) -> pl.DataType:
-    """The column type of the results."""
+    """Returns the column type of the results."""
     return TYPES[user.result]
 
 
 def empty(user: UserAggregate) -> str:
-    """The state of no rows.
+    """Returns the state of no rows.
 
     Raises:
         InputError: if the state is not a JSON value.
@@ -33,7 +33,7 @@ def empty(user: UserAggregate) -> str:
 
 
 def lifter(user: UserAggregate) -> Callable[[pl.Series], pl.Series]:
-    """Lists of values -> states."""
+    """Returns a function from lists of values to states."""
 
     def lift(groups: pl.Series) -> pl.Series:
         states = (reduce(user.accumulate, group, user.init()) for group in groups.to_list())
@@ -43,7 +43,7 @@ def lifter(user: UserAggregate) -> Callable[[pl.Series], pl.Series]:
 
 
 def merger(user: UserAggregate) -> Callable[[pl.Series], pl.Series]:
-    """Lists of states -> states. A single state is left as it is."""
+    """Returns a function from lists of states to merged states. A single state stays as it is."""
 
     def merge(groups: pl.Series) -> pl.Series:
         texts = groups.to_list()
@@ -54,7 +54,7 @@ def merger(user: UserAggregate) -> Callable[[pl.Series], pl.Series]:
 
 
 def finisher(user: UserAggregate) -> Callable[[pl.Series], pl.Series]:
-    """States -> results."""
+    """Returns a function from states to results."""
 
     def finish(states: pl.Series) -> pl.Series:
         results = [checked_result(user, user.finish(json.loads(state))) for state in states.to_list()]

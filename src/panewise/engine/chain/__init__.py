@@ -1,1 +1,1 @@
-"""Chains: a window operator and the stages that take its panes."""
+"""Chains: a window operator and the stages that aggregate its panes."""

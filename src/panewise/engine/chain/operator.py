@@ -1,4 +1,8 @@
-"""A chain: an operator whose panes go through the stages that follow it, evaluation by evaluation (semantics 30.3)."""
+"""The operator of a chain: a window operator and the stages that follow it (semantics 30.3).
+
+In each evaluation the panes of the window operator pass through all stages. So a stage fires at most once
+in an evaluation, with all panes that the stage before it emitted in that evaluation.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -19,11 +23,11 @@ from panewise.engine.windows.operator import NEWEST_ROWS, Operator
 from panewise.spec import Chain, FrameOperator, Specification, StreamWindow
 from panewise.spec.type_checks import check_types
 
-_TABLES = 2  # of a stage
+_TABLES = 2  # tables of each stage
 
 
 class ChainOperator(Operator):
-    """A window operator and its following stages, fused.
+    """A window operator and the stages that follow it, as one operator.
 
     Args:
         chain: the specification.
@@ -47,11 +51,11 @@ class ChainOperator(Operator):
 
     @property
     def pane_schema(self) -> dict[str, pl.DataType]:
-        """The columns of the panes that come out: those of the last stage."""
+        """The columns of the emitted panes, which are those of the last stage."""
         return self.stages[-1].pane_schema
 
     def add_combined(self, partials: pl.DataFrame) -> Output:
-        """Takes partials, as :meth:`Operator.add_combined` does."""
+        """Adds partials, as :meth:`Operator.add_combined` does."""
         output = super().add_combined(partials)
         return replace(output, panes=self._through([output.panes]))
 
@@ -71,7 +75,7 @@ class ChainOperator(Operator):
         return replace(output, panes=through)
 
     def _through(self, evaluations: Iterable[pl.DataFrame]) -> pl.DataFrame:
-        """What the last stage makes of the first operator's panes, which come evaluation by evaluation."""
+        """Returns the panes of the last stage, given those of the window operator for each evaluation."""
         sent = [self._evaluation(panes) for panes in evaluations if not panes.is_empty()]
         return pl.concat(sent) if sent else pl.DataFrame(schema=self.pane_schema)
 
@@ -90,7 +94,7 @@ AnyOperator: TypeAlias = Operator | OverOperator
 
 
 def operator_for(spec: Specification, schema: Mapping[str, pl.DataType]) -> AnyOperator:
-    """The operator of a specification of any kind."""
+    """Returns a new operator for a specification of any kind."""
     if isinstance(spec, FrameOperator):
         return OverOperator(spec, schema)
     if isinstance(spec, StreamWindow):

@@ -1,4 +1,4 @@
-"""A following stage of a chain over panes of known types: everything about it that does not change."""
+"""The plan of a stage: the stage of a chain, compiled for the types of the panes that it receives."""
 
 from collections.abc import Mapping
 
@@ -18,10 +18,18 @@ COUNTED: dict[str, pl.DataType] = {INDEX: pl.Int64(), NONSPECULATIVE: pl.Int64()
 
 
 class StagePlan:
-    """The compiled stage. `before` are the keys of the stage before it, `panes` the columns of that one's panes.
+    """The compiled stage.
 
-    It has two tables: `contributions`, the panes that it keeps, told apart by the keys before, and `windows`, by its own
-    keys. Contributions are hashed by `cell`, what both have in common, so that those of a window are found together.
+    A stage has two tables. `contributions` contains the panes that the stage stores, identified by the
+    keys of the stage before and the bounds of the window. `windows` contains the windows of the stage,
+    identified by its own keys and the bounds. Contributions are hashed by `cell`: the keys that both stages
+    have, and the bounds. So all contributions of a window are found with one lookup.
+
+    Args:
+        chain: the specification of the chain.
+        stage: the specification of the stage.
+        before: the keys of the stage (or operator) before.
+        panes: the columns of the panes of the stage (or operator) before.
 
     Raises:
         SpecError: if a column has a type that the stage cannot use.
@@ -48,13 +56,16 @@ class StagePlan:
         return {LIVE: pl.Boolean(), **{live_column(name): dtype for name, dtype in kept.items()}}
 
     def _panes(self, before: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
-        """The columns of its panes (semantics 20, 30.6)."""
+        """Returns the columns of the stage's panes (semantics 20, 30.6)."""
         keys = {key: before[key] for key in self.keys}
         bounds = dict.fromkeys(("window_start", "window_end", *stamped(self.spec, pl.lit(None))), pl.Int64())
         return {**keys, **bounds, **self.aggregation.result_types, **LIVE_PANE, OP: pl.String(), "processing_time": pl.Int64()}
 
     def rows(self, panes: pl.DataFrame) -> pl.DataFrame:
-        """Panes as the stage's rows: a global window has bounds, too, and a key is never -0.0 (semantics 30.1)."""
+        """Returns panes as rows of the stage (semantics 30.1).
+
+        As a key -0.0 becomes 0.0. A global window gets the least and the greatest instant as its bounds.
+        """
         zero = [shown_key(key, panes.schema[key]) for key in self.keys]
         end = pl.col("window_end") + 1 if closed_at_end(self.spec.window) else pl.col("window_end")
         bounds = [pl.col("window_start").fill_null(MIN_INSTANT).alias(START), end.fill_null(MAX_INSTANT).alias(END)]

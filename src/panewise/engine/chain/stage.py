@@ -1,4 +1,10 @@
-"""What a following stage does with the panes of one evaluation (semantics 30)."""
+"""How a stage processes the panes of one evaluation (semantics 30).
+
+The table of contributions contains the panes of each window of the stage. A window that receives panes is
+aggregated from all its contributions, not from its last result. So a pane that was replaced or retracted
+leaves nothing behind. The cost is that of the contributions of the windows that receive panes. It does not
+depend on the number of stored windows.
+"""
 
 import polars as pl
 
@@ -14,17 +20,20 @@ from panewise.spec import Global
 Tables = tuple[StoredTable, StoredTable]  # contributions and windows
 
 COMPLETE, LAST, ON_TIME = "__complete", "__last", "__on_time"
-FILLED, SENT = "__filled", "__sent"  # whether a window holds rows, and whether it sends a pane
+FILLED, SENT = "__filled", "__sent"  # whether a window contains rows, and whether it emits a pane
 _RANK = "__rank"
 
 
 def nothing(plan: StagePlan, libraries: tuple[Library, Library]) -> Tables:
-    """The tables of a stage that nothing has come to."""
+    """Returns the empty tables of a stage."""
     return StoredTable.nothing(plan.contributions, libraries[0]), StoredTable.nothing(plan.windows, libraries[1])
 
 
 def taken(plan: StagePlan, tables: Tables, panes: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, Tables]:
-    """Takes the panes of one evaluation: what the stage sends, and its tables as they are then."""
+    """Processes the panes of one evaluation.
+
+    Returns the panes that the stage emits, and its tables afterwards.
+    """
     if panes.is_empty():
         return pl.DataFrame(schema=plan.pane_schema), tables
     rows = plan.rows(panes)
@@ -37,13 +46,16 @@ def taken(plan: StagePlan, tables: Tables, panes: pl.DataFrame, clocks: Clocks) 
 
 
 def _touched(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
-    """The stage's windows to which panes came, and whether one of these is on time."""
+    """Returns the windows of the stage that received panes, and whether a `+` pane among these is ON_TIME."""
     on_time = ((pl.col(OP) == "+") & (pl.col("timing") == "ON_TIME")).any()
     return rows.group_by(plan.identity, maintain_order=True).agg(on_time.alias(ON_TIME))
 
 
 def _put(plan: StagePlan, table: StoredTable, rows: pl.DataFrame, touched: pl.DataFrame) -> tuple[StoredTable, pl.DataFrame]:
-    """The contributions with what came put in and what was withdrawn taken out; and those of the windows touched."""
+    """Adds `+` panes to the contributions, and removes those that `-` panes retract.
+
+    Returns the table, and the contributions of the touched windows.
+    """
     columns = list(plan.contributions.schema)
     plus, minus = (rows.filter(pl.col(OP) == op)[columns] for op in ("+", "-"))
     before = table.of_keys(rows.select(plan.cell).unique(maintain_order=True), plan.cell)
@@ -53,7 +65,7 @@ def _put(plan: StagePlan, table: StoredTable, rows: pl.DataFrame, touched: pl.Da
 
 
 def _results(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
-    """The aggregates of each window, of rows taken in the order of the keys before (semantics 30.2)."""
+    """Returns the aggregates of each window, of rows in the order of the keys before (semantics 30.2)."""
     ordered = rows.sort(plan.before, nulls_last=False) if plan.before else rows
     partials = plan.aggregation.lift(ordered, plan.identity)
     return partials.with_columns(plan.aggregation.results).select(
@@ -62,14 +74,15 @@ def _results(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _judged(plan: StagePlan, touched: pl.DataFrame, results: pl.DataFrame, known: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
-    """The windows with what they hold, what was sent of them before, and whether they send a pane now."""
+    """Returns the touched windows with their results, their stored rows, and whether they emit a pane now."""
     windows = touched
     for more in (results, known):
         windows = windows.join(more, on=plan.identity, how="left", nulls_equal=True, maintain_order="left")
     marks = [pl.col(FILLED).fill_null(False), *(pl.col(name).fill_null(0) for name in (INDEX, NONSPECULATIVE))]
     complete, last = clocks.complete(plan.spec, pl.col(END)), clocks.expired(plan.spec, pl.col(END))
     windows = windows.with_columns(*marks, complete.alias(COMPLETE), last.alias(LAST))
-    windows = windows.with_columns(pl.col(ON_TIME) & (pl.col(NONSPECULATIVE) == 0))  # one at most (30.3)
+    # Only the first pane of a window that is not EARLY can be ON_TIME (semantics 30.3).
+    windows = windows.with_columns(pl.col(ON_TIME) & (pl.col(NONSPECULATIVE) == 0))
     if not plan.compares:
         return windows.with_columns(pl.col(FILLED).alias(SENT))
     same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types)
@@ -78,7 +91,7 @@ def _judged(plan: StagePlan, touched: pl.DataFrame, results: pl.DataFrame, known
 
 
 def _requested(plan: StagePlan) -> pl.Expr:
-    """Whether a pane is sent even if it equals the live one (semantics 30.8)."""
+    """Returns whether a pane is emitted even if it equals the live one (semantics 30.8)."""
     requested = pl.lit(False)
     if plan.spec.on_time == "always":
         requested = requested | (pl.col(COMPLETE) & pl.col(ON_TIME))
@@ -88,7 +101,7 @@ def _requested(plan: StagePlan) -> pl.Expr:
 
 
 def _after(plan: StagePlan, judged: pl.DataFrame) -> pl.DataFrame:
-    """The windows' rows in the table once the panes are sent."""
+    """Returns the rows that the table stores for the windows after their panes have been emitted."""
     updates = [
         (pl.col(INDEX) + pl.col(SENT)).alias(INDEX),
         (pl.col(NONSPECULATIVE) + (pl.col(SENT) & pl.col(COMPLETE))).alias(NONSPECULATIVE),
@@ -103,7 +116,7 @@ def _after(plan: StagePlan, judged: pl.DataFrame) -> pl.DataFrame:
 
 
 def _numbering() -> dict[str, pl.Expr]:
-    """A pane's own columns (semantics 30.3)."""
+    """Returns the timing and numbers of a `+` pane, by column (semantics 30.3)."""
     timing = pl.when(~pl.col(COMPLETE)).then(pl.lit("EARLY")).when(ON_TIME).then(pl.lit("ON_TIME")).otherwise(pl.lit("LATE"))
     return {
         "timing": timing,
@@ -115,7 +128,11 @@ def _numbering() -> dict[str, pl.Expr]:
 
 
 def _sent(plan: StagePlan, judged: pl.DataFrame, processing_time: int) -> pl.DataFrame:
-    """The panes of the windows; in retracting mode each after the withdrawal of the live one, which goes alone where no row is left."""
+    """Returns the panes that the windows emit, in order (semantics 30.7).
+
+    In retracting mode each pane follows the retraction of the live one. A window without rows emits only the
+    retraction.
+    """
     sent = _panes(plan, judged.filter(SENT), "+", _numbering(), processing_time)
     if plan.retracting:
         live = {name: pl.col(live_column(name)) for name in plan.aggregation.result_types | LIVE_PANE}

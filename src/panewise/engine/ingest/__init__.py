@@ -1,1 +1,1 @@
-"""Rows on their way in: which are valid, in which order they arrive, which are replays."""
+"""Intake of rows: which are valid, in which order they arrive, and which are replays."""

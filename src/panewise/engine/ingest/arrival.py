@@ -12,37 +12,46 @@ from panewise.engine.kernels.small_frames import ordered
 from panewise.spec import Entry, Position
 
 MARK = "__mark"
-FROM = "__from"  # where offsets are remembered as intervals: the first one of those that end at the mark; null: there is none below
+# With unordered positions: the first offset of the interval that ends at the mark. Null if the mark is the
+# floor.
+FROM = "__from"
 _RUN = "__run"
 
 
 def placed(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with their place in the input, which breaks ties."""
+    """Returns the rows with their positions in the input, which break ties."""
     return rows if PLACE in rows.columns else rows.with_row_index(PLACE)
 
 
 def in_order(spec: Entry, rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows in arrival order. Without any column that tells it, they mostly stand so."""
+    """Returns the rows in arrival order (semantics 3).
+
+    If no column defines it, it is the order of the input. The rows are usually in that order already.
+    """
     columns = spec.position.columns if spec.position else spec.order or ((TIME,) if spec.time_columns else ())
-    if len(columns) < 2 and rows[PLACE].is_sorted():  # a stable sort by one column costs a third of one by two
+    if len(columns) < 2 and rows[PLACE].is_sorted():  # a sort by one column costs a third of one by two
         return ordered(rows, columns) if columns else rows
     return rows if rows.height < 2 else ordered(rows, [*columns, PLACE])
 
 
 @dataclass(frozen=True)
 class Marks:
-    """What was received from each (source, partition): the highest offset; or, of positions that are not ordered, intervals of offsets."""
+    """The offsets received from each (source, partition).
+
+    The table has the highest offset or, for positions that are not ordered, intervals of offsets. It is None
+    before the first row.
+    """
 
     table: pl.DataFrame | None = None
 
     @staticmethod
     def schema(position: Position, columns: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
-        """The columns of the table; `columns` are those of the input."""
+        """Returns the columns of the table. `columns` are those of the input."""
         by = {name: columns[name] for name in position.columns[:-1]}
         return {**by, MARK: columns[position.offset]} if position.ordered else {**by, FROM: pl.Int64(), MARK: pl.Int64()}
 
     def without_replays(self, spec: Entry, rows: pl.DataFrame) -> pl.DataFrame:
-        """The rows (in arrival order) that are not replays."""
+        """Returns the rows that are not replays. The given rows are in arrival order."""
         if spec.position is None or rows.is_empty():
             return rows
         fresh = rows.unique(list(spec.position.columns), keep="first", maintain_order=True)
@@ -56,13 +65,16 @@ class Marks:
         return marked.filter(above).drop(MARK)
 
     def after(self, spec: Entry, rows: pl.DataFrame) -> "Marks":
-        """The marks once the rows are received."""
+        """Returns the marks after the rows are received."""
         if spec.position is None or rows.is_empty():
             return self
         return self.raised(spec, Marks.noted(spec, rows))
 
     def raised(self, spec: Entry, noted: pl.DataFrame | None) -> "Marks":
-        """The marks once the rows are received of which this was noted, here or elsewhere."""
+        """Returns the marks after rows are received, given what :meth:`noted` returns for them.
+
+        It may have been called in another process.
+        """
         if spec.position is None or noted is None:
             return self
         by = list(spec.position.columns[:-1])
@@ -73,7 +85,11 @@ class Marks:
 
     @staticmethod
     def noted(spec: Entry, rows: pl.DataFrame) -> pl.DataFrame | None:
-        """What there is to note of rows: of each (source, partition) the highest offset, or the runs of consecutive offsets."""
+        """Returns the offsets of rows: what the marks need to know of them.
+
+        For each (source, partition) this is the highest offset or, for positions that are not ordered, the
+        runs of consecutive offsets.
+        """
         if spec.position is None or rows.is_empty():
             return None
         by, offset = list(spec.position.columns[:-1]), pl.col(spec.position.offset)
@@ -85,7 +101,7 @@ class Marks:
         return runs.agg(pl.col(MARK).first().alias(FROM), pl.col(MARK).last()).drop(_RUN)
 
     def _unseen(self, position: Position, rows: pl.DataFrame) -> pl.DataFrame:
-        """The rows whose offsets are in no interval."""
+        """Returns the rows whose offsets are in no interval and above the floor."""
         by, known = list(position.columns[:-1]), self._offsets(position)
         origins, offsets = rows.select(by).rows(), rows[position.offset].to_list()
         none = Offsets(1)
@@ -104,7 +120,7 @@ class Marks:
         return Marks(table.sort(*position.columns[:-1], FROM))
 
     def _offsets(self, position: Position) -> dict[tuple[Any, ...], Offsets]:
-        """The intervals of each (source, partition)."""
+        """Returns the floor and the intervals of each (source, partition)."""
         found: dict[tuple[Any, ...], Offsets] = {}
         for *origin, first, last in () if self.table is None else self.table.rows():
             offsets = found.setdefault(tuple(origin), Offsets(position.remember or 1))

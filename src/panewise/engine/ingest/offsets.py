@@ -1,8 +1,12 @@
-"""Offsets that are remembered as intervals, where positions are not in order of arrival (semantics 4.4).
+"""Received offsets, remembered as intervals, for positions that do not arrive in order (semantics 4.4).
 
-Invariant: below the intervals, which are apart and in order, lies a floor; it and all offsets below it count as received. The floor
-rises, and the lowest interval goes, only when an offset opens one interval too many. So rows one by one and rows of a batch in
-ascending order give the same: what a batch opens last is above every floor that the batch has made.
+Invariant: the intervals are ascending and neither overlap nor touch. Below them lies the floor. The floor and
+all offsets below it count as received. When an offset begins one interval too many, the lowest interval is
+removed, and the floor rises to its end. The floor also rises over received offsets that directly follow it.
+
+The offsets of a batch are received in ascending order, so each is above every floor that the batch has made.
+Therefore a batch has the same effect as its rows one by one. A look-up is a binary search among at most
+`most` intervals.
 """
 
 from bisect import bisect_right
@@ -10,12 +14,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-Run: TypeAlias = tuple[int, int]  # offsets from the first to the second, both included
+Run: TypeAlias = tuple[int, int]  # the first and the last of consecutive offsets
 
 
 @dataclass
 class Offsets:
-    """The offsets received from one partition: a floor (None: there is none yet), and at most `most` intervals above it.
+    """The offsets received from one partition: a floor, and at most `most` intervals above it.
+
+    The floor is None until there is one interval too many.
 
     >>> offsets = Offsets(2)
     >>> offsets.receive([(5, 6), (9, 9)]), offsets.receive([(2, 2)])
@@ -30,22 +36,25 @@ class Offsets:
     last: list[int] = field(default_factory=list)
 
     def runs(self) -> list[Run]:
-        """The intervals, in order."""
+        """Returns the intervals, in ascending order."""
         return list(zip(self.first, self.last, strict=True))
 
     def rows(self) -> list[tuple[int | None, int]]:
-        """The floor, which has no first offset, and the intervals."""
+        """Returns the floor, with None as its first offset, and the intervals."""
         return [*([] if self.floor is None else [(None, self.floor)]), *self.runs()]
 
     def has(self, offset: int) -> bool:
-        """Whether an offset counts as received."""
+        """Returns whether an offset counts as received."""
         if self.floor is not None and offset <= self.floor:
             return True
         place = bisect_right(self.first, offset) - 1
         return place >= 0 and offset <= self.last[place]
 
     def receive(self, runs: Iterable[Run]) -> None:
-        """Receives the offsets of these runs, in ascending order; those that were received already change nothing."""
+        """Receives the offsets of these runs, in ascending order.
+
+        Offsets that already count as received change nothing.
+        """
         for start, end in joined(runs):
             at = start
             while at <= end:
@@ -57,7 +66,10 @@ class Offsets:
                     at = self._fill(at, end, place) + 1
 
     def _fill(self, at: int, end: int, place: int) -> int:
-        """Receives offsets from `at` to `end`, or to the interval after `place`; returns the last one."""
+        """Receives offsets from `at` on, up to `end` or the next interval. Returns the last offset received.
+
+        `place` is the index of the interval before `at`, -1 if there is none.
+        """
         following = self.first[place + 1] if place + 1 < len(self.first) else None
         until = end if following is None else min(end, following - 1)
         touches = self.floor == at - 1 or (place >= 0 and self.last[place] == at - 1)
@@ -74,7 +86,10 @@ class Offsets:
         return until
 
     def _extend(self, at: int, until: int) -> None:
-        """Makes what ends at `at`, or just before it, end at `until`, and joins it with what begins after that."""
+        """Extends the interval, or the floor, that ends at `at` or directly before it to end at `until`.
+
+        If the next interval begins directly after `until`, both become one.
+        """
         place = bisect_right(self.first, at) - 1
         to_floor = self.floor is not None and at <= self.floor + 1
         joins = place + 1 < len(self.first) and self.first[place + 1] == until + 1
@@ -88,7 +103,7 @@ class Offsets:
 
 
 def joined(runs: Iterable[Run]) -> list[Run]:
-    """Runs in order, those that overlap or follow one another as one.
+    """Returns the runs in ascending order. Runs that overlap or directly follow each other become one.
 
     >>> joined([(4, 5), (1, 2), (3, 3), (9, 9)])
     [(1, 5), (9, 9)]

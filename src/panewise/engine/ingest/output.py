@@ -11,7 +11,10 @@ Schema: TypeAlias = dict[str, pl.DataType]
 
 @dataclass(frozen=True)
 class Counts:
-    """What became of the rows: rows_in = applied + replays + late + invalid (semantics 15.1). Partially late rows are among the applied."""
+    """Counts of rows: rows_in = applied + replays + late + invalid (semantics 15.1).
+
+    Partially late rows are counted among the applied rows.
+    """
 
     rows_in: int = 0
     applied: int = 0
@@ -26,7 +29,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Output:
-    """Panes, late rows and invalid rows of one step, in the order of semantics 23."""
+    """The panes, late rows and invalid rows of one step in the order of semantics 23, and the counts."""
 
     panes: pl.DataFrame
     late: pl.DataFrame
@@ -35,12 +38,12 @@ class Output:
 
     @classmethod
     def nothing(cls, panes: Schema, late: Schema, invalid: Schema) -> "Output":
-        """No output, of these columns."""
+        """Returns an empty output with these columns."""
         return cls(pl.DataFrame(schema=panes), pl.DataFrame(schema=late), pl.DataFrame(schema=invalid), Counts())
 
     @classmethod
     def joined(cls, outputs: Sequence["Output"]) -> "Output":
-        """Several outputs, one after the other."""
+        """Returns the rows of all outputs as one output, in their order, with the sums of the counts."""
         if len(outputs) == 1:
             return outputs[0]
         return cls(

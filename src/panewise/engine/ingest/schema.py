@@ -1,4 +1,4 @@
-"""Whether an operator can work on the columns of its input."""
+"""The check that an operator can use the columns of its input."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,11 @@ from panewise.spec.type_checks import check_types
 
 
 def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
-    """Refuses columns that are not there, or that have a type that the specification cannot use."""
+    """Checks that the columns that the specification reads exist and have types that it can use.
+
+    Raises:
+        SpecError: if a column is missing, has a type that cannot be used, or has a reserved name.
+    """
     for name in spec.columns_read:
         if name not in schema:
             remedy = f"use one of the columns {sorted(schema)}"

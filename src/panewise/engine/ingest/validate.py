@@ -1,4 +1,4 @@
-"""Which rows are valid (semantics 15). It depends on the row alone, and is decided before replay and lateness."""
+"""Validation of rows (semantics 15). It depends on the row alone, and comes before replay and lateness."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from panewise.engine.ingest import arrival
 from panewise.spec import Entry, told_by_rows
 
 BAD_TIME, OUT_OF_RANGE, BAD_TYPE = "__bad_time", "__out_of_range", "__bad_type"
-MARKS = (BAD_TIME, OUT_OF_RANGE, BAD_TYPE)  # set where untyped rows are read
+MARKS = (BAD_TIME, OUT_OF_RANGE, BAD_TYPE)  # flags of rows whose columns were not typed
 
 
 Assign: TypeAlias = Callable[[pl.DataFrame], tuple[pl.DataFrame, pl.DataFrame]]
@@ -20,10 +20,10 @@ Assign: TypeAlias = Callable[[pl.DataFrame], tuple[pl.DataFrame, pl.DataFrame]]
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """The rows of a batch in two parts.
+    """The valid and the invalid rows of a batch.
 
-    `valid` rows have ``__time`` and ``__place``, and ``__slice`` if their windows are fixed. `invalid` rows are in arrival order and
-    have ``__place`` and ``__reason``.
+    `valid` rows have ``__time`` and ``__place``, and ``__slice`` if their windows are fixed. `invalid` rows
+    are in arrival order, and have ``__place`` and ``__reason``.
     """
 
     valid: pl.DataFrame
@@ -35,11 +35,12 @@ def validate(
 ) -> ValidationResult:
     """Returns the valid rows of a batch, and the invalid ones with the reason (semantics 15).
 
-    This needs no state, so it is done where rows are read.
+    Validation needs no state, so it runs where rows are read.
 
     Args:
         schema: the columns of the input.
-        assign: adds their windows to rows, and returns the rows that have a window and, with ``__reason``, those that have none.
+        assign: adds windows to rows. It returns the rows that have a window and, with ``__reason``, the
+            unassignable rows.
     """
     columns = list(schema)
     marks = [mark for mark in MARKS if mark in rows.columns and mark not in columns]
@@ -55,7 +56,7 @@ def validate(
 
 
 def _split(spec: Entry, rows: pl.DataFrame, processing_time: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Returns the rows with ``__time``: those that have no reason to be invalid, and the others with the reason."""
+    """Returns the valid rows and, with the reason, the invalid rows. Both have ``__time``."""
     rows = with_time(spec, rows, processing_time)
     reasons = _reasons(spec, rows, processing_time)
     if rows.is_empty() or not reasons or not rows.select(pl.any_horizontal(test for test, _ in reasons).any()).item():
@@ -67,7 +68,10 @@ def _split(spec: Entry, rows: pl.DataFrame, processing_time: int) -> tuple[pl.Da
 
 
 def with_time(spec: Entry, rows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
-    """The rows with their event time as int64 in ``__time``; it may be that of their arrival (semantics 6.7, 8.5)."""
+    """Returns the rows with their event times as 64-bit integers in ``__time``.
+
+    Without a column of event times, these are the processing time of arrival (semantics 6.7, 8.5).
+    """
     if not spec.time_columns:
         return rows.with_columns(pl.lit(processing_time, dtype=pl.Int64).alias(TIME))
     (name,) = spec.time_columns
@@ -76,7 +80,10 @@ def with_time(spec: Entry, rows: pl.DataFrame, processing_time: int) -> pl.DataF
 
 
 def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tuple[pl.Expr, str]]:
-    """Tests and reasons, in the order of semantics 15; without those that a look at the columns shows to find nothing."""
+    """Returns pairs of a test and its reason, in the order of semantics 15.
+
+    Tests that cannot find a row are left out, if the statistics of the columns show that cheaply.
+    """
     marks, time, tests = set(rows.columns), rows[TIME], list[tuple[pl.Expr, str]]()
     bad_time = pl.col(BAD_TIME) if BAD_TIME in marks else pl.lit(False)
     wide = pl.col(OUT_OF_RANGE) if OUT_OF_RANGE in marks else pl.lit(False)

@@ -1,1 +1,1 @@
-"""Algorithms on arrays and frames that know nothing of streams."""
+"""Algorithms on arrays and frames that are independent of streams and operators."""

@@ -1,4 +1,7 @@
-"""Hashes of rows, which depend on no library's version and on no process: they are part of stored state."""
+"""Stable hashes of rows.
+
+The hashes are part of stored state. So they depend neither on the versions of libraries nor on the process.
+"""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -13,7 +16,10 @@ _NULL = 0x9E3779B97F4A7C15
 
 
 def row_hashes(frame: pl.DataFrame, columns: Sequence[str]) -> Hashes:
-    """A 64-bit hash of each row over some of its columns, whose order matters. Rows that are equal have equal hashes."""
+    """Returns a 64-bit hash of each row over the given columns.
+
+    Rows that are equal in these columns have equal hashes. The order of the columns matters.
+    """
     total = np.zeros(frame.height, dtype=np.uint64)
     for column in columns:
         total = _mixed(total * np.uint64(31) + _hashed(frame[column]))
@@ -21,19 +27,22 @@ def row_hashes(frame: pl.DataFrame, columns: Sequence[str]) -> Hashes:
 
 
 def _mixed(values: Hashes) -> Hashes:
-    """The finaliser of SplitMix64: every input bit reaches every output bit. Multiplication wraps, as meant."""
+    """Applies the finalizer of SplitMix64, in which every input bit affects every output bit.
+
+    The multiplications wrap around on purpose.
+    """
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
 
 
 def _hashed(values: pl.Series) -> Hashes:
-    """A hash of each value of one column."""
+    """Returns a hash of each value of one column."""
     if values.dtype.is_integer() or values.dtype.is_temporal() or values.dtype == pl.Boolean:
         whole = values if values.dtype.is_integer() else values.to_physical()
         bits = _filled(whole.cast(pl.Int64), 0).to_numpy().view(np.uint64)
     elif values.dtype.is_float():
-        # -0.0 is 0.0, and every NaN is the same one, as they are where rows are grouped.
+        # -0.0 equals 0.0, and all NaNs are equal, as when rows are grouped.
         bits = (_filled(values.cast(pl.Float64), 0.0).fill_nan(float("nan")).to_numpy() + 0.0).view(np.uint64)
     else:
         bits = _hashed_texts(values)
@@ -46,7 +55,7 @@ def _filled(values: pl.Series, value: float) -> pl.Series:
 
 
 def _hashed_texts(values: pl.Series) -> Hashes:
-    """Texts, bytes and decimals: each different value is hashed once."""
+    """Returns hashes of strings, bytes or decimals. Each distinct value is hashed once."""
     different = values.unique().drop_nulls()
     texts = different if different.dtype == pl.Binary else different.cast(pl.String).cast(pl.Binary)
     hashes = pl.DataFrame({"v": different, "h": pl.Series([xxhash.xxh64_intdigest(text) for text in texts.to_list()], dtype=pl.UInt64)})

@@ -1,8 +1,9 @@
-"""Everyday work on frames, done so that it costs little when there are few rows.
+"""Common operations on frames that are fast for few rows, too.
 
-Polars hands joins, filters, gathers and selections of several expressions to its thread pool. For a few rows the way
-there and back is nearly all that they cost, and a step does many of them; so here columns are worked on one by one,
-where they are. What is computed is the same, and for many rows it is Polars' way again.
+Polars runs joins, filters, gathers and selections of several expressions in its thread pool. For few rows
+the transfer to the pool costs more than the work itself, and a step performs many such operations. So for few
+rows columns are processed one by one in the calling thread. For many rows the parallel operations of Polars
+are used. The result is the same.
 """
 
 from collections.abc import Sequence
@@ -16,13 +17,13 @@ import polars as pl
 from panewise.engine.kernels.sorting import WHOLE, Places, codes, order
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
-_FEW = 1 << 14  # rows that are not worth a thread pool
+_FEW = 1 << 14  # up to so many rows the thread pool does not pay off
 _AT = "__at"
 _ONE = "__one"
 
 
 def kept(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
-    """The rows where the mask holds, which has no nulls."""
+    """Returns the rows for which the mask is true. The mask has no nulls."""
     count = mask.sum()
     if count == frame.height:
         return frame
@@ -34,19 +35,19 @@ def kept(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
 
 
 def picked(frame: pl.DataFrame, places: Places) -> pl.DataFrame:
-    """The rows at these places, which Polars takes fastest as its own type of index."""
+    """Returns the rows at the given positions."""
     nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()] if len(places) == 1 else []
     if nested:
         return _one_row(frame, places, nested)
-    index = pl.Series(places.astype(np.uint32))
+    index = pl.Series(places.astype(np.uint32))  # Polars gathers fastest by its own index type
     return frame[index] if len(places) > _FEW or not frame.width else frame.select_seq(pl.all().gather(index))
 
 
 def _one_row(frame: pl.DataFrame, places: Places, nested: list[str]) -> pl.DataFrame:
-    """One row, without a copy of what its nested columns contain.
+    """Returns one row without copying the contents of its nested columns.
 
-    Polars turns a column of one row into a scalar when it gathers or filters. The next operation that needs the column
-    builds it again from that scalar, with a copy of all text in its list.
+    Polars turns a column of one row into a scalar when it gathers or filters. The next operation that needs
+    the column rebuilds it from that scalar, and copies all text in its list.
     """
     if frame.height == 1:
         return frame
@@ -56,9 +57,11 @@ def _one_row(frame: pl.DataFrame, places: Places, nested: list[str]) -> pl.DataF
 
 
 def ordered(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """The rows in the order of these columns, nulls first, equal ones as they stand.
+    """Returns the rows sorted by the given columns, nulls first. The sort is stable.
 
-    Of many rows a sort by each column, the last first, takes a quarter of the time of one by all of them; whole numbers have a faster way.
+    For many rows, one stable sort for each column, from the last to the first, takes a quarter of the time of
+    one sort by all columns. Columns of whole numbers without nulls are sorted by the faster
+    :func:`panewise.engine.kernels.sorting.order`.
     """
     if frame.height <= _FEW:
         return frame.sort(by, nulls_last=False, maintain_order=True)
@@ -72,7 +75,7 @@ def ordered(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 
 def distinct(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """The different keys of the rows, each once."""
+    """Returns each distinct key of the rows once, in no particular order."""
     if rows.height <= _FEW:
         return rows.select(keys).unique(maintain_order=True)
     code = codes(rows, keys)
@@ -82,7 +85,12 @@ def distinct(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def gathered(rows: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, Places, Places]:
-    """The different keys of the rows, the places of the rows key by key, as they stand in each, and how many rows each key has."""
+    """Groups the rows by key.
+
+    Returns:
+        The distinct keys; the positions of the rows, key by key and in their order within each key; and the
+        number of rows of each key.
+    """
     if rows.height <= _FEW:
         groups = rows.select(keys).with_row_index(_AT).group_by(keys, maintain_order=True).agg(_AT)
         at, lengths = groups[_AT].explode(empty_as_null=False), groups[_AT].list.len()
@@ -94,23 +102,23 @@ def gathered(rows: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, Places,
 
 
 def spread(starts: Places, lengths: Places) -> Places:
-    """The places of stretches, one after the other: so many from each start on."""
+    """Returns the positions in several ranges, given by start and length, one range after the other."""
     ends = np.cumsum(lengths)
     places: Places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
     return places
 
 
 def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """One frame after the other; they have the same columns."""
+    """Returns the rows of all frames, one frame after the other. The frames have the same columns."""
     filled = [frame for frame in frames if frame.height] or frames[:1]
     return reduce(pl.DataFrame.vstack, filled)
 
 
 def grouped(frame: pl.DataFrame, by: list[str], aggregations: list[pl.Expr]) -> pl.DataFrame:
-    """Aggregations of groups of rows; groups in order of their first row.
+    """Aggregates groups of rows. The groups come in the order of their first rows.
 
-    The same rows give the same bits. Polars' streaming engine is a third faster, but adds the floats of a group in an order
-    that changes from call to call.
+    The same rows always give the same bits. The streaming engine of Polars is a third faster, but it adds the
+    floats of a group in an order that changes from call to call.
     """
     if frame.height <= _FEW:  # the optimizer would take longer than the work
         return frame.group_by(by, maintain_order=True).agg(aggregations)
@@ -118,10 +126,10 @@ def grouped(frame: pl.DataFrame, by: list[str], aggregations: list[pl.Expr]) -> 
 
 
 def joined(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str], how: Literal["inner", "left"] = "inner") -> pl.DataFrame:
-    """The rows with the columns of those others that have the same keys, in the order of the rows.
+    """Returns the rows with the columns of the others that have the same keys, in the order of the rows.
 
-    Null equals null, and NaN equals NaN. Polars 2.1 does not match NaN where it joins by one column of floats that is sorted on both
-    sides; by two columns it does.
+    Null equals null, and NaN equals NaN. Polars 2.1 does not match NaN when it joins by a single column of
+    floats that is sorted on both sides. When it joins by two columns, it does. So a constant column is added.
     """
     if len(by) > 1 or not rows.schema[by[0]].is_float():
         return rows.join(others, on=by, how=how, nulls_equal=True, maintain_order="left")
@@ -131,14 +139,20 @@ def joined(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str], how: Lit
 
 
 def without(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """The rows with keys that none of the others has, in their order. Null equals null. Only the rows' keys are joined."""
+    """Returns the rows whose keys none of the others has, in their order.
+
+    Null equals null. Only the keys are joined, not whole rows.
+    """
     places = rows.select(by).with_row_index(_AT)
     left = places.join(others, on=by, how="anti", nulls_equal=True, maintain_order="left")[_AT]
     return rows if len(left) == rows.height else picked(rows, left.to_numpy().astype(np.intp))
 
 
 def equal(rows: pl.DataFrame, at: Places, others: pl.DataFrame, which: Places, names: Sequence[str]) -> Mask:
-    """For each pair of places in two frames, whether the rows there are equal in these columns, nulls too."""
+    """Returns whether the rows at each pair of positions in two frames are equal in the given columns.
+
+    Null equals null.
+    """
     same = np.ones(len(at), dtype=np.bool_)
     for name in names:
         same &= _equal(rows[name], at, others[name], which)

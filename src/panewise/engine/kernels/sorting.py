@@ -1,4 +1,4 @@
-"""Many rows put in order by whole numbers."""
+"""Sorting and grouping of many rows by whole numbers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,16 +12,17 @@ Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 Places: TypeAlias = npt.NDArray[np.intp]
 WHOLE = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 _BITS = 64
-_RADIX_BITS = 16  # numbers that numpy sorts digit by digit
-_SPARSE = 16  # numbers so many times as many as rows are used as they are
+_RADIX_BITS = 16  # numpy sorts numbers of up to so many bits by radix sort
+_SPARSE = 16  # keys are codes as they are if their range is less than so many times the number of rows
 _AT = "__at"
 
 
 def order(columns: Sequence[Integers]) -> Places:
-    """Places of the rows by these columns, the first before all; equal rows as they stand.
+    """Returns the positions of the rows sorted by the columns, the most significant column first.
 
-    Columns, the last first, whose ranges leave room become one number of 64 bits with the row's place: numpy sorts half a million of these
-    in some 5 ms, and takes ten times as long for the places in the order of one column.
+    The sort is stable. Starting with the last column, as many columns as fit are packed into one 64-bit
+    number together with the position of the row. numpy sorts half a million such numbers in some 5 ms. An
+    argsort by one column takes ten times as long.
     """
     height = len(columns[0])
     places: Places | None = None
@@ -31,11 +32,14 @@ def order(columns: Sequence[Integers]) -> Places:
     return np.arange(height) if places is None else places
 
 
-_Ranged: TypeAlias = tuple[Integers, int, int]  # a column, its least number, and the bits of the greatest's distance from that
+_Ranged: TypeAlias = tuple[Integers, int, int]  # a column, its minimum, and the bit length of its range
 
 
 def _fitting(columns: Sequence[Integers]) -> Iterator[list[_Ranged]]:
-    """The columns in groups that fit into one number beside a place, the last first; one that is too wide is alone."""
+    """Yields groups of columns that fit into one number with the position of a row, the last columns first.
+
+    A column that is too wide for that is a group of its own.
+    """
     group: list[_Ranged] = []
     room = free = _BITS - len(columns[0]).bit_length()
     for column in reversed(columns):
@@ -50,7 +54,7 @@ def _fitting(columns: Sequence[Integers]) -> Iterator[list[_Ranged]]:
 
 
 def _sorted(columns: list[_Ranged]) -> Places:
-    """Places of the rows by columns that fit together, or by one that does not."""
+    """Returns the positions of the rows sorted by one group of :func:`_fitting`."""
     height = len(columns[0][0])
     place = height.bit_length()
     if sum(width for _, _, width in columns) + place > _BITS:
@@ -74,7 +78,10 @@ def _distances(column: Integers, low: int) -> npt.NDArray[np.uint64]:
 
 
 def codes(rows: pl.DataFrame, keys: list[str]) -> npt.NDArray[np.int64]:
-    """A number from 0 on for each row, the same where the keys are."""
+    """Returns a number from 0 on for each row. Two numbers are equal if and only if the keys are.
+
+    The numbers need not be contiguous.
+    """
     one = rows[keys[0]].to_physical()
     if len(keys) == 1 and one.dtype in WHOLE and one.len() and not one.null_count():
         numbers = one.to_numpy()
@@ -89,9 +96,12 @@ def codes(rows: pl.DataFrame, keys: list[str]) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Line:
-    """One line on which all times of one code come before those of the next.
+    """A mapping of pairs (code, time) to numbers that sort by code, then by time.
 
-    `times` are all that there are, in order, where they lie too far apart to be put on it as they are.
+    Attributes:
+        first: the earliest time; 0 if `times` is set.
+        length: how many numbers each code has.
+        times: the distinct times in order, if they are too far apart to be used as they are; else None.
     """
 
     first: int
@@ -100,17 +110,17 @@ class Line:
 
     @classmethod
     def of(cls, code: Integers, *times: Integers) -> "Line":
-        """The line of these codes and times, which need not belong together."""
+        """Returns the mapping for these codes and times, which need not belong together."""
         some = [one for one in times if len(one)]
         low, high = min((int(one.min()) for one in some), default=0), max((int(one.max()) for one in some), default=0)
         count = 1 + (int(code.max()) if len(code) else 0)
         if (high - low + 1) * count < 1 << 62:
             return cls(low, high - low + 1, None)
-        known = np.sort(np.concatenate(times))  # numpy's way to different numbers is a table of hashes, which takes ten times as long
+        known = np.sort(np.concatenate(times))  # np.unique hashes, which takes ten times as long
         known = known[np.append(True, known[1:] != known[:-1])]
         return cls(0, len(known), known)
 
     def places(self, code: Integers, times: Integers) -> npt.NDArray[np.int64]:
-        """Where they are on it."""
+        """Returns the numbers of pairs (code, time)."""
         along = times - self.first if self.times is None else np.searchsorted(self.times, times)
         return code.astype(np.int64) * self.length + along

@@ -1,7 +1,9 @@
-"""Questions about stretches of a row of numbers, each answered at a cost that grows with the logarithm of how many numbers there are.
+"""Queries on many ranges of a sequence of numbers: the k-th smallest number, and the count below a limit.
 
-The numbers are split by their highest bit, each half as it stood, then by the next one, and so on. A stretch of the row is a stretch
-of either half, and two counts say where: so one pass over the row for each bit answers all questions at once, and nothing is kept of it.
+The numbers are split stably by their highest bit, then by the next bit, and so on. Invariant: after each
+split, the zeros of a range are contiguous, and so are its ones. Two prefix counts give their bounds. So one
+pass over the sequence for each bit answers all queries at once, and no index is stored. A query costs one
+step for each bit: for ranks, the logarithm of how many there are.
 
 Source: Claude, Navarro and Ordóñez: The wavelet matrix: an efficient wavelet tree for large alphabets (2015).
 """
@@ -15,12 +17,12 @@ from panewise.engine.kernels.sorting import Places
 
 
 def smallest(numbers: Places, first: Places, last: Places, skipped: Places) -> Places:
-    """The smallest number of each stretch, when so many smaller ones (or equal ones) are left out.
+    """Returns the number at a given position of each range, as if the range were sorted.
 
     Args:
-        numbers: the row; numbers from 0 on.
-        first, last: where each stretch begins and ends, half-open.
-        skipped: how many are left out, from 0 on and less than the stretch is long.
+        numbers: the sequence; whole numbers from 0 on.
+        first, last: the bounds of each range, half-open.
+        skipped: the position in the sorted range, from 0 on and less than the length of the range.
     """
     low, high, left = first, last, skipped
     found = np.zeros(len(first), dtype=np.intp)
@@ -35,7 +37,7 @@ def smallest(numbers: Places, first: Places, last: Places, skipped: Places) -> P
 
 
 def below(numbers: Places, first: Places, last: Places, limit: Places) -> Places:
-    """How many numbers of each stretch are less than its limit."""
+    """Returns how many numbers of each range are less than the limit of the range."""
     low, high = first, last
     found = np.zeros(len(first), dtype=np.intp)
     for bit, zeros in _levels(numbers, int(limit.max(initial=0))):
@@ -47,7 +49,10 @@ def below(numbers: Places, first: Places, last: Places, limit: Places) -> Places
 
 
 def _levels(numbers: Places, limit: int = 0) -> Iterator[tuple[int, Places]]:
-    """The bits from the highest on, each with how many numbers without it come before every place of the row, as it is split by then."""
+    """Yields each bit, the highest first, with prefix counts of the numbers that do not have it.
+
+    Entry i counts them among the first i numbers of the sequence, as it is split by then.
+    """
     greatest = max(limit, int(numbers.max(initial=0)))
     for bit in reversed(range(greatest.bit_length())):
         has = (numbers >> bit & 1).astype(np.bool_)
@@ -58,6 +63,6 @@ def _levels(numbers: Places, limit: int = 0) -> Iterator[tuple[int, Places]]:
 
 
 def _inside(ones: Mask, all_zeros: int, place: Places, zeros: Places) -> Places:
-    """Where a place of the row lies in the half of the ones, or of the zeros."""
+    """Returns where a bound of a range lies after the split, among the ones or among the zeros."""
     inside: Places = np.where(ones, all_zeros + place - zeros, zeros)
     return inside

@@ -1,1 +1,1 @@
-"""The OVER operator: each row comes out again with columns made of the rows near it."""
+"""The OVER operator: emits each row with new columns that are computed from nearby rows of its key."""

@@ -1,4 +1,8 @@
-"""Frames as spans of positions: where the frame of each row that is sent begins, and where it ends (semantics 29.4, 29.5)."""
+"""Frames as ranges of positions in a :class:`~panewise.engine.over.sequences.Layout` (semantics 29.4, 29.5).
+
+The sequences of all keys stand one after the other, each in the order of time. So positions are sorted by key
+and time, and one binary search finds a bound of a row's frame.
+"""
 
 import numpy as np
 
@@ -8,9 +12,9 @@ from panewise.spec import Frame
 
 
 def bounds(layout: Layout, frame: Frame) -> tuple[Numbers, Numbers]:
-    """Where the frames of the targets begin, and where they end (half-open); an empty one ends where it begins, or before.
+    """Returns the positions at which the frames of the targets begin, and those before which they end.
 
-    That of a frame without a start begins with the sequence.
+    An empty frame ends where it begins, or before. A frame without a start begins where the sequence begins.
     """
     at = layout.targets
     start = layout.start[layout.code[at]]
@@ -25,40 +29,48 @@ def bounds(layout: Layout, frame: Frame) -> tuple[Numbers, Numbers]:
 
 
 def _within(bound: int, layout: Layout) -> int:
-    """A number of rows that cannot overflow: beyond the longest sequence it does not matter how far."""
+    """Returns a bound in rows, clipped to the number of positions, so that sums with it cannot overflow."""
     longest = len(layout.code) + 1
     return max(-longest, min(longest, bound))
 
 
 def _firsts(layout: Layout, offset: int) -> Numbers:
-    """The first position in each target's sequence at or after the target's time by the offset; beyond 64 bits that after all rows."""
+    """Returns, for each target, the first position in its sequence at or after its time plus the offset.
+
+    If this sum exceeds 64 bits, the position is the one after all rows of the sequence.
+    """
     first = _places(layout, offset, side="left")
-    if offset <= 0:  # there are rows at the last instant, but none at the first one (semantics 6.3)
+    # A sum that saturates at the first instant is exact enough, as no row is there (semantics 6.3).
+    if offset <= 0:
         return first
     beyond = layout.times[layout.targets] > MAX_INSTANT - offset
     return np.where(beyond, _places(layout, offset, side="right"), first) if beyond.any() else first
 
 
 def _places(layout: Layout, offset: int, side: str) -> Numbers:
-    """The first position in each target's sequence whose time is at or after (left), or after (right), the target's by the offset."""
+    """Returns, for each target, where its time plus the offset stands in its sequence.
+
+    With `side="left"` that is the first position with a time at or after the sum, with `side="right"` the
+    first with a later time. The sum saturates at the ends of 64 bits.
+    """
     at, times = layout.targets, layout.times
     low, high = (int(times.min()), int(times.max())) if len(times) else (0, 0)
     wanted = shifted(times[at], offset)
     span = high - low + 2
     if span * (len(layout.start) + 1) < MAX_INSTANT:
         ranks, wanted = times - low, np.clip(wanted, low - 1, high + 1) - low
-    else:  # far apart: by their places among all times
+    else:  # key and time do not fit in 64 bits together: use the places of times among all times
         different = np.unique(times)
         ranks = np.searchsorted(different, times)
         span = len(different) + 1
         wanted = np.searchsorted(different, wanted, side="left" if side == "left" else "right") - (side == "right")
-    # Keys stand one after the other, so with the key ahead all positions are sorted.
+    # The sequences stand one after the other, so positions are sorted by key and time together.
     keys = layout.code * (span + 1)
     return np.searchsorted(keys + ranks, keys[at] + wanted, side="left" if side == "left" else "right")
 
 
 def shifted(times: Numbers, offset: int) -> Numbers:
-    """Times moved, held inside 64 bits."""
+    """Returns the times plus the offset, saturated at the ends of 64 bits."""
     if offset < 0:
         return np.where(times < MIN_INSTANT - offset, MIN_INSTANT, times + offset)
     return np.where(times > MAX_INSTANT - offset, MAX_INSTANT, times + offset)

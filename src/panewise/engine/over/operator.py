@@ -1,4 +1,10 @@
-"""The operator of frames: rows in, the same rows out with new columns; in steps, as :class:`~panewise.engine.windows.operator.Operator`."""
+"""The OVER operator: emits its input rows with new columns (semantics 29).
+
+It works in steps, as :class:`~panewise.engine.windows.operator.Operator` does. A row is stored until it
+passes. All rows that pass in a step are computed together, from a
+:class:`~panewise.engine.over.sequences.Layout`. A step costs as much as the rows that pass, the rows that are
+stored for the frames of their keys, and the rows that leave ranges.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,14 +34,14 @@ from panewise.spec import FrameOperator
 
 
 class OverOperator:
-    """A frame operator over Polars frames.
+    """An OVER operator on Polars frames.
 
     Args:
         spec: the specification.
         schema: types of the input columns, as for :class:`panewise.engine.windows.operator.Operator`.
 
     Raises:
-        SpecError: if a column is missing or there twice, or has a type that the specification cannot use.
+        SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.
     """
 
     def __init__(self, spec: FrameOperator, schema: Mapping[str, pl.DataType]) -> None:
@@ -47,23 +53,26 @@ class OverOperator:
             tables += [TimeQueue.nothing(self.plan.passed, MemoryLibrary()), StoredTable.nothing(self.plan.blocks, MemoryLibrary())]
         self.state = State(waiting, following=tuple(tables))
         self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
-        self.changed = False  # whether what is held has changed since the operator was made
+        self.changed = False  # whether the tables have changed since the operator was made
 
     @property
     def pane_schema(self) -> dict[str, pl.DataType]:
-        """The columns of the rows that come out."""
+        """The columns of the emitted rows."""
         return self.plan.pane_schema
 
     def advance(self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None) -> Output:
-        """Moves the clocks, together; then the rows are sent that the watermark has passed. `source` as for :class:`Operator`."""
+        """Moves both clocks together, then passes the rows that are due.
+
+        `source` has the same meaning as for :class:`Operator`.
+        """
         return self._tick(self.state.clocks.moved(self.plan.spec, processing_time, watermark, source))
 
     def finish(self) -> Output:
-        """Ends the input: every row is sent."""
+        """Ends the input: all rows pass, and all that have not been emitted are emitted."""
         return self._tick(replace(self.state.clocks, finished=True))
 
     def add(self, rows: pl.DataFrame) -> Output:
-        """Takes a batch of rows. After the end of input they are all late, with the reason `finished`."""
+        """Adds a batch of rows. After the end of input all are late, with the reason `finished`."""
         validated = self.plan.validate(rows, self.state.clocks.processing_time)
         output = self.add_valid(validated.valid)
         latest = {} if self.plan.hears is None else latest_of(self.plan.hears, validated.valid)
@@ -72,7 +81,7 @@ class OverOperator:
         return replace(output, panes=panes, invalid=validated.invalid, counts=counts)
 
     def tell(self, latest: Mapping[str, int]) -> Output:
-        """As :meth:`Operator.tell`."""
+        """Moves the watermarks of the inputs, as :meth:`Operator.tell` does."""
         assert self.plan.hears is not None
         return self._tick(self.state.clocks.moved_by_rows(self.plan.hears, latest))
 
@@ -89,11 +98,14 @@ class OverOperator:
         return replace(self._nothing, panes=panes, late=late, counts=counts)
 
     def raise_marks(self, marks: arrival.Marks) -> None:
-        """Takes over the marks of rows that were received, here or in another part of the same operator."""
+        """Replaces the marks by those of the rows that all shards of the operator have received."""
         self.state = replace(self.state, marks=marks)
 
     def horizons(self, clocks: Clocks) -> tuple[int | None, ...]:
-        """For each table the time at or before which rows have gone, at these clocks (semantics 29.2, 29.9)."""
+        """Returns the horizon of each table at these clocks, None if it has none (semantics 29.2, 29.9).
+
+        Rows with a time at or before the horizon of their table have expired.
+        """
         passed, more = passed_until(self.plan.spec, clocks), len(self.state.following) - 2
         if passed is None or clocks.finished:
             return (passed,) * (3 + more)
@@ -101,7 +113,7 @@ class OverOperator:
         return (passed, kept, None, *(reach,) * more)
 
     def next_due(self) -> int | None:
-        """A watermark at or before the one that passes the next row; None if there is none."""
+        """Returns a watermark at or before the first one at which a row passes; None if no row waits."""
         if self.plan.spec.event_time is None or self.state.clocks.finished:
             return None
         first = self.state.windows.next_end(self.state.windows.horizon)
@@ -109,7 +121,10 @@ class OverOperator:
         return None if due is None or due > MAX_INSTANT else due
 
     def held(self) -> pl.DataFrame:
-        """The rows that are not sent yet, each as [t, t + 1): keys, window_start, window_end, pending, closed."""
+        """Returns the rows that have not been emitted, each as the window [t, t + 1).
+
+        The columns are the keys, window_start, window_end, pending and closed.
+        """
         rows = [self.state.windows.all().select(*self.plan.keys, TIME)]
         if self.plan.ahead:
             kept = self.state.following[0].all()
@@ -124,7 +139,7 @@ class OverOperator:
         return shown.sort(["window_end", "window_start", *self.plan.spec.keys], nulls_last=False)
 
     def _split(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Rows that can be taken, and late ones as they are told of (semantics 29.3)."""
+        """Returns the rows that are in time, and the rows of the late output (semantics 29.3)."""
         clocks, spec = self.state.clocks, self.plan.spec
         if clocks.finished:
             late, reason = rows, "finished"
@@ -139,7 +154,10 @@ class OverOperator:
         return (rows.clear() if clocks.finished else rows.filter(~behind)), made
 
     def _arrived(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Rows that wait for the watermark, or, without an event time, pass at once."""
+        """Stores rows until the watermark passes them. Without an event time they pass at once.
+
+        Returns the emitted rows.
+        """
         if rows.is_empty():
             return self._nothing.panes
         if self.plan.spec.event_time is None:
@@ -151,7 +169,7 @@ class OverOperator:
         return self._nothing.panes
 
     def _tick(self, clocks: Clocks) -> Output:
-        """Moves the clocks, and sends what this lets go."""
+        """Moves the clocks, and passes the rows that are due."""
         before, now = self.horizons(self.state.clocks), self.horizons(clocks)
         waiting, finishes = self.state.windows, clocks.finished and not self.state.clocks.finished
         assert isinstance(waiting, TimeQueue)
@@ -160,7 +178,7 @@ class OverOperator:
             due = waiting.between(before[0], now[0])
             if due.height and self.plan.us_ahead and not clocks.finished:
                 after = waiting.between(now[0], now[0] + self.plan.us_ahead)
-        # What rows that pass now look back to goes when they have passed.
+        # Rows that pass now may look back beyond the new horizons, so these are set after they have passed.
         self._expire(before)
         self.state = replace(self.state, windows=waiting.expired(now[0]), clocks=clocks)
         panes = self._nothing.panes
@@ -170,12 +188,15 @@ class OverOperator:
         return replace(self._nothing, panes=panes)
 
     def _expire(self, horizons: tuple[int | None, ...]) -> None:
-        """What lies at or before the horizons of the tables has gone."""
+        """Sets the horizons of all tables except that of the waiting rows."""
         tables = zip(self.state.following, horizons[1:], strict=True)
         self.state = replace(self.state, following=tuple(table.expired(horizon) for table, horizon in tables))
 
     def _passed(self, rows: pl.DataFrame, after: pl.DataFrame, span: Span) -> pl.DataFrame:
-        """Rows pass, in their order; what can be sent now is."""
+        """Passes rows, which are in their order, and returns the rows that can be emitted now.
+
+        `after` are waiting rows that ranges reach ahead to. `span` has the times of the rows that pass.
+        """
         plan, finished = self.plan, self.state.clocks.finished
         kept, running, *ranges = self.state.following
         keys = distinct(rows, plan.keys)
@@ -197,7 +218,7 @@ class OverOperator:
         return self._in_order(layout, made.new)
 
     def _sequences(self, step: Step, span: Span, keys: pl.DataFrame) -> list[Layout]:
-        """Those of ranges."""
+        """Returns the sequences of each job of `plan.ranges`."""
         if not self.plan.ranges:
             return []
         passed, blocks = self.state.following[2:]
@@ -206,15 +227,15 @@ class OverOperator:
         return [sequences(self.plan, job, step, span, passed, known) for job in self.plan.ranges]
 
     def _remembered(self, rows: pl.DataFrame, span: Span) -> list[StoredTable]:
-        """The tables of ranges with the rows that have passed."""
+        """Returns the two tables of ranges with the rows that have passed added."""
         passed, blocks = self.state.following[2:]
         assert isinstance(passed, TimeQueue)
         return [passed.put(rows), blocks.changed(blocks_of(self.plan, rows, span), blocks.newest.clear().drop(TOMBSTONE))]
 
     def _in_order(self, layout: Layout, new: pl.DataFrame) -> pl.DataFrame:
-        """The rows that are sent, with their new columns, in the order of semantics 29.8."""
+        """Returns the emitted rows with their new columns, in the order of semantics 29.8."""
         plan, rows = self.plan, layout.step.rows
-        if not plan.ahead:  # exactly the rows that pass, in their order
+        if not plan.ahead:  # the emitted rows are those that pass, which are in this order already
             place = layout.source[layout.targets] - (layout.stack.height - rows.height - layout.later)
             back = np.empty(len(place), dtype=np.int64)
             back[place] = np.arange(len(place))
@@ -226,7 +247,7 @@ class OverOperator:
 
 
 def passed_until(spec: FrameOperator, clocks: Clocks) -> int | None:
-    """The time until which rows have passed (semantics 29.2); None before there is one."""
+    """Returns the time up to which, inclusive, rows have passed (semantics 29.2); None before the first."""
     if clocks.finished:
         return MAX_INSTANT
     if clocks.watermark is None or spec.event_time is None:
@@ -235,5 +256,5 @@ def passed_until(spec: FrameOperator, clocks: Clocks) -> int | None:
 
 
 def _as_placed(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows as they stand in the input."""
+    """Returns the rows in the order of the input."""
     return rows if rows[arrival.PLACE].is_sorted() else rows.sort(arrival.PLACE)

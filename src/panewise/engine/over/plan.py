@@ -1,4 +1,4 @@
-"""A frame operator over columns of known types: everything about it that does not change (semantics 29)."""
+"""The plan of an OVER operator: its specification, compiled for the types of its input (semantics 29)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,18 +28,24 @@ from panewise.engine.windowing.lateness import late_schema
 from panewise.errors import SpecError
 from panewise.spec import Aggregate, Frame, FrameOperator, RowFunction, told_by_rows
 
-TIME = END  # of a row in a table: its time, with which it goes; of a kept row that stays until others have come: the last instant
+# In the tables: the time of the row, which expires when the horizon of its table reaches this time. The last
+# instant for a row that is stored for its place among the rows, or because it has not been emitted.
+TIME = END
 
-_MOST = 1 << 61  # rows: more than there can be, and sums of two stay inside 64 bits
+_MOST = 1 << 61  # a number of rows that no stream reaches; the sum of two fits in 64 bits
 
 Schema = dict[str, pl.DataType]
 
 
 @dataclass(frozen=True)
 class Job:
-    """Aggregates over one frame, compiled: of what is kept, and of whole frames.
+    """The aggregates over one frame, compiled.
 
-    `prefix` tells the columns of their running partials from those of others.
+    Attributes:
+        frame: the frame.
+        aggregation: the aggregates with partials that can be merged, as tables store them.
+        whole: the same aggregates over whole frames, where holistic aggregates are computed directly.
+        prefix: begins the names of the stored partials, so that those of two jobs differ.
     """
 
     frame: Frame
@@ -48,20 +54,27 @@ class Job:
     prefix: str
 
     def stored(self, name: str) -> str:
-        """Where the running partials keep a part."""
+        """Returns the column in which the tables store a part of the partials."""
         return f"{self.prefix}{name}"
 
 
 class FramePlan:
-    """The compiled operator.
+    """The compiled OVER operator.
 
-    It has three tables: `waiting`, rows that have not passed (in the order of time); `kept`, rows that have passed and that rows to come
-    look at, or that wait for others; and `running`, for each key what frames without a start hold, and how many rows there were. With
-    `ranges`, aggregates of times that look back, worked out as :mod:`panewise.engine.over.ranges` does, it has two more: `passed`, the rows
-    that these look back to (in the order of time), and `blocks`.
+    The operator has three tables:
+
+    - `waiting`: the rows that have not passed, in the order of time.
+    - `kept`: rows that have passed, and that later rows look back to or that have not been emitted.
+    - `running`: for each key the partials of frames without a start, the `nth_value`s of such frames, and the
+      number of rows that have passed.
+
+    If there are `ranges`, which :mod:`panewise.engine.over.ranges` computes, it has two more:
+
+    - `passed`: the rows that these ranges look back to, in the order of time.
+    - `blocks`: for each key and step, the partials of the rows that passed.
 
     Raises:
-        SpecError: if a column is missing, is there twice, or has a type that the specification cannot use.
+        SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.
     """
 
     def __init__(self, spec: FrameOperator, schema: Mapping[str, pl.DataType]) -> None:
@@ -69,9 +82,10 @@ class FramePlan:
         _check_new(spec, schema)
         self.spec, self.schema = spec, dict(schema)
         self.keys = list(spec.keys) or [ONE_KEY]
-        # What plans of windows are asked: all keys share the watermark, and nothing is counted or gathered.
+        # Attributes of window plans that other modules read. An OVER operator has one watermark for all keys,
+        # no windows of rows, and no order-sensitive aggregates in slices.
         self.by_key = self.counted = self.gathers = self.each_tells = False
-        self.hears = told_by_rows(spec.watermark)  # the inputs, if rows tell their watermarks
+        self.hears = told_by_rows(spec.watermark)  # the inputs, if rows drive their watermarks; else None
         self.payload = {name: dtype for name, dtype in self.schema.items() if not name.startswith("__")}
         self.invalid_schema, self.late_schema = {**self.schema, REASON: pl.String()}, late_schema(self.schema)
         jobs = _jobs(spec, self.schema)
@@ -84,10 +98,12 @@ class FramePlan:
         self.ahead, self.us_ahead = min(spec.rows_ahead, _MOST), spec.us_ahead
         self.reach = _us_behind(spec)
         self.behind, self.us_behind = min(_rows_behind(spec), _MOST), 0 if self.ranges else self.reach
-        # A row that waits for rows after it looks back in time, if only to its peers, which may be sent before it.
+        # Whether ranges look back to the table `kept`. A range that begins at the time of its row does so,
+        # too, if the row may wait for later rows: rows of the same time may be emitted before it.
         self.looks_back = self.us_behind > 0 or (self.ahead > 0 and _from_peers(spec))
         self.ranks = any(column.what.fn in ("rank", "dense_rank") for column in self.functions)
-        # The last row that all rows to come of a frame without a start hold, counted from the first row to come.
+        # The frames without a start of all later rows contain the rows before this place. It is counted from
+        # the first later row, and is 0 or negative.
         ends = [column.frame.end for column in spec.columns if column.frame is not None and column.frame.start is None]
         self.folds_to = min(0, min(ends, default=0) + 1)
         self.read = {name: self.schema[name] for name in self._columns_of_values()}
@@ -96,41 +112,41 @@ class FramePlan:
 
     @property
     def table_schema(self) -> Schema:
-        """The columns of the rows that wait."""
+        """The columns of the waiting rows."""
         return self.waiting.schema
 
     @property
     def keeps(self) -> bool:
-        """Whether rows to come look at rows that have passed."""
+        """Whether rows that have passed are stored in `kept`."""
         return bool(self.behind or self.ahead or self.us_behind)
 
     @property
     def runs(self) -> bool:
-        """Whether keys have something to remember besides rows."""
+        """Whether values are stored for each key in `running`."""
         return len(self.running.schema) > len(self.keys) + 1
 
     @property
     def sorts(self) -> list[str]:
-        """The order in which rows of a key are taken, but for those that are equal in it."""
+        """The columns by which the rows of a key are sorted; equal rows are in arrival order."""
         return [] if self.spec.event_time is None else [TIME, *self.spec.order]
 
     def firsts(self) -> list[tuple[str, RowFunction]]:
-        """The values of n-th rows of frames without a start, and where they are remembered."""
+        """Returns each `nth_value` over a frame without a start, with its column in `running`."""
         found = [(n, column) for n, column in enumerate(self.functions) if column.frame is not None and column.frame.start is None]
         return [(f"__nth{n}", column.what) for n, column in found if isinstance(column.what, RowFunction)]
 
     @property
     def ties_matter(self) -> bool:
-        """Whether rows of the same event time must keep their order: they do, as each is emitted."""
+        """Whether rows of equal event time must keep their order. True, as each row is emitted."""
         return True
 
     @property
     def can_combine(self) -> bool:
-        """Whether rows may be combined before they meet state: they may not, as each is emitted."""
+        """Whether rows may be pre-aggregated. False, as each row is emitted."""
         return False
 
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
-        """Returns the valid rows of a batch, and the invalid ones. Rows have no `windows` to be assigned to."""
+        """Returns the valid and the invalid rows of a batch. `windows` is ignored, as there are none."""
         return validate(self.spec, self.schema, rows, processing_time)
 
     def _type(self, what: Aggregate | RowFunction) -> pl.DataType:
@@ -142,7 +158,7 @@ class FramePlan:
         return [*self.bounded, *self.ranges, *self.unbounded]
 
     def _columns_of_values(self) -> list[str]:
-        """The columns that functions read, and those of the order, as far as rows with them are kept."""
+        """Returns the columns that the functions read, each once."""
         return list(dict.fromkeys([name for column in self.spec.columns for name in column.what.columns]))
 
     def _tables(self) -> tuple[Shape, Shape, Shape]:
@@ -168,7 +184,7 @@ class FramePlan:
         return Shape({**keys, **read, TIME: pl.Int64()}, [TIME], []), Shape(blocks, [*self.keys, TIME], self.keys)
 
     def _running(self) -> Schema:
-        """What keys remember besides rows."""
+        """Returns the value columns of `running`, none if no function needs them."""
         counted = {column.what.fn for column in self.functions} & {"row_number", "rank", "dense_rank"}
         parts = {job.stored(name): dtype for job in self.unbounded for name, dtype in job.aggregation.schema.items()}
         values = {name: self.schema[what.columns[0]] for name, what in self.firsts()}
@@ -195,7 +211,11 @@ def _jobs(spec: FrameOperator, schema: Schema) -> list[Job]:
 
 
 def _ranges(spec: FrameOperator, jobs: list[Job]) -> list[Job]:
-    """The jobs of ranges that look back, if all columns that do can be had of partials, and no row waits for rows after it."""
+    """Returns the jobs of ranges that look back, if partials are enough for all of them; otherwise none.
+
+    Partials are enough if no row waits for rows after it, and every column with such a range is an aggregate
+    whose range does not end before its row.
+    """
     back = [
         column for column in spec.columns if column.frame is not None and column.frame.kind == "range" and (column.frame.start or 0) < 0
     ]
@@ -206,7 +226,7 @@ def _ranges(spec: FrameOperator, jobs: list[Job]) -> list[Job]:
 
 
 def _rows_behind(spec: FrameOperator) -> int:
-    """How many rows before a row it can need one by one."""
+    """Returns how many of the rows before a row its columns may need as rows, not as partials."""
     found = [0]
     for column in spec.columns:
         if isinstance(column.what, RowFunction) and column.what.fn == "lag":
@@ -222,12 +242,12 @@ def _us_behind(spec: FrameOperator) -> int:
 
 
 def _from_peers(spec: FrameOperator) -> bool:
-    """Whether a range begins with the rows of equal time."""
+    """Returns whether a range begins with the rows of equal time."""
     return any(column.frame is not None and column.frame.kind == "range" and column.frame.start == 0 for column in spec.columns)
 
 
 def _default(what: Any, schema: Schema) -> pl.Series | None:
-    """The default of lag and lead as the column holds it."""
+    """Returns the default of `lag` or `lead` in the type of the column, None if there is none."""
     if not isinstance(what, RowFunction) or what.default is None or what.column is None:
         return None
     return pl.Series([what.default]).cast(schema[what.column])

@@ -1,8 +1,12 @@
-"""Ranges of time that look back, at a cost of what comes and goes (semantics 29.5).
+"""RANGE frames that look back, computed from partials (semantics 29.5).
 
-Between two steps a range loses the rows at its far end, and gains those that pass; all between is in the frames of all rows of the step.
-So that is kept in blocks, partials of what passed in one step, and only the rows at the far end are read one by one: from a queue, in
-which they stand in the order of time.
+From one step to the next, frames lose rows at their start and gain the rows that pass. The rows between are
+in the frames of all rows of the step. These are read as *blocks*: for each key, the partials of the rows
+that passed in one earlier step. Only the rows near the starts of the frames are read one by one, from a time
+queue.
+
+So a step costs as much as the rows that pass, the rows that leave the frames, and one block for each key and
+earlier step within the range.
 """
 
 from dataclasses import dataclass
@@ -18,25 +22,35 @@ from panewise.engine.store.time_queue import TimeQueue
 
 @dataclass(frozen=True)
 class Span:
-    """The times of the rows that pass in a step: after `low` (None: from the first on), up to `high`."""
+    """The times of the rows that pass in a step: low < time <= high; a `low` of None means no bound."""
 
     low: int | None
     high: int
 
     def moved(self, us: int) -> "Span":
-        """The same, so much earlier (negative) or later; what would be before the first instant is there."""
+        """Returns the span moved by `us` microseconds. Bounds saturate at the first instant."""
         return Span(None if self.low is None else max(MIN_INSTANT, self.low + us), max(MIN_INSTANT, self.high + us))
 
     @property
     def length(self) -> int | None:
-        """How long it is; None if it has no start."""
+        """The length in microseconds; None if the span has no start."""
         return None if self.low is None else self.high - self.low
 
 
 def sequences(plan: FramePlan, job: Job, step: Step, span: Span, passed: TimeQueue, blocks: pl.DataFrame) -> Layout:
-    """The sequences in which the frames of a job are spans: rows at the far end, blocks that are in all frames, and the rows that pass.
+    """Returns sequences in which the frames of a job are ranges of positions.
 
-    `blocks` are those of the keys of the step. One that the far end cuts is read row by row.
+    The sequence of a key contains the rows near the starts of the frames, then the blocks that are in all
+    frames, then the rows that pass, and those that still wait. A block that the start of a frame cuts is
+    replaced by its rows.
+
+    Args:
+        plan: the plan of the operator.
+        job: the aggregates over one range.
+        step: the rows of the step.
+        span: the times of the rows that pass.
+        passed: the time queue of the rows that have passed.
+        blocks: the blocks of the keys of the step.
     """
     assert job.frame.start is not None
     end = span.moved(job.frame.start)
@@ -50,7 +64,7 @@ def sequences(plan: FramePlan, job: Job, step: Step, span: Span, passed: TimeQue
 
 
 def pieces(layout: Layout, job: Job) -> pl.DataFrame:
-    """The partials of each position: of a row, or of a block."""
+    """Returns the partials of each position, which is a row or a block."""
     singles = job.aggregation.singles(layout.values)
     if IS_BLOCK not in layout.stack.columns:
         return singles
@@ -62,12 +76,13 @@ def pieces(layout: Layout, job: Job) -> pl.DataFrame:
 
 
 def blocks_of(plan: FramePlan, rows: pl.DataFrame, span: Span) -> pl.DataFrame:
-    """The blocks of the rows of a step, for each key one."""
+    """Returns the blocks of the rows that pass in a step, one for each key."""
     made = rows.group_by(plan.keys, maintain_order=True).agg(pl.len().alias(ROW_NUMBER)).drop(ROW_NUMBER)
     for job in plan.ranges:
         assert job.frame.start is not None
         names = {part.name: job.stored(part.name) for part in job.aggregation.parts}
-        if span.length is None or span.length >= -job.frame.start:  # no frame to come holds all of it
+        # A block as long as the range is in no later frame as a whole, so its partials are never read.
+        if span.length is None or span.length >= -job.frame.start:
             made = made.with_columns(pl.lit(part.empty, dtype=part.dtype).alias(names[part.name]) for part in job.aggregation.parts)
         else:
             lifted = job.aggregation.lift(rows, plan.keys)

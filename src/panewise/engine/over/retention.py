@@ -1,4 +1,4 @@
-"""What is kept of rows and keys once a step has been worked out: what rows to come can still need, and no more (semantics 29.9)."""
+"""What the tables store of rows and keys after a step: only what later rows can need (semantics 29.9)."""
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from panewise.engine.over.values import firsts
 
 
 def running(layout: Layout, folded: list[pl.Series]) -> pl.DataFrame:
-    """What is remembered of the keys: `folded` are the partials of frames without a start."""
+    """Returns the rows of the table `running`. `folded` are the partials of frames without a start."""
     made = [pl.Series(ROW_COUNT, layout.count), *folded, *firsts(layout)]
     if layout.plan.ranks:
         made.append(pl.Series(TIME_COUNT, _peers(layout)))
@@ -22,7 +22,7 @@ def running(layout: Layout, folded: list[pl.Series]) -> pl.DataFrame:
 
 
 def _peers(layout: Layout) -> Numbers:
-    """How many different times of each key have passed."""
+    """Returns how many groups of peers of each key have passed."""
     before = layout.running[TIME_COUNT].fill_null(0).to_numpy()
     some = layout.new_count > 0
     last = layout.ranks[1][np.where(some, layout.passed - 1, 0)]
@@ -30,10 +30,13 @@ def _peers(layout: Layout) -> Numbers:
 
 
 def kept(layout: Layout, horizon: int | None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Rows for the table of kept rows, new or changed; and those that go, though the horizon does not tell.
+    """Returns the rows to put into the table `kept`, and those to delete from it.
 
-    Rows with a time at or before the horizon have gone. A row is kept by the last instant if rows count it, or if it waits itself, or if a
-    row that waits looks back to it; else, if rows to come can look back to it, by its time.
+    A row is *pinned* while later rows need it for its place among the rows, while it has not been emitted,
+    and while a row that has not been emitted looks back to it. Pinned rows are stored with the last instant
+    as their time, so they never expire. Rows that are not pinned, but that later rows can look back to, are
+    stored with their own time, and expire by the horizon. Rows that are no longer pinned, and that the
+    horizon has passed, are deleted.
     """
     plan = layout.plan
     position = _candidates(layout)
@@ -56,14 +59,21 @@ def kept(layout: Layout, horizon: int | None) -> tuple[pl.DataFrame, pl.DataFram
 
 
 def _candidates(layout: Layout) -> Numbers:
-    """Positions that may be kept or have been: without frames of time only the last rows of each key."""
+    """Returns the positions of rows that may have to be put or deleted.
+
+    Unless ranges look back these are the last new rows of each key. In the table they take the slots of old
+    rows.
+    """
     plan = layout.plan
     first = layout.start if plan.looks_back else np.maximum(layout.first_new, layout.passed - plan.behind - plan.ahead)
     return spread(first, layout.passed - first)
 
 
 def _seen_back(layout: Layout, code: Numbers, times: Numbers) -> Flags:
-    """Whether a row that waits looks back to a row: one within reach of the first of its key that does."""
+    """Returns, for each row, whether a row of its key that has not been emitted looks back to it.
+
+    The first row of a key that has not been emitted looks back furthest, so only that one is tested.
+    """
     waits = (layout.sent_until < layout.passed)[code]
     first = layout.times[np.minimum(layout.sent_until, len(layout.times) - 1)][code]
     seen: Flags = waits & (times >= shifted(first, -layout.plan.us_behind))
@@ -71,10 +81,11 @@ def _seen_back(layout: Layout, code: Numbers, times: Numbers) -> Flags:
 
 
 def _told(layout: Layout, position: Numbers, ends: Numbers) -> pl.DataFrame:
-    """Rows of the table."""
+    """Returns the rows at these positions as rows of the table `kept`, with `ends` as their times."""
     plan = layout.plan
     number = layout.number[position]
-    ring = max(1, plan.behind + plan.ahead)  # rows that take each other's place, where only the last ones count
+    # If only the last rows of a key are needed, a new row takes the slot of the oldest one.
+    ring = max(1, plan.behind + plan.ahead)
     slot = number if plan.looks_back else number % ring
     frame = picked(layout.stack, layout.source[position])
     keys = picked(layout.keys, layout.code[position])

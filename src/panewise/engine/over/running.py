@@ -1,4 +1,9 @@
-"""Frames without a start: of each key what its rows made is remembered, and rows to come are added to it (semantics 29.9)."""
+"""Frames without a start, computed from stored partials (semantics 29.9).
+
+For each key the table `running` stores the partials of the rows that the frames of all later rows contain.
+So the frame of a row consists of these, and of rows that they do not cover. A step costs as much as the rows
+that it reads, whatever the length of the frames.
+"""
 
 import numpy as np
 import polars as pl
@@ -12,7 +17,7 @@ from panewise.engine.over.sequences import Flags, Layout, Numbers
 
 
 def over(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.DataFrame:
-    """The partials of spans of which some may be empty: those that do not end after they begin."""
+    """Returns the partials over the ranges of positions [low, high). A range with high <= low is empty."""
     some: Flags = high > low
     held = range_aggregate.over(aggregation, pieces, pl.Series(low[some]), pl.Series(high[some]))
     if some.all():
@@ -22,12 +27,15 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Num
 
 
 def results(job: Job, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.DataFrame:
-    """The results over such spans."""
+    """Returns the results of a job over the ranges of positions [low, high), as :func:`over` takes them."""
     return over(job.whole, pieces, low, high).select(job.whole.results)
 
 
 class Running:
-    """The pieces that such frames are made of: for each key what is remembered of it, if anything, then rows that this does not hold."""
+    """The pieces of the frames without a start, key by key.
+
+    The pieces of a key are its stored partial, if there is one, and then the rows that this does not cover.
+    """
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -40,7 +48,7 @@ class Running:
         self._begin: Numbers = self._place(layout.start, self._keys) - self._remembered
 
     def results(self, job: Job) -> tuple[list[pl.Series], list[pl.Series]]:
-        """The aggregates of the targets; and what is to be remembered of each key: the partials of the rows that all rows to come hold."""
+        """Returns the aggregates of the targets, and the partials to store for each key."""
         layout, pieces = self._layout, self._pieces(job)
         low, high = bounds(layout, job.frame)
         code = layout.code[layout.targets]
@@ -50,7 +58,10 @@ class Running:
         return found.get_columns(), [part.alias(job.stored(part.name)) for part in partials.get_columns()]
 
     def _place(self, position: Numbers, code: Numbers) -> Numbers:
-        """Which piece stands at positions of these keys' sequences; where the row there has none of its own, the next one."""
+        """Returns the number of the piece at each position, where `code` is the key.
+
+        For a row that the stored partial covers, this is the first piece after the partial.
+        """
         place: Numbers = self._rows_before[position] + self._remembered_until[code]
         return place
 
@@ -67,6 +78,9 @@ class Running:
 
 
 def _folded(layout: Layout, count: Numbers) -> Numbers:
-    """How many rows of each key all frames of the rows to come hold, when so many have passed."""
+    """Returns how many rows of each key its stored partial covers, if `count` of its rows have passed.
+
+    These are the rows that the frames of all rows not yet emitted contain.
+    """
     folded: Numbers = np.maximum(0, np.maximum(0, count - layout.plan.ahead) + layout.plan.folds_to)
     return folded

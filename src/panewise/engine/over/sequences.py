@@ -1,6 +1,8 @@
-"""Rows of one step put into sequences: for each key what is kept of it, then its rows that pass, then what it has waiting (semantics 29).
+"""The rows of one step as sequences, one for each key (semantics 29).
 
-All keys stand one after the other, so that a frame is a span of positions, and what is next to a row is next to it in memory.
+The sequence of a key contains the stored rows that have passed, then the rows that pass in this step, then
+rows that still wait. The sequences of all keys stand one after the other. So a frame is a range of positions,
+and neighbours of a row are its neighbours in memory.
 """
 
 from dataclasses import dataclass
@@ -19,14 +21,19 @@ from panewise.engine.over.plan import TIME, FramePlan
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 _CODE = "__code"
-_ANY = "__any"  # a column that is there whatever functions read: frames without columns have no rows
+_ANY = "__any"  # a column that is always selected, as a frame without columns would have no rows
 
 
 @dataclass(frozen=True)
 class Step:
-    """What a step works on: rows that pass, rows that still wait (of the same keys, as far as frames look at them), and what was kept.
+    """The input of a step.
 
-    With `finished` nothing comes after.
+    Attributes:
+        rows: the rows that pass, in order.
+        after: rows that still wait, and that ranges reach ahead to.
+        kept: stored rows that have passed.
+        running: the rows of the table `running` for the keys.
+        finished: whether this is the end of input, so that no row follows.
     """
 
     rows: pl.DataFrame
@@ -39,8 +46,18 @@ class Step:
 class Layout:
     """Sequences of rows, one for each key.
 
-    Arrays by key: `start` of its sequence, where its rows `passed` end, how many of them are new, and `number`, that of its first row among
-    all of the key. Arrays by position: `code`, the key; `source`, the row's place in `stack`, in which kept rows come first.
+    Attributes:
+        keys: the keys, in the order of their sequences.
+        start: by key, the position at which its sequence begins.
+        first_new: by key, the position at which the rows that pass in this step begin.
+        passed: by key, the position before which they end.
+        kept_count: by key, how many stored rows come first.
+        new_count: by key, how many rows pass in this step.
+        later: how many rows in `stack` still wait.
+        code: by position, the place of the key in `keys`.
+        source: by position, the place of the row in `stack`.
+        stack: the needed columns of all rows, the stored ones first.
+        kept_ends: by place in `stack`, the time with which a row was stored, 0 if it was not.
     """
 
     def __init__(self, plan: FramePlan, step: Step) -> None:
@@ -57,13 +74,11 @@ class Layout:
         self.passed: Numbers = self.first_new + counts
         self.code: Numbers = np.repeat(np.arange(len(groups)), total)
         self.stack = _stack(plan, known, step.rows, later)
-        self.kept_ends = np.append(
-            known[TIME].to_numpy(), np.zeros(step.rows.height + later.height, dtype=np.int64)
-        )  # by place in the stack
+        self.kept_ends = np.append(known[TIME].to_numpy(), np.zeros(step.rows.height + later.height, dtype=np.int64))
         self.source = self._source(order, sizes)
 
     def _source(self, order: Places, sizes: list[Numbers]) -> Numbers:
-        """Which row of the stack stands at each position."""
+        """Returns, for each position, the place of its row in the stack."""
         kept, new = int(sizes[0].sum()), len(order)
         source = np.empty(len(self.code), dtype=np.int64)
         source[spread(self.first_new, sizes[1])] = kept + order
@@ -75,13 +90,16 @@ class Layout:
 
     @cached_property
     def running(self) -> pl.DataFrame:
-        """What is remembered of each key, in their order; nulls for a new one."""
+        """The row of each key in the table `running`, in the order of the keys; nulls if it has none."""
         known = self.step.running.drop(TIME)
         return joined(self.keys, known, self.plan.keys, "left")
 
     @cached_property
     def count_before(self) -> Numbers:
-        """How many rows of each key had passed before; without a memory of it, as many as the kept rows tell."""
+        """How many rows of each key had passed before this step.
+
+        Without a table `running` this is the number after that of the last stored row, 0 if none is stored.
+        """
         if self.plan.runs:
             return self.running[ROW_COUNT].fill_null(0).to_numpy()
         before = np.zeros(len(self.keys), dtype=np.int64)
@@ -93,12 +111,12 @@ class Layout:
 
     @cached_property
     def count(self) -> Numbers:
-        """How many rows of each key have passed now."""
+        """How many rows of each key have passed, including those of this step."""
         return self.count_before + self.new_count
 
     @cached_property
     def number(self) -> Numbers:
-        """The number of each position's row among all of its key, from 0."""
+        """By position, the number of the row among all rows of its key, from 0."""
         return np.arange(len(self.code)) + np.repeat(self.count_before - self.kept_count - self.start, self.total)
 
     @property
@@ -108,12 +126,12 @@ class Layout:
 
     @cached_property
     def times(self) -> Numbers:
-        """The time of each position's row."""
+        """By position, the time of the row."""
         times: Numbers = self.column(STORED_TIME).to_numpy()
         return times
 
     def column(self, name: str) -> pl.Series:
-        """A column by position."""
+        """Returns a column of the stack by position."""
         return self.stack[name].gather(pl.Series(self.source.astype(np.uint32)))
 
     @cached_property
@@ -123,13 +141,13 @@ class Layout:
 
     @cached_property
     def first_unsent(self) -> Numbers:
-        """The first position of each key that was not sent before."""
+        """By key, the position of its first row that earlier steps have not emitted."""
         first: Numbers = self.first_new - np.minimum(self.plan.ahead, self.kept_count)
         return first
 
     @cached_property
     def sent_until(self) -> Numbers:
-        """Where those that can be sent now end."""
+        """By key, the position before which the rows end that this step emits."""
         if self.step.finished:
             return self.passed
         until: Numbers = np.maximum(self.passed - self.plan.ahead, self.first_unsent)
@@ -137,26 +155,26 @@ class Layout:
 
     @cached_property
     def targets(self) -> Numbers:
-        """The positions of the rows that are sent now."""
+        """The positions of the rows that this step emits."""
         return spread(self.first_unsent, self.sent_until - self.first_unsent)
 
     @cached_property
     def peers_begin(self) -> Numbers:
-        """The first position of the rows that are equal in the order, for each position."""
+        """By position, where the peers of the row begin."""
         firsts = np.flatnonzero(self._begins)
         begin: Numbers = firsts[np.cumsum(self._begins) - 1]
         return begin
 
     @cached_property
     def peers_end(self) -> Numbers:
-        """Where they end."""
+        """By position, the position before which the peers of the row end."""
         firsts = np.append(np.flatnonzero(self._begins), len(self.code))
         end: Numbers = firsts[np.cumsum(self._begins)]
         return end
 
     @cached_property
     def _begins(self) -> Flags:
-        """Whether a position's row differs in the order, or in its key, from the one before it."""
+        """By position, whether the row is the first of its peers."""
         begins = np.zeros(len(self.code), dtype=np.bool_)
         begins[self.start[self.total > 0]] = True
         begins[1:] |= self.times[1:] != self.times[:-1]
@@ -167,9 +185,10 @@ class Layout:
 
     @cached_property
     def ranks(self) -> tuple[Numbers, Numbers]:
-        """For each position, how many rows, and how many different times, of its key come before its time.
+        """By position, how many rows, and how many groups of peers, of its key come before its peers.
 
-        Rows of equal time pass together; so this is worked out when they pass, and kept with rows that wait for others.
+        Peers pass in the same step, so both numbers are final when a row passes. They are stored with rows
+        that are emitted later.
         """
         new = np.arange(len(self.code)) >= np.repeat(self.first_new, self.total)
         rank = self.number - (np.arange(len(self.code)) - self.peers_begin)
@@ -186,9 +205,9 @@ class Layout:
 
 
 def _grouped(plan: FramePlan, step: Step) -> tuple[pl.DataFrame, Places, Numbers]:
-    """The keys; the places of the rows, key by key; and how many each has."""
+    """Returns the keys, the places of the rows that pass, key by key, and their number for each key."""
     keys, order, counts = gathered(step.rows, plan.keys)
-    if step.finished and step.kept.height:  # rows of other keys may wait for the end
+    if step.finished and step.kept.height:  # rows of keys that pass no row may wait to be emitted
         others = step.kept.select(plan.keys).unique(maintain_order=True).join(keys, on=plan.keys, how="anti", nulls_equal=True)
         keys = pl.concat([keys, others.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())])
         counts = np.append(counts, np.zeros(others.height, dtype=np.int64))
@@ -196,7 +215,7 @@ def _grouped(plan: FramePlan, step: Step) -> tuple[pl.DataFrame, Places, Numbers
 
 
 def _coded(groups: pl.DataFrame, rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Rows with the place of their key among the groups."""
+    """Returns those rows whose keys are among the groups, with the place of the key."""
     return joined(rows, groups.with_row_index(_CODE), keys)
 
 
@@ -207,7 +226,7 @@ def _sizes(coded: pl.DataFrame, groups: int) -> Numbers:
 
 
 def _stack(plan: FramePlan, kept: pl.DataFrame, rows: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
-    """The columns that are needed of all rows, kept ones first."""
+    """Returns the needed columns of all rows: the stored ones, those that pass, those that wait."""
     told = plan.payload if plan.ahead else {name: plan.schema[name] for name in (*plan.read, *plan.spec.order)}
     timed = [pl.col(TIME).alias(STORED_TIME)] if plan.spec.event_time is not None else []
     some = pl.lit(0, dtype=pl.Int8).alias(_ANY)

@@ -1,4 +1,4 @@
-"""What the new columns hold: aggregates over spans, values of other rows, and numbers (semantics 29.4 to 29.7)."""
+"""The values of the new columns: aggregates, values of other rows, and ranks (semantics 29.4 to 29.7)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,19 +12,27 @@ from panewise.engine.over.running import Running, results
 from panewise.engine.over.sequences import Flags, Layout, Numbers
 from panewise.spec import FrameColumn, RowFunction
 
-_FAR = 1 << 62  # more rows than there can be; sums with it stay inside 64 bits
+_FAR = 1 << 62  # a number of rows that no stream reaches; sums with a position fit in 64 bits
 
 
 @dataclass(frozen=True)
 class Values:
-    """The new columns of the targets, in their order; and what is remembered of frames without a start, for each key of the layout."""
+    """The values that a step computes.
+
+    Attributes:
+        new: the new columns of the targets, in their order.
+        running: the partials of frames without a start to store, by key of the layout.
+    """
 
     new: pl.DataFrame
     running: list[pl.Series]
 
 
 def values(layout: Layout, ranges: Sequence[Layout] = ()) -> Values:
-    """The new columns, in the order of the specification. `ranges` are the sequences of the plan's jobs of ranges, in their order."""
+    """Returns the new columns, in the order of the specification.
+
+    `ranges` has a layout for each job of `plan.ranges`, in the same order.
+    """
     plan = layout.plan
     made, running = list[pl.Series](), list[pl.Series]()
     for job in plan.bounded:
@@ -65,14 +73,14 @@ def _of_function(layout: Layout, column: FrameColumn) -> pl.Series:
 
 
 def _gathered(layout: Layout, what: RowFunction, place: Numbers, inside: Flags) -> pl.Series:
-    """The function's column at positions; null where there is none."""
+    """Returns the column of the function at each place, null where `inside` is false."""
     values = layout.values[what.columns[0]]
     index = pl.Series(np.where(inside, place, 0).astype(np.uint32))
     return values.gather(index if inside.all() else index.zip_with(pl.Series(inside), pl.Series([None], dtype=pl.UInt32)))
 
 
 def _nth(layout: Layout, column: FrameColumn, what: RowFunction) -> pl.Series:
-    """The value of the n-th row of each frame."""
+    """Returns the value in the n-th row of each frame, null if it has fewer rows."""
     assert column.frame is not None
     assert what.n is not None
     low, high = bounds(layout, column.frame)
@@ -81,9 +89,9 @@ def _nth(layout: Layout, column: FrameColumn, what: RowFunction) -> pl.Series:
         place = low + skipped
         return _gathered(layout, what, place, (place < high)).alias(what.name)
     code = layout.code[layout.targets]
-    first = layout.count_before - layout.kept_count  # the number of each sequence's first row
+    first = layout.count_before - layout.kept_count  # by key, the number of the first row of its sequence
     place = layout.start[code] + (min(what.n, _FAR) - 1 - first[code])
-    reached = place < np.maximum(low, high)  # the frame has n rows
+    reached = place < np.maximum(low, high)  # whether the frame has n rows
     inside = reached & (place >= layout.start[code])
     found = _gathered(layout, what, np.where(inside, place, 0), inside)
     known = layout.running[_stored(layout, what)].gather(pl.Series(code.astype(np.uint32)))
@@ -95,7 +103,7 @@ def _stored(layout: Layout, what: RowFunction) -> str:
 
 
 def firsts(layout: Layout) -> list[pl.Series]:
-    """The n-th rows of keys that have so many now, for nth_value without a start."""
+    """Returns the columns that store `nth_value` without a start: by key, null until it has n rows."""
     made = []
     for name, what in layout.plan.firsts():
         assert what.n is not None

@@ -1,1 +1,1 @@
-"""Policy windows: the window package of IBM Streams."""
+"""Policy windows, as in the window package of IBM Streams (semantics 10)."""

@@ -1,4 +1,4 @@
-"""Events as panes: with their tuples, with aggregates over these, or as what listeners give (semantics 10.16 to 10.20)."""
+"""Makes panes of events, from their tuples, aggregates or listeners (semantics 10.16 to 10.20)."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ _PLACE = "__place"
 
 
 def log_of(plan: PolicyPlan, tuples: Tuples, now: int) -> Log:
-    """An empty log of a step with these tuples. Where there is a listener it is told of what is noted."""
+    """Returns an empty log for a step with these tuples. It calls listeners if the specification has any."""
     wanted = frozenset(plan.spec.told)
     if plan.spec.listener is None:
         return Log(wanted)
@@ -32,7 +32,7 @@ def log_of(plan: PolicyPlan, tuples: Tuples, now: int) -> Log:
 
 
 def told(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> pl.DataFrame:
-    """The panes of a step's events."""
+    """Returns the panes of the events of a step, in the order of the events."""
     if not log.events:
         return pl.DataFrame(schema=plan.pane_schema)
     if isinstance(log, Telling):
@@ -47,14 +47,15 @@ def told(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> pl.DataFrame:
 
 
 def _shown(plan: PolicyPlan, tuples: Tuples) -> pl.Series:
-    """What is shown of each tuple; of rows that have no columns empty structs, which no expression makes."""
+    """Returns a struct of the shown columns for each tuple."""
+    # No expression makes structs without fields.
     if not plan.shown:
         return pl.Series([{}] * len(tuples.tuples), dtype=pl.Struct({}))
     return tuples.tuples.struct.unnest().select(pl.struct(*plan.shown)).to_series()
 
 
 def _names(plan: PolicyPlan, keys: pl.DataFrame) -> list[dict[str, Any]]:
-    """The columns of partitions by name, as they are shown."""
+    """Returns the shown `partition_by` columns of each partition as a dict."""
     return _named(plan, keys).to_dicts() if plan.spec.partition_by else [{}] * keys.height
 
 
@@ -66,12 +67,12 @@ def _panes(plan: PolicyPlan, tuples: Tuples, events: list[str], numbers: list[in
 
 
 def _named(plan: PolicyPlan, keys: pl.DataFrame) -> pl.DataFrame:
-    """The columns of partitions, as they are shown."""
+    """Returns the `partition_by` columns of the partitions, as panes show them."""
     return keys.select(shown_key(name, plan.schema[name]).alias(name) for name in plan.spec.partition_by)
 
 
 def _aggregated(plan: PolicyPlan, tuples: Tuples, lows: Places, highs: Places) -> pl.DataFrame:
-    """The aggregates over each stretch of places; those of no tuples are those of no rows."""
+    """Returns the aggregates over each range of places [low, high), which may be empty."""
     assert plan.aggregation is not None
     aggregation, some = plan.aggregation, highs > lows
     partials = pl.DataFrame({part.name: pl.Series([part.empty], dtype=part.dtype) for part in aggregation.parts})

@@ -1,6 +1,7 @@
-"""The objects of a user's that are told of partitions' events; their attributes travel as JSON text (semantics 10.19).
+"""Calls listeners with the events of partitions, and keeps their attributes as JSON text (semantics 10.19).
 
-They are told while the policies work, event by event, as what they ask for changes what happens next (10.26).
+A listener is called as soon as an event occurs, while the policies work: an eviction that it requests changes
+what happens next (semantics 10.26).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,21 +14,22 @@ from panewise.engine.policy.partitions import Log, Partition
 from panewise.spec import HeldPartition, StreamWindow, WindowEvent
 from panewise.spec.streamevent import Evictions, Name, key_of
 
-_LAST = ("PARTITION_EVICTION", "FINAL")  # a partition's last event
+_LAST = ("PARTITION_EVICTION", "FINAL")  # the last event of a partition
 
 
 @dataclass
 class Telling(Log):
-    """Notes what listeners give for events, in the place of the events.
+    """A log that calls listeners with events, and logs the rows that they return instead of the events.
 
     Args:
         spec: the specification, which has a listener.
-        names: of each partition's number its columns of `partition_by`.
-        tuples: gives of each place of the pool what is shown of the tuple; asked only if there is an event.
-        nested: whether tuples hold lists or structs, which have to be copied with them.
+        names: the `partition_by` columns of each partition, by the number of the partition.
+        tuples: returns the shown columns of the tuple at each place of the pool; called at most once, and
+            only if there is an event.
+        nested: whether tuples contain lists or structs, which must be copied with them.
         now: the processing time.
-        states: the attributes of the listeners, by the numbers of their partitions.
-        given: what the listeners gave, row by row.
+        states: the attributes of the listeners as JSON, by the numbers of their partitions.
+        given: the rows that the listeners have returned.
     """
 
     spec: StreamWindow = field(kw_only=True)
@@ -43,10 +45,13 @@ class Telling(Log):
         self._asked = Evictions(self.spec.partition_eviction, self)
 
     def note(self, event: str, partition: Partition, low: int, high: int) -> None:
-        """Tells the partition's listener of an event, if it wants to know; after the last one it is gone.
+        """Calls the listener of the partition with an event, if the option `events` names it.
+
+        After the last event of the partition its listener is purged.
 
         Raises:
-            InputError: if it gives something else than its outputs, has a state that is not JSON, or asks for what cannot be.
+            InputError: if the listener returns anything but its outputs, has a state that is not JSON, or
+                requests an eviction that is refused.
         """
         number = partition.number
         if event in self.told:
@@ -59,14 +64,17 @@ class Telling(Log):
             self.states.pop(number, None)
 
     def asked(self) -> int | None:
-        """The number of the next partition that is to go, as a listener has asked for it."""
+        """Takes the next requested eviction, and returns the number of its partition; None if none is left.
+
+        Requests for partitions that the step does not know are skipped.
+        """
         while (name := self._asked.next()) is not None:
             if name in self._numbers:
                 return self._numbers[name]
         return None
 
     def forget(self) -> None:
-        """Drops what was asked for."""
+        """Discards all open requests."""
         self._asked.asked.clear()
 
     def _told(self, number: int, event: str, low: int, high: int) -> list[dict[str, Any]]:
@@ -74,23 +82,24 @@ class Telling(Log):
         assert listener is not None
         if number not in self._listening:
             self._listening[number] = listener.restored(self.states.get(number))
-        tuples = tuple(deepcopy(one) if self.nested else dict(one) for one in self._tuples[low:high])  # it may do with them what it likes
+        # Copies, as the listener may change them.
+        tuples = tuple(deepcopy(one) if self.nested else dict(one) for one in self._tuples[low:high])
         told = WindowEvent(event, dict(self.names[number]), tuples, self.now, self._asked)
         rows = listener.told(self._listening[number], told)
         self.states[number] = listener.state_of(self._listening[number])
         return rows
 
     def all(self) -> Iterator[HeldPartition]:
-        """The partitions that are there."""
+        """Returns the partitions of the step that exist, the least recent insertion first."""
         return map(self._shown, self.living.values())
 
     def find(self, name: Name) -> HeldPartition | None:
-        """The partition of this name."""
+        """Returns the partition of this name, None if it does not exist."""
         partition = self.living.get(self._numbers.get(name, -1))
         return None if partition is None else self._shown(partition)
 
     def counts(self) -> tuple[int, int]:
-        """How many partitions there are, and tuples in them."""
+        """Returns the number of partitions, and the number of tuples in all of them."""
         return len(self.living), self.total
 
     def _shown(self, partition: Partition) -> HeldPartition:

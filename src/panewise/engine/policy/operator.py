@@ -1,7 +1,8 @@
-"""Windows by policies: a step takes a clock reading or a batch of rows, and gives events (semantics 10).
+"""The operator of policy windows: takes readings of the clock and batches, and emits events (semantics 10).
 
-Rows are judged, ordered and freed of replays as those of any operator; then they are taken one by one, as each may move what the
-next one finds. Only the partitions that a step concerns are read and written, except where policies look at all of them.
+Rows are validated and ordered, and replays are removed, as in every operator. Then tuples are processed one
+by one, because each may change what the next one finds. A step reads and writes only the partitions that it
+concerns, unless a policy or a marker concerns all of them.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +31,7 @@ _Work = Callable[[Partitions], None]
 
 
 class PolicyOperator(Operator):
-    """Windows by policies over Polars frames.
+    """An operator of policy windows on Polars frames.
 
     Args:
         spec: the specification.
@@ -48,11 +49,11 @@ class PolicyOperator(Operator):
 
     @property
     def pane_schema(self) -> dict[str, pl.DataType]:
-        """The columns of the events that come out."""
+        """The columns of the panes, which are events."""
         return self.policies.pane_schema
 
     def advance(self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None) -> Output:
-        """The clock is read; there is no watermark."""
+        """Reads the clock, and raises the events that are due. A watermark is ignored."""
         if processing_time is None:
             return self._nothing
         now = max(self.state.clocks.processing_time, processing_time)
@@ -60,7 +61,7 @@ class PolicyOperator(Operator):
         return self._due()
 
     def finish(self) -> Output:
-        """Ends the input: every partition raises FINAL, and is gone."""
+        """Ends the input: every partition is purged, and raises FINAL."""
         if self.state.clocks.finished:
             return self._nothing
         output = self._all(self._begun(Partitions.finish))
@@ -68,10 +69,10 @@ class PolicyOperator(Operator):
         return output
 
     def evict(self, partition: Mapping[str, Any]) -> Output:
-        """A partition goes, named by the columns of `partition_by`; if there is none, nothing happens.
+        """Evicts the partition with these values of `partition_by`, if it exists (semantics 10.23).
 
         Raises:
-            InputError: if it is named by other columns or types, or there is no `partition_by` (semantics 10.23).
+            InputError: if the columns or the types of the values are others, or there is no `partition_by`.
         """
         found = self.state.windows.find(self.policies.named(partition))
         tuples = self._tuples(self._choices(found), self._no_rows())
@@ -83,24 +84,30 @@ class PolicyOperator(Operator):
         return self._worked(tuples, go)
 
     def drain(self) -> Output:
-        """What is outstanding happens: there never is anything (semantics 10.21)."""
+        """Completes outstanding work, of which there never is any (semantics 10.21)."""
         return self._nothing
 
     def reset(self, before: State) -> Output:
-        """Back to a state that was kept; processing time goes on, and what is due now happens."""
+        """Returns to an earlier state (semantics 10.22).
+
+        Processing time does not go back. Events that are due at it are raised.
+        """
         self.state = replace(before, clocks=replace(before.clocks, processing_time=self.state.clocks.processing_time))
         self.changed = True
         return self._work(self._choices(self._overdue()), Partitions.due)
 
     def reset_to_initial(self) -> Output:
-        """As before the first tuple; processing time goes on."""
+        """Returns to the state before the first tuple, except for processing time (semantics 10.22)."""
         everything = self.state.windows.all()
         self._store(everything.clear(), bare(self.policies, everything))
         self.state = State(self.state.windows, self.state.clocks)
         return self._nothing
 
     def held(self) -> pl.DataFrame:
-        """The partitions held: keys, window_start and window_end (null), pending (the number of tuples), closed."""
+        """Returns the stored partitions.
+
+        The columns are the keys, window_start and window_end (null), pending (how many tuples), and closed.
+        """
         keys = self.policies.shown_keys if self.policies.spec.partition_by else []
         bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end")]
         pending = pl.col(TUPLES).list.len().cast(pl.Int64).alias("pending")
@@ -108,7 +115,7 @@ class PolicyOperator(Operator):
         return shown.sort(self.policies.spec.partition_by, nulls_last=False) if keys else shown
 
     def _evaluated(self, rows: pl.DataFrame) -> Output:
-        """Rows in the order of arrival, without replays."""
+        """Processes rows, which are in arrival order and contain no replays."""
         if self.state.clocks.finished:
             return self._too_late(rows)
         taken, refused = split(self.policies, rows)
@@ -150,7 +157,7 @@ class PolicyOperator(Operator):
         return self._worked(tuples, self._begun(take) if markers.any() else take)
 
     def _due(self) -> Output:
-        """What the clock makes happen, once it was read."""
+        """Raises the events that are due at the last reading of the clock."""
         if self.state.clocks.finished:
             return self._nothing
         held = self._overdue()
@@ -159,7 +166,7 @@ class PolicyOperator(Operator):
         return self._nothing if held.is_empty() else self._work(self._choices(held), Partitions.due)
 
     def _choices(self, held: pl.DataFrame) -> pl.DataFrame:
-        """Of partitions that something happens in those that must be known: with a listener that may choose among all, these."""
+        """Returns the partitions to load: all if a listener may evict any of them, else those affected."""
         spec = self.policies.spec
         return self.state.windows.all() if spec.listener and counts_all(spec.partition_eviction) and held.height else held
 
@@ -168,7 +175,10 @@ class PolicyOperator(Operator):
         return self.state.windows.concerned(pl.col(END) <= now, lambda run: run.low <= now)
 
     def _begun(self, work: _Work) -> _Work:
-        """The work, once the only partition of an operator without keys has begun. Its number is 0."""
+        """Returns the work, with the creation of the only partition of an operator without keys before it.
+
+        The number of this partition is 0. An operator with keys gets the work as it is.
+        """
         if self.policies.spec.partition_by:
             return work
 
@@ -180,7 +190,7 @@ class PolicyOperator(Operator):
         return begin_and
 
     def _all(self, work: _Work) -> Output:
-        """Work on all partitions."""
+        """Does the work on all partitions."""
         return self._work(self.state.windows.all(), work)
 
     def _no_rows(self) -> pl.DataFrame:
@@ -190,11 +200,11 @@ class PolicyOperator(Operator):
         return Tuples.of(self.policies, held, rows, self.state.clocks.processing_time)
 
     def _work(self, held: pl.DataFrame, work: _Work) -> Output:
-        """Work on partitions held, when no rows come."""
+        """Does the work on stored partitions, without new rows."""
         return self._worked(self._tuples(held, self._no_rows()), work)
 
     def _worked(self, tuples: Tuples, work: _Work) -> Output:
-        """Lets the policies work, tells what has happened, and stores what is left."""
+        """Runs the policies, stores the partitions that are left, and returns the panes of the events."""
         plan, now = self.policies, self.state.clocks.processing_time
         log = events.log_of(plan, tuples, now)
         partitions = Partitions(plan.spec, tuples.pool(plan), log, now, self.state.tally)

@@ -1,7 +1,9 @@
-"""What policies do with partitions, tuple by tuple (semantics 10.7 to 10.15).
+"""The policies, applied to partitions tuple by tuple (semantics 10.7 to 10.15).
 
-Tuples are told by their places in a *pool*, where those of a partition stand together in the order of arrival, those held before
-first. As tuples go from the oldest on, a partition holds a stretch of places, and an event is of one: nothing is copied here.
+A tuple is represented by its place in the *pool* of the step. There the tuples of a partition stand together
+in arrival order, the stored ones before the new ones. Tuples are evicted from the oldest on. So the contents
+of a partition, and of an event, are always a range of places [low, high), and no tuple is copied. A tuple
+costs constant time, apart from the tuples and partitions that it evicts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +19,20 @@ from panewise.spec.streampolicies import CountPolicy, DeltaPolicy, PartitionAge,
 
 @dataclass(slots=True)
 class Partition:
-    """A partition: the number of its key, the places of its tuples, and what its policies remember (as the columns of the table)."""
+    """A partition, with the state of its policies.
+
+    Attributes:
+        number: the number of its key.
+        low: the place of its oldest tuple.
+        high: the place after its newest tuple.
+        acted: the processing time at which a policy of time last acted, or at which the partition began.
+        used: the number of its last insertion.
+        fed: the processing time of its last insertion.
+        untriggered: the insertions since the last TRIGGER by count.
+        reference: the reference value of a trigger by delta; None before the first tuple.
+        full: whether INITIAL_FULL has been raised.
+        changed: whether there was an insertion or eviction since the last TRIGGER.
+    """
 
     number: int
     low: int
@@ -33,10 +48,17 @@ class Partition:
 
 @dataclass
 class Log:
-    """Events in the order in which they happen: what, of which partition, and from which place of the pool to which.
+    """The events of a step, in the order in which they occur.
 
-    `living` are the partitions there are, in the order of their last insertions, and `total` is how many tuples they hold: the policies
-    keep them there.
+    Attributes:
+        told: the names of the events that are logged.
+        living: the partitions that exist, in the order of their last insertions, by their numbers.
+            :class:`Partitions` updates it.
+        total: how many tuples they contain. :class:`Partitions` updates it.
+        events: the name of each event.
+        partitions: the number of the partition of each event.
+        lows: the place of the first tuple of each event.
+        highs: the place after the last tuple of each event.
     """
 
     told: frozenset[str]
@@ -48,7 +70,7 @@ class Log:
     highs: list[int] = field(default_factory=list)
 
     def note(self, event: str, partition: Partition, low: int, high: int) -> None:
-        """Adds an event, if anybody wants to know."""
+        """Adds an event with the tuples [low, high), if events of this name are logged."""
         if event in self.told:
             self.events.append(event)
             self.partitions.append(partition.number)
@@ -56,16 +78,25 @@ class Log:
             self.highs.append(high)
 
     def asked(self) -> int | None:
-        """The number of the next partition that somebody who was told has asked to go; None if there is none (semantics 10.26)."""
+        """Takes the next requested eviction, and returns the number of its partition (semantics 10.26).
+
+        Returns None if no request is left. Without listeners there are no requests.
+        """
         return None
 
     def forget(self) -> None:
-        """Drops what was asked for."""
+        """Discards all open requests."""
 
 
 @dataclass
 class Pool:
-    """Of each place when the tuple came and its value for the eviction by delta, where these matter; of each partition its next place."""
+    """What the policies read of the tuples of a step.
+
+    Attributes:
+        arrived: by place, the processing time at which the tuple arrived; empty if no policy reads it.
+        values: by place, the value for an eviction by delta; empty without such a policy.
+        following: by partition, the place of its next new tuple.
+    """
 
     arrived: Sequence[int]
     values: Sequence[Any]
@@ -81,12 +112,12 @@ class Partitions:
         self.living = log.living
 
     def hold(self, partition: Partition) -> None:
-        """Takes a partition that was held before; the one that has waited longest first."""
+        """Adds a stored partition. Call it in the order of their last insertions, the least recent first."""
         self.living[partition.number] = partition
         self._log.total += partition.high - partition.low
 
     def begin(self, number: int) -> Partition:
-        """A new partition."""
+        """Creates a partition, and returns it."""
         at = self._pool.following[number]
         partition = Partition(number, at, at, self._now, used=self.tally, fed=self._now)
         self.living[number] = partition
@@ -95,11 +126,11 @@ class Partitions:
         return partition
 
     def insert(self, number: int, value: Any) -> None:
-        """A tuple comes, with its value for a trigger by delta."""
+        """Processes the next new tuple of a partition. `value` is its value for a trigger by delta."""
         partition = self.living.pop(number, None)
         if partition is None:
             partition = self.begin(number)
-        self.living[number] = partition  # the last in order
+        self.living[number] = partition  # moves it to the end of the order
         if self._spec.kind == "tumbling":
             self._into_tumbling(partition)
         else:
@@ -108,19 +139,19 @@ class Partitions:
         self._make_room()
 
     def marker(self) -> None:
-        """Every partition tumbles."""
+        """Processes a marker: each partition evicts all its tuples."""
         for partition in self._in_order():
             self._tumble(partition)
             self._evict_asked()
 
     def due(self) -> None:
-        """What is due now, partition by partition."""
+        """Processes a reading of the clock, partition by partition."""
         for partition in self._in_order():
             self._due_in(partition)
             self._evict_asked()
 
     def finish(self) -> None:
-        """The end of input: every partition is gone."""
+        """Processes the end of input: every partition is purged."""
         for partition in list(self.living.values()):
             if self._spec.flush_on_final and partition.low < partition.high:
                 self._tumble(partition)
@@ -128,7 +159,7 @@ class Partitions:
         self._log.forget()
 
     def evict(self, number: int) -> None:
-        """A partition goes, if it is there; and those that are asked for then."""
+        """Evicts a partition, if it exists, and then the partitions that listeners request."""
         if number in self.living:
             self._leave(self.living[number], "PARTITION_EVICTION")
             self._evict_asked()
@@ -139,19 +170,19 @@ class Partitions:
                 self._leave(self.living[number], "PARTITION_EVICTION")
 
     def _in_order(self) -> Iterator[Partition]:
-        """The partitions that are there now, as far as they still are when it is their turn."""
+        """Yields the partitions in order, without those that are evicted in the meantime."""
         for number, partition in list(self.living.items()):
             if number in self.living:
                 yield partition
 
     def _leave(self, partition: Partition, event: str) -> None:
-        """The partition is gone, and its last event is told."""
+        """Purges a partition, and logs its last event."""
         del self.living[partition.number]
         self._log.total -= partition.high - partition.low
         self._log.note(event, partition, partition.low, partition.high)
 
     def next_due(self, partition: Partition) -> int:
-        """The first reading of the clock at which something happens in the partition."""
+        """Returns the first processing time at which something is due in the partition."""
         spec, instants = self._spec, [MAX_INSTANT]
         if isinstance(spec.evict, TimePolicy):
             if spec.kind == "tumbling":
@@ -273,6 +304,6 @@ class Partitions:
 
 
 def _differ(policy: DeltaPolicy, new: Any, old: Any) -> bool:
-    """Whether a value exceeds another by more than the amount."""
+    """Returns whether `new` exceeds `old` by more than the amount of the policy."""
     difference = EXACT.subtract(new, old) if isinstance(new, Decimal) else new - old
     return bool(difference > policy.size)

@@ -1,4 +1,4 @@
-"""Windows by policies over columns of known types: everything about such an operator that does not change."""
+"""The plan of policy windows: their specification, compiled for the types of the input columns."""
 
 import math
 from collections.abc import Mapping
@@ -24,8 +24,9 @@ Schema = dict[str, pl.DataType]
 class PolicyPlan:
     """The compiled policies.
 
-    The table has a row for each partition. Its end is the first reading of the clock at which something is due: so the table
-    finds those that a reading concerns without looking at the others.
+    The table has one row for each partition. The end of the row is the first processing time at which
+    something is due in the partition. So the table finds the partitions that a reading of the clock concerns
+    without looking at the others.
 
     Raises:
         SpecError: if a column has a type that the specification cannot use.
@@ -49,14 +50,14 @@ class PolicyPlan:
 
     @property
     def shown_keys(self) -> list[pl.Expr]:
-        """The keys of rows: -0.0 is 0.0 (semantics 15.2)."""
+        """The expressions of the keys, in which -0.0 is 0.0 (semantics 15.2)."""
         return [shown_key(key, self.schema[key]).alias(key) if key in self.schema else pl.col(key) for key in self.keys]
 
     def named(self, partition: Mapping[str, Any]) -> pl.DataFrame:
-        """The key of a partition that is named by the columns of `partition_by`, in one row.
+        """Returns the key of the partition with these values of the `partition_by` columns, as one row.
 
         Raises:
-            InputError: if it is named by other columns, or by values of other types, or there is no `partition_by`.
+            InputError: if the columns or the types of the values are others, or there is no `partition_by`.
         """
         given = f"an evict of {partition!r}"
         values = name_of(partition, self.spec.partition_by, given)
@@ -68,24 +69,27 @@ class PolicyPlan:
 
     @property
     def times_tuples(self) -> bool:
-        """Whether it matters when a tuple came."""
+        """Whether the processing time at which each tuple arrived is stored."""
         return self.spec.kind == "sliding" and isinstance(self.spec.evict, TimePolicy)
 
     def _shown(self) -> Schema:
-        """The columns of tuples that are sent or told."""
+        """Returns the columns of tuples that panes or listeners show; none with aggregates."""
         if self.spec.aggregates:
             return {}
         return {name: self.schema[name] for name in self.spec.columns or [name for name in self.schema if not name.startswith("__")]}
 
     def _kept(self) -> Schema:
-        """The columns that a tuple keeps; one at least, as rows without columns could not be counted."""
+        """Returns the columns of tuples that are stored.
+
+        There is at least one, as the number of rows without columns would be lost.
+        """
         read = [column for aggregate in self.spec.aggregates for column in aggregate.columns]
         compared = [self.spec.evict.column] if isinstance(self.spec.evict, DeltaPolicy) else []
         names = dict.fromkeys((*self.shown, *read, *compared)) or (*self.spec.columns_read, *self.schema)[:1]
         return {name: self.schema[name] for name in names}
 
     def _contents(self) -> Schema:
-        """The columns of a pane between its event and its processing time."""
+        """Returns the columns of a pane between `event` and `processing_time`."""
         if self.aggregation is not None:
             return dict(self.aggregation.result_types)
         if self.spec.listener is not None:
@@ -105,15 +109,18 @@ class PolicyPlan:
 
 
 def comparable_type(dtype: pl.DataType) -> pl.DataType:
-    """The type in which values of a column are compared: instants as whole microseconds."""
+    """Returns the type in which values of a column are compared: Int64 microseconds for timestamps."""
     return pl.Int64() if isinstance(dtype, pl.Datetime) else dtype
 
 
 def _is_of(value: Any, dtype: pl.DataType) -> bool:
-    """Whether a value is one of the type, and not only made one: a whole number is a double, True is no number."""
+    """Returns whether a type contains a value unchanged. None is in every type.
+
+    A whole number is a double; True is not a number.
+    """
     if isinstance(value, bool) != (dtype == pl.Boolean()):
         return value is None
-    if isinstance(value, float) and math.isnan(value):  # not equal to itself here
+    if isinstance(value, float) and math.isnan(value):  # the comparison below would be false
         return dtype.is_float()
     try:
         return bool(pl.Series([value], dtype=dtype).to_list() == [value])
@@ -122,7 +129,10 @@ def _is_of(value: Any, dtype: pl.DataType) -> bool:
 
 
 def _check_units(spec: StreamWindow, schema: Schema) -> None:
-    """Refuses timestamps that do not count microseconds, which is the unit of amounts. Spark has no others."""
+    """Refuses a delta over timestamps in another unit than microseconds, which is the unit of amounts.
+
+    Spark has no other timestamps.
+    """
     for policy in (spec.evict, spec.trigger):
         dtype = schema[policy.column] if isinstance(policy, DeltaPolicy) else None
         if isinstance(dtype, pl.Datetime) and isinstance(policy, DeltaPolicy) and dtype.time_unit != "us":

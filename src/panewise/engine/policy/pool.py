@@ -1,4 +1,4 @@
-"""The tuples and partitions of one step: out of the table and the rows that came, and back into the table."""
+"""The tuples and partitions of one step: read from the table and new rows, and written to the table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,9 +18,15 @@ _NUMBER, _TUPLE, _AT = "__number", "__tuple", "__at"
 
 @dataclass(frozen=True)
 class Tuples:
-    """The pool: `keys` has the key of each partition's number; `tuples` and `arrived` are of each place, partition by partition.
+    """The pool of a step: tuples, partition by partition, the stored ones before the new ones.
 
-    `held` are the table's rows of the partitions that were there, with their numbers, and `numbers` those of the rows that came.
+    Attributes:
+        keys: the key of each partition, with its number.
+        held: the rows of the table of the stored partitions, with their numbers.
+        numbers: the number of the partition of each new row.
+        tuples: by place, the tuple as a struct.
+        arrived: by place, the processing time at which the tuple arrived; 0 if it is not stored.
+        firsts: by partition, the place of its first tuple.
     """
 
     keys: pl.DataFrame
@@ -32,9 +38,9 @@ class Tuples:
 
     @classmethod
     def of(cls, plan: PolicyPlan, held: pl.DataFrame, rows: pl.DataFrame, now: int) -> "Tuples":
-        """The tuples of partitions held (rows of the table) and of rows that come now, in this order. As a key -0.0 is 0.0."""
+        """Returns the pool of stored partitions (rows of the table) and of new rows. As a key -0.0 is 0.0."""
         held = held.sort(USED)
-        # The only partition of an operator without keys has a number before it begins.
+        # The only partition of an operator without keys has a number even if it does not exist yet.
         only = pl.DataFrame({ONE_KEY: pl.Series([0] if plan.keys == [ONE_KEY] else [], dtype=pl.Int8)})
         named = rows.select(plan.shown_keys)
         known = [held.select(plan.keys), named, *([only] if plan.keys == [ONE_KEY] else [])]
@@ -51,7 +57,7 @@ class Tuples:
         return cls(keys, held, numbers.to_list(), pool[_TUPLE], pool[ARRIVED], firsts)
 
     def pool(self, plan: PolicyPlan) -> Pool:
-        """What the policies look at; the next place of each partition is after the tuples that it held."""
+        """Returns what the policies read. The first new tuple of a partition follows its stored tuples."""
         evict = plan.spec.evict
         values = comparable(self.tuples.struct.field(evict.column)).to_list() if isinstance(evict, DeltaPolicy) else []
         following = self.firsts.copy()
@@ -59,7 +65,7 @@ class Tuples:
         return Pool(self.arrived.to_list() if plan.times_tuples else [], values, following.tolist())
 
     def into(self, partitions: Partitions) -> None:
-        """Gives the partitions held to those that the policies work on."""
+        """Adds the stored partitions to those that the policies work on."""
         names = [_NUMBER, ACTED, USED, FED, UNTRIGGERED, FULL, CHANGED]
         lengths = self.held[TUPLES].list.len().to_list()
         references = self.held[REFERENCE].to_list() if REFERENCE in self.held.columns else [None] * len(lengths)
@@ -69,16 +75,16 @@ class Tuples:
             partitions.hold(Partition(number, low, low + length, acted, used, fed, untriggered, reference, full, changed))
 
     def numbers_of(self, plan: PolicyPlan, held: pl.DataFrame) -> list[int]:
-        """The numbers of partitions, which are rows of the table."""
+        """Returns the numbers of partitions that are given as rows of the table."""
         return self.keys.join(held, on=plan.keys, how="semi", nulls_equal=True)[_NUMBER].to_list()
 
     def listeners(self) -> dict[int, str]:
-        """The states of the listeners of the partitions held."""
+        """Returns the stored states of listeners as JSON, by the numbers of their partitions."""
         told = self.held.select(_NUMBER, LISTENER).drop_nulls()
         return dict(told.rows())
 
     def put(self, plan: PolicyPlan, partitions: Partitions, listeners: dict[int, str]) -> pl.DataFrame:
-        """The table's rows of the partitions that are left."""
+        """Returns the rows that the table stores for the partitions that are left."""
         living = list(partitions.living.values())
         lows, highs = (np.array([getattr(one, name) for one in living], dtype=np.intp) for name in ("low", "high"))
         told: dict[str, Sequence[object] | pl.Series] = {
@@ -101,24 +107,27 @@ class Tuples:
         return keys.hstack(columns).select(*plan.table_schema)
 
     def gone(self, plan: PolicyPlan, partitions: Partitions) -> pl.DataFrame:
-        """The table's rows of the partitions held that are not left, bare."""
+        """Returns the rows by which the table deletes the stored partitions that are not left."""
         left = pl.Series(list(partitions.living), dtype=self.held.schema[_NUMBER])
         return bare(plan, self.held.filter(~pl.col(_NUMBER).is_in(left.implode())))
 
 
 def bare(plan: PolicyPlan, rows: pl.DataFrame) -> pl.DataFrame:
-    """The table's rows of partitions that are gone, which may be written once more: the keys, start and end; all else is null."""
+    """Returns rows of the table with their keys, start and end; all other columns are null.
+
+    Deleted partitions are written like this, as tombstones.
+    """
     told = {*plan.keys, START, END}
     return rows.select(pl.col(name) if name in told else pl.lit(None, dtype=dtype).alias(name) for name, dtype in plan.table_schema.items())
 
 
 def comparable(values: pl.Series) -> pl.Series:
-    """Values as they are compared."""
+    """Returns values in the type in which they are compared."""
     return values.cast(comparable_type(values.dtype))
 
 
 def stretches(values: pl.Series, lows: Places, highs: Places) -> pl.Series:
-    """For each low and high the list of the values from the one place up to the other."""
+    """Returns, for each range of places [low, high), the list of its values."""
     lengths = highs - lows
     places = spread(lows, lengths)
     found = pl.DataFrame({_AT: pl.Series(np.repeat(np.arange(len(lows)), lengths), dtype=pl.Int64), _TUPLE: values.gather(places)})

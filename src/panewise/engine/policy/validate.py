@@ -1,4 +1,4 @@
-"""Which rows can be no tuples of windows by policies, though they are valid otherwise, and why (semantics 10.4, 10.5, 10.19)."""
+"""Validation of rows by the rules that only policy windows have (semantics 10.4, 10.5, 10.19)."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -11,17 +11,18 @@ from panewise.spec.streampolicies import DeltaPolicy, PunctPolicy, policy_column
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)  # no local time is further from UTC
-_UNITS = {"us": timedelta(microseconds=1), "ms": timedelta(milliseconds=1)}  # nanoseconds of 64 bits stay within these years
+# Timestamps in nanoseconds need no test: in 64 bits they all lie within the years 1 to 9999.
+_UNITS = {"us": timedelta(microseconds=1), "ms": timedelta(milliseconds=1)}
 
 
 def is_marker(plan: PolicyPlan) -> pl.Expr:
-    """Whether a row is a marker; null is not true."""
+    """Returns whether a row is a marker. Null is not true."""
     evict = plan.spec.evict
     return pl.col(evict.column).fill_null(False) if isinstance(evict, PunctPolicy) else pl.lit(False)
 
 
 def split(plan: PolicyPlan, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows that policies can take, and the others with the reason in ``__reason``."""
+    """Returns the markers and valid tuples, and the invalid rows with their reason in ``__reason``."""
     tests = [] if rows.is_empty() else _reasons(plan)
     if not tests:
         return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
@@ -31,7 +32,7 @@ def split(plan: PolicyPlan, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFr
 
 
 def _reasons(plan: PolicyPlan) -> list[tuple[pl.Expr, str]]:
-    """Tests and reasons, in their order."""
+    """Returns the tests with their reasons, in the order in which they apply."""
     spec, tests = plan.spec, list[tuple[pl.Expr, str]]()
     if not spec.null_keys:
         floats = [key for key in spec.partition_by if plan.schema[key].is_float()]
@@ -49,7 +50,10 @@ def _reasons(plan: PolicyPlan) -> list[tuple[pl.Expr, str]]:
 
 
 def _beyond(values: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
-    """Whether Python has no value for one of the type, which may hold others; None if it has one for each."""
+    """Returns whether a value contains an instant that Python cannot represent.
+
+    The value may be a list or struct. Returns None if Python can represent all values of the type.
+    """
     match dtype:
         case pl.Date():
             return ~values.is_between(date.min, date.max)
@@ -69,7 +73,7 @@ def _beyond(values: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
 
 
 def _made(dtype: object) -> pl.DataType:
-    """The type, of which Polars lets the class stand for itself where it has no parameters."""
+    """Returns a type as an instance. For a type without parameters Polars may give the class instead."""
     made = dtype() if isinstance(dtype, type) else dtype
     assert isinstance(made, pl.DataType)
     return made

@@ -1,1 +1,1 @@
-"""Clocks and watermarks: how far processing time and event time have come."""
+"""Clocks and watermarks: how far processing time and event time have progressed."""

@@ -1,4 +1,4 @@
-"""The two clocks that are given to an operator, and what they say about a window (semantics 12, 13)."""
+"""The clocks of an operator, and which windows are complete or expired by them (semantics 12, 13)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -24,10 +24,17 @@ from panewise.spec import Inputs as InputsSpec
 
 @dataclass(frozen=True)
 class Clocks:
-    """Processing time, watermark (None: minus infinity), and whether the input has ended.
+    """The processing time, the watermark, and whether the input has ended.
 
-    With `by_key` every frame that is judged has the watermark of the row's key in ``__watermark``, and there is no other. With `counted`
-    watermarks are numbers of rows: of those received of the key, or, without `by_key`, of all (semantics 8.1, 9.6).
+    Attributes:
+        processing_time: the last reading, 0 before the first one.
+        watermark: the watermark, None before the first one (minus infinity).
+        finished: whether the input has ended.
+        inputs: the watermarks of several inputs.
+        by_key: whether each key has its own watermark. All frames then have it in ``__watermark``, and
+            `watermark` is not used.
+        counted: whether watermarks are numbers of rows: of the rows received of the key or, without `by_key`,
+            of all rows (semantics 8.1, 9.6).
     """
 
     processing_time: int = 0
@@ -39,23 +46,27 @@ class Clocks:
 
     @classmethod
     def of(cls, spec: Entry) -> "Clocks":
-        """Before anything was read."""
+        """Returns the clocks of a specification before the first reading."""
         return cls(by_key=of_each_key(spec.watermark) or counted_by_key(spec.window), counted=counted(spec.window))
 
     @property
     def told(self) -> int | None:
-        """The watermark as an instant, if it is one."""
+        """The watermark if it is an instant, None if it is a number of rows."""
         return None if self.counted else self.watermark
 
     @property
     def mark(self) -> pl.Expr | None:
-        """The watermark; None: there is none."""
+        """The watermark as an expression, None if there is none."""
         if self.by_key:
             return pl.col(KEY_WATERMARK)
         return None if self.watermark is None else pl.lit(self.watermark, dtype=pl.Int64)
 
     def moved(self, spec: Entry, processing_time: int | None, watermark: int | None, source: str | None = None) -> "Clocks":
-        """Both clocks are monotone: a reading below the present one changes nothing. `source` is the input that tells the watermark."""
+        """Returns the clocks after a reading of the processing time, a watermark, or both.
+
+        Both are monotone: a value below the current one changes nothing. `source` is the input that reports
+        the watermark.
+        """
         now = self.processing_time if processing_time is None else max(self.processing_time, processing_time)
         inputs = self.inputs
         of_rows = told_by_rows(spec.watermark)
@@ -71,13 +82,16 @@ class Clocks:
         return replace(self, processing_time=now, watermark=max((mark for mark in marks if mark is not None), default=None), inputs=inputs)
 
     def moved_by_rows(self, inputs: RowInputs, latest: Mapping[str, int]) -> "Clocks":
-        """The watermark once the inputs of rows have told theirs; `latest` are the highest event times of their rows (semantics 12.9)."""
+        """Returns the clocks after rows have moved the watermarks of their inputs (semantics 12.9).
+
+        `latest` has the highest event time of the rows of each input.
+        """
         told = self.inputs.told_by_rows(inputs, latest, self.processing_time)
         marks = (self.watermark, told.least(inputs, self.processing_time))
         return replace(self, watermark=max((mark for mark in marks if mark is not None), default=None), inputs=told)
 
     def complete(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:
-        """Whether a window that ends there is complete."""
+        """Returns whether a window with this end is complete."""
         if self.finished:
             return pl.lit(True)
         mark = self.mark
@@ -86,7 +100,7 @@ class Clocks:
         return (end <= mark).fill_null(False) if self.by_key else end <= mark
 
     def expired(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:
-        """Whether a window that ends there has expired."""
+        """Returns whether a window with this end has expired."""
         if self.finished:
             return pl.lit(True)
         horizon = self.horizon_of_key(spec) if self.by_key else self.horizon(spec)
@@ -95,7 +109,7 @@ class Clocks:
         return (end <= horizon).fill_null(False) if self.by_key else end <= horizon
 
     def horizon_of_key(self, spec: WindowOperator) -> pl.Expr | None:
-        """As :meth:`horizon`, where each key has its own."""
+        """Returns the horizon (:meth:`horizon`) of each key, None if the lateness is unlimited."""
         mark, lateness = pl.col(KEY_WATERMARK), spec.lateness_us
         if lateness is None:
             return None
@@ -103,9 +117,10 @@ class Clocks:
         return pl.when(mark == MAX_INSTANT).then(mark).otherwise(behind)
 
     def horizon(self, spec: WindowOperator) -> int | None:
-        """Windows that end here or earlier have expired; None: none has.
+        """Returns the horizon: windows that end at it or before it have expired. None if no window has.
 
-        `W >= end + L` is asked as `end <= W - L`, in unbounded integers. The saturated sum (semantics 13) only matters at W = 2^63 - 1.
+        `W >= end + L` is tested as `end <= W - L`, in unbounded integers. The saturating sum (semantics 13)
+        makes a difference only at W = 2^63 - 1.
         """
         if self.finished:
             return MAX_INSTANT
@@ -114,20 +129,23 @@ class Clocks:
         return MAX_INSTANT if self.watermark == MAX_INSTANT else max(MIN_INSTANT, self.watermark - spec.lateness_us)
 
     def horizon_of_row(self, spec: WindowOperator) -> pl.Expr:
-        """As :meth:`horizon`, for each row of a frame; null: none has expired."""
+        """Returns the horizon (:meth:`horizon`) for each row of a frame, null if no window has expired."""
         horizon = self.horizon_of_key(spec) if self.by_key and not self.finished else self.horizon(spec)
         told = horizon if isinstance(horizon, pl.Expr) else pl.repeat(horizon, pl.len(), dtype=pl.Int64)
         return told.alias("horizon")
 
     def late_by(self, time: pl.Expr) -> pl.Expr:
-        """How far the watermark is ahead of an event time (semantics 13.4)."""
+        """Returns how far the watermark is ahead of an event time, in microseconds (semantics 13.4).
+
+        It is null if there is no watermark, if the watermark is infinite, or if it is a number of rows.
+        """
         mark = self.mark
         if mark is None or self.finished or self.counted:
             return pl.lit(None, dtype=pl.Int64)
         return (mark.cast(pl.Int128) - time.cast(pl.Int128)).clip(0, MAX_INSTANT).cast(pl.Int64)
 
     def row_horizon(self, spec: WindowOperator) -> int | None:
-        """With drop_by="row", rows before this instant are late; None: this rule drops none."""
+        """Returns the instant before which rows are late by drop_by="row", None if no row is late by it."""
         if spec.drop_by != "row":
             return None
         if self.finished:
@@ -135,12 +153,12 @@ class Clocks:
         return None if self.watermark is None or spec.lateness_us is None else max(MIN_INSTANT, self.watermark - spec.lateness_us)
 
     def behind(self, spec: WindowOperator, time: pl.Expr) -> pl.Expr:
-        """Whether a row is late by drop_by="row" (semantics 13.3)."""
+        """Returns whether a row is late by drop_by="row" (semantics 13.3)."""
         horizon = self.row_horizon_of_key(spec)
         return pl.lit(False) if horizon is None else (time < horizon).fill_null(False)
 
     def row_horizon_of_key(self, spec: WindowOperator) -> pl.Expr | None:
-        """Returns the instant before which a row of a key is late by drop_by="row", None if no row is."""
+        """Returns :meth:`row_horizon` as an expression, of each key if keys have their own watermarks."""
         if spec.drop_by == "row" and self.by_key and not self.finished:
             mark, lateness = pl.col(KEY_WATERMARK), spec.lateness_us
             assert lateness is not None, "refused with drop_by='row'"

@@ -13,7 +13,10 @@ from panewise.spec import RowInputs
 
 @dataclass(frozen=True)
 class Told:
-    """What an input has told last: its watermark, and the processing time; None before the first reading of the clock."""
+    """The watermark of an input, and the processing time at which the input last reported one (`heard`).
+
+    `heard` is None if that was before the first reading of the clock.
+    """
 
     watermark: int | None = None
     heard: int | None = None
@@ -21,13 +24,19 @@ class Told:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Of each input what it told last, and the first reading of the clock, from which on silence counts."""
+    """The watermark of each input that has reported one, and the first reading of the clock (`since`).
+
+    An input that has not reported since the first reading is silent from that reading on.
+    """
 
     told_last: tuple[tuple[str, Told], ...] = ()
     since: int | None = None
 
     def told(self, source: str | None, watermark: int | None, now: int) -> "Inputs":
-        """An input tells its watermark; one that is not above the last says only that the input is there."""
+        """Returns the inputs after one of them has reported a watermark.
+
+        A watermark that is not higher than the one before only shows that the input is active.
+        """
         if source is None or watermark is None:
             return self
         known = dict(self.told_last)
@@ -37,7 +46,10 @@ class Inputs:
         return Inputs(tuple(known.items()), self.since)
 
     def told_by_rows(self, inputs: RowInputs, latest: Mapping[str, int], now: int) -> "Inputs":
-        """The inputs of rows tell their watermarks, together; `latest` are the highest event times of their rows."""
+        """Returns the inputs after all inputs that have rows in a batch have reported their watermarks.
+
+        `latest` has the highest event time of the rows of each input.
+        """
         after = self
         for name in inputs.names:
             if name in latest:
@@ -45,11 +57,14 @@ class Inputs:
         return after
 
     def read(self, processing_time: int | None) -> "Inputs":
-        """The clock is read."""
+        """Returns the inputs after a reading of the clock. Only the first reading changes them."""
         return self if self.since is not None or processing_time is None else Inputs(self.told_last, processing_time)
 
     def least(self, inputs: RowInputs, now: int) -> int | None:
-        """The least watermark of the inputs that are not idle; None if one has none, or all are idle."""
+        """Returns the least watermark of the inputs that are not idle.
+
+        None if one of these has no watermark yet, or if all inputs are idle.
+        """
         known = dict(self.told_last)
         marks = [told.watermark for told in (known.get(name, Told()) for name in inputs.names) if not self._is_idle(told, inputs, now)]
         return None if not marks or None in marks else min(mark for mark in marks if mark is not None)
@@ -61,7 +76,7 @@ class Inputs:
 
 
 def later(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
-    """Of each input the later of two event times.
+    """Returns the later of two event times for each input.
 
     >>> later({"a": 1, "b": 5}, {"a": 3})
     {'a': 3, 'b': 5}
@@ -70,7 +85,7 @@ def later(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 
 def latest_of(inputs: RowInputs, valid: pl.DataFrame) -> dict[str, int]:
-    """Of each input that has valid rows there the highest of their event times."""
+    """Returns the highest event time of the valid rows for each input that has any."""
     if inputs.column is None:
         return {name: cast(int, valid[TIME].max()) for name in inputs.names if valid.height}
     seen = valid.group_by(inputs.column).agg(pl.col(TIME).max())

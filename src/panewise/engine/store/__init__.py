@@ -1,1 +1,1 @@
-"""Tables that live in immutable runs: what an operator stores between steps."""
+"""Tables made of immutable runs: what an operator stores between steps."""

@@ -1,4 +1,4 @@
-"""Runs that this process has read or made, within a bound of bytes."""
+"""A cache of the runs that this process has read or made, bounded in bytes."""
 
 from collections import OrderedDict
 
@@ -8,10 +8,12 @@ DEFAULT_BYTES = 1 << 30
 
 
 class Cache:
-    """Runs by the address of their content; the least recently used is dropped first. What is here is always right.
+    """The rows of runs by the address of their content. The least recently used run is removed first.
+
+    An entry is never stale, because its address is made from its content.
 
     Args:
-        limit: bytes of rows that are kept, mapped ones too; a run longer than that is not kept at all.
+        limit: bytes of rows to cache, including memory-mapped rows. A run longer than that is not cached.
     """
 
     def __init__(self, limit: int = DEFAULT_BYTES) -> None:
@@ -20,7 +22,7 @@ class Cache:
         self._bytes = 0
 
     def get(self, address: str) -> Indexed | None:
-        """The rows of a run, if they are here."""
+        """Returns the rows of a run, None if they are not cached."""
         found = self._runs.get(address)
         if found is None:
             return None
@@ -28,7 +30,7 @@ class Cache:
         return found[0]
 
     def put(self, address: str, rows: Indexed) -> None:
-        """Remembers a run."""
+        """Adds a run, and removes others if the cache is longer than its limit."""
         self.drop(address)
         size = int(rows.frame.estimated_size())
         self._runs[address] = (rows, size)
@@ -36,18 +38,18 @@ class Cache:
         self.bound(self._limit)
 
     def bound(self, limit: int) -> None:
-        """Keeps to another limit from now on."""
+        """Sets the limit, and removes the least recently used runs until the cache is within it."""
         self._limit = limit
         while self._bytes > limit:
             _, (_, freed) = self._runs.popitem(last=False)
             self._bytes -= freed
 
     def drop(self, address: str) -> None:
-        """Forgets a run."""
+        """Removes a run, if it is cached."""
         _, freed = self._runs.pop(address, (None, 0))
         self._bytes -= freed
 
     @property
     def bytes(self) -> int:
-        """How much is here."""
+        """The size of the cached rows in bytes."""
         return self._bytes

@@ -1,8 +1,9 @@
-"""Which runs are merged, and when.
+"""The choice of runs to merge, and of the step that merges them.
 
-A step leaves one run of what it changed. Runs of similar length are merged when there are several, so every row is
-rewritten a logarithmic number of times. A table that has grown long is kept in parts by hash, each with runs of its
-own, and one step merges no more than a few times what it wrote: a merge that has to wait costs a few more look-ups.
+A step writes one run with the rows that it changed. Several runs of similar length are merged, so each row is
+rewritten a logarithmic number of times. A long table is divided into parts by hash, and each part has runs of
+its own. The number of rows that one step merges is bounded (:func:`allowance`). A merge that has to wait
+costs a few more look-ups.
 """
 
 from collections.abc import Sequence
@@ -10,29 +11,32 @@ from dataclasses import dataclass
 
 from panewise.state import Run
 
-FAN_IN = 4  # runs of similar length that are merged together
-PART_ROWS = 1 << 16  # undivided runs of more rows together are cut into parts
-_SIMILAR = 2  # one run is similar to others if it is at most so many times as long as the longest of them
-_STEP_ROWS = 1 << 18  # rows that a step may merge anyway
-_STEP_TIMES = 4  # and times its own rows
+FAN_IN = 4  # a merge takes at least so many runs of similar length
+PART_ROWS = 1 << 16  # undivided runs that have more rows together are divided into parts
+_SIMILAR = 2  # a run is similar to others if it is at most so many times as long as the longest of them
+_STEP_ROWS = 1 << 18  # rows that any step may merge
+_STEP_TIMES = 4  # a step may also merge so many times the rows that it wrote, if these are more
 
 
 @dataclass(frozen=True)
 class Merge:
-    """Runs that become one, or one for each part if they are `cut`. They are neighbours in age, the oldest first."""
+    """Runs to merge into one run or, if `cut` is set, into one run for each part.
+
+    The runs are neighbours in age, the oldest first.
+    """
 
     runs: tuple[Run, ...]
     cut: bool
-    bottom: bool  # nothing older has rows of the same hashes
+    bottom: bool  # no older run has rows with the same hashes
 
     @property
     def rows(self) -> int:
-        """Rows that are read."""
+        """The number of rows that the merge reads."""
         return sum(run.rows for run in self.runs)
 
 
 def next_merge(runs: Sequence[Run]) -> Merge | None:
-    """The merge that is most wanted; `runs` are in order of age, the oldest first."""
+    """Returns the most urgent merge, None if none is due. The runs are in order of age, the oldest first."""
     whole = [run for run in runs if run.part is None]
     parts = sorted({run.part for run in runs if run.part is not None})
     if len(whole) >= FAN_IN and sum(run.rows for run in whole) > PART_ROWS:
@@ -49,7 +53,7 @@ def next_merge(runs: Sequence[Run]) -> Merge | None:
 
 
 def similar(runs: Sequence[Run]) -> tuple[Run, ...]:
-    """The youngest runs, back to the first that is much longer than all after it."""
+    """Returns the youngest runs, up to but excluding the first that is much longer than all younger ones."""
     longest, group = 0, 0
     for run in reversed(runs):
         if group and run.rows > _SIMILAR * longest:
@@ -59,5 +63,5 @@ def similar(runs: Sequence[Run]) -> tuple[Run, ...]:
 
 
 def allowance(written: int) -> int:
-    """Rows that a step may merge, after it wrote so many itself. One merge is always allowed."""
+    """Returns how many rows a step may merge, given how many it wrote. Its first merge is always allowed."""
     return max(_STEP_ROWS, _STEP_TIMES * written)

@@ -1,4 +1,4 @@
-"""Looking up windows in runs: by their hashes, then by what they are."""
+"""Look-up of windows in runs: first by hash, then by the columns that identify them."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from panewise.state import Run
 
 @dataclass(frozen=True)
 class Found:
-    """Rows of windows that were looked up, and for each the place of the one asked for that it is."""
+    """The rows that a look-up found, and for each the position of the matching wanted row (`which`)."""
 
     rows: pl.DataFrame
     which: Places
@@ -22,7 +22,13 @@ class Found:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is looked up: rows of the columns that it is told by, and the places of those still wanted, in order of their hashes."""
+    """The rows to look up, and which of them are still wanted.
+
+    Attributes:
+        rows: all rows of the look-up, with the columns by which rows are compared.
+        places: the positions of the rows that are still wanted, in the order of their hashes.
+        hashes: the hashes of these rows, ascending.
+    """
 
     rows: pl.DataFrame
     places: Places
@@ -30,20 +36,25 @@ class Wanted:
 
     @classmethod
     def of(cls, rows: pl.DataFrame, by: list[str]) -> "Wanted":
-        """Everything that the rows tell; `by` is what the hash is made of."""
+        """Returns a look-up of all rows. `by` are the columns from which hashes are made."""
         hashes = row_hashes(rows, by)
         order = np.argsort(hashes)
         return cls(rows, order, hashes[order])
 
     def without(self, which: Places) -> "Wanted":
-        """What is left when some are found, told by their places in the rows."""
+        """Returns the look-up without the rows that were found, which are given by their positions."""
         left = np.ones(self.rows.height, dtype=np.bool_)
         left[which] = False
         left = left[self.places]
         return Wanted(self.rows, self.places[left], self.hashes[left])
 
     def places_in(self, run: Run, indexed: Indexed) -> tuple[Places, Places]:
-        """Places of the run's rows that equal one of the wanted in its columns, and the place of that one."""
+        """Looks the wanted rows up in a run.
+
+        Returns:
+            The positions of the matching rows of the run, and for each the position of the wanted row. Two
+            rows match if they are equal in all columns of the wanted row.
+        """
         mine = part_range(run.part, self.hashes)
         at, found = indexed.at(self.hashes[mine])
         which = self.places[mine][found]

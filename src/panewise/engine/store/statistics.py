@@ -1,4 +1,4 @@
-"""Statistics of the rows of a run: what tells whether the run may contain rows that are due."""
+"""Statistics of the rows of a run. They show whether the run may contain windows that are due."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,9 @@ import polars as pl
 
 
 def earliest(columns: Iterable[str], suffix: str) -> pl.Expr | None:
-    """Returns the earliest instant that the triggers of a window wait for, None if no trigger waits for one.
+    """Returns an expression for the earliest instant that the triggers of a window wait for.
+
+    It is None if no trigger of the table waits for such an instant.
 
     Args:
         columns: the columns of the table.

@@ -1,6 +1,8 @@
-"""The windows that an operator holds: a value, made of the newest rows and of runs.
+"""The windows that an operator stores: an immutable value, made of the newest rows and of runs.
 
-Looking up windows, and changing them, costs in proportion to how many they are, not to how many are held.
+Invariant: of several rows of a window the newest is valid, and windows that end at the horizon or before it
+have expired. The cost of looking up or changing windows depends on their number, not on the number of stored
+windows.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,8 +22,8 @@ from panewise.engine.store.run import Indexed, Library, Shape, merged, parted
 from panewise.engine.store.statistics import earliest
 from panewise.state import Run
 
-Stretches: TypeAlias = list[tuple[int, int]]  # of time, closed; there may be none
-_AT = "__at"  # the place of a window among those asked for
+Stretches: TypeAlias = list[tuple[int, int]]  # ranges of time, closed at both ends; may be empty
+_AT = "__at"  # the position of a window among those that are looked up
 _PASSES = "__passes"
 
 
@@ -29,8 +31,12 @@ _PASSES = "__passes"
 class StoredTable:
     """The window table.
 
-    `newest` are rows with ``__dead`` that are in no run yet; `runs` are in order of age, the oldest first; windows
-    that end at `horizon` or earlier are gone, wherever there are rows of them.
+    Attributes:
+        shape: the columns of the table.
+        library: the rows of the runs.
+        newest: rows with ``__dead`` that are in no run yet.
+        runs: the runs in order of age, the oldest first.
+        horizon: windows that end at it or before it have expired, even if there are still rows of them.
     """
 
     shape: Shape
@@ -41,15 +47,18 @@ class StoredTable:
 
     @classmethod
     def nothing(cls, shape: Shape, library: Library) -> "StoredTable":
-        """No windows."""
+        """Returns a table without windows."""
         return cls(shape, library, pl.DataFrame(schema={**shape.schema, TOMBSTONE: pl.Boolean()}))
 
     def find(self, wanted: pl.DataFrame) -> pl.DataFrame:
-        """The windows held among these, which are told by the columns of the identity, each once."""
+        """Returns the wanted windows that are stored.
+
+        `wanted` has each window once, by the columns of the identity.
+        """
         return self.look_up(wanted).rows
 
     def look_up(self, wanted: pl.DataFrame) -> Found:
-        """The same, and which of the wanted each is."""
+        """Returns the windows of :meth:`find`, and which of the wanted windows each of them is."""
         found = [self._found_in_newest(wanted)]
         if self._living():
             left = Wanted.of(wanted.select_seq(self.shape.identity), self.shape.by)
@@ -58,7 +67,10 @@ class StoredTable:
         return Found(stacked([one.rows for one in held]), np.concatenate([one.which for one in held]))
 
     def of_keys(self, rows: pl.DataFrame, keys: list[str], starts: Stretches | None = None) -> pl.DataFrame:
-        """All windows held of the rows' keys, or those that start at some times. Only where the hash is made of the keys alone."""
+        """Returns all stored windows of the keys of the rows, or those that start in one of the given ranges.
+
+        The hash of the table must be made from the keys alone.
+        """
         different = distinct(rows, keys)
         mine = self.newest.join(different, on=keys, how="semi", nulls_equal=True, maintain_order="left")
         found = [mine if starts is None else mine.filter(_within(mine[START], starts))]
@@ -68,14 +80,14 @@ class StoredTable:
         return self._shown(reduce(self._with_older, found))
 
     def _with_older(self, newer: pl.DataFrame, older: pl.DataFrame) -> pl.DataFrame:
-        """Rows, and those of older ones that they do not hide."""
+        """Returns the newer rows, and the older rows that they do not hide."""
         if newer.is_empty() or older.is_empty():
             return older if newer.is_empty() else newer
         return pl.concat([newer, without(older, newer, self.shape.identity)])
 
     def concerned(self, test: pl.Expr, may: Callable[[Run], bool]) -> pl.DataFrame:
-        """The windows held that pass a test; `may` tells which runs can have any."""
-        if self.horizon is not None:  # runs still have rows that expired long ago
+        """Returns the stored windows that pass a test. `may` decides whether a run can contain any."""
+        if self.horizon is not None:  # runs may still contain expired windows
             test = test & (pl.col(END) > self.horizon)
         found = [_passing(self.newest, test)]
         living = self._living()
@@ -87,11 +99,11 @@ class StoredTable:
         return self._shown(stacked(found))
 
     def all(self) -> pl.DataFrame:
-        """Every window held."""
+        """Returns all stored windows."""
         return self.concerned(pl.lit(True), lambda run: True)
 
     def next_end(self, after: int | None) -> int | None:
-        """A time at or before the first window end after that instant; None if there is none."""
+        """Returns a lower bound of the first window end after an instant, None if there is no such end."""
         ends = [_next_end(self.newest, after)]
         for run in self._living():
             if after is None or run.low > after:
@@ -101,7 +113,10 @@ class StoredTable:
         return min((end for end in ends if end is not None), default=None)
 
     def next_mark(self, after: int | None) -> int | None:
-        """A time at or before the first watermark above that instant that a window's trigger waits for; None if there is none."""
+        """Returns a lower bound of the first watermark after an instant that a trigger waits for.
+
+        None if no trigger waits for one.
+        """
         mark = earliest(self.shape.schema, MARK_SUFFIX)
         if mark is None:
             return None
@@ -116,7 +131,10 @@ class StoredTable:
         return min((at for at in marks if isinstance(at, int)), default=None)
 
     def changed(self, put: pl.DataFrame, gone: pl.DataFrame) -> "StoredTable":
-        """The table with the windows `put` as they are there, and without those `gone`; a window in both is put."""
+        """Returns the table with the windows `put` added or replaced, and without the windows `gone`.
+
+        A window in both is put.
+        """
         news = put.with_columns_seq(pl.lit(False).alias(TOMBSTONE))
         if self.runs and not gone.is_empty():
             news = stacked([news, self._dead(put, gone)])
@@ -127,21 +145,21 @@ class StoredTable:
         return replace(self, newest=pl.concat([without(self.newest, touched, identity), news]))
 
     def _dead(self, put: pl.DataFrame, gone: pl.DataFrame) -> pl.DataFrame:
-        """What tells that windows are gone which runs may have. Of those that have expired nobody has to be told."""
+        """Returns tombstones for deleted windows that runs may contain. Expired windows need none."""
         left = self._unexpired(gone)
         if not left.is_empty():
             left = without(left, put, self.shape.identity)
         return left.with_columns_seq(pl.lit(True).alias(TOMBSTONE))
 
     def expired(self, horizon: int | None) -> "StoredTable":
-        """The table without the windows that end at the horizon or earlier."""
+        """Returns the table without the windows that end at the horizon or before it."""
         return self if horizon == self.horizon else replace(self, horizon=horizon)
 
     def sealed(self) -> "StoredTable":
-        """The same table with the newest rows in a run, and runs merged as far as is their turn."""
+        """Returns the same table with the newest rows in a run, after the merges that are due."""
         runs = self._living()
         newest = self._unexpired(self.newest)
-        # A new frame: a column of one row that is cleared keeps its value, which may be long.
+        # Not newest.clear(): a cleared column of one row keeps its value, which may be long.
         table = replace(self, newest=pl.DataFrame(schema=newest.schema), runs=runs)
         if not runs and newest[TOMBSTONE].any():
             newest = kept(newest, ~newest[TOMBSTONE])
@@ -156,17 +174,20 @@ class StoredTable:
         return table
 
     def _hides(self, newest: Run, run: Run) -> bool:
-        """Whether a run can be dropped, as the newest has all its windows again. Only asked where rows may be long."""
+        """Returns whether a run can be deleted because the newest run hides all its rows.
+
+        Only tables with nested columns are checked, because their rows may be long.
+        """
         nested = any(dtype.is_nested() for dtype in self.shape.schema.values())
         if not nested or run.rows > newest.rows or run.low < newest.low or run.high > newest.high:
             return False
         rows = self.library.read(run, self.shape).frame
         mine = Wanted(rows[self.shape.identity], np.arange(rows.height), rows[HASH].to_numpy())
         _, which = mine.places_in(newest, self.library.read(newest, self.shape))
-        return len(np.unique(which)) == run.rows  # the newest run may have a tombstone twice
+        return len(np.unique(which)) == run.rows  # the newest run may contain a tombstone twice
 
     def _living(self) -> tuple[Run, ...]:
-        """The runs that may have windows which have not expired."""
+        """Returns the runs that may contain windows that have not expired."""
         return self.runs if self.horizon is None else tuple(run for run in self.runs if run.high > self.horizon)
 
     def _unexpired(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -175,7 +196,7 @@ class StoredTable:
         return kept(rows, rows[END] > self.horizon)
 
     def _alive(self, found: Found) -> Found:
-        """Those that are neither dead nor expired, in the table's columns."""
+        """Returns the rows that are neither tombstones nor expired, with the columns of the table."""
         rows, which = found.rows, found.which
         alive = ~rows[TOMBSTONE]
         if self.horizon is not None and _some_until(rows, self.horizon):
@@ -196,7 +217,7 @@ class StoredTable:
         return Found(found.drop(_AT), found[_AT].to_numpy().astype(np.intp))
 
     def _found_in_runs(self, wanted: Wanted) -> Iterable[Found]:
-        """The newest rows of the windows, dead ones too."""
+        """Yields the newest rows of the wanted windows, including tombstones."""
         for run in reversed(self._living()):
             if not len(wanted.hashes):
                 return
@@ -206,7 +227,10 @@ class StoredTable:
                 yield found
 
     def _in_run(self, run: Run, wanted: Wanted, starts: Stretches | None = None) -> Found:
-        """The rows of a run that equal one of the wanted in its columns, and start at these times."""
+        """Returns the rows of a run that match a wanted row.
+
+        If `starts` is given, the rows also start in one of these ranges.
+        """
         indexed = self.library.read(run, self.shape)
         at, which = wanted.places_in(run, indexed)
         if starts is not None:
@@ -215,7 +239,7 @@ class StoredTable:
         return Found(picked(indexed.bare, at) if len(at) else self.newest.clear(), which)
 
     def _not_hidden(self, rows: pl.DataFrame, newer: tuple[Run, ...]) -> pl.DataFrame:
-        """Rows of a run without those that a newer one has again."""
+        """Returns the rows of a run that no newer row hides. `newer` are the newer runs."""
         identity = self.shape.identity
         if not self.newest.is_empty():
             rows = without(rows, self.newest, identity)
@@ -231,7 +255,11 @@ class StoredTable:
         return run
 
     def _merged(self, merge: Merge) -> "StoredTable":
-        """The table after one merge; what comes of it stands where the youngest of its runs stood, parts before the undivided."""
+        """Returns the table after one merge.
+
+        The new runs take the place of the youngest merged run. So runs of parts stay before the undivided
+        runs, which are younger.
+        """
         frames = [self.library.read(run, self.shape).frame for run in reversed(merge.runs)]
         both = merged(frames, self.shape, self.horizon, bottom=merge.bottom)
         pieces = list(enumerate(parted(both))) if merge.cut else [(merge.runs[0].part, both)]
@@ -242,13 +270,13 @@ class StoredTable:
 
 
 def _within(times: pl.Series, stretches: Stretches) -> pl.Series:
-    """Whether times are in one of some stretches."""
+    """Returns whether each time is in one of the ranges."""
     inside = [pl.col("at").is_between(low, high) for low, high in stretches]
     return times.to_frame("at").select(pl.any_horizontal(*inside, pl.lit(False)).alias("at")).to_series()
 
 
 def _passing(rows: pl.DataFrame, test: pl.Expr) -> pl.DataFrame:
-    """The rows that pass a test; nearly always there is none."""
+    """Returns the rows that pass a test. It is fast in the usual case, in which no row does."""
     if rows.is_empty():
         return rows
     passes = rows.with_columns_seq(test.alias(_PASSES))[_PASSES]

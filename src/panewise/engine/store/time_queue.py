@@ -1,6 +1,8 @@
-"""Rows that wait until the watermark has passed them: runs that are sorted by time, so that the rows that are due are a slice of each.
+"""Rows that wait until the watermark has passed them.
 
-Nothing is looked up by key, so nothing is hashed; a row is written once, read once, and gone with the horizon.
+The runs are sorted by time, so the rows of a run that are due are a slice of it. Nothing is looked up by key,
+so nothing is hashed. Apart from merges, a row is written once and read once. It expires when the horizon
+reaches it.
 """
 
 from dataclasses import dataclass, replace
@@ -18,18 +20,19 @@ from panewise.engine.store.stored_table import StoredTable
 
 @dataclass(frozen=True)
 class TimeQueue(StoredTable):
-    """The rows that wait. The identity of its shape is the order in which rows are taken; rows that are equal in it are taken as they came.
+    """A queue of rows in the order of `shape.identity`. Rows that are equal in it keep the order of arrival.
 
-    Rows of `newest` are in the order in which they came, and those of a run in the order of the shape; runs are in order of age.
+    Rows of `newest` are in the order of arrival. Rows of a run are in the order of the queue. Runs are in
+    order of age.
     """
 
     def put(self, rows: pl.DataFrame) -> "TimeQueue":
-        """The queue with more rows, which are in the order in which they came."""
+        """Returns the queue with more rows, which are in the order of arrival."""
         marked = rows.select(*self.shape.schema).with_columns(pl.lit(False).alias(TOMBSTONE))
         return replace(self, newest=stacked([self.newest, marked]))
 
     def between(self, low: int | None, high: int) -> pl.DataFrame:
-        """The rows with low < time <= high (None: no bound), in order."""
+        """Returns the rows with low < time <= high, in order. If `low` is None there is no lower bound."""
         found = []
         for run in self.runs:
             if run.low <= high and (low is None or run.high > low):
@@ -45,11 +48,11 @@ class TimeQueue(StoredTable):
         return rows[list(self.shape.schema)]
 
     def all(self) -> pl.DataFrame:
-        """Every row that waits, in order."""
+        """Returns all rows that have not expired, in order."""
         return self.between(self.horizon, MAX_INSTANT)
 
     def sealed(self) -> "TimeQueue":
-        """The same queue with the newest rows in a run, and runs of similar length merged as far as is their turn."""
+        """Returns the same queue with the newest rows in a run, after the merges that are due."""
         newest = self._ordered(self._unexpired(self.newest))
         table = replace(self, newest=newest.clear(), runs=self._living())
         if newest.is_empty():
@@ -70,5 +73,5 @@ class TimeQueue(StoredTable):
 
 
 def _indexed(rows: pl.DataFrame) -> Indexed:
-    """Rows as they are: nothing is looked up by a hash."""
+    """Returns a run of the rows in their order. Its hashes are 0, because nothing is looked up by hash."""
     return Indexed(rows.with_columns(pl.lit(0, dtype=pl.UInt64).alias(HASH)))

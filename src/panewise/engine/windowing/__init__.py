@@ -1,1 +1,1 @@
-"""What several operators share: assigning windows, sessions, triggers, lateness and panes."""
+"""Parts that several operators share: window assignment, sessions, triggers, lateness and panes."""

@@ -1,10 +1,12 @@
-"""Which fixed windows a row belongs to: slices, and the windows that hold a slice.
+"""Assigns rows to fixed windows: each row to a slice, and each slice to the windows that contain it.
 
-A *slice* is the longest stretch of time that no window bound cuts: the tumbling or calendar window itself, the cell of width
-gcd(size, hop) of a hopping window, the step of a cumulating one. Rows are combined per slice; only slices, never rows, are
-expanded to windows. Where windows are measured in rows, times are the numbers of rows.
-Windows of many slices are computed at once in 64 bits. Near the ends of time, and for calendars, each slice's windows are computed in
-Python's unbounded integers, so that nothing wraps (semantics 6.3).
+A *slice* is an interval that no window bound cuts. It is the window itself for tumbling and calendar windows,
+a cell of width gcd(size, hop) for hopping windows, and a step for cumulating windows. All rows of a slice
+belong to the same windows. So rows are combined per slice, and only slices are expanded to windows. With
+windows of rows, times are row numbers.
+
+The windows of many slices are computed together in int64 arithmetic. Near the ends of the 64-bit range, and
+for calendars, each slice's windows are computed in Python integers, which cannot overflow (semantics 6.3).
 """
 
 import math
@@ -21,17 +23,18 @@ from panewise.engine.kernels.small_frames import spread
 from panewise.engine.windowing import calendars
 from panewise.spec import Calendar, Cumulating, Custom, Global, Hopping, Session, Sliding, Tumbling, Window, length
 
-Instants: TypeAlias = npt.NDArray[np.int64]  # microseconds, numbers of rows, or numbers of windows
+Instants: TypeAlias = npt.NDArray[np.int64]  # microseconds, row numbers or window numbers
 
-_SAFE = 2**61  # up to here int64 arithmetic on times cannot wrap
+_SAFE = 2**61  # int64 arithmetic on times up to here cannot overflow
 
 
 @dataclass(frozen=True)
 class Numbered:
-    """Fixed windows that have numbers, ascending with their start and end: the windows of a slice are a range of numbers.
+    """Fixed windows with consecutive numbers: the windows of a slice are a range of numbers.
 
-    Window n is [origin + n*step, origin + n*step + size). With `cumulating` it ends at origin + (n+1)*step, and starts at the last
-    multiple of the size before that. With `from_zero` windows that start below 0 do not exist (semantics 8.9).
+    Neither start nor end falls as the number rises. Window n is [origin + n*step, origin + n*step + size).
+    With `cumulating` it ends at origin + (n+1)*step, and starts at the last multiple of the size, counted
+    from the origin, before that end. With `from_zero`, no window starts below 0 (semantics 8.9).
     """
 
     origin: int
@@ -41,7 +44,10 @@ class Numbered:
     from_zero: bool = False
 
     def ranges(self, slices: Instants) -> tuple[Instants, Instants]:
-        """The number of each slice's first window, and the number after its last one."""
+        """Returns the number of each slice's first window, and the number after its last one.
+
+        The two are equal for a slice without windows.
+        """
         last = (slices - self.origin) // self.step
         if self.cumulating:
             steps = self.size // self.step
@@ -52,7 +58,7 @@ class Numbered:
         return first, np.maximum(first, last + 1)
 
     def bounds(self, numbers: Instants) -> tuple[Instants, Instants]:
-        """Start and end of windows."""
+        """Returns the starts and the ends of the windows with these numbers."""
         if self.cumulating:
             steps = self.size // self.step
             return self.origin + numbers // steps * self.size, self.origin + (numbers + 1) * self.step
@@ -60,24 +66,24 @@ class Numbered:
         return start, start + self.size
 
     def first_after(self, horizon: Instants) -> Instants:
-        """The number of the first window that ends after an instant."""
+        """Returns the numbers of the first windows that end after the given instants."""
         reached = np.clip(horizon, -_SAFE, _SAFE) - self.origin
         return reached // self.step if self.cumulating else (reached - self.size) // self.step + 1
 
     def starting_at(self, start: Instants, end: Instants) -> Instants:
-        """The numbers of windows with these bounds."""
+        """Returns the numbers of the windows with these bounds."""
         return (end - self.origin) // self.step - 1 if self.cumulating else (start - self.origin) // self.step
 
 
 @dataclass(frozen=True)
 class Slicing:
-    """The fixed windows of a specification."""
+    """The slices and windows of a specification with fixed windows."""
 
     window: Tumbling | Hopping | Cumulating | Calendar | Global
 
     @property
     def width(self) -> int:
-        """Width of a slice, in microseconds or rows; 0 where they differ, or there is one only."""
+        """Width of a slice, in microseconds or rows; 0 for calendar and global windows."""
         match self.window:
             case Tumbling():
                 return length(self.window.size)
@@ -88,9 +94,10 @@ class Slicing:
         return 0
 
     def slices(self, times: pl.DataFrame) -> pl.Series:
-        """Start of each row's slice, in order of the rows. A start below 64 bits is told as -2^63, which lies in that slice.
+        """Returns the start of each row's slice, in the order of the rows.
 
-        So is the start of a slice of a calendar that has no window there.
+        A start that does not fit in 64 bits is returned as -2^63, which lies in that slice. So is the start
+        of a calendar slice that has no window.
         """
         if isinstance(self.window, Calendar):
             return calendars.starts(self.window, times[TIME]).alias(SLICE)
@@ -105,7 +112,10 @@ class Slicing:
         return pl.Series(SLICE, [max(MIN_INSTANT, start) for start in starts], dtype=pl.Int64)
 
     def windows(self, instant: int) -> list[tuple[int, int]]:
-        """The windows that hold an instant, in order of their start and end; only those whose bounds fit in 64 bits."""
+        """Returns the windows that contain an instant, in the order of (start, end).
+
+        Windows whose bounds do not fit in 64 bits are left out.
+        """
         return [(start, end) for start, end in self._holding(instant) if start >= MIN_INSTANT and end <= MAX_INSTANT]
 
     def _holding(self, instant: int) -> list[tuple[int, int]]:
@@ -126,7 +136,11 @@ class Slicing:
         return [(MIN_INSTANT, MAX_INSTANT)]
 
     def numbered(self, slices: Instants) -> Numbered | None:
-        """The windows of slices as ranges of window numbers; None where windows have no numbers, or lie near the ends of time."""
+        """Returns the windows of slices as ranges of window numbers.
+
+        Returns None for calendar and global windows, which have no numbers, and near the ends of the 64-bit
+        range.
+        """
         window = self.window
         if isinstance(window, (Calendar, Global)):
             return None
@@ -142,7 +156,7 @@ class Slicing:
         return numbered if max(furthest, abs(window.origin), size, numbered.step) < _SAFE else None
 
     def without_window(self, slices: pl.Series) -> list[int]:
-        """Those of the slices that are in no window."""
+        """Returns those of the slices that are in no window, each once."""
         different = slices.unique().sort()
         numbered = self.numbered(different.to_numpy())
         if numbered is None:
@@ -151,7 +165,7 @@ class Slicing:
         return different.filter(pl.Series(first >= stop)).to_list()
 
     def table(self, slices: pl.Series) -> pl.DataFrame:
-        """Slice, start and end of the windows of these slices, in this order."""
+        """Returns slice, start and end of the windows of these slices, sorted by these columns."""
         different = slices.unique().sort()
         numbered = self.numbered(different.to_numpy())
         if numbered is not None:
@@ -161,7 +175,7 @@ class Slicing:
         return pl.DataFrame([pl.Series(name, told, dtype=pl.Int64) for name, told in zip((SLICE, START, END), columns, strict=True)])
 
     def missing_reason(self, instant: int) -> str:
-        """Why no window holds an instant (semantics 15)."""
+        """Returns the reason why no window contains an instant (semantics 15)."""
         gap = isinstance(self.window, Hopping) and not self._holding(instant)
         return "gap" if gap else "window out of range"
 
@@ -169,7 +183,7 @@ class Slicing:
 def _hopping(window: Hopping, instant: int) -> list[tuple[int, int]]:
     size, hop, origin = length(window.size), length(window.hop), window.origin
     last = origin + (instant - origin) // hop * hop
-    count = max(0, -((instant - last - size) // hop))  # starts last, last - hop, ... above instant - size
+    count = max(0, -((instant - last - size) // hop))  # of starts last, last - hop, ... above instant - size
     found = [(start, start + size) for start in range(last - (count - 1) * hop, last + 1, hop)]
     return [bounds for bounds in found if bounds[0] >= 0] if window.only_when_full else found
 
@@ -183,5 +197,5 @@ def _table(numbered: Numbered, slices: Instants) -> pl.DataFrame:
 
 
 def slicing_of(window: Window) -> Slicing | None:
-    """The slicing of fixed windows; None where the rows make the windows."""
+    """Returns the slicing of fixed windows; None if rows or a function make the windows."""
     return None if isinstance(window, (Session, Sliding, Custom)) else Slicing(window)

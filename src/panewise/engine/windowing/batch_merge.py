@@ -1,4 +1,7 @@
-"""Windows held together with what a batch adds to each of them, row by row: what one batch brings is then not grouped again."""
+"""Merges the windows of a batch with stored windows, row by row.
+
+Each window occurs at most once on either side, so nothing is grouped.
+"""
 
 import numpy as np
 import polars as pl
@@ -13,10 +16,14 @@ _ADDED = "__added:"
 
 
 def paired(aggregation: Aggregation, known: Found, new: pl.DataFrame, *, periodic: bool) -> pl.DataFrame | None:
-    """The new windows, each of which there is once, with those held taken into them; None where that takes more than adding up.
+    """Returns the new windows merged with the stored ones; None if they must be merged in groups.
 
-    It is what :func:`panewise.engine.windowing.window_table.merged` gives. A new window has waited for less long than any that is held,
-    and nothing has happened to it yet, so of the bookkeeping only the pending rows change; with `periodic` also since when there are such.
+    Each new window must occur once. The merged windows equal those of
+    :func:`panewise.engine.windowing.window_table.merged`. A new window is younger than any stored window and
+    has not fired yet. So of the bookkeeping only the number of pending rows changes, and with `periodic` also
+    the time since when rows are pending.
+
+    Returns None if a part cannot be merged in pairs, or if a sum may leave 64 bits.
     """
     pairs = {part.name: part.pair for part in aggregation.parts if part.pair is not None}
     if len(pairs) < len(aggregation.parts):
@@ -34,12 +41,15 @@ def paired(aggregation: Aggregation, known: Found, new: pl.DataFrame, *, periodi
 
 
 def any_order(aggregation: Aggregation, pieces: pl.DataFrame) -> bool:
-    """Whether pieces may be added up before what is held is known, and to the same result. It is not so of floats."""
+    """Returns whether pieces may be merged before the stored windows are known, with the same result.
+
+    This is not so for floats, or if a sum may leave 64 bits.
+    """
     exact = all(part.pair is not None and not part.dtype.is_float() for part in aggregation.parts)
     sums = [part.name for part in aggregation.parts if part.sums is not None]
     return exact and all(greatest(pieces[name]) * pieces.height < LIMIT for name in sums)
 
 
 def _may_overflow(one: pl.Series, other: pl.Series) -> bool:
-    """Whether a sum of whole numbers may leave 64 bits: then it is looked at closely (semantics 24.3)."""
+    """Returns whether a sum of integers may leave 64 bits; it is then checked closely (semantics 24.3)."""
     return one.dtype.is_integer() and greatest(one) + greatest(other) >= LIMIT

@@ -1,7 +1,8 @@
-"""Calendar windows: at which instants a zone's clocks first show a date, and which window that date opens (semantics 6.4, 6.5).
+"""Calendar windows: when the clocks of a zone first show a date, and the date's window (semantics 6.4, 6.5).
 
-Dates are whole days from 1970-01-01. A table of the few starts that matter is made for each UTC day that rows come from, and
-rows are looked up in it all at once. The zones are Python's, as those of Polars end with the year 2100.
+Dates are counted in days since 1970-01-01. For each UTC day that has rows, a table lists the few instants at
+which the window changes. All rows are looked up in these tables with one binary search. The zones are
+Python's, because those of Polars end with the year 2100.
 """
 
 from collections.abc import Iterator
@@ -19,13 +20,14 @@ _DAY = 86_400
 _US = 1_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
-_FIRST, _LAST = (date(year, 1, 1).toordinal() - _EPOCH_ORDINAL for year in (2, 9999))  # UTC days between which windows lie
+# Windows lie between these UTC days.
+_FIRST, _LAST = (date(year, 1, 1).toordinal() - _EPOCH_ORDINAL for year in (2, 9999))
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
-_REMEMBERED = 1 << 16  # UTC days, and dates, whose tables are kept
+_REMEMBERED = 1 << 16  # entries of each cache of UTC days, windows or dates
 
 
 def starts(window: Calendar, times: pl.Series) -> pl.Series:
-    """The start of the window of each instant; -2^63 where there is no window."""
+    """Returns the start of the window of each instant; -2^63 where there is no window."""
     instants = times.to_numpy()
     days = np.floor_divide(instants, _DAY * _US)
     steps = [(MIN_INSTANT, MIN_INSTANT)]
@@ -36,7 +38,7 @@ def starts(window: Calendar, times: pl.Series) -> pl.Series:
 
 
 def holding(window: Calendar, instant: int) -> list[tuple[int, int]]:
-    """The window that holds an instant; none if it does not exist."""
+    """Returns a list with the window that contains an instant; an empty list if the window does not exist."""
     day = instant // (_DAY * _US)
     if not _FIRST <= day < _LAST:
         return []
@@ -47,7 +49,7 @@ def holding(window: Calendar, instant: int) -> list[tuple[int, int]]:
 
 @lru_cache(_REMEMBERED)
 def _steps(window: Calendar, day: int) -> list[tuple[int, int]]:
-    """Instants from which on rows of a UTC day are in another window, with the start of that."""
+    """Returns the instants of a UTC day from which rows are in another window, with that window's start."""
     found = []
     for at, shown in _reached(window.zone, day):
         bounds = _bounds(window, _number(window, shown))
@@ -56,7 +58,7 @@ def _steps(window: Calendar, day: int) -> list[tuple[int, int]]:
 
 
 def _number(window: Calendar, shown: int) -> int:
-    """Which window, counted from that of 1970-01-01, a date lies in."""
+    """Returns the number of the window that contains a date; the window of 1970-01-01 has the number 0."""
     if window.unit == "day":
         return shown // window.n
     if window.unit == "week":
@@ -66,13 +68,13 @@ def _number(window: Calendar, shown: int) -> int:
 
 
 def _week_origin(window: Calendar) -> int:
-    """The last start of a week up to 1970-01-01, which was a Thursday."""
+    """Returns the last start of a week at or before 1970-01-01, which was a Thursday."""
     return -((3 - WEEKDAYS.index(window.week_start)) % 7)
 
 
 @lru_cache(_REMEMBERED)
 def _bounds(window: Calendar, number: int) -> tuple[int, int] | None:
-    """Start and end of a window; None if it does not exist."""
+    """Returns the start and the end of a window; None if it does not exist."""
     days = [_first_date(window, number), _first_date(window, number + 1)]
     if not all(_FIRST - 1 <= day <= _LAST + 1 for day in days):
         return None
@@ -81,7 +83,7 @@ def _bounds(window: Calendar, number: int) -> tuple[int, int] | None:
 
 
 def _first_date(window: Calendar, number: int) -> int:
-    """The date with which a window starts, one far away if it is beyond the calendar."""
+    """Returns the date on which a window starts, or one far out of range if `datetime` has no such date."""
     count = number * window.n
     if window.unit == "day":
         return count
@@ -95,15 +97,19 @@ def _first_date(window: Calendar, number: int) -> int:
 
 @lru_cache(_REMEMBERED)
 def _first_shown(zone: str, wanted: int) -> int:
-    """The second at which clocks first show a date, or skip it: local midnight is at most 16 hours from midnight in UTC."""
+    """Returns the second at which clocks first show a date or a later one.
+
+    Local midnight is at most 16 hours from midnight in UTC. So two UTC days are searched.
+    """
     return next(at for day in (wanted - 1, wanted) for at, shown in _reached(zone, day) if shown >= wanted)
 
 
 @lru_cache(_REMEMBERED)
 def _reached(zone: str, day: int) -> list[tuple[int, int]]:
-    """The latest date that clocks have shown by the start of a UTC day, and each later one in it, with the second.
+    """Returns the latest date shown by the start of a UTC day, and each later date first shown in that day.
 
-    Clocks that are put back show a date again, never more than two days later.
+    Each date comes with the second from which it counts. Clocks that are put back show a date again, at most
+    two days later. So the two days before are read, too.
     """
     found: list[tuple[int, int]] = []
     latest = -(2**62)
@@ -116,7 +122,10 @@ def _reached(zone: str, day: int) -> list[tuple[int, int]]:
 
 
 def _pieces(zone: str, day: int) -> Iterator[tuple[int, int, int]]:
-    """Stretches of a UTC day with one offset from UTC: start, end, offset, in seconds. Clocks change at most once in a day."""
+    """Yields the intervals of a UTC day with one offset from UTC: start, end, offset, in seconds.
+
+    Clocks change at most once in a day, so the change is found by bisection.
+    """
     start, end = day * _DAY, (day + 1) * _DAY
     before, after = _offset(zone, start), _offset(zone, end)
     if before == after:
@@ -132,7 +141,7 @@ def _pieces(zone: str, day: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _offset(zone: str, second: int) -> int:
-    """Seconds by which clocks are ahead of UTC."""
+    """Returns how many seconds the clocks of a zone are ahead of UTC."""
     offset = (_EPOCH + timedelta(seconds=second)).astimezone(time_zone(zone)).utcoffset()
     assert offset is not None, zone
     return round(offset / timedelta(seconds=1))

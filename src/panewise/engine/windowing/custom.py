@@ -1,4 +1,7 @@
-"""Windows that a user's function gives for rows: asked for where rows are judged, and carried with them (semantics 6.6, 9.4)."""
+"""Custom windows, which a function of the user returns for rows (semantics 6.6, 9.4).
+
+The function is called when rows are validated. The rows then carry their windows.
+"""
 
 from typing import Any
 
@@ -15,10 +18,10 @@ _START, _END = pl.element().struct.field("start"), pl.element().struct.field("en
 
 
 def split(window: Custom, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows with ``__own``, and those that have no window, with the reason.
+    """Returns the rows with their windows in ``__own``, and the rows without a window, with the reason.
 
     Raises:
-        InputError: if the function does not give a list for each row.
+        InputError: if the function does not return a list of windows for each row.
     """
     if rows.is_empty():
         return rows.with_columns(pl.lit(None, dtype=_WINDOWS).alias(OWN_WINDOWS)), rows.with_columns(
@@ -62,7 +65,7 @@ def _of_lists(window: Custom, given: list[Any]) -> pl.DataFrame:
 
 
 def _of_list(window: Custom, given: Any) -> tuple[list[dict[str, int]], str | None]:
-    """The windows of a row that fit in 64 bits, and why it has none."""
+    """Returns the windows of a row that fit in 64 bits, and the reason if there are none."""
     if not isinstance(given, (list, tuple)) or any(not _is_window(pair) for pair in given):
         return [], f"{window.name} gave a bad window"
     if window.merge and len(given) > 1:
@@ -78,7 +81,10 @@ def _is_window(pair: Any) -> bool:
 
 
 def sliced(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows with a ``__slice``, a number that rows with the same windows have in common; and slice, start and end of those."""
+    """Returns the rows with a ``__slice``, and the slice, start and end of each of their windows.
+
+    The slice is a number that rows with the same windows share.
+    """
     rows = rows.with_columns(pl.col(OWN_WINDOWS).rank("dense").cast(pl.Int64).alias(SLICE))
     pairs = rows.select(SLICE, OWN_WINDOWS).unique(SLICE).sort(SLICE).explode(OWN_WINDOWS)
     bounds = (pl.col(OWN_WINDOWS).struct.field(field).alias(name) for field, name in (("start", START), ("end", END)))

@@ -1,6 +1,6 @@
-"""Whether windows fire, and what that does to them (semantics 16 to 21).
+"""Decides which windows fire, and updates windows after firings (semantics 16 to 21).
 
-Decisions are expressions over the window table; only `evaluate` applies them.
+Decisions are expressions over the window table. Only `evaluate` applies them.
 """
 
 from dataclasses import dataclass, replace
@@ -25,7 +25,13 @@ WANTS, CLOSES, FIRE, REQUESTED, SENT = "__wants", "__closes", "__fire", "__reque
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What one evaluation did: the windows as they are after it, the windows that went, and the windows that sent a pane (as they were)."""
+    """The result of one evaluation.
+
+    Attributes:
+        kept: the windows that remain, as they are after the evaluation.
+        gone: the windows that have expired.
+        sent: the windows that emit a pane, as they were before the firing, with the columns of the pane.
+    """
 
     kept: pl.DataFrame
     gone: pl.DataFrame
@@ -34,10 +40,14 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Due:
-    """The windows that a move of the clocks can fire, flip or expire: those that pass the test.
+    """The windows that a move of the clocks can fire, flip or expire: those that pass `test`.
 
-    Their ends lie in one of `ends` (low < end <= high; None: no bound), or they have waited since `waiting` or longer, or a
-    deadline of theirs is at or before `now`, resp. a mark at or before `watermark`.
+    Each of them meets at least one of these conditions, by which :meth:`may` skips runs:
+
+    - its end lies in one of `ends` (low < end <= high; None: no bound);
+    - it has waited since `waiting` or longer;
+    - one of its deadlines is at or before `now`;
+    - one of its marks is at or before `watermark`.
     """
 
     test: pl.Expr
@@ -47,7 +57,7 @@ class Due:
     watermark: int | None
 
     def may(self, run: Run) -> bool:
-        """Whether a run can have such windows."""
+        """Returns whether a run can contain such windows."""
         reached = ((run.waiting, self.waiting), (run.deadline, self.now), (run.mark, self.watermark))
         if any(first is not None and limit is not None and first <= limit for first, limit in reached):
             return True
@@ -55,9 +65,10 @@ class Due:
 
 
 def due(plan: Plan, before: Clocks, now: Clocks) -> Due:
-    """The windows that the clocks alone can fire, flip or expire, when they have moved from `before`."""
+    """Returns the windows that the clocks alone can fire, flip or expire, when they move from `before`."""
     spec = plan.spec
-    # A window whose rows the trigger holds back is unflipped, too, but has been seen complete before.
+    # A window whose rows the trigger holds back is unflipped, too, but an evaluation has seen it complete
+    # before.
     flips = pl.col(UNFLIPPED) & now.complete(spec, pl.col(END)) & ~before.complete(spec, pl.col(END))
     wants = plan.trigger.wants(TriggerContext.at(spec, now)) & ~pl.col(CLOSED)
     test = flips | now.expired(spec, pl.col(END)) | wants
@@ -69,9 +80,10 @@ def due(plan: Plan, before: Clocks, now: Clocks) -> Due:
 
 
 def next_due(plan: Plan, windows: StoredTable, clocks: Clocks, slices: StoredTable | None = None) -> int | None:
-    """A watermark at or before the one at which the next window flips, expires or fires; None if only the end of input can do it.
+    """Returns a watermark at or before the one at which the next window flips, expires or fires.
 
-    None, too, where no watermark from outside is looked at: then rows do it, or the clock.
+    Returns None if only the end of input can do that. Also returns None if no watermark from outside is used,
+    because then rows or the clock do it.
     """
     spec = plan.spec
     if clocks.by_key or clocks.counted or spec.time == "processing":
@@ -99,7 +111,7 @@ def evaluate(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> Evaluation:
 
 
 def _judged(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
-    """The windows with their decisions."""
+    """Returns the windows with their decisions as columns."""
     spec, complete, open_ = plan.spec, clocks.complete(plan.spec, pl.col(END)), ~pl.col(CLOSED)
     with_times = windows.with_columns(
         complete.alias(COMPLETE),
@@ -120,15 +132,18 @@ def _judged(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
 
 
 def _seen(plan: Plan, clocks: Clocks) -> TriggerContext:
-    """The moment of an evaluation, of windows that know already whether they are complete and flip."""
+    """Returns the trigger context for windows that have ``__complete`` and ``__flip`` as columns."""
     return replace(TriggerContext.at(plan.spec, clocks, pl.col(FLIP)), complete=pl.col(COMPLETE))
 
 
 def _sent(plan: Plan, results: pl.DataFrame) -> pl.DataFrame:
-    """The firings that send a pane: not those that equal the live pane, where it is kept (semantics 21.1, 21.6)."""
+    """Returns the firings that emit a pane, with the columns of its timing.
+
+    Where panes are compared, a firing that equals the live pane emits nothing (semantics 21.1, 21.6).
+    """
     timing = pl.when(~pl.col(COMPLETE)).then(pl.lit("EARLY")).when(FLIP).then(pl.lit("ON_TIME")).otherwise(pl.lit("LATE"))
     sent = results
-    if plan.compares and not plan.spec.delta:  # a pane with new rows in its delta is always sent (21.10)
+    if plan.compares and not plan.spec.delta:  # a pane with new rows in its delta is always emitted (21.10)
         same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types)
         sent = results.filter(~(pl.col(LIVE) & same) | pl.col(REQUESTED))
     return sent.with_columns(
@@ -141,7 +156,7 @@ def _sent(plan: Plan, results: pl.DataFrame) -> pl.DataFrame:
 
 
 def _after(plan: Plan, judged: pl.DataFrame, sent: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
-    """The windows after the firings."""
+    """Returns the windows after the firings."""
     spec, aggregation, identity = plan.spec, plan.aggregation, plan.identity
     names = list(aggregation.result_types | LIVE_PANE) if plan.compares else []
     if plan.compares:
@@ -149,7 +164,7 @@ def _after(plan: Plan, judged: pl.DataFrame, sent: pl.DataFrame, clocks: Clocks)
         marked = judged.join(news, on=identity, how="left", nulls_equal=True, maintain_order="left").with_columns(
             pl.col(SENT).fill_null(False)
         )
-    else:  # every firing sends a pane
+    else:  # every firing emits a pane
         marked = judged.with_columns(pl.col(FIRE).fill_null(False).alias(SENT))
     fired = pl.col(FIRE)
     updates = [

@@ -1,8 +1,9 @@
-"""Keys that have a watermark each (semantics 12.8, 8.1).
+"""Watermarks of keys: each key has its own (semantics 12.8, 8.1).
 
-What a key has reached stands in the window table, in a row that is no window: it starts and ends at the last instant, and is
-closed. So it is found with the key's windows, and a step writes those of the keys that it met. A window has its key's watermark
-beside it: when that moves, all windows of the key are evaluated, and written anew.
+The watermark of a key is stored in the window table, in a row that is not a window: it starts and ends at the
+last instant, and is closed. So it is read together with the windows of its key, and a step writes only the
+watermarks of the keys of its rows. Each window also stores the watermark of its key. When that watermark
+moves, all windows of the key are evaluated and written again.
 """
 
 import polars as pl
@@ -18,23 +19,23 @@ IS_WINDOW = pl.col(START) < pl.col(END)
 
 
 def without(rows: pl.DataFrame) -> pl.DataFrame:
-    """The windows among rows of the table."""
+    """Returns the rows of the table that are windows."""
     return rows.filter(IS_WINDOW)
 
 
 def told(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """The watermarks of keys among rows of the table."""
+    """Returns the watermarks of keys among rows of the table."""
     return rows.filter(~IS_WINDOW).select(*keys, KEY_WATERMARK)
 
 
 def marked(frame: pl.DataFrame, known: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """A frame with the watermark of each row's key, which `known` has."""
+    """Adds the watermark of each row's key, taken from `known`; null if the key has none."""
     marks = known.select(*keys, KEY_WATERMARK).unique(keys)
     return joined(frame, marks, keys, "left")
 
 
 def moved(plan: Plan, rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
-    """The watermarks that the event times of rows have moved."""
+    """Returns the new watermarks of the keys whose watermarks the rows move."""
     assert isinstance(plan.spec.watermark, StreamTime)
     delay = plan.spec.watermark.delay.us
     seen = marked(rows.group_by(plan.keys, maintain_order=True).agg(pl.col(TIME).max()), before, plan.keys)
@@ -45,7 +46,7 @@ def moved(plan: Plan, rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
 
 
 def others(plan: Plan, mine: pl.DataFrame, further: pl.DataFrame, *known: pl.DataFrame) -> pl.DataFrame:
-    """The windows of keys whose watermark has moved, without those in `known`."""
+    """Returns the windows of keys whose watermark has moved, without those in `known`."""
     found = without(mine).join(further, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
     for windows in known:
         found = found.join(windows, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
@@ -53,14 +54,14 @@ def others(plan: Plan, mine: pl.DataFrame, further: pl.DataFrame, *known: pl.Dat
 
 
 def refreshed(plan: Plan, windows: pl.DataFrame, further: pl.DataFrame) -> pl.DataFrame:
-    """The windows with the watermarks that have moved."""
+    """Returns the windows with the watermarks that have moved."""
     reached = further.rename({KEY_WATERMARK: _REACHED})
     both = joined(windows, reached, plan.keys, "left")
     return both.with_columns(pl.coalesce(_REACHED, KEY_WATERMARK).alias(KEY_WATERMARK)).drop(_REACHED)
 
 
 def written(plan: Plan, further: pl.DataFrame) -> pl.DataFrame:
-    """The rows of the table that tell these watermarks."""
+    """Returns the rows of the table that store these watermarks."""
     values = {
         **dict.fromkeys((START, END), pl.lit(MAX_INSTANT)),
         **dict.fromkeys((PENDING, INDEX, NONSPECULATIVE, BORN), pl.lit(0)),

@@ -1,4 +1,4 @@
-"""Which rows are late for which fixed windows (semantics 13), and the form of the late output."""
+"""Decides which rows are late for which fixed windows (semantics 13), and forms the late output."""
 
 from dataclasses import dataclass
 
@@ -29,70 +29,76 @@ from panewise.spec import Global, WindowOperator
 
 _INTERVAL = pl.List(pl.Struct({"start": pl.Int64(), "end": pl.Int64()}))
 _SHUT = "__shut"
-MANY = 64  # windows of a slice; of more the windows are not listed slice by slice
+MANY = 64  # windows of slices with more windows than this are not listed slice by slice
 
 
 def late_schema(payload: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
-    """The columns of the late output."""
+    """Returns the columns of the late output."""
     return {**payload, REASON: pl.String(), MISSED_WINDOWS: _INTERVAL, LATE_BY: pl.Int64(), PARTIAL: pl.Boolean()}
 
 
 def of_sessions(late: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> pl.DataFrame:
-    """The late output of session windows: each row missed one, or the closed ones that it met."""
+    """Returns the late output of sessions: each row missed its own session, or the closed ones it met."""
     made = {REASON: reason_of(clocks, pl.col(CAUSE)), MISSED_WINDOWS: pl.col(MISSED_SESSIONS), PARTIAL: pl.lit(False)}
     return late.select(typed(columns, made, clocks))
 
 
 def reason_of(clocks: Clocks, cause: pl.Expr) -> pl.Expr:
-    """The reason that is told: of rows after the end of input always the same."""
+    """Returns the reason to report: `cause`, but always `finished` after the end of input."""
     return pl.lit("finished") if clocks.finished else cause
 
 
 def typed(columns: dict[str, pl.DataType], made: dict[str, pl.Expr], clocks: Clocks) -> list[pl.Expr]:
-    """The columns of the late output: those that are made, how late a row is, and what it has."""
+    """Returns the columns of the late output: those in `made`, ``late_by``, and the columns of the rows."""
     made = {**made, LATE_BY: clocks.late_by(pl.col(TIME))}
     return [made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in columns.items()]
 
 
 @dataclass(frozen=True)
 class SliceTable:
-    """The windows of a batch's slices: one row for each slice and window, with whether the window has expired."""
+    """The windows of a batch's slices: one row for each slice and window, with whether it has expired."""
 
     frame: pl.DataFrame
 
     @classmethod
     def judged(cls, frame: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> "SliceTable":
-        """Of slice, start and end of windows, in order of the slices."""
+        """Returns the table of windows, which are given by slice, start and end, sorted by slice."""
         horizon = clocks.horizon(spec)
         expired = pl.repeat(False, frame.height, dtype=pl.Boolean, eager=True) if horizon is None else frame[END] <= horizon
         return cls(frame.hstack([expired.alias(EXPIRED_WINDOWS)]))
 
     @property
     def alive(self) -> pl.DataFrame:
-        """Slice and window of those that have not expired, in order of the slices."""
+        """Slice, start and end of the windows that have not expired, sorted by slice."""
         frame = kept(self.frame, ~self.frame[EXPIRED_WINDOWS]) if self.any_expired else self.frame
         return frame[[SLICE, START, END]]
 
     @property
     def disjoint(self) -> bool:
-        """Whether no window holds two of the slices."""
+        """Whether no window contains two of the slices."""
         return self.frame[END].n_unique() == self.frame.height
 
     def windows_of(self, keys: list[str], rows: pl.DataFrame) -> pl.DataFrame:
-        """The windows of the rows' keys and slices that have not expired, each once."""
+        """Returns the windows of the rows' keys and slices that have not expired, each once."""
         pairs = rows.select(*keys, SLICE).unique(maintain_order=True).join(self.alive, on=SLICE, maintain_order="left_right")
         return pairs.select([*keys, START, END]).unique(maintain_order=True)
 
     def pieces(self, keys: list[str], aggregation: Aggregation, partials: pl.DataFrame) -> pl.DataFrame:
-        """Partials per key and slice as partials of each window that has not expired."""
+        """Returns partials per key and slice as partials of each window that has not expired.
+
+        A window occurs once for each of its slices.
+        """
         return self.expanded(partials)
 
     def pieces_in_order(self, keys: list[str], aggregation: Aggregation, rows: pl.DataFrame) -> pl.DataFrame:
-        """The same of rows in arrival order, where that matters; each window comes out once."""
+        """Returns the same for rows in arrival order, where that order matters; each window occurs once."""
         return aggregation.lift(self.expanded(rows), [*keys, START, END])
 
     def lost(self, slices: pl.DataFrame, keys: list[str], closed: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> pl.DataFrame:
-        """The windows that rows of these keys and slices miss, and of how many each; ``__gone`` where they have expired."""
+        """Returns the windows that rows of these keys and slices miss, with the slice's number of windows.
+
+        ``__gone`` is true for windows that have expired, false for closed ones.
+        """
         pairs = slices.join(self.frame, on=SLICE, maintain_order="left_right")
         if KEY_WATERMARK in slices.columns:
             pairs = pairs.with_columns(clocks.expired(spec, pl.col(END)).alias(EXPIRED_WINDOWS))
@@ -102,11 +108,11 @@ class SliceTable:
         return pairs.filter(pl.col(EXPIRED_WINDOWS) | pl.col(_SHUT).fill_null(False))
 
     def listed(self, slices: pl.Series) -> pl.DataFrame:
-        """Slice, start and end of all windows of some slices."""
+        """Returns slice, start and end of all windows of the table, whichever of its slices are given."""
         return self.frame
 
     def expanded(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The rows with the bounds of a window in place of their slice, once for each window of theirs that has not expired."""
+        """Returns each row once for each of its unexpired windows, with the bounds in place of the slice."""
         alive, asked = self.alive, rows[SLICE].to_numpy()
         slices = alive[SLICE].to_numpy()
         first, last = np.searchsorted(slices, asked), np.searchsorted(slices, asked, side="right")
@@ -125,7 +131,7 @@ class SliceTable:
 
 
 def windows_of_slices(slicing: Slicing, slices: pl.Series, spec: WindowOperator, clocks: Clocks) -> "SliceTable | Overlaps":
-    """The windows of the slices."""
+    """Returns the windows of the slices: in a list, or as ranges if a slice is in many windows."""
     different = slices.unique().sort().to_numpy()
     numbered = slicing.numbered(different)
     if numbered is not None and first_many(numbered, different, MANY):
@@ -136,11 +142,12 @@ def windows_of_slices(slicing: Slicing, slices: pl.Series, spec: WindowOperator,
 def missed(
     rows: pl.DataFrame, table: SliceTable | Overlaps, keys: list[str], closed: pl.DataFrame, spec: WindowOperator, clocks: Clocks
 ) -> pl.DataFrame | None:
-    """For each key and slice with late rows: ``__windows``, ``__reason``, ``__partial``. None if no row is late.
+    """Returns ``__windows``, ``__reason`` and ``__partial`` for each key and slice with late rows.
 
-    With drop_by="row" the rows behind are judged one by one, see :func:`behind`.
+    Returns None if no row is late. With drop_by="row" the late output of rows behind is that of
+    :func:`behind`.
     """
-    marked = clocks.by_key and not clocks.counted  # of windows of rows none has expired that a row finds
+    marked = clocks.by_key and not clocks.counted  # with windows of rows, no row finds its window expired
     if not marked and not table.any_expired and closed.is_empty():
         return None
     by = [*keys, SLICE]
@@ -157,13 +164,13 @@ def missed(
 def late_rows(
     rows: pl.DataFrame, found: pl.DataFrame, keys: list[str], clocks: Clocks, columns: dict[str, pl.DataType]
 ) -> tuple[pl.DataFrame, int]:
-    """The late output of the rows, and how many of them are late for some windows only."""
+    """Returns the late output of the rows, and how many of them are late for some windows only."""
     late = rows.join(found, on=[*keys, SLICE], nulls_equal=True, maintain_order="left")
     return late.select(typed(columns, {}, clocks)), int(late[PARTIAL].sum())
 
 
 def _shown(spec: WindowOperator) -> pl.Expr:
-    """A window as the late output tells it; that of Global() has no bounds (semantics 11)."""
+    """Returns a window as the late output shows it; the window of Global() has no bounds (semantics 11)."""
     bounds = (START, END)
     told = (pl.lit(None, dtype=pl.Int64) if isinstance(spec.window, Global) else pl.col(bound) for bound in bounds)
     return pl.struct(*(bound.alias(name) for bound, name in zip(told, ("start", "end"), strict=True)))
@@ -172,7 +179,7 @@ def _shown(spec: WindowOperator) -> pl.Expr:
 def behind(
     rows: pl.DataFrame, table: SliceTable | Overlaps, spec: WindowOperator, clocks: Clocks, columns: dict[str, pl.DataType]
 ) -> pl.DataFrame:
-    """The late output of rows that drop_by="row" drops: they miss all their windows."""
+    """Returns the late output of rows that drop_by="row" drops: they miss all their windows."""
     windows = table.listed(rows[SLICE]).sort(START, END).select(SLICE, _shown(spec).alias(MISSED_WINDOWS))
     of_slice = windows.group_by(SLICE, maintain_order=True).agg(MISSED_WINDOWS)
     late = rows.join(of_slice, on=SLICE, how="left", maintain_order="left")

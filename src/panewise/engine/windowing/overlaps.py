@@ -1,8 +1,9 @@
 """Slices that are in many windows each, such as those of `Hopping("1 day", "1 second")`.
 
-The windows of a slice are a range of window numbers, and both ends of the range rise with the slice. So the slices of a window lie side by
-side, and windows that no range begins or ends between hold the same slices. These are one *class*: m slices of a key make at most 2 m
-classes, however many windows there are. Partials are merged for each class, and each window is made once, with the partials of its class.
+The windows of a slice are a range of window numbers, and both ends of the range rise with the slice. So the
+slices of a window are contiguous. Windows contain the same slices if no range begins or ends between them.
+Such windows form a *class*. m slices of a key make at most 2 m classes, however many windows there are.
+Partials are merged once for each class. Each window is then made once, with the partials of its class.
 """
 
 from dataclasses import dataclass
@@ -25,9 +26,9 @@ _LOWEST = -(2**63)
 
 @dataclass(frozen=True)
 class Classes:
-    """Classes of windows: `length` window numbers from `first` on, which hold the slices `low` to `high`.
+    """Classes of windows: `length` window numbers from `first` on, which contain the slices `low` to `high`.
 
-    `low` and `high` are half-open places among the slices in order.
+    `low` and `high` are half-open positions among the sorted slices.
     """
 
     first: Instants
@@ -37,7 +38,10 @@ class Classes:
 
     @classmethod
     def of(cls, code: Instants, first: Instants, stop: Instants) -> "Classes":
-        """The classes of slices in order of their key's code and their time, with the windows first <= number < stop; none is empty."""
+        """Returns the classes of slices, which are sorted by the code of their key and by time.
+
+        The windows of a slice have the numbers first <= number < stop. Each slice has at least one window.
+        """
         count = len(code)
         numbers, key = np.concatenate([first, stop]), np.concatenate([code, code])
         at = order([key, numbers])
@@ -46,12 +50,12 @@ class Classes:
         last = np.flatnonzero(np.append((numbers[1:] != numbers[:-1]) | (key[1:] != key[:-1]), True) if count else [])
         low, high = ended[last], begun[last]
         length = np.append(np.diff(numbers[last]), 0)
-        some = high > low  # then a range ends later: the next place is of the same key
+        some = high > low  # a range is open, so the next number, which gives the length, is of the same key
         return cls(numbers[last][some], length[some], low[some], high[some])
 
     @property
     def members(self) -> tuple[Places, Places]:
-        """The places of the slices of each class, one class after the other, and the class of each."""
+        """The positions of the slices of each class, class by class, and the class of each position."""
         counts = self.high - self.low
         return spread(self.low, counts), np.repeat(np.arange(len(counts)), counts)
 
@@ -60,8 +64,8 @@ class Classes:
 class Overlaps:
     """The windows of the slices of a batch.
 
-    It answers the questions of
-    :class:`panewise.engine.windowing.lateness.SliceTable` without a list of the windows.
+    It has the methods of
+    :class:`panewise.engine.windowing.lateness.SliceTable`, but does not list the windows.
     """
 
     numbered: Numbered
@@ -70,7 +74,7 @@ class Overlaps:
 
     @property
     def disjoint(self) -> bool:
-        """Windows come out once each, whatever slices they hold."""
+        """Always true: each window is returned once, whatever slices it contains."""
         return True
 
     @property
@@ -80,13 +84,13 @@ class Overlaps:
         return self.horizon is not None and bool((first < self._first_alive()).any())
 
     def windows_of(self, keys: list[str], rows: pl.DataFrame) -> pl.DataFrame:
-        """The windows of the rows' keys and slices that have not expired, each once."""
+        """Returns the windows of the rows' keys and slices that have not expired, each once."""
         pieces = rows.select(*keys, SLICE).unique(maintain_order=True)
         ordered, classes = self._classes(keys, pieces)
         return self._windows(ordered.select(keys), classes)
 
     def pieces(self, keys: list[str], aggregation: Aggregation, partials: pl.DataFrame) -> pl.DataFrame:
-        """Partials per key and slice as partials of each window that has not expired, each window once."""
+        """Returns partials per key and slice as partials of each unexpired window, each window once."""
         ordered, classes = self._classes(keys, partials)
         if not aggregation.passing:
             merged = range_aggregate.over(aggregation, ordered, pl.Series(classes.low), pl.Series(classes.high))
@@ -98,7 +102,7 @@ class Overlaps:
         return self._windows(ordered.select(keys), classes, merged)
 
     def pieces_in_order(self, keys: list[str], aggregation: Aggregation, rows: pl.DataFrame) -> pl.DataFrame:
-        """The same of rows in arrival order, where that matters."""
+        """Returns the same for rows in arrival order, where that order matters."""
         slices = rows.select(*keys, SLICE).with_row_index(_AT)
         ordered, classes = self._classes(keys, slices)
         places, number = classes.members
@@ -109,7 +113,10 @@ class Overlaps:
         return self._windows(ordered.select(keys), classes, lifted)
 
     def lost(self, slices: pl.DataFrame, keys: list[str], closed: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> pl.DataFrame:
-        """The windows that rows of these keys and slices miss, and of how many each; ``__gone`` where they have expired."""
+        """Returns the windows that rows of these keys and slices miss, with the slice's number of windows.
+
+        ``__gone`` is true for windows that have expired, false for closed ones.
+        """
         first, stop = self.numbered.ranges(slices[SLICE].to_numpy())
         expired = np.clip(self._alive_of_rows(slices, spec, clocks), first, stop) - first
         where = np.repeat(np.arange(slices.height), expired)
@@ -124,7 +131,7 @@ class Overlaps:
         return pl.concat(found)
 
     def listed(self, slices: pl.Series) -> pl.DataFrame:
-        """Slice, start and end of all windows of some slices."""
+        """Returns slice, start and end of all windows of the given slices."""
         at = slices.unique().sort().to_numpy()
         first, stop = self.numbered.ranges(at)
         start, end = self.numbered.bounds(spread(first, stop - first))
@@ -138,7 +145,7 @@ class Overlaps:
         return picked(slices.select(*keys, SLICE), places).hstack(bounds).with_columns(pl.lit(expired).alias(EXPIRED_WINDOWS))
 
     def _alive_of_rows(self, slices: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> Instants | int:
-        """The number of the first window that has not expired; of each row where keys have watermarks of their own."""
+        """Returns the number of the first unexpired window: one per row if keys have their own watermarks."""
         if KEY_WATERMARK not in slices.columns:
             return self._first_alive()
         horizons = slices.select(clocks.horizon_of_row(spec)).to_series().fill_null(_LOWEST)
@@ -149,7 +156,7 @@ class Overlaps:
         return int(self.numbered.first_after(np.asarray([low], dtype=np.int64))[0])
 
     def _classes(self, keys: list[str], pieces: pl.DataFrame) -> tuple[pl.DataFrame, Classes]:
-        """The pieces that are in a window that has not expired, in order of key and slice; and the classes of windows."""
+        """Returns the pieces in an unexpired window, sorted by key and slice, and the classes of windows."""
         code = codes(pieces, keys)
         at = order([code, pieces[SLICE].to_numpy()])
         first, stop = self.numbered.ranges(pieces[SLICE].to_numpy()[at])
@@ -158,7 +165,10 @@ class Overlaps:
         return picked(pieces, at[some]), Classes.of(code[at[some]], first[some], stop[some])
 
     def _windows(self, of: pl.DataFrame, classes: Classes, partials: pl.DataFrame | None = None) -> pl.DataFrame:
-        """Each window once, with its keys, which stand in `of` slice by slice, and the partials of its class."""
+        """Returns each window once, with the partials of its class.
+
+        `of` has the keys of the slices, in the same order.
+        """
         start, end = self.numbered.bounds(spread(classes.first, classes.length))
         told = picked(of, classes.low)
         told = told if partials is None else told.hstack(partials)
@@ -167,6 +177,6 @@ class Overlaps:
 
 
 def first_many(numbered: Numbered, slices: Instants, many: int) -> bool:
-    """Whether a slice is in more than so many windows."""
+    """Returns whether a slice is in more than `many` windows."""
     first, stop = numbered.ranges(slices)
     return bool((stop - first > many).any())

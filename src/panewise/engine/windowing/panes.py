@@ -1,4 +1,4 @@
-"""Panes as they leave the operator: one row each, in the order of semantics 23."""
+"""Panes as the operator emits them: one row each, in the order of semantics 23."""
 
 import polars as pl
 
@@ -11,14 +11,14 @@ _OP = "__op_rank"
 
 
 def schema(spec: WindowOperator, keys: dict[str, pl.DataType], results: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
-    """The columns of a pane (semantics 20)."""
+    """Returns the columns of a pane (semantics 20)."""
     named = {name: dtype for name, dtype in keys.items() if name in spec.keys}
     bounds = dict.fromkeys(("window_start", "window_end", *stamped(spec, pl.lit(None))), pl.Int64())
     return {**named, **bounds, **results, **LIVE_PANE, "op": pl.String(), "processing_time": pl.Int64()}
 
 
 def sent(columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
-    """The panes of windows that fired; in retracting mode each after the withdrawal of the live one."""
+    """Returns the panes of windows that fired; in retracting mode the live pane is retracted before each."""
     plus = _pane(columns, spec, windows, processing_time, "+", live=False)
     if spec.accumulation == "retracting":
         minus = _pane(columns, spec, windows.filter(LIVE), processing_time, "-", live=True)
@@ -27,7 +27,7 @@ def sent(columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.Data
 
 
 def withdrawn(columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
-    """The withdrawals of merged-away windows (semantics 9.2)."""
+    """Returns the retractions of merged-away windows (semantics 9.2)."""
     return _ordered(_pane(columns, spec, windows.filter(LIVE), processing_time, "-", live=True), spec)
 
 
@@ -53,19 +53,22 @@ def _pane(
 
 
 def shown_end(spec: WindowOperator) -> pl.Expr:
-    """The end of a window as it is shown: of one that is closed its last instant (semantics 7.2)."""
+    """Returns a window's end as outputs show it: its last instant if it is closed there (semantics 7.2)."""
     return pl.col(END) - 1 if closed_at_end(spec.window) else pl.col(END)
 
 
 def stamped(spec: WindowOperator, end: pl.Expr) -> dict[str, pl.Expr]:
-    """The timestamp of a pane where it is made of the window's end, which is given as it is shown (semantics 22, 22.1)."""
+    """Returns the timestamp of a pane where the window's end decides it (semantics 22, 22.1).
+
+    `end` is the end as outputs show it.
+    """
     if spec.timestamp == "window_time":
         return {"timestamp": end if closed_at_end(spec.window) else end - 1}
     return {"timestamp": end} if spec.timestamp == "end" else {}
 
 
 def shown_key(name: str, dtype: pl.DataType) -> pl.Expr:
-    """A key column as it is shown: -0.0 is 0.0 (semantics 15.2)."""
+    """Returns a key column as outputs show it: -0.0 is 0.0 (semantics 15.2)."""
     shown = pl.col(name)
     return pl.when(shown == 0).then(0.0).otherwise(shown).alias(name) if dtype.is_float() else shown
 

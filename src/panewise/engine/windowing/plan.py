@@ -1,4 +1,4 @@
-"""A specification over columns of known types: everything about an operator that does not change."""
+"""The compiled specification: everything about an operator that does not change while it runs."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -41,7 +41,7 @@ from panewise.spec.sliding_checks import only_at_end
 
 
 class Plan:
-    """The compiled operator.
+    """A specification compiled for input columns of known types.
 
     Raises:
         SpecError: if a column is missing, or has a type that the specification cannot use.
@@ -54,15 +54,16 @@ class Plan:
         self.trigger = SimpleTrigger(spec.trigger) if is_simple(spec.trigger) else TriggerTree(spec.trigger, self.schema)
         self.aggregation = _aggregation(spec, self.schema, self.trigger.passing)
         self.ordered = self.aggregation.ordered or self.trigger.ordered
-        self.periodic = is_periodic(spec.trigger)  # windows know since when rows are pending
+        self.periodic = is_periodic(spec.trigger)  # windows store since when rows are pending
         self.keys = list(spec.keys) or [ONE_KEY]
         key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         self.retracting = spec.accumulation == "retracting"
-        self.compares = self.retracting or spec.only_updated  # with the live pane, which is kept for that
+        self.compares = self.retracting or spec.only_updated  # panes with the live pane, which is then stored
         self.by_key = Clocks.of(spec).by_key  # each key has a watermark of its own
-        self.hears = told_by_rows(spec.watermark)  # the inputs, if rows tell their watermarks
-        self.each_tells = self.hears is not None and spec.evaluate == "record"  # each row after it came; else all after a batch
-        self.counted = counted(spec.window)  # watermarks and times are numbers of rows
+        self.hears = told_by_rows(spec.watermark)  # the inputs, if rows drive their watermarks
+        # The watermark advances after each row; otherwise after each batch.
+        self.each_tells = self.hears is not None and spec.evaluate == "record"
+        self.counted = counted(spec.window)  # watermarks and times are row numbers
         own = {**self.trigger.columns, **({KEY_WATERMARK: pl.Int64()} if self.by_key else {})}
         self._of_sliding(spec)
         self.table_schema = window_table.table_schema(key_types, self.aggregation, own, live=self.compares)
@@ -73,42 +74,44 @@ class Plan:
         self.late_schema = lateness.late_schema(self.schema)
         self.invalid_schema = {**self.schema, REASON: pl.String()}
         self.slicing = slicing_of(spec.window)
-        together = self.by_key or not self.lazy  # all slices of a key are looked at with its rows
+        together = self.by_key or not self.lazy  # a step reads all slices of the keys of its rows
         sliced = {**key_types, START: pl.Int64(), END: pl.Int64(), **self.pieces.schema}
         self.slices = Shape(sliced, self.identity, self.keys if together else self.identity)
-        self.slices_meet = isinstance(spec.window, (Hopping, Cumulating, Custom))  # a window may hold several slices
-        self.can_close = data_loss_reason(spec) is not None  # else a window that closes expires as it does
+        # Whether a window may contain several slices.
+        self.slices_meet = isinstance(spec.window, (Hopping, Cumulating, Custom))
+        self.can_close = data_loss_reason(spec) is not None  # else windows close only when they expire
 
     def _of_sliding(self, spec: WindowOperator) -> None:
-        """What belongs to sliding windows only."""
+        """Sets the attributes that only sliding windows use."""
         self.sliding = isinstance(spec.window, Sliding)
         self.lazy = self.sliding and only_at_end(spec.trigger)  # windows are made when they are complete
-        # A window's contents come from slices each time, unless it drops them when it fires.
+        # The partials of a window are made from slices each time, unless firings discard them.
         self.remade = spec.accumulation != "discarding" or isinstance(spec.trigger, Never)
         self.gathers = isinstance(self.aggregation, ArrivalOrderAggregation)
-        self.pieces = self.aggregation  # of slices
-        # What is never put together with what a window holds need not be such that it can be.
+        self.pieces = self.aggregation  # the aggregation of slices
+        # Partials that are never merged with those of a stored window need not be mergeable.
         if self.sliding and (self.remade or (self.lazy and spec.lateness_us == 0)):
             self.aggregation = told(self.pieces)
 
     @property
     def slide(self) -> Slide:
-        """The sliding windows, where there are such."""
+        """The sliding windows of the specification, which must have such windows."""
         assert isinstance(self.spec.window, Sliding), self.spec.window
         return Slide(self.spec.window, self.keys)
 
     @property
     def ties_matter(self) -> bool:
-        """Whether rows of the same event time must keep their order, if the late rows are not wanted."""
+        """Whether rows of the same event time must keep their order even if the late output is not used."""
         spec = self.spec
         if self.counted or self.ordered or spec.evaluate == "record" or bool(spec.order) or spec.position is not None:
             return True
-        # Of two such rows the first may be late, and then merged into the session that the second one opens.
+        # The windows of two such rows may differ: one may be late if it comes first, but if it comes second
+        # be merged into the session that the other one opens.
         return merging(spec.window) and bool(columns_of(spec.window))
 
     @property
     def can_combine(self) -> bool:
-        """Whether rows may be combined before they meet state, if the late rows are not wanted."""
+        """Whether rows may be pre-aggregated before they reach the state, if the late output is not used."""
         spec = self.spec
         return (
             all(aggregate.fn in ORDERLESS for aggregate in spec.measures)
@@ -125,13 +128,14 @@ class Plan:
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
         """Returns the valid rows of a batch, assigned to their slices, and the invalid ones.
 
-        Without `windows` rows are not assigned yet: where windows depend on processing time, it must be the operator's.
+        Without `windows`, rows are not assigned yet. Where windows depend on processing time, it must be the
+        operator's.
         """
         assign = partial(split_unassignable, self.spec, self.slicing) if windows else None
         return validate(self.spec, self.schema, rows, processing_time, assign)
 
     def no_windows(self) -> pl.DataFrame:
-        """An empty window table."""
+        """Returns an empty window table."""
         return pl.DataFrame(schema=self.table_schema)
 
 

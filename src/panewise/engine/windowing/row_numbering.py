@@ -1,6 +1,7 @@
-"""The numbers of rows, where windows are measured in rows: they stand in the place of event times (semantics 8, 9.5).
+"""Row numbering for windows of rows: row numbers take the place of event times (semantics 8, 9.5).
 
-How many rows of a key were received is its watermark (semantics 8.1), and is kept as one: :mod:`panewise.engine.windowing.key_watermarks`.
+The number of rows received of a key is its watermark (semantics 8.1), and is stored as one:
+:mod:`panewise.engine.windowing.key_watermarks`.
 """
 
 from dataclasses import dataclass
@@ -15,16 +16,16 @@ from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.plan import Plan
 from panewise.spec import Hopping
 
-RUN = "__run"  # rows of one key and slice, which stand together, have it in common; it never falls
+RUN = "__run"  # the number of a run of consecutive rows of one key and slice; it never falls
 _CAME = "__came"
 
 
 @dataclass(frozen=True)
 class Numbered:
-    """Rows of a batch, key by key, with their number in ``__time``, their ``__slice`` and ``__run``.
+    """The rows of a batch, key by key, with their number in ``__time``, their ``__slice`` and ``__run``.
 
-    `gaps` are rows that stand between windows, `moved` the watermarks that the rows have moved. Those of sliding windows have
-    their key's watermark, but no slice.
+    `gaps` are the rows between windows, `moved` the watermarks that the rows have moved. Rows of sliding
+    windows have the watermark of their key, but no slice and no run.
     """
 
     rows: pl.DataFrame
@@ -33,16 +34,16 @@ class Numbered:
 
 
 def came(plan: Plan, rows: pl.DataFrame) -> tuple[pl.DataFrame, Places]:
-    """The keys of rows, each once with how many rows it has; and the places of the rows, key by key."""
+    """Returns each key with its number of rows, and the positions of the rows, key by key."""
     keys, places, counts = gathered(rows, plan.keys)
     return keys.hstack([pl.Series(_CAME, counts, dtype=pl.Int64)]), places
 
 
 def of_keys(plan: Plan, rows: pl.DataFrame, keys: pl.DataFrame, places: Places, before: pl.DataFrame) -> Numbered:
-    """Numbers the rows (in arrival order) of each key, of which as many came before as the watermarks `before` say.
+    """Numbers the rows (in arrival order) of each key, beginning at the key's watermark in `before`, or at 0.
 
-    `keys` and `places` are what :func:`came` told of the rows, which are put together by key, so that everything after that goes through
-    them once.
+    `keys` and `places` are the result of :func:`came` for the rows. The rows are first grouped by key, so
+    that each later step is one pass.
     """
     known = key_watermarks.marked(keys, before, plan.keys).with_columns(pl.col(KEY_WATERMARK).fill_null(0))
     received, counts = known[KEY_WATERMARK].to_numpy(), known[_CAME].to_numpy()
@@ -64,7 +65,7 @@ def of_keys(plan: Plan, rows: pl.DataFrame, keys: pl.DataFrame, places: Places, 
 
 
 def _runs(slices: pl.Series, first: Places) -> pl.Series:
-    """Numbers the stretches of rows of one key and slice; `first` are the places where a key begins."""
+    """Numbers the runs of rows of one key and slice; `first` are the positions where a key begins."""
     at = slices.to_numpy()
     begins: Mask = np.concatenate([[True], at[1:] != at[:-1]])
     begins[first] = True
@@ -72,12 +73,15 @@ def _runs(slices: pl.Series, first: Places) -> pl.Series:
 
 
 def lifted(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
-    """Partials of numbered rows for each key and slice. As they stand together, nothing has to be looked up."""
+    """Returns the partials of numbered rows for each key and slice.
+
+    The rows of a key and slice are consecutive, so nothing is looked up.
+    """
     runs = rows[RUN].to_numpy()
     first = np.flatnonzero(np.concatenate([[True], runs[1:] != runs[:-1]])) if len(runs) else np.empty(0, dtype=np.intp)
     return picked(rows[[*plan.keys, SLICE]], first).hstack(plan.aggregation.lift(rows, [RUN]).drop(RUN))
 
 
 def of_all(rows: pl.DataFrame, received: int) -> pl.DataFrame:
-    """Numbers the rows (in arrival order) of all keys, of which so many came before."""
+    """Numbers the rows (in arrival order) of all keys in one sequence, beginning at `received`."""
     return rows.with_columns(pl.int_range(received, received + rows.height, dtype=pl.Int64, eager=True).alias(TIME))

@@ -1,10 +1,13 @@
-"""Which session a row belongs to (semantics 9, 9.3, 13.2).
+"""Assigns rows to sessions (semantics 9, 9.3, 13.2).
 
-A row's own window is [t, t + gap), where the gap may be the row's own, too. Rows and held sessions of a key are swept in
-order of start: a new session begins where the next start lies beyond every end so far. That is right as a set operation as
-long as no row is late. Whether a row is late depends on the sessions held when it arrives, so the few rows whose own window
-has expired (*doubtful* rows) are settled one by one, in arrival order, within the stretch that they share with something
-alive; a stretch of doubtful rows alone is late as a whole.
+A row's own window is [t, t + gap), where the gap may be a column of the row. The own windows of rows and the
+stored sessions of a key are swept in the order of their starts. A new session begins where the next start
+lies beyond every end so far. A start at the last of these ends begins one, too, unless windows that touch are
+merged. The result does not depend on arrival order as long as no row is late.
+
+Whether a row is late depends on the sessions stored when it arrives. Only a row whose own window has expired
+can be late: a *doubtful* row. A session that contains only doubtful rows is late as a whole. In any other
+session with doubtful rows, all rows are processed one by one in arrival order. These sessions are few.
 """
 
 from collections.abc import Mapping
@@ -25,10 +28,10 @@ _HELD, _ALIVE, _DOUBTFUL, _HORIZON = "__is_held", "__alive", "__doubtful", "__ho
 
 @dataclass(frozen=True)
 class Assigned:
-    """What became of a batch: rows with their ``__session`` number, late rows with what they missed, and the sessions.
+    """The result for a batch: rows with a ``__session`` number, late rows and what they missed, and sessions.
 
-    `sessions` has keys, ``__session``, ``__start``, ``__end`` (the merged bounds); `members` maps each held session
-    that takes part to its number.
+    `sessions` are those that got rows, with keys, ``__session``, ``__start`` and ``__end`` (the merged
+    bounds). `members` maps each stored session that is part of one of them to its number.
     """
 
     rows: pl.DataFrame
@@ -50,7 +53,7 @@ class Sessions:
     def assign(self, rows: pl.DataFrame, held: pl.DataFrame, closed: pl.DataFrame) -> Assigned:
         """Assigns rows (in arrival order, numbered by ``__order``) to sessions.
 
-        `held` are the open sessions and `closed` the closed ones, of the rows' keys.
+        `held` are the stored open sessions and `closed` the stored closed sessions of the rows' keys.
         """
         rows = rows.with_columns(_own(self.window, rows.schema))
         rows, behind = self._behind(rows)
@@ -62,7 +65,7 @@ class Sessions:
         return Assigned(rows.drop(START, END).with_columns(swept.of_rows), late, swept.sessions, members)
 
     def _behind(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The rows that drop_by="row" drops."""
+        """Splits off the rows that drop_by="row" drops."""
         test = pl.lit(False) if self.row_horizon is None else (pl.col(TIME) < self.row_horizon).fill_null(False)
         return rows.filter(~test), self._late(rows.filter(test), "behind")
 
@@ -71,12 +74,12 @@ class Sessions:
         return rows.with_columns(own, pl.lit(cause).alias(CAUSE)).drop(START, END)
 
     def _interval(self, start: str, end: str) -> pl.Expr:
-        """A session as the late output shows it: of one that is closed at its end the last instant (semantics 9.9)."""
+        """Returns a session as outputs show it: with its last instant if closed there (semantics 9.9)."""
         shown = pl.col(end) - 1 if closed_at_end(self.window) else pl.col(end)
         return pl.struct(pl.col(start).alias("start"), shown.alias("end"))
 
     def _shut(self, rows: pl.DataFrame, closed: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The rows whose own window would merge with closed sessions; they miss these."""
+        """Splits off the rows whose own window would merge with closed sessions, which they miss."""
         if closed.is_empty():
             return rows, self._late(rows.clear(), "closed")
         other = closed.select(*self.keys, pl.col(START).alias("__s"), pl.col(END).alias("__e"))
@@ -88,7 +91,7 @@ class Sessions:
         return rows.join(met, on=ORDER, how="anti", maintain_order="left"), late.select(self._late(rows.clear(), "closed").columns)
 
     def _expired(self, rows: pl.DataFrame, held: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The rows whose merged session has expired when they arrive."""
+        """Splits off the rows whose merged session has expired when they arrive."""
         none = self._late(rows.clear(), "expired")
         if self.horizon is None or self.by_row:
             return rows, none
@@ -109,7 +112,7 @@ class Sessions:
         return rows.filter(~gone), self._late(rows.filter(gone), "expired")
 
     def _settle(self, contested: pl.DataFrame) -> list[int]:
-        """Places of the contested rows that are late, settled one by one in arrival order."""
+        """Returns the ``__order`` of the contested rows that are late, decided in arrival order."""
         late: list[int] = []
         for stretch in contested.partition_by(SESSION, maintain_order=True):
             live = [(r[START], r[END]) for r in stretch.filter(_HELD).to_dicts()]
@@ -129,7 +132,10 @@ class Sessions:
         return [window for window in live if window not in met] + [union], True
 
     def _swept(self, rows: pl.DataFrame, held: pl.DataFrame) -> "_Swept":
-        """Rows and held sessions, key by key in order of start: a session ends where the next start lies beyond every end so far."""
+        """Sweeps rows and stored sessions, key by key in the order of their starts.
+
+        A session ends where the next start lies beyond every end so far.
+        """
         points = pl.concat([held.select(*self.keys, START, END), rows.select(*self.keys, START, END)], rechunk=True)
         begin, end = points[START].to_numpy(), points[END].to_numpy()
         places, fresh = _stretches(codes(points, self.keys), begin, end, touching=merging_at_touch(self.window))
@@ -145,7 +151,7 @@ class Sessions:
 
 @dataclass(frozen=True)
 class _Swept:
-    """The sessions that rows have come to, with their numbers and merged bounds; and the number for each held session and each row."""
+    """The sessions that got rows, with numbers and bounds; the number of each stored session and each row."""
 
     sessions: pl.DataFrame
     of_held: pl.Series
@@ -153,7 +159,10 @@ class _Swept:
 
 
 def _stretches(code: Integers, begin: Integers, end: Integers, *, touching: bool) -> tuple[Places, Mask]:
-    """Places of the intervals by code and begin; and, in this order, whether one begins beyond every end of its code so far."""
+    """Returns the positions of the intervals, sorted by code and begin, and which of these begin a stretch.
+
+    A stretch begins at or after every earlier end of its code; with `touching` after every earlier end.
+    """
     line = Line.of(code, begin, end)
     begins = line.places(code, begin)
     places = order([begins])
@@ -163,7 +172,7 @@ def _stretches(code: Integers, begin: Integers, end: Integers, *, touching: bool
 
 
 def _own(window: Session | Custom, schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
-    """Start and end of the window that each row brings."""
+    """Returns start and end of each row's own window."""
     if isinstance(window, Custom):
         own = pl.col(OWN_WINDOWS).list.first().struct
         return [own.field("start").alias(START), own.field("end").alias(END)]
@@ -172,7 +181,10 @@ def _own(window: Session | Custom, schema: Mapping[str, pl.DataType]) -> list[pl
 
 
 def gap_of(window: Session, schema: Mapping[str, pl.DataType]) -> pl.Expr:
-    """The gap of each row, in microseconds; of a session that n rows end, the row's own number and the next n (semantics 9.5)."""
+    """Returns the gap of each row, in microseconds.
+
+    With a session of n rows it is n + 1 rows: the row's own number and the next n (semantics 9.5).
+    """
     if isinstance(window.gap, Rows):
         return pl.lit(window.gap.n + 1, dtype=pl.Int64)
     if not isinstance(window.gap, str):

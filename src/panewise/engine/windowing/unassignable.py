@@ -12,7 +12,9 @@ from panewise.spec import Custom, Session, Sliding, WindowOperator, closed_at_en
 
 
 def split_unassignable(spec: WindowOperator, slicing: Slicing | None, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Returns the rows that have a window, with their ``__slice`` or their own windows, and the others with the reason.
+    """Splits rows into those that have a window and those that have none, with the reason.
+
+    The former get their ``__slice`` or their own windows.
 
     Args:
         slicing: how fixed windows are sliced; None if the windows are not fixed.
@@ -38,9 +40,9 @@ def split_unassignable(spec: WindowOperator, slicing: Slicing | None, rows: pl.D
 
 
 def _without_session(window: Session, rows: pl.DataFrame) -> pl.Expr:
-    """Why a row opens no session; null if it does."""
+    """Returns the reason why a row opens no session; null if it opens one."""
     gap, last = gap_of(window, rows.schema), 1 if closed_at_end(window) else 0
     tests = [(pl.col(TIME) > MAX_INSTANT - last - gap, "window out of range")]
-    if isinstance(window.gap, str):  # only with these behind it the difference above cannot wrap
+    if isinstance(window.gap, str):  # tested first: for other gaps the difference above could overflow
         tests = [(gap.is_null(), f"gap {window.gap} is null"), (gap <= 0, f"gap {window.gap} is not above zero"), *tests]
     return pl.coalesce(pl.when(test).then(pl.lit(reason)) for test, reason in tests)

@@ -1,7 +1,8 @@
-"""The table of windows that an operator holds: one row for each key and window.
+"""The window table of an operator: one row for each key and window.
 
-Columns: the keys; ``__start``, ``__end``; bookkeeping; the partial columns of the aggregates; where panes are compared the
-live pane (``__live_*``). :class:`panewise.engine.store.stored_table.Held` keeps it.
+Columns: the keys; ``__start`` and ``__end``; bookkeeping; the partial columns of the aggregates; and, where
+panes are compared, the live pane (``__live:*``). :class:`panewise.engine.store.stored_table.StoredTable`
+stores it.
 """
 
 import polars as pl
@@ -25,8 +26,6 @@ from panewise.engine.columns import (
 )
 from panewise.engine.kernels.small_frames import grouped
 
-# Processing time of the first row, and of the last firing. Where a trigger is periodic: A and F of semantics 16.3; F = A
-# while FIRED is null.
 LIVE_PANE = {
     "timing": pl.String(),
     "index": pl.Int64(),
@@ -35,6 +34,8 @@ LIVE_PANE = {
     "is_last": pl.Boolean(),
 }
 
+# BORN and FIRED are the processing times of the first row and of the last firing. With a periodic trigger
+# they are A and F of semantics 16.3; F = A while FIRED is null.
 _BOOKKEEPING: dict[str, pl.DataType] = {
     PENDING: pl.Int64(),
     UNFLIPPED: pl.Boolean(),
@@ -49,7 +50,7 @@ _BOOKKEEPING: dict[str, pl.DataType] = {
 def table_schema(
     keys: dict[str, pl.DataType], aggregation: Aggregation, trigger: dict[str, pl.DataType], *, live: bool
 ) -> dict[str, pl.DataType]:
-    """The table's columns."""
+    """Returns the columns of the table."""
     schema = {**keys, START: pl.Int64(), END: pl.Int64(), **_BOOKKEEPING, **trigger, **aggregation.schema}
     if live:
         schema[LIVE] = pl.Boolean()
@@ -58,7 +59,7 @@ def table_schema(
 
 
 def newborn(partials: pl.DataFrame, schema: dict[str, pl.DataType], *, pending: pl.Expr, born: int, open_: pl.Expr) -> pl.DataFrame:
-    """Table rows for windows that only this batch's rows have made."""
+    """Returns table rows for windows that only this batch's rows have made."""
     values = {
         PENDING: pending,
         UNFLIPPED: open_,
@@ -84,14 +85,14 @@ def merged(
     *,
     periodic: bool,
 ) -> pl.DataFrame:
-    """One table row for each group; within a group the rows are in arrival order, held windows first.
+    """Returns one table row for each group; within a group rows are in arrival order, stored windows first.
 
-    `trigger` are the aggregations of the trigger's columns (:mod:`panewise.engine.windowing.trigger.tree`). With
-    `periodic` BORN is that of the earliest pending row.
+    `trigger` are the aggregations of the trigger's columns (:mod:`panewise.engine.windowing.trigger.tree`).
+    With `periodic`, BORN is that of the earliest pending row.
     """
     aggregation.check_merge(rows, by)
     held = pl.col(WAS_STORED)
-    keep_first = pl.col(UNFLIPPED).first()  # a held window comes first, and keeps its flip
+    keep_first = pl.col(UNFLIPPED).first()  # a stored window comes first, and keeps its flip
     aggregations = [
         pl.col(PENDING).sum(),
         keep_first,

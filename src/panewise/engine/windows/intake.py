@@ -1,4 +1,4 @@
-"""Rows into windows: what a batch of rows makes of the windows held, before any trigger is asked."""
+"""Applies a batch of rows to the stored windows, before triggers are evaluated."""
 
 from dataclasses import dataclass
 
@@ -20,9 +20,15 @@ from panewise.engine.windows.sliding.slices import Slices
 class Intake:
     """The effect of a batch.
 
-    `touched` are the windows that got rows, as they are now; `replaced` windows held that they stand for, which may have
-    had other bounds; `merged_away` the replaced windows whose bounds are no more (semantics 9.2). `slices` are those of sliding
-    windows, as they are now.
+    Attributes:
+        touched: the windows that got rows, as they are now.
+        replaced: the stored windows that they replace, which may have had other bounds.
+        merged_away: the replaced windows whose bounds no longer exist (semantics 9.2).
+        late: the late output.
+        applied: the number of applied rows.
+        late_count: the number of rows that are late for all their windows.
+        partially_late: the number of applied rows that are late for some windows.
+        slices: the slices of sliding windows, as they are now.
     """
 
     touched: pl.DataFrame
@@ -36,9 +42,10 @@ class Intake:
 
 
 def of_rows(plan: Plan, held: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
-    """Applies rows (in arrival order, with their ``__slice`` or windows of their own) to windows that do not merge.
+    """Applies rows to windows that do not merge.
 
-    `columns` are those of the late output.
+    The rows are in arrival order, with their ``__slice`` or their own windows. `columns` are those of the
+    late output.
     """
     rows, slices = _sliced(plan, rows, clocks)
     rows, behind = _without_behind(plan, rows, slices, clocks, columns)
@@ -51,7 +58,7 @@ def of_rows(plan: Plan, held: StoredTable, rows: pl.DataFrame, clocks: Clocks, c
         lost = found.filter(~pl.col(PARTIAL))
         rows = rows.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
     pieces, once = _pieces(plan, rows, slices)
-    if plan.by_key and plan.counted:  # no row finds its window complete, and what its key reaches is told afterwards
+    if plan.by_key and plan.counted:  # no row finds its window complete; key watermarks move after the batch
         pieces = pieces.with_columns(pl.lit(None, dtype=pl.Int64).alias(KEY_WATERMARK))
     elif plan.by_key:
         pieces = key_watermarks.marked(pieces, rows, plan.keys).filter(~clocks.expired(plan.spec, pl.col(END)))
@@ -60,7 +67,7 @@ def of_rows(plan: Plan, held: StoredTable, rows: pl.DataFrame, clocks: Clocks, c
 
 
 def _sliced(plan: Plan, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, SliceTable | Overlaps]:
-    """The rows with their ``__slice``, and the windows of those."""
+    """Returns the rows with their ``__slice``, and the windows of the slices."""
     if plan.slicing is not None:
         return rows, lateness.windows_of_slices(plan.slicing, rows[SLICE], plan.spec, clocks)
     rows, windows = custom.sliced(rows)
@@ -68,7 +75,7 @@ def _sliced(plan: Plan, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFram
 
 
 def of_partials(plan: Plan, held: StoredTable, partials: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
-    """Applies rows that were combined per key and slice where they were read; late ones can only be counted."""
+    """Applies rows that were pre-aggregated per key and slice; late rows can only be counted."""
     assert plan.slicing is not None
     slices = lateness.windows_of_slices(plan.slicing, partials[SLICE], plan.spec, clocks)
     closed = _closed(plan, held, partials, slices)
@@ -87,7 +94,7 @@ def of_partials(plan: Plan, held: StoredTable, partials: pl.DataFrame, clocks: C
 
 
 def _closed(plan: Plan, held: StoredTable, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> pl.DataFrame:
-    """The closed windows among those of the rows."""
+    """Returns the closed windows among those of the rows."""
     if not plan.can_close:
         return plan.no_windows()
     return held.find(slices.windows_of(plan.keys, rows)).filter(CLOSED)
@@ -96,7 +103,7 @@ def _closed(plan: Plan, held: StoredTable, rows: pl.DataFrame, slices: SliceTabl
 def _without_behind(
     plan: Plan, rows: pl.DataFrame, slices: SliceTable | Overlaps, clocks: Clocks, columns: dict[str, pl.DataType]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Splits off what drop_by="row" drops (semantics 13.3)."""
+    """Splits off the late output of the rows that drop_by="row" drops (semantics 13.3)."""
     if plan.spec.drop_by != "row":
         return rows, pl.DataFrame(schema=columns)
     old = clocks.behind(plan.spec, pl.col(TIME))
@@ -104,9 +111,9 @@ def _without_behind(
 
 
 def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> tuple[pl.DataFrame, bool]:
-    """Partials of rows for each window that holds them, in one piece or, where their order does not matter, a piece for each slice.
+    """Returns the partials of rows for each window that contains them, and whether each window occurs once.
 
-    And whether every window is there once.
+    Where the order of rows matters, a window has one piece. Otherwise it may have one for each slice.
     """
     if plan.ordered and plan.slices_meet:
         return slices.pieces_in_order(plan.keys, plan.aggregation, rows), True
@@ -117,7 +124,10 @@ def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> tu
 def _into_windows(
     plan: Plan, held: StoredTable, pieces: pl.DataFrame, once: bool, closed: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Pieces of windows together with the windows held: touched, replaced and merged away (none: a window keeps its bounds)."""
+    """Merges pieces of windows with the stored windows; returns touched, replaced and merged-away windows.
+
+    No window is merged away, because windows keep their bounds.
+    """
     if not closed.is_empty():
         pieces = pieces.join(closed, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
     open_ = ~clocks.complete(plan.spec, pl.col(END))
@@ -134,13 +144,16 @@ def _into_windows(
 
 
 def joined(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Windows held and what a batch's rows make of them, as one window for each group; held ones first, in their order."""
+    """Merges stored windows and a batch's windows into one for each group; stored ones come first."""
     marked = [known.with_columns_seq(pl.lit(True).alias(WAS_STORED)), new.with_columns_seq(pl.lit(False).alias(WAS_STORED))]
     trigger = plan.trigger.joined(pl.col(WAS_STORED))
     return window_table.merged(pl.concat(marked, how="diagonal"), by, plan.aggregation, new.schema, trigger, periodic=plan.periodic)
 
 
 def triggered(plan: Plan, windows: pl.DataFrame, now: TriggerContext, same: pl.Expr | None = None) -> pl.DataFrame:
-    """The windows as table rows, after their triggers were given the rows; `same` as in :meth:`TriggerTree.taken`."""
+    """Returns windows as table rows after their rows were passed to the triggers.
+
+    `same` is that of :meth:`TriggerTree.taken`.
+    """
     windows = plan.trigger.taken(windows, now, same)
     return windows.select_seq(pl.col(name).cast(dtype) for name, dtype in plan.table_schema.items())

@@ -1,7 +1,7 @@
-"""The operator: a step takes clock readings or a batch of rows, gives outputs, and moves its state.
+"""The window operator: a step takes clock readings or a batch of rows, emits outputs, and moves its state.
 
-The order of work in a batch is: validity, arrival order, replays, lateness, windows, partials, merge with the windows held, triggers.
-It knows no runtime and reads no clock.
+A batch is processed in this order: validation, arrival order, replays, lateness, windows, partials, merging
+with the stored windows, triggers. The operator knows no runtime and reads no clock.
 """
 
 from collections.abc import Mapping
@@ -28,14 +28,15 @@ from panewise.engine.windows.sliding.slices import Slices
 from panewise.spec import Custom, Global, Specification, WindowOperator, merging
 
 _RANK = "__rank"
-NEWEST_ROWS = 1 << 16  # changed windows that an operator in memory keeps in one piece
+NEWEST_ROWS = 1 << 16  # with more changed windows than this, an operator in memory seals them in a run
 
 
 @dataclass(frozen=True)
 class State:
-    """Everything that an operator remembers between steps; `slices` are those of sliding windows, `following` those of stages.
+    """Everything that an operator stores between steps.
 
-    `received` counts the rows so far, where their place among all of them matters later; `tally` the insertions into windows by policies.
+    `slices` are those of sliding windows, `following` the tables of later stages. `received` counts the rows
+    so far, where their place among all rows matters later. `tally` counts the insertions into policy windows.
     """
 
     windows: StoredTable
@@ -53,6 +54,7 @@ class Operator:
     Args:
         spec: the specification.
         schema: types of the input columns; the event time is Int64 (microseconds) or a Datetime with a time zone.
+        state: the state to continue from; None: an empty state.
 
     Raises:
         SpecError: if a column is missing, or has a type that the specification cannot use.
@@ -64,26 +66,26 @@ class Operator:
         slices = Slices.nothing(self.plan.slices) if self.plan.sliding else None
         self.state = state or State(StoredTable.nothing(self.plan.shape, MemoryLibrary()), Clocks.of(spec), slices=slices)
         self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
-        self.changed = False  # whether the windows held have changed since the operator was made
+        self.changed = False  # whether the stored windows have changed since the operator was made
 
     @property
     def pane_schema(self) -> dict[str, pl.DataType]:
-        """The columns of the panes that come out."""
+        """The columns of the emitted panes."""
         return self.plan.pane_schema
 
     def advance(self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None) -> Output:
-        """Moves the clocks, together; then every window that they concern is evaluated once (semantics 18).
+        """Moves both clocks together, then evaluates every window that this concerns once (semantics 18).
 
-        Of several inputs (semantics 12.5) `source` names the one whose watermark it is.
+        With several inputs (semantics 12.5), `source` names the one whose watermark is given.
         """
         return self._tick(self.state.clocks.moved(self.plan.spec, processing_time, watermark, source))
 
     def finish(self) -> Output:
-        """Ends the input: every window is completed (semantics 12.2)."""
+        """Ends the input: every window becomes complete (semantics 12.2)."""
         return self._tick(replace(self.state.clocks, finished=True))
 
     def add(self, rows: pl.DataFrame) -> Output:
-        """Takes a batch of rows. After the end of input they are all late, with the reason `finished`."""
+        """Adds a batch of rows. After the end of input all rows are late, with the reason `finished`."""
         validated = self.plan.validate(rows, self.state.clocks.processing_time)
         added = self._added if self.plan.hears is None or self.plan.each_tells else self._added_and_told
         output, refused = added(validated.valid), validated.invalid.height
@@ -97,28 +99,32 @@ class Operator:
         return replace(output, invalid=self._in_order(output.invalid).select(*self.plan.invalid_schema))
 
     def _in_order(self, invalid: pl.DataFrame) -> pl.DataFrame:
-        """Invalid rows with their place, in arrival order."""
+        """Returns invalid rows with their place, in arrival order."""
         if invalid.is_empty():
             return invalid
         timed = validate.with_time(self.plan.spec, invalid, self.state.clocks.processing_time)
         return arrival.in_order(self.plan.spec, timed)
 
     def tell(self, latest: Mapping[str, int]) -> Output:
-        """After a batch the inputs that it had valid rows of tell their watermarks; `latest` are these rows' highest event times.
+        """Moves the watermarks of the inputs that had valid rows in a batch (semantics 12.9).
 
-        Where rows tell the watermarks of their inputs (semantics 12.9); one at least.
+        `latest` has the highest event time of the valid rows of each of these inputs. There is at least one.
         """
         assert self.plan.hears is not None
         return self._tick(self.state.clocks.moved_by_rows(self.plan.hears, latest))
 
     def _added_and_told(self, valid: pl.DataFrame) -> Output:
-        """Takes rows, then their inputs tell."""
+        """Adds rows, then moves the watermarks of their inputs."""
         assert self.plan.hears is not None
         output, latest = self._arrived(valid), latest_of(self.plan.hears, valid)
         return replace(output, panes=pl.concat([output.panes, self.tell(latest).panes])) if latest else output
 
     def _added(self, valid: pl.DataFrame) -> Output:
-        """Takes rows; what is invalid has its place. Where each row is a batch, its input tells after it, and rows of all keys meet."""
+        """Adds rows. Invalid rows in the output have their place.
+
+        Where rows drive the watermarks of inputs and ``evaluate="record"``, each row is a batch of its own,
+        whatever its key, and the watermark moves after it.
+        """
         if not self.plan.each_tells or valid.is_empty():
             return self._arrived(valid)
         ordered = arrival.in_order(self.plan.spec, arrival.placed(valid))
@@ -138,20 +144,26 @@ class Operator:
         return replace(output, late=late, counts=output.counts + Counts(rows_in=replays, replays=replays))
 
     def _order_matters(self, valid: pl.DataFrame) -> bool:
-        """Whether anything depends on the order of a batch's rows: sorting them would be a fifth of the work on sessions."""
+        """Returns whether anything depends on the order of a batch's rows.
+
+        Without this test, sorting would be a fifth of the work on sessions.
+        """
         if self.plan.ties_matter or self.plan.can_close or self.plan.by_key or isinstance(self.plan.spec.window, Custom):
             return True
-        # Windows end after their rows: what is not before any horizon is not late.
+        # Windows end after their rows, so a row that is not before any horizon is not late.
         horizons = (self.state.clocks.horizon(self.plan.spec), self.state.clocks.row_horizon(self.plan.spec))
         earliest = valid[TIME].min()
         return isinstance(earliest, int) and any(horizon is not None and earliest < horizon for horizon in horizons)
 
     def raise_marks(self, marks: arrival.Marks) -> None:
-        """Takes over the marks of rows that were received, here or in another part of the same operator."""
+        """Sets the replay marks to those of rows received here or in another part of the same operator."""
         self.state = replace(self.state, marks=marks)
 
     def add_combined(self, partials: pl.DataFrame) -> Output:
-        """Takes partials per key and ``__slice`` that :func:`panewise.engine.windowing.preaggregate.combine` made of valid rows."""
+        """Adds partials per key and ``__slice`` of valid rows.
+
+        They are the result of :func:`panewise.engine.windowing.preaggregate.combine`.
+        """
         if partials.is_empty():
             return self._nothing
         taken = intake.of_partials(self.plan, self.state.windows, partials, self.state.clocks, self._late_columns)
@@ -159,17 +171,17 @@ class Operator:
         return replace(output, late=pl.DataFrame(schema=self.plan.late_schema))
 
     def horizons(self, clocks: Clocks) -> tuple[int | None, ...]:
-        """For each table the window end at or before which windows have gone, at these clocks."""
+        """Returns for each table the horizon at these clocks: windows that end by then have expired."""
         tables = 1 + len(self.state.following) + (0 if self.state.slices is None else len(self.state.slices.tables))
         return (clocks.horizon(self.plan.spec),) * tables
 
     def next_due(self) -> int | None:
-        """As :func:`panewise.engine.windowing.firing.next_due`."""
+        """Returns :func:`panewise.engine.windowing.firing.next_due` for the present state."""
         slices = None if self.state.slices is None else self.state.slices.held
         return firing.next_due(self.plan, self.state.windows, self.state.clocks, slices)
 
     def held(self) -> pl.DataFrame:
-        """The windows held: keys, window_start, window_end, pending, closed."""
+        """Returns the stored windows: keys, window_start, window_end, pending, closed."""
         spec = self.plan.spec
         bounds = [pl.col(START).alias("window_start"), panes.shown_end(spec).alias("window_end")]
         if isinstance(spec.window, Global):
@@ -203,7 +215,7 @@ class Operator:
         return replace(self._settle(taken, rows.height), late=taken.late, invalid=no_gaps)
 
     def _in_gaps(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Rows as invalid ones, with their place."""
+        """Returns rows as invalid ones, with their place."""
         return rows.select(*self.plan.schema, pl.lit("gap", dtype=pl.String).alias(REASON), arrival.PLACE)
 
     def _taken(self, rows: pl.DataFrame) -> Intake:
@@ -213,7 +225,7 @@ class Operator:
         return take(self.plan, self.state.windows, rows, self.state.clocks, self._late_columns)
 
     def _batch_by_key(self, rows: pl.DataFrame) -> Output:
-        """Rows are judged by the watermarks that their keys have; these move; then comes the one evaluation (semantics 12.8)."""
+        """Applies rows with the watermarks of their keys, moves these, and evaluates (semantics 12.8)."""
         plan = self.plan
         keys, places = row_numbering.came(plan, rows)
         mine = self.state.windows.of_keys(keys, plan.keys)
@@ -235,7 +247,11 @@ class Operator:
         return replace(output, late=taken.late, invalid=self._in_gaps(gaps), counts=output.counts + Counts(invalid=gaps.height))
 
     def _taken_of_all(self, rows: pl.DataFrame) -> Intake:
-        """Rows are counted over all keys: those of other keys end sessions, which are evaluated together with those that got rows (9.6)."""
+        """Applies rows that are numbered over all keys (semantics 9.6).
+
+        Rows of other keys can complete sessions. These are evaluated together with the sessions that got
+        rows.
+        """
         plan, clocks = self.plan, self.state.clocks
         received = clocks.watermark or 0
         taken = self._taken(row_numbering.of_all(rows, received))
@@ -248,11 +264,13 @@ class Operator:
         return replace(taken, touched=pl.concat([taken.touched, others]), replaced=pl.concat([taken.replaced, others]))
 
     def _each(self, rows: pl.DataFrame) -> Output:
-        """As if each row came alone (semantics 18.1): keys do not meet, so the n-th rows of all keys are taken together.
+        """Processes each row as if it came alone (semantics 18.1).
 
-        The panes have the place of the row after which they were sent.
+        Keys do not affect one another, so the n-th rows of all keys are one batch. The panes carry the place
+        of the row after which they were emitted.
         """
-        by = [] if self.plan.counted and not self.plan.by_key else self.plan.keys  # rows that are counted together meet
+        # Rows that are numbered over all keys do affect one another (semantics 9.7).
+        by = [] if self.plan.counted and not self.plan.by_key else self.plan.keys
         rank = pl.int_range(pl.len())
         ranked = rows.with_columns((rank.over(by) if by else rank).alias(_RANK))
         turns = ranked.sort(_RANK, maintain_order=True).partition_by(_RANK, maintain_order=True, include_key=False)
@@ -265,7 +283,7 @@ class Operator:
         return replace(Output.joined(outputs), panes=panes_in_order)
 
     def _with_place(self, sent: pl.DataFrame, turn: pl.DataFrame) -> pl.DataFrame:
-        """The panes with the place of the one row of their key, or of the one row."""
+        """Adds to panes the place of the row of their key, or of the only row."""
         keys = list(self.plan.spec.keys) if turn.height > 1 else []
         places = turn.select(*keys, ORDER)
         return joined(sent, places, keys) if keys else sent.join(places, how="cross")
@@ -298,7 +316,7 @@ class Operator:
         return replace(self._nothing, panes=panes.sent(plan.pane_schema, plan.spec, result.sent, clocks.processing_time))
 
     def _told_marks(self) -> pl.DataFrame:
-        """The watermarks of keys, where each has its own."""
+        """Returns the watermarks of all keys, if each key has its own; else an empty table."""
         return key_watermarks.told(self.state.windows.all(), self.plan.keys) if self.plan.by_key else self.plan.no_windows()
 
     def _keep(self, slices: Slices | None) -> None:

@@ -1,4 +1,4 @@
-"""Rows into sessions: what a batch of rows makes of the sessions held, before any trigger is asked (semantics 9)."""
+"""Applies a batch of rows to the stored sessions, before triggers are evaluated (semantics 9)."""
 
 import polars as pl
 
@@ -33,7 +33,7 @@ def of_sessions(plan: Plan, held: StoredTable, rows: pl.DataFrame, clocks: Clock
 
 
 def _newborn(plan: Plan, assigned: Assigned, clocks: Clocks) -> pl.DataFrame:
-    """What the rows alone make of each session; its bounds are known once it is merged."""
+    """Returns the windows of the batch's rows alone, one for each session, with its merged bounds."""
     partials = plan.aggregation.lift(assigned.rows, [SESSION]).join(assigned.sessions, on=SESSION, maintain_order="left")
     if plan.by_key:
         partials = key_watermarks.marked(partials, assigned.rows, plan.keys)
@@ -42,9 +42,10 @@ def _newborn(plan: Plan, assigned: Assigned, clocks: Clocks) -> pl.DataFrame:
 
 
 def _merged(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, assigned: Assigned) -> pl.DataFrame:
-    """Live sessions (in order of their start) and the rows' share, as one for each session, with its merged bounds."""
+    """Merges the stored sessions, in the order of their starts, and the rows' windows, by session."""
     by = [*plan.keys, SESSION]
-    # A new window has the earliest F and A of those that it replaces (semantics 9.1). F is noted in FIRED only where it is not A, too.
+    # A new window takes over the earliest F and A of those that it replaces (semantics 9.1). A FIRED of null
+    # means F = A, so F is filled in before the merge.
     if plan.periodic:
         known = known.with_columns(pl.coalesce(FIRED, BORN).alias(FIRED), pl.max_horizontal(FIRED, BORN).alias(BORN))
     else:
@@ -54,16 +55,17 @@ def _merged(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, assigned: Assign
 
 
 def _renewed(plan: Plan, merged: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
-    """Sessions whose bounds have changed are new windows: nothing has been sent of them."""
+    """Resets sessions whose bounds have changed: they are new windows, which have emitted nothing."""
     complete = clocks.complete(plan.spec, pl.col(END))
     anew: dict[str, pl.Expr] = {
         UNFLIPPED: ~complete,
         INDEX: pl.lit(0),
         NONSPECULATIVE: pl.lit(0),
-        # A complete one replaces sessions that have passed their end: it has not opened late (16.4, 16.12).
+        # A complete one replaces sessions that have passed their end, so it was not opened late (16.4,
+        # 16.12).
         FIRED: pl.when(complete & pl.col(FIRED).is_not_null()).then(BORN),
         LIVE: pl.lit(False),
-        NEW_ROWS: pl.col(ROWS),  # all that a new window holds (semantics 21.8)
+        NEW_ROWS: pl.col(ROWS),  # all rows that a new window contains (semantics 21.8)
     }
     if plan.periodic:
         del anew[FIRED]

@@ -1,4 +1,6 @@
-"""pyspark.sql, with window functions that work on streams, too: batch code moves with a change of one import (semantics 29.12).
+"""pyspark.sql with window functions that also work on streams (semantics 29.12).
+
+Batch code moves to streams with a change of one import.
 
 Example::
 
@@ -7,8 +9,9 @@ Example::
     w = Window.partitionBy("k").orderBy("ts").rowsBetween(-2, Window.currentRow)
     df.withColumn("rise", F.col("v") - F.lag("v").over(w)).withColumn("total", F.sum("v").over(w))
 
-On a batch DataFrame this is what pyspark does, by Spark's own operators. On a stream it is an operator of frames
-(:func:`panewise.spark.over`); its late and invalid rows are in :func:`frames_of`. All other names are those of pyspark.sql.
+On a batch DataFrame Spark computes the functions, as with pyspark, except over ranges whose bounds are texts.
+On a stream an OVER operator (:func:`panewise.spark.over`) computes them. :func:`frames_of` returns its late
+and invalid rows. All other names are those of pyspark.sql.
 """
 
 from typing import Any

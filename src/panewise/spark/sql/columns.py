@@ -1,7 +1,8 @@
-"""Columns that are two things: what pyspark makes of them, and what stands for them on a stream.
+"""Columns with two forms: the column that pyspark makes, and the one that takes its place on a stream.
 
-On a stream a function over a window is a column of its own, which an operator adds to the rows. The rest of the expression is
-pyspark's, with the name of that column in the place of the function. Every function and method that is given such columns makes one.
+On a stream an OVER operator adds each function over a window to the rows, as a column of its own. In the rest
+of the expression, which Spark evaluates, that column takes the place of the function. Every function and
+method that is called with such columns returns one.
 """
 
 import inspect
@@ -19,10 +20,11 @@ from panewise.errors import SpecError
 from panewise.spark.sql.window import Reader, WindowSpec
 from panewise.spec import Over
 
-_OWN_NAMES = {"col": "column", "ord": "by"}  # of arguments, where they are not pyspark's
-_OTHER_NAMES = {"countDistinct": "count_distinct", "approxCountDistinct": "approx_count_distinct"}  # of functions
+_OWN_NAMES = {"col": "column", "ord": "by"}  # arguments that pyspark names differently
+# Functions that pyspark names differently.
+_OTHER_NAMES = {"countDistinct": "count_distinct", "approxCountDistinct": "approx_count_distinct"}
 _NOT_LIFTED = frozenset({"__init__", "__new__", "__getattr__", "__repr__", "__bool__", "__nonzero__", "__iter__", "__contains__", "over"})
-_NUMBERS = count(1)  # so that names are nobody else's
+_NUMBERS = count(1)  # make the names of columns unique
 _ONLY_HERE = "a range whose bounds are texts is panewise's: give such a column to withColumn, withColumns or select"
 
 
@@ -36,10 +38,12 @@ class Call:
     kwargs: Mapping[str, Any]
 
     def over(self, window: WindowSpec, read: Reader) -> Over:
-        """What it is on a stream; `read` gives the input column for a column that it was given.
+        """Returns panewise's function over a window in the place of the call.
+
+        `read` returns the name of the input column for an argument that is a column.
 
         Raises:
-            SpecError: if it is nothing there.
+            SpecError: if there is no such function on a stream.
         """
         given = inspect.signature(self.function).bind(*self.args, **self.kwargs).arguments
         if len(given.get("cols", ())) or given.get("frequency", 1) != 1:
@@ -60,7 +64,7 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function over a window, in the place of which there is a column of this name."""
+    """A function over a window, and the name of the column that takes its place."""
 
     call: Call
     window: WindowSpec
@@ -69,9 +73,13 @@ class Function:
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """What a column remembers: what stands for it on a stream, with which functions over windows; and the call that made it, if one did.
+    """What a column remembers.
 
-    `named` tells that it has been given a name.
+    Attributes:
+        streamed: the column that takes its place on a stream.
+        functions: the functions over windows in it.
+        call: the call that made it, if it was made by one.
+        named: whether it was given a name.
     """
 
     streamed: Column
@@ -81,24 +89,24 @@ class Memory:
 
 
 class Remembering:
-    """What columns have in common that remember."""
+    """The base class of columns that have a memory."""
 
     memory: Memory
 
 
 def memory_of(value: Any) -> Memory | None:
-    """What a value remembers; None if it is nothing that does."""
+    """Returns the memory of a value, or None if it has none."""
     return value.memory if isinstance(value, Remembering) else None
 
 
 def remembering(made: Column, call: Call) -> Column:
-    """A column made by a call, which may be put over a window."""
+    """Returns a column that remembers the call that made it, so that `over` can use the call."""
     known = memory_of(made) or Memory(made)
     return _column(made, replace(known, call=call))
 
 
 def lifted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """What a function makes of columns, as it is in batch and on a stream."""
+    """Returns the result of a function of columns, with both of its forms."""
     functions = functions_in((*args, *kwargs.values()))
     made = function(*args, **kwargs)
     if not functions or not isinstance(made, Column):
@@ -107,7 +115,7 @@ def lifted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[
 
 
 def functions_in(value: Any) -> tuple[Function, ...]:
-    """The functions over windows in columns, in their order, each once."""
+    """Returns the functions over windows in columns, in their order, each once."""
     if isinstance(value, Mapping):
         return functions_in(tuple(value.values()))
     if isinstance(value, (list, tuple)):
@@ -117,7 +125,7 @@ def functions_in(value: Any) -> tuple[Function, ...]:
 
 
 def on_stream(value: Any) -> Any:
-    """A value with the columns in it as they are on a stream."""
+    """Returns a value in which the columns have their form on a stream."""
     if isinstance(value, dict):
         return {name: on_stream(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -135,13 +143,13 @@ def _column(plain: Column, memory: Memory) -> Column:
 
 
 def _plain(kind: type[Any]) -> Any:
-    """Of a class of columns pyspark's own."""
+    """Returns pyspark's own class for a class of columns."""
     return next(one for one in kind.__mro__ if not issubclass(one, Remembering))
 
 
 @cache
 def _kind(plain: type[Column]) -> type[Any]:
-    """The class of columns that remember, of pyspark's own class, which is another one with Spark Connect."""
+    """Returns the class of columns with a memory for a class of pyspark. Spark Connect has its own class."""
     methods = {name: _lifted_method(getattr(plain, name)) for name in vars(Column) if _is_operation(name, getattr(plain, name, None))}
     return type(plain.__name__, (Remembering, plain), {**methods, "over": _over, "__hash__": plain.__hash__})
 
@@ -167,7 +175,7 @@ def _lifted_method(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _over(self: Any, window: Any) -> Column:
-    """The function over a window. Of pyspark's own windows nothing is remembered."""
+    """Returns the function over a window. Over a window of pyspark itself it is a plain column."""
     plain = _plain(type(self))
     if not isinstance(window, WindowSpec):
         return cast("Column", plain.over(self, window))

@@ -1,8 +1,12 @@
-"""pyspark's DataFrames, taught to take columns that remember functions over windows.
+"""Patches pyspark's DataFrames, so that they accept columns that remember functions over windows.
 
-withColumn, withColumns and select do what they always did, unless the DataFrame is a stream and the columns have such functions: then an
-operator of frames adds these to the rows first. What follows with withColumn stays with the operator, so that the functions of several
-steps are made by one, as Spark would do it.
+withColumn, withColumns and select work as before, with one exception: if the DataFrame is a stream and the
+columns contain such functions, an OVER operator first adds these functions to the rows. The same holds for a
+window that Spark does not have, in batch, too.
+
+The calls of withColumn and withColumns that follow are recorded with the operator. If one of them contains
+functions, a new operator over the same base computes all functions, and the recorded calls are repeated on
+its rows. So one operator computes the functions of several steps, as in Spark.
 """
 
 import re
@@ -26,9 +30,14 @@ Step: TypeAlias = Callable[[DataFrame], DataFrame]
 
 @dataclass(frozen=True)
 class Frames:
-    """How a DataFrame came out of an operator: of which rows, with which functions, and what was done with these since.
+    """How a DataFrame was made by an OVER operator.
 
-    `made` are the columns that the steps have made.
+    Attributes:
+        base: the input of the operator.
+        functions: the functions over windows that the operator computes.
+        steps: the calls that are made on the operator's rows, beginning with that with the functions.
+        made: the columns that the steps add or replace.
+        result: the outputs of the operator.
     """
 
     base: DataFrame
@@ -39,13 +48,13 @@ class Frames:
 
 
 def frames_of(df: DataFrame) -> FrameResult:
-    """The operator behind a stream with functions over windows: its late and invalid rows, counts, and `write`.
+    """Returns the outputs of the OVER operator behind a stream: late and invalid rows, counts, and `write`.
 
     Args:
-        df: what withColumn, withColumns or select gave, and no other step after these.
+        df: the result of withColumn, withColumns or select, without other steps after these.
 
     Raises:
-        SpecError: if no operator is behind it.
+        SpecError: if no OVER operator is behind it.
     """
     known = _known(df)
     if known is None or known.result is None:
@@ -56,14 +65,14 @@ def frames_of(df: DataFrame) -> FrameResult:
 
 @cache
 def teach() -> None:
-    """Teaches pyspark's DataFrames, once: before any of their methods is looked up."""
+    """Patches pyspark's DataFrames, once. It must run before their methods are looked up."""
     for kind in _dataframes():
         for name in ("withColumn", "withColumns", "select"):
             setattr(kind, name, _taught(name, getattr(kind, name)))
 
 
 def _dataframes() -> list[Any]:
-    """The classes there are; that of Spark Connect needs more packages than pyspark alone."""
+    """Returns the classes of DataFrames. That of Spark Connect needs more packages than pyspark."""
     from pyspark.sql.classic.dataframe import DataFrame as Classic  # noqa: PLC0415 - one of two
 
     try:
@@ -78,7 +87,8 @@ def _taught(name: str, method: Callable[..., DataFrame]) -> Callable[..., DataFr
     def call(self: DataFrame, *args: Any, **kwargs: Any) -> DataFrame:
         known, functions = _known(self), functions_in((*args, *kwargs.values()))
         if any(one.window.only_here for one in functions) or (functions and self.isStreaming):
-            made = _names_of(name, args, kwargs) if name != "select" else frozenset(self.columns)  # of which none may be as it came
+            # After a select, any column may differ from the column of this name in the base.
+            made = _names_of(name, args, kwargs) if name != "select" else frozenset(self.columns)
             return _operated(self, functions, _step(method, *_told(self, name, args, kwargs)), made)
         plain = method(self, *args, **kwargs)
         if known is None or name == "select":
@@ -94,14 +104,14 @@ def _step(method: Callable[..., DataFrame], args: Any, kwargs: Mapping[str, Any]
 
 
 def _names_of(name: str, args: Any, kwargs: Mapping[str, Any]) -> frozenset[str]:
-    """The columns that a call makes."""
+    """Returns the names of the columns that a call adds or replaces."""
     if name == "withColumns":
         return frozenset(args[0])
     return frozenset([args[0] if args else kwargs["colName"]])
 
 
 def _told(df: DataFrame, name: str, args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-    """What a method is given there."""
+    """Returns the arguments of a method in their form on a stream."""
     if name == "select":
         args = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
         args = [column for given in args for column in (df.columns if text_of(given) == "*" else [_shown(given)])]
@@ -109,13 +119,16 @@ def _told(df: DataFrame, name: str, args: Any, kwargs: Mapping[str, Any]) -> tup
 
 
 def _shown(column: Any) -> Any:
-    """A column under the name that Spark would give it, not that of what stands for it."""
+    """Returns a column under the name that Spark would give it, not that of the column in its place."""
     known = memory_of(column)
     return column if known is None or known.named or not known.functions else column.alias(text_of(column))
 
 
 def _operated(df: DataFrame, functions: tuple[Function, ...], step: Step, made: frozenset[str]) -> DataFrame:
-    """The rows with the functions, and then what a step makes of them: by the operator that is there already, if one is."""
+    """Returns the rows with the functions, after the step.
+
+    If the DataFrame was made by an OVER operator, one operator computes the functions of both.
+    """
     known = _known(df)
     if known is None:
         return _made(Frames(df, functions, (step,), made))
@@ -126,7 +139,13 @@ def _operated(df: DataFrame, functions: tuple[Function, ...], step: Step, made: 
 
 
 def _as_it_came(text: str, made: frozenset[str]) -> str:
-    """Refuses a column, or an expression, that has one that was made since; Spark does not tell names by their case."""
+    """Returns the text of a column or expression, and refuses one that reads a column in `made`.
+
+    Names are compared without regard to case, as Spark does by default.
+
+    Raises:
+        SpecError: naming both.
+    """
     for name in made:
         if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
             rule = "the functions over windows of several steps are made by one operator, of the rows that enter it"
@@ -147,14 +166,18 @@ def _made(frames: Frames) -> DataFrame:
 
 
 class _Inputs:
-    """The columns that an operator reads: those of the rows, and expressions."""
+    """The columns that an operator reads: columns of its base, and expressions."""
 
     def __init__(self, frames: Frames) -> None:
         self.expressions: dict[str, Column] = {}
         self._frames, self._known = frames, dict[str, str]()
 
     def name_of(self, column: Any) -> str:
-        """The name of the column; an expression gets one."""
+        """Returns the name of a column. An expression gets a new name.
+
+        Raises:
+            SpecError: if the expression contains a function over a window.
+        """
         text = text_of(column)
         if isinstance(column, str) or text in self._frames.base.columns:
             return text
@@ -168,7 +191,10 @@ class _Inputs:
 
 
 def _free(name: str, df: DataFrame) -> str:
-    """The name, or a longer one that the DataFrame has not; the same at each start, as checkpoints know it."""
+    """Returns the name, or a longer one that the DataFrame does not have.
+
+    It is the same at each start, because checkpoints contain it.
+    """
     return name if name.lower() not in {column.lower() for column in df.columns} else _free(f"{name}_", df)
 
 

@@ -1,4 +1,7 @@
-"""pyspark.sql.functions, whose columns remember which functions over windows they are made of. Names and arguments are those of pyspark."""
+"""pyspark.sql.functions, whose columns remember the functions over windows in them.
+
+Names and arguments are those of pyspark.
+"""
 
 from functools import cache, wraps
 from typing import Any

@@ -1,4 +1,4 @@
-"""Windows as pyspark writes them, for both: Spark's own in batch, those of panewise on a stream."""
+"""Windows with the API of pyspark: in batch those of Spark, on a stream those of panewise."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,8 @@ from panewise import spec
 from panewise.errors import SpecError
 from panewise.spec.expressions import text_of
 
-Reader: TypeAlias = Callable[[Any], str]  # gives the name of the input column for a column, which may be an expression
+# Returns the name of the input column for a column, which may be an expression.
+Reader: TypeAlias = Callable[[Any], str]
 
 _ASCENDING = re.compile(r" ASC NULLS FIRST$")
 _DESCENDING = re.compile(r" (DESC NULLS (FIRST|LAST)|ASC NULLS LAST)$")
@@ -19,7 +20,7 @@ _DESCENDING = re.compile(r" (DESC NULLS (FIRST|LAST)|ASC NULLS LAST)$")
 
 @dataclass(frozen=True, eq=False)
 class WindowSpec:
-    """Which rows a function looks at, as pyspark.sql.WindowSpec; methods give a new one."""
+    """The rows that a function looks at, as pyspark.sql.WindowSpec. Every method returns a new one."""
 
     keys: tuple[Any, ...] = ()
     order: tuple[Any, ...] = ()
@@ -27,28 +28,34 @@ class WindowSpec:
     bounds: tuple[Any, Any] = (0, 0)
 
     def partitionBy(self, *cols: Any) -> "WindowSpec":  # noqa: N802 - PySpark's name
-        """As in pyspark."""
+        """Sets the keys, as in pyspark."""
         return replace(self, keys=_flat(cols))
 
     def orderBy(self, *cols: Any) -> "WindowSpec":  # noqa: N802 - PySpark's name
-        """As in pyspark. On a stream the first column is the event time, and the order is ascending, nulls first."""
+        """Sets the order, as in pyspark.
+
+        On a stream the first column is the event time, and the order is ascending, nulls first.
+        """
         return replace(self, order=_flat(cols))
 
     def rowsBetween(self, start: int, end: int) -> "WindowSpec":  # noqa: N802 - PySpark's name
-        """As in pyspark."""
+        """Sets a ROWS frame, as in pyspark."""
         return replace(self, kind="rows", bounds=(start, end))
 
     def rangeBetween(self, start: Any, end: Any) -> "WindowSpec":  # noqa: N802 - PySpark's name
-        """As in pyspark. A bound may also be a text such as "-5 minutes", in batch, too; numbers are of microseconds on a stream."""
+        """Sets a RANGE frame, as in pyspark.
+
+        On a stream numbers are microseconds. A bound may also be a text such as "-5 minutes", in batch, too.
+        """
         return replace(self, kind="range", bounds=(start, end))
 
     @property
     def only_here(self) -> bool:
-        """Whether Spark has no such window: its bounds are numbers."""
+        """Whether Spark does not have this window, because a bound is not a number."""
         return not all(isinstance(bound, int) for bound in self.bounds)
 
     def native(self) -> Any:
-        """Spark's own window."""
+        """Returns the window of Spark."""
         made: Any = pyspark.sql.Window.partitionBy(*self.keys)
         made = made.orderBy(*self.order) if self.order else made
         if self.kind is None:
@@ -56,10 +63,12 @@ class WindowSpec:
         return made.rowsBetween(*self.bounds) if self.kind == "rows" else made.rangeBetween(*self.bounds)
 
     def on_stream(self, read: Reader) -> spec.WindowSpec:
-        """The window on a stream.
+        """Returns the window of panewise, for a stream.
+
+        `read` returns the name of the input column for a column.
 
         Raises:
-            SpecError: if it cannot be one there.
+            SpecError: if a stream cannot have this window.
         """
         order = [_ascending(column) for column in self.order]
         names = [read(column) for column in order]
@@ -85,7 +94,7 @@ def _flat(cols: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class Window:
-    """Makes windows, as pyspark.sql.Window."""
+    """Makes windows, as pyspark.sql.Window does."""
 
     unboundedPreceding: Final = pyspark.sql.Window.unboundedPreceding  # noqa: N815 - PySpark's name
     unboundedFollowing: Final = pyspark.sql.Window.unboundedFollowing  # noqa: N815 - PySpark's name

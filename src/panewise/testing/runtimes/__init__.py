@@ -1,6 +1,6 @@
-"""Where events are played: one module for each runtime, with a function `play(script) -> list of outputs`.
+"""The runtimes that play events: one module for each, with a function `play(script) -> list of outputs`.
 
-They are imported by name when they are asked for, as each needs libraries that the others do not.
+A module is imported only when its runtime is used, because each needs libraries that the others do not.
 """
 
 from importlib import import_module
@@ -13,15 +13,15 @@ RUNTIMES: Final = ("oracle", "engine", "spark")
 
 
 class Play(Protocol):
-    """Plays a script: an output for each event, in the form that :func:`panewise.testing.run` documents."""
+    """A function that plays a script; the form of its outputs is that of :func:`panewise.testing.run`."""
 
     def __call__(self, script: Script) -> list[dict[str, Any]]:
-        """An output for each event."""
+        """Plays the script; returns one output for each event."""
         ...
 
 
 def runtime(name: str) -> Play:
-    """The function that plays scripts in a runtime.
+    """Returns the function that plays scripts in a runtime.
 
     Raises:
         InputError: if there is no such runtime.

@@ -1,4 +1,4 @@
-"""Plays events in the engine, in this process."""
+"""Plays events in the engine, in-process."""
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -22,7 +22,7 @@ COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 
 
 class _Output(Protocol):
-    """What the engine gives after an event."""
+    """The output of the engine after an event."""
 
     @property
     def panes(self) -> pl.DataFrame: ...
@@ -35,9 +35,13 @@ class _Output(Protocol):
 
 
 def play(script: Script) -> list[dict[str, Any]]:
-    """The engine's output after each event. A restart saves the operator and goes on with what is read back.
+    """Returns the engine's output after each event.
 
-    Option `stored`: every event reads its state from a store, as on Spark, and commits what it changed.
+    A restart saves the operator and continues with the restored one. With the option `stored`, every event
+    loads the state from a run store and commits the changes, as on Spark.
+
+    Raises:
+        InputError: for an unknown option.
     """
     unknown = set(script.options) - {"stored"}
     if unknown:
@@ -56,7 +60,7 @@ _Turn: TypeAlias = Callable[[Event], tuple[AnyOperator, _Output | None]]
 
 
 def _kept(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
-    """One operator for all events; a restart makes it anew of what it saved."""
+    """Plays all events with one operator in memory; a restart restores it from what it saved."""
     operator, checkpoint = operator_for(script.spec, columns), b""
 
     def turn(event: Event) -> tuple[AnyOperator, _Output | None]:
@@ -75,7 +79,7 @@ def _kept(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
 
 
 def _stored(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
-    """An operator for each event, of what a store holds; a restart forgets what the process knows of the store."""
+    """Plays each event with an operator loaded from a run store; a restart clears the cache of runs."""
     store, cache, checkpoint = MemoryRunStore(), Cache(), MemoryRunStore()
 
     def load() -> Stored:
@@ -125,7 +129,7 @@ def _step(operator: AnyOperator, script: Script, event: Event) -> _Output:
 
 
 def _plain(output: _Output, given: Sequence[Row]) -> dict[str, Any]:
-    """Frames as dicts, with the rows as the caller gave them."""
+    """Returns the output with dicts in place of DataFrames, and with input rows as the caller gave them."""
     return {
         "panes": output.panes.to_dicts(),
         "late": [late_entry(entry, given) for entry in output.late.to_dicts()],
@@ -135,7 +139,7 @@ def _plain(output: _Output, given: Sequence[Row]) -> dict[str, Any]:
 
 
 def late_entry(entry: dict[str, Any], given: Sequence[Row]) -> dict[str, Any]:
-    """A row of the late output, with the row as the caller gave it."""
+    """Returns an entry of the late output, with the row as the caller gave it."""
     return {
         "row": dict(given[entry[ROW]]),
         "reason": entry["__reason"],

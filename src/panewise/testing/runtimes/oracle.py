@@ -17,7 +17,13 @@ from panewise.testing.ingest import ROW, schema
 
 
 def play(script: Script) -> list[dict[str, Any]]:
-    """The oracle's output after each event. It keeps no state outside of itself, so that a restart changes nothing."""
+    """Returns the oracle's output after each event.
+
+    A restart does nothing, because it must change no output (semantics 33).
+
+    Raises:
+        InputError: for any option.
+    """
     if script.options:
         raise InputError(f"options={sorted(script.options)}", "the oracle has no options", "leave them out")
     oracle = interpreter(_by_row(script), dict(script.types))
@@ -31,12 +37,12 @@ def play(script: Script) -> list[dict[str, Any]]:
 
 
 def _by_row(script: Script) -> Specification:
-    """The specification, with a window function that is asked row by row, as the oracle does."""
+    """Returns the specification with a window function of single rows, which the oracle can call."""
     first, window = script.first, script.first.window
     if isinstance(first, FrameOperator) or not isinstance(window, Custom) or isinstance(window.function, EachRow):
         return script.spec
     types = {"event_time": pl.Int64(), **schema({name: script.types[name] for name in window.columns})}
-    with warnings.catch_warnings():  # it was told when the specification was built
+    with warnings.catch_warnings():  # the user's specification warned when it was built
         warnings.simplefilter("ignore", SpecWarning)
         changed = replace(first, window=replace(window, function=EachRow(_OfFrames(window, types))))
         return replace(script.spec, first=changed) if isinstance(script.spec, Chain) else changed
@@ -44,7 +50,7 @@ def _by_row(script: Script) -> Specification:
 
 @dataclass(frozen=True)
 class _OfFrames:
-    """A function of frames, for one row."""
+    """Calls a window function of DataFrames with a single row."""
 
     window: Custom
     types: dict[str, pl.DataType]

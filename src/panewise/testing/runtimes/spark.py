@@ -1,8 +1,8 @@
-"""Plays events in a real streaming query on Spark: every event is one micro-batch.
+"""Plays events in a streaming query on Spark; every event except a restart is one micro-batch.
 
-Rows come as Parquet files, clock readings and the end of input as control notes, a restart stops the query and starts
-it from its checkpoint. Both clocks come from the notes alone, so that a transcript says what they are; everything
-else is what a user's query runs.
+Rows are read from Parquet files. Watermarks, clock readings and the end of input are read from text files of
+control notes. A restart stops the query and starts it again from its checkpoint. Watermark and processing
+time come from the notes alone, so that the script determines them. Everything else is as in a user's query.
 """
 
 import tempfile
@@ -31,7 +31,14 @@ from panewise.testing.runtimes.engine import COUNTS, late_entry
 
 
 def play(script: Script) -> list[dict[str, Any]]:
-    """The output of the query after each event. Option `shards`: number of shards (1); with several the order between keys is Spark's."""
+    """Returns the output of the query after each event.
+
+    The option `shards` is the number of shards, by default 1. With several shards, Spark determines the order
+    of rows of different shards.
+
+    Raises:
+        InputError: for an unknown option, and for an op that Spark does not have (semantics 10.24).
+    """
     unknown = set(script.options) - {"shards"}
     if unknown:
         raise InputError(f"options={sorted(unknown)}", "the option of this runtime is shards", "leave them out")
@@ -52,7 +59,17 @@ def _session() -> SparkSession:
 
 @dataclass
 class _Stage:
-    """A query with its directories, and what it has sent since the last event."""
+    """A query with its directories and outputs.
+
+    Attributes:
+        script: the script that is played.
+        scratch: the directory of the query's input files and its checkpoint.
+        sent: the envelopes that the query emitted since the last event, each as (kind, payload).
+        held: the stored windows of each shard, as the shard last reported them.
+        files: the number of input files written so far.
+        clock: the processing time.
+        query: the running query.
+    """
 
     script: Script
     scratch: Path
@@ -68,7 +85,7 @@ class _Stage:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """The query runs inside."""
+        """Runs the query for the time of the context."""
         self.query = self._start()
         try:
             yield
@@ -80,7 +97,7 @@ class _Stage:
         instants = (*spec.time_columns, NOW)
         columns = {name: pl.Datetime("us", "UTC") if name in instants else dtype for name, dtype in self._columns().items()}
         rows = session.readStream.schema(spark_schema(columns)).option("maxFilesPerTrigger", 1).parquet(str(self.scratch / "rows"))
-        # A watermark must be there; that of this constant never moves.
+        # The query needs a watermark; the one of this constant column never moves.
         watched = rows.withColumn("clockless", F.timestamp_seconds(F.lit(0))).withWatermark("clockless", "0 seconds").drop("clockless")
         plumbing = Plumbing(watched, self.script.spec, even_shards(self.script.options.get("shards", 1)), clocks="control", held=True)
         notes = session.readStream.schema("value STRING").option("maxFilesPerTrigger", 1).text(str(self.scratch / "notes"))
@@ -90,7 +107,10 @@ class _Stage:
         return writer.start()
 
     def _columns(self) -> dict[str, pl.DataType]:
-        """The columns of the files; where validity asks for the time, each row brings that of the transcript's clock."""
+        """Returns the columns of the Parquet files.
+
+        With `max_future_skew` each row also carries the script's processing time, for its validation.
+        """
         now = {} if self.script.first.max_future_skew is None else {NOW: pl.Int64()}
         return schema(self.script.types) | FLAGS | now
 
@@ -98,7 +118,7 @@ class _Stage:
         self.sent += [(row.kind, bytes(row.payload)) for row in tagged.collect()]
 
     def after(self, event: Event, given: Sequence[Row]) -> dict[str, Any]:
-        """What the query gives for one event."""
+        """Plays one event; returns the output of the query."""
         assert self.query is not None
         self.sent.clear()
         if event.op == "restart":
@@ -111,7 +131,10 @@ class _Stage:
         return output | ({"windows": self._windows()} if self.script.windows else {})
 
     def _put(self, event: Event) -> None:
-        """Writes the event as a file, in one go: a half-written file must not be seen."""
+        """Writes the event as an input file.
+
+        The file is written elsewhere and then renamed, so that the query never reads an incomplete file.
+        """
         self.files += 1
         name = f"{self.files:06}"
         if event.op == "add":
@@ -142,7 +165,7 @@ class _Stage:
         }
 
     def _windows(self) -> list[dict[str, Any]]:
-        """The windows held by all shards, as last told."""
+        """Returns the stored windows of all shards, in the order of end, start and keys."""
         for kind, payload in self.sent:
             if kind == "held":
                 told = decode(payload)
@@ -154,7 +177,10 @@ class _Stage:
 
 
 def _counted(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with instants as microseconds, as in other runtimes: event times are timestamps here, some beyond what Python can tell."""
+    """Returns the DataFrame with instants as microseconds, as in the other runtimes.
+
+    On Spark event times are timestamps, and some of them are out of the range of Python's datetime.
+    """
     return frame.cast({name: _counted_type(dtype) for name, dtype in frame.schema.items() if _counted_type(dtype) != dtype})
 
 

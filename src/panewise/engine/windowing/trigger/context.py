@@ -1,4 +1,4 @@
-"""What a trigger can see of windows in an evaluation."""
+"""The trigger context: what a trigger can look at in an evaluation."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,16 @@ from panewise.spec import WindowOperator
 
 @dataclass(frozen=True)
 class TriggerContext:
-    """The clocks, and of each window whether it is complete, flips and has rows pending; F and A of a periodic trigger (semantics 16.3)."""
+    """The clocks, and expressions over the window table.
+
+    Attributes:
+        clocks: the clocks.
+        complete: whether the window is complete.
+        flips: whether it flips in this evaluation.
+        pending: whether it has pending rows.
+        waits_since: F of a periodic trigger (semantics 16.3).
+        pending_since: A of a periodic trigger (semantics 16.3).
+    """
 
     clocks: Clocks
     complete: pl.Expr
@@ -22,8 +31,11 @@ class TriggerContext:
 
     @classmethod
     def at(cls, spec: WindowOperator, clocks: Clocks, flips: pl.Expr | None = None) -> "TriggerContext":
-        """The moment at which the clocks stand so. Without `flips` that of a batch, in which no window does."""
+        """Returns the context at these clocks.
+
+        Without `flips` it is that of a batch, in which no window flips.
+        """
         none = pl.lit(False) if flips is None else flips
         complete, pending = clocks.complete(spec, pl.col(END)), pl.col(PENDING) > 0
-        # A state of before 0.2 keeps the first row's time in BORN, which then lies before F.
+        # In state from before 0.2, BORN is the time of the first row, which can lie before F. A cannot.
         return cls(clocks, complete, none, pending, pl.coalesce(FIRED, BORN), pl.max_horizontal(FIRED, BORN))

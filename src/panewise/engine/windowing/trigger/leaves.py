@@ -1,4 +1,4 @@
-"""The leaves of trigger trees: what each remembers of a window, in columns, and when it wants to fire (semantics 16.8)."""
+"""The leaves of trigger trees: their state, in columns, and when they are ready (semantics 16.8)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -25,14 +25,15 @@ from panewise.spec import (
 )
 
 _FIRST_TIME = "__came:time"
-_AWAITED, _SILENT = ":awaited", ":silent"  # while windows are merged: the earliest mark of those with and without pending rows
+# While windows are merged: the earliest mark of the windows with pending rows, and of those without.
+_AWAITED, _SILENT = ":awaited", ":silent"
 
 Values = Mapping[str, pl.Expr]
 
 
 @dataclass(frozen=True)
 class Leaf(ABC):
-    """A leaf; `name` is its place in the tree. This one remembers nothing and never fires."""
+    """A leaf of a trigger tree; `name` is its place in the tree. By default it has no state."""
 
     name: str
     once: ClassVar[bool] = False  # whether a firing finishes it
@@ -40,32 +41,35 @@ class Leaf(ABC):
 
     @property
     def passing(self) -> list[Part]:
-        """What it has to be told of a batch's rows."""
+        """Partials of a batch's rows that the leaf needs; they are not stored."""
         return []
 
     @property
     def columns(self) -> dict[str, pl.DataType]:
-        """What it remembers."""
+        """The columns of its state, with their types."""
         return {}
 
     @abstractmethod
     def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
-        """Whether it wants to fire, if it is not finished."""
+        """Returns whether the leaf is ready, if it is not finished."""
 
     def finished(self, at: Values) -> pl.Expr:
-        """Whether it takes no rows and wants nothing any more."""
+        """Returns whether the leaf is finished: it takes no rows and is never ready."""
         return at[f"{self.name}:done"] if self.once else pl.lit(False)
 
     def armed(self, pending: pl.Expr) -> dict[str, pl.Expr]:
-        """What it remembers at first. A reference is kept wherever a leaf is armed anew: see :meth:`fired`."""
+        """Returns its initial state; `pending` is the number of pending rows that it counts.
+
+        An OnDelta that is armed again keeps its reference: see :meth:`fired`.
+        """
         return {name: pl.lit(False if dtype == pl.Boolean else None, dtype=dtype) for name, dtype in self.columns.items()}
 
     def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
-        """What it remembers after a batch's rows, where they were given to it."""
+        """Returns the columns that a batch's rows change; the rows are passed to it where `given` is true."""
         return {}
 
     def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
-        """What it remembers after a firing of the trigger."""
+        """Returns its state after a firing of the trigger; the masks say what happens to this leaf."""
         first = self.armed(pl.lit(0, dtype=pl.Int64))
         changes = {name: pl.when(armed | cleared).then(first[name]).otherwise(at[name]) for name in self.columns}
         if self.once:
@@ -74,75 +78,75 @@ class Leaf(ABC):
         return changes
 
     def joined(self, held: pl.Expr) -> list[pl.Expr]:
-        """What it remembers of several windows, as of one."""
+        """Returns aggregations that combine its states in several stored windows."""
         merging = {pl.Boolean(): pl.Expr.any, pl.Int64(): pl.Expr.min}
         return [merging[dtype](pl.col(name).filter(held)).alias(name) for name, dtype in self.columns.items()]
 
     def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
-        """What a window that replaces others remembers at first; `at` has what :meth:`joined` made."""
+        """Returns its first state in a window that replaces others; `at` has the result of :meth:`joined`."""
         return {name: at[name] for name in self.columns}
 
 
 class Silent(Leaf):
-    """Never."""
+    """Never: it is never ready."""
 
     def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
-        """Never."""
+        """Returns false."""
         return pl.lit(False)
 
 
 class Eager(Leaf):
-    """Always."""
+    """Always: it is ready while rows are pending."""
 
     def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
-        """While rows are pending."""
+        """Returns whether rows are pending."""
         return now.pending
 
 
 @dataclass(frozen=True)
 class Periodic(Leaf):
-    """Every."""
+    """Every: it is ready from the first boundary after the earliest pending row was applied."""
 
     every: Every
 
     def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
-        """From the first boundary after the earliest pending row came."""
+        """Returns whether that boundary has been reached."""
         return due(self.every, now)
 
 
 @dataclass(frozen=True)
 class Counting(Leaf):
-    """AfterCount."""
+    """AfterCount: it is ready from the n-th row on."""
 
     n: int
     once = True
 
     @property
     def columns(self) -> dict[str, pl.DataType]:
-        """The rows so far."""
+        """The number of rows so far, and whether it is finished."""
         return {f"{self.name}:n": pl.Int64(), f"{self.name}:done": pl.Boolean()}
 
     def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
-        """From the n-th row."""
+        """Returns whether the n-th row has been counted."""
         return at[f"{self.name}:n"] >= self.n
 
     def armed(self, pending: pl.Expr) -> dict[str, pl.Expr]:
-        """What is pending counts."""
+        """Returns its initial state: the count starts with the pending rows."""
         return {f"{self.name}:n": pending, f"{self.name}:done": pl.lit(False)}
 
     def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
-        """Counts."""
+        """Adds the rows to the count."""
         return {f"{self.name}:n": at[f"{self.name}:n"] + pl.when(given).then(pl.col(CAME)).otherwise(0)}
 
     def joined(self, held: pl.Expr) -> list[pl.Expr]:
-        """Counts are added."""
+        """Adds the counts."""
         n, done = (pl.col(name).filter(held) for name in self.columns)
         return [n.sum(), done.any()]
 
 
 @dataclass(frozen=True)
 class Delayed(Leaf):
-    """AfterProcessingTime."""
+    """AfterProcessingTime: it is ready from its deadline on, which its first row sets."""
 
     delay: int
     align: int | None
@@ -150,15 +154,15 @@ class Delayed(Leaf):
 
     @property
     def columns(self) -> dict[str, pl.DataType]:
-        """The deadline."""
+        """The deadline, and whether it is finished."""
         return {f"{self.name}{DEADLINE_SUFFIX}": pl.Int64(), f"{self.name}:done": pl.Boolean()}
 
     def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
-        """From the deadline."""
+        """Returns whether the deadline has been reached."""
         return (at[f"{self.name}{DEADLINE_SUFFIX}"] <= now.clocks.processing_time).fill_null(False)
 
     def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
-        """The first row sets the deadline."""
+        """Sets the deadline with the first row."""
         deadline, old = clocks.processing_time + self.delay, at[f"{self.name}{DEADLINE_SUFFIX}"]
         if self.align is not None:
             deadline = -(-deadline // self.align) * self.align
@@ -168,27 +172,31 @@ class Delayed(Leaf):
 
 @dataclass(frozen=True)
 class Continuous(Leaf):
-    """AfterEventTime."""
+    """AfterEventTime: it is ready while rows are pending and the watermark has reached its deadline."""
 
     period: int
 
     @property
     def passing(self) -> list[Part]:
-        """The earliest event time."""
+        """The earliest event time of the rows."""
         return [Part(_FIRST_TIME, pl.Int64(), pl.col(TIME).min(), pl.col(_FIRST_TIME).min(), None)]
 
     @property
     def columns(self) -> dict[str, pl.DataType]:
-        """The watermark that it waits for."""
+        """The deadline: the watermark that it waits for."""
         return {f"{self.name}{MARK_SUFFIX}": pl.Int64()}
 
     def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
-        """From there, while rows are pending."""
+        """Returns whether rows are pending and the watermark has reached the deadline."""
         mark = at[f"{self.name}{MARK_SUFFIX}"]
         return now.pending & (mark.is_not_null() if now.clocks.finished else _reached(mark, now.clocks))
 
     def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
-        """The first multiple above both the earliest row and the watermark; above the latter once it has reached one in silence."""
+        """Sets the deadline: the first multiple of the period above both the earliest row and the watermark.
+
+        An earlier deadline stays. But a deadline that the watermark has reached while no row was pending
+        becomes the first multiple above the watermark (semantics 16.15).
+        """
         old, known = at[f"{self.name}{MARK_SUFFIX}"], _watermark(clocks)
         mine = pl.min_horizontal(old, self._following(pl.max_horizontal(pl.col(_FIRST_TIME), known)))
         in_silence = (pl.col(PENDING) == pl.col(CAME)) & _reached(old, clocks)
@@ -196,22 +204,22 @@ class Continuous(Leaf):
         return {f"{self.name}{MARK_SUFFIX}": pl.when(given & pl.col(_FIRST_TIME).is_not_null()).then(took).otherwise(old)}
 
     def _following(self, instant: pl.Expr) -> pl.Expr:
-        """The first multiple of the period above it."""
+        """Returns the first multiple of the period above an instant."""
         following = (instant.cast(pl.Int128).floordiv(self.period) + 1) * self.period
         return following.clip(upper_bound=MAX_INSTANT).cast(pl.Int64)
 
     def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
-        """Multiples follow one another, whatever fires."""
+        """Keeps the deadline at firings and clearings (semantics 16.15)."""
         return super().fired(at, fires, pl.lit(False), armed)
 
     def joined(self, held: pl.Expr) -> list[pl.Expr]:
-        """The earliest, also of the windows with and without pending rows alone, for :meth:`merged`."""
+        """Takes the earliest deadline: of all windows, of those with and of those without pending rows."""
         mark, pending = pl.col(f"{self.name}{MARK_SUFFIX}"), pl.col(PENDING) > 0
         kinds = {MARK_SUFFIX: held, _AWAITED: held & pending, _SILENT: held & ~pending}
         return [mark.filter(kind).min().alias(f"{self.name}{suffix}") for suffix, kind in kinds.items()]
 
     def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
-        """Where nothing is pending, a mark that the watermark has reached is the next one."""
+        """Replaces a deadline that was reached while no row was pending by the next one (semantics 16.15)."""
         silent = pl.col(f"{self.name}{_SILENT}")
         coming = pl.when(_reached(silent, now.clocks)).then(self._following(_watermark(now.clocks))).otherwise(silent)
         return {f"{self.name}{MARK_SUFFIX}": pl.min_horizontal(pl.col(f"{self.name}{_AWAITED}"), coming)}
@@ -219,35 +227,38 @@ class Continuous(Leaf):
 
 @dataclass(frozen=True)
 class Punctuated(Leaf):
-    """OnPunctuation."""
+    """OnPunctuation: it is ready once a row with a true `column` has come."""
 
     column: str
     once = True
 
     @property
     def passing(self) -> list[Part]:
-        """Whether there was one."""
+        """Whether the rows include such a row."""
         name = f"__came:true:{self.column}"
         return [Part(name, pl.Boolean(), pl.col(self.column).fill_null(False).any(), pl.col(name).any(), False)]
 
     @property
     def columns(self) -> dict[str, pl.DataType]:
-        """Whether there was one."""
+        """The flag that such a row sets, and whether it is finished."""
         return {f"{self.name}:hit": pl.Boolean(), f"{self.name}:done": pl.Boolean()}
 
     def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
-        """From the first one."""
+        """Returns the flag."""
         return at[f"{self.name}:hit"]
 
     def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
-        """Looks for one."""
+        """Sets the flag if the rows include such a row."""
         hit = f"{self.name}:hit"
         return {hit: at[hit] | (given & pl.col(f"__came:true:{self.column}").fill_null(False))}
 
 
 @dataclass(frozen=True)
 class Moving(Leaf):
-    """OnDelta. What is no float is compared as a whole number."""
+    """OnDelta: it is ready once a value has differed from the reference by more than `amount`.
+
+    Values that are not floats are compared as integers.
+    """
 
     column: str
     amount: int | float
@@ -256,7 +267,7 @@ class Moving(Leaf):
 
     @property
     def passing(self) -> list[Part]:
-        """First, last, least and greatest value."""
+        """The first, last, least and greatest value of the rows."""
         value = pl.col(self.column)
         if self.dtype == pl.Float64():
             values = value.cast(pl.Float64).drop_nulls().drop_nans()
@@ -276,16 +287,16 @@ class Moving(Leaf):
 
     @property
     def columns(self) -> dict[str, pl.DataType]:
-        """Whether it has moved; the reference; the last value."""
+        """The flag, the reference, the last value, and whether it is finished."""
         told: dict[str, pl.DataType] = {"hit": pl.Boolean(), "from": self._type, "to": self._type, "done": pl.Boolean()}
         return {f"{self.name}:{what}": dtype for what, dtype in told.items()}
 
     def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
-        """Once it has moved."""
+        """Returns the flag."""
         return at[f"{self.name}:hit"]
 
     def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
-        """Compares with the reference."""
+        """Compares the values with the reference, which is the first value if there is none yet."""
         hit, start, to = (at[f"{self.name}:{what}"] for what in ("hit", "from", "to"))
         reference = pl.coalesce(start, pl.col(self._came("first")))
         moved = self._beyond(pl.col(self._came("max")), reference) | self._beyond(reference, pl.col(self._came("min")))
@@ -296,26 +307,26 @@ class Moving(Leaf):
         }
 
     def _beyond(self, high: pl.Expr, low: pl.Expr) -> pl.Expr:
-        """Whether the distance is above the amount; infinity is at no distance from itself."""
+        """Returns whether the distance is above the amount; infinity has no distance from itself."""
         if self._type == pl.Float64():
             distance = high - low
             return (distance.is_not_nan() & (distance > self.amount)).fill_null(False)
         return (high.cast(pl.Int128) - low.cast(pl.Int128) > pl.lit(self.amount).cast(pl.Int128)).fill_null(False)
 
     def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
-        """The last value becomes the reference, which nothing else takes away."""
+        """Makes the last value the reference. Clearing and arming keep the reference."""
         changes = super().fired(at, fires, cleared, armed)
         start, to = at[f"{self.name}:from"], at[f"{self.name}:to"]
         return {**changes, f"{self.name}:from": pl.when(fires).then(to).otherwise(start), f"{self.name}:to": to}
 
     def joined(self, held: pl.Expr) -> list[pl.Expr]:
-        """The earliest window's reference, the latest one's last value."""
+        """Takes the reference of the earliest window that has one, and the last value of the latest."""
         hit, start, to, done = (pl.col(name).filter(held) for name in self.columns)
         return [hit.any(), start.drop_nulls().first(), to.drop_nulls().last(), done.any()]
 
 
 def leaf_of(trigger: Trigger, name: str, schema: Mapping[str, pl.DataType]) -> Leaf:
-    """The leaf of a trigger."""
+    """Returns the leaf of a trigger."""
     match trigger:
         case AfterCount():
             return Counting(name, trigger.n)
@@ -341,10 +352,10 @@ def _delta_type(dtype: pl.DataType) -> pl.DataType:
 
 
 def _watermark(clocks: Clocks) -> pl.Expr:
-    """The watermark; null: minus infinity."""
+    """Returns the watermark; null is minus infinity."""
     return pl.lit(None, dtype=pl.Int64) if clocks.mark is None else clocks.mark
 
 
 def _reached(mark: pl.Expr, clocks: Clocks) -> pl.Expr:
-    """Whether the watermark has reached a mark; it does not reach one that there is not."""
+    """Returns whether the watermark has reached a mark; false if there is no mark."""
     return (mark <= _watermark(clocks)).fill_null(False)

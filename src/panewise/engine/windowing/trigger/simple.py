@@ -1,6 +1,7 @@
-"""Triggers that need no columns of their own: how many rows are pending, and since when, tells all that they ask (semantics 16.1 to 16.5).
+"""Triggers without columns of their own (semantics 16.1 to 16.5).
 
-Most operators have one of these; :mod:`panewise.engine.windowing.trigger.tree` has the whole language behind the same methods.
+The bookkeeping of the window table decides when they are ready. Most operators have such a trigger.
+:mod:`panewise.engine.windowing.trigger.tree` implements the whole language with the same methods.
 """
 
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ _SIMPLE = (AfterCount, Every, Always, Never)
 
 
 def is_simple(trigger: Trigger) -> bool:
-    """Whether a trigger is one of these."""
+    """Returns whether a trigger needs no columns of its own."""
     if isinstance(trigger, AfterWatermark):
         return all(part is None or isinstance(part, _SIMPLE) for part in (trigger.early, trigger.late))
     return isinstance(trigger, _SIMPLE)
@@ -35,26 +36,27 @@ class SimpleTrigger:
     ordered: bool = False
 
     def joined(self, held: pl.Expr) -> list[pl.Expr]:
-        """There is nothing of its own to put together."""
+        """Returns no aggregations: there is no state to combine."""
         return []
 
     def taken(self, windows: pl.DataFrame, now: TriggerContext, same: pl.Expr | None = None) -> pl.DataFrame:
-        """There is nothing to note of new rows."""
+        """Returns the windows as they are: new rows change no state."""
         return windows
 
     def wants(self, now: TriggerContext) -> pl.Expr:
-        """Whether the trigger wants to fire."""
+        """Returns whether the trigger is ready."""
         wants = pl.lit(False)
         for rule, where in self._phases(now.complete):
             wants = wants | (where & _wants(rule, now))
         if isinstance(self.trigger, AfterWatermark):
-            # A window that was opened complete has fired nothing yet: its first rows are due at once (16.4).
+            # A window that was opened when complete has not fired yet: it fires its first rows at once
+            # (16.4).
             opened_late = now.complete & ~pl.col(UNFLIPPED) & pl.col(FIRED).is_null()
             wants = wants | now.flips | (opened_late & now.pending)
         return wants
 
     def closes(self, now: TriggerContext) -> pl.Expr:
-        """Whether the trigger finishes in this evaluation (semantics 16.5)."""
+        """Returns whether the trigger finishes in this evaluation (semantics 16.5)."""
         if isinstance(self.trigger, AfterCount):
             return self.wants(now)
         if isinstance(self.trigger, AfterWatermark) and self.trigger.late is None:
@@ -62,11 +64,11 @@ class SimpleTrigger:
         return pl.lit(False)
 
     def fired(self, now: TriggerContext, fires: pl.Expr) -> list[pl.Expr]:
-        """There is nothing to note of a firing."""
+        """Returns no columns: a firing changes no state."""
         return []
 
     def waits(self, clocks: Clocks) -> int | None:
-        """A window that has waited to fire since then, or longer, may be due by processing time; None: none ever is."""
+        """Returns the latest F (semantics 16.3) with which a window can be ready; None if it has no Every."""
         return latest((rule for rule in self._rules() if isinstance(rule, Every)), clocks.processing_time)
 
     def _rules(self) -> Iterator[Trigger]:
@@ -74,7 +76,7 @@ class SimpleTrigger:
         return (rule for rule in inside if rule is not None)
 
     def _phases(self, complete: pl.Expr) -> list[tuple[Trigger, pl.Expr]]:
-        """The repeating triggers, with the condition under which each is followed (semantics 16.4, 16.5)."""
+        """Returns the leaves, each with the condition under which it is followed (semantics 16.4, 16.5)."""
         trigger = self.trigger
         if not isinstance(trigger, AfterWatermark):
             return [(trigger, pl.lit(True))]
@@ -83,7 +85,7 @@ class SimpleTrigger:
 
 
 def _wants(rule: Trigger, now: TriggerContext) -> pl.Expr:
-    """Semantics 16.2, 16.3."""
+    """Returns whether a leaf is ready (semantics 16.2, 16.3)."""
     match rule:
         case AfterCount():
             return pl.col(PENDING) >= rule.n

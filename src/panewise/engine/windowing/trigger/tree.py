@@ -1,8 +1,8 @@
 """Trigger trees as columns of the window table, and as expressions over them (semantics 16.7 to 16.12).
 
-Every node that remembers something has columns of its own, named by its place in the tree. What a firing does to them is told
-by masks that go down the tree: which windows' node *fires*, is *cleared*, is *armed* anew. Each column then changes in one
-expression over the values that it and the others had before.
+Every node with a state has columns of its own, named after its place in the tree. At a firing, masks go down
+the tree. They say in which windows a node *fires*, is *cleared* or is *armed* again. Each column then changes
+in one expression over the old values of all columns, so the order of the nodes has no effect.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,8 +21,8 @@ from panewise.engine.windowing.trigger.periods import latest
 from panewise.spec import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly, Trigger
 from panewise.spec.composites import parts as parts_of_trigger
 
-BEFORE = "__before"  # rows pending before the batch, while a batch is taken in
-KEPT = "__kept"  # how many held windows a window is made of, while a batch is taken in
+BEFORE = "__before"  # rows pending before the batch, while a batch is applied
+KEPT = "__kept"  # how many stored windows a window is merged from, while a batch is applied
 
 Values = Mapping[str, pl.Expr]
 _NO, _YES = pl.lit(False), pl.lit(True)
@@ -38,7 +38,10 @@ def _all(tests: Iterable[pl.Expr]) -> pl.Expr:
 
 @dataclass(frozen=True)
 class Node:
-    """One node of the tree. `leaf` is None for the inner ones; an AfterWatermark remembers whether it has passed the end."""
+    """A node of the tree.
+
+    `leaf` is None for inner nodes. An AfterWatermark stores whether it has passed the end.
+    """
 
     trigger: Trigger
     name: str
@@ -47,7 +50,7 @@ class Node:
 
     @classmethod
     def of(cls, trigger: Trigger, schema: Mapping[str, pl.DataType], name: str = "__trigger") -> "Node":
-        """The tree below a trigger."""
+        """Returns the tree of a trigger."""
         inside = parts_of_trigger(trigger)
         if isinstance(trigger, AfterWatermark):
             inside = tuple(Repeatedly(part) for part in inside)
@@ -56,26 +59,26 @@ class Node:
 
     @property
     def leaves(self) -> list[Leaf]:
-        """The leaves below, and itself if it is one."""
+        """The leaves below the node, or the leaf that it is."""
         return [self.leaf] if self.leaf else [leaf for part in self.parts for leaf in part.leaves]
 
     @property
     def past(self) -> str:
-        """The column in which an AfterWatermark remembers that it has passed the end."""
+        """The column in which an AfterWatermark stores whether it has passed the end."""
         return f"{self.name}:past"
 
     @property
     def columns(self) -> dict[str, pl.DataType]:
-        """What is remembered, and its types."""
+        """The columns of the node and of all nodes below it, with their types."""
         own: dict[str, pl.DataType] = {self.past: pl.Boolean()} if isinstance(self.trigger, AfterWatermark) else {}
         if self.leaf:
             own = self.leaf.columns
         return reduce(or_, (part.columns for part in self.parts), own)
 
-    # What nodes tell
+    # Conditions
 
     def finished(self, at: Values) -> pl.Expr:
-        """Whether the node takes no rows and wants nothing any more."""
+        """Returns whether the node is finished: it takes no rows and is never ready."""
         below = (part.finished(at) for part in self.parts)
         match self.trigger:
             case Repeatedly():
@@ -90,7 +93,7 @@ class Node:
         return self.leaf.finished(at)
 
     def in_force(self, number: int, at: Values) -> pl.Expr:
-        """Whether a part is followed at present."""
+        """Returns whether a part is active (semantics 16.9, 16.10)."""
         match self.trigger:
             case AfterWatermark(early=early):
                 return ~at[self.past] if early and number == 0 else at[self.past]
@@ -99,7 +102,7 @@ class Node:
         return _YES
 
     def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
-        """Whether the node wants to fire."""
+        """Returns whether the node is ready."""
         if self.leaf:
             return self.leaf.wants(at, now) & ~self.leaf.finished(at)
         below = [self.in_force(number, at) & part.wants(at, now) for number, part in enumerate(self.parts)]
@@ -113,7 +116,7 @@ class Node:
         return _any(below) & ~self.finished(at)
 
     def finishes(self, at: Values, now: TriggerContext) -> pl.Expr:
-        """Whether the node will be finished if it fires now."""
+        """Returns whether a firing now finishes the node."""
         if self.leaf:
             return pl.lit(self.leaf.once)
         after = [part.wants(at, now) & part.finishes(at, now) for part in self.parts]
@@ -128,10 +131,13 @@ class Node:
                 return ~at[self.past] & now.complete
         return _NO
 
-    # What happens to them
+    # Changes of state
 
     def fired(self, at: Values, now: TriggerContext, fires: pl.Expr, cleared: pl.Expr = _NO, armed: pl.Expr = _NO) -> dict[str, pl.Expr]:
-        """The columns after a firing, in which nothing stays pending. The masks say what becomes of this node."""
+        """Returns the columns after a firing, which leaves no rows pending.
+
+        The masks say what happens to this node.
+        """
         cleared = cleared & ~self.finished(at)
         if self.leaf:
             return self.leaf.fired(at, fires, cleared, armed)
@@ -146,7 +152,7 @@ class Node:
         return changes
 
     def _fired_sides(self, at: Values, now: TriggerContext, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
-        """AfterWatermark: passing the end arms both its sides."""
+        """Returns the same for AfterWatermark: passing the end arms both parts."""
         passes = fires & ~at[self.past] & now.complete
         changes = {self.past: ~armed & (at[self.past] | passes)}
         for number, part in enumerate(self.parts):
@@ -155,7 +161,7 @@ class Node:
         return changes
 
     def armed(self, now: TriggerContext, pending: pl.Expr) -> dict[str, pl.Expr]:
-        """The columns of a node in its first state; if it is in force it counts the rows that are pending."""
+        """Returns the initial columns of a node; the counts of active parts start with the pending rows."""
         if self.leaf:
             return self.leaf.armed(pending)
         sides = isinstance(self.trigger, AfterWatermark)
@@ -171,7 +177,7 @@ class Node:
         return changes
 
     def took(self, at: Values, clocks: Clocks, given: pl.Expr = _YES) -> dict[str, pl.Expr]:
-        """The columns after a batch's rows were given to the node, where `given` holds."""
+        """Returns the columns after a batch's rows were passed to the node where `given` is true."""
         given = given & ~self.finished(at)
         if self.leaf:
             return self.leaf.took(at, clocks, given)
@@ -179,10 +185,11 @@ class Node:
         return reduce(or_, below, {})
 
     def merged(self, at: Values, now: TriggerContext, everywhere: Values, pending: pl.Expr) -> dict[str, pl.Expr]:
-        """The columns of a window that replaces others.
+        """Returns the columns of a window that replaces others.
 
-        `at` has what the leaves made of theirs, and for AfterWatermark whether all had passed the end; `everywhere` tells of the latter
-        whether none had. What cannot go on is armed anew (semantics 16.12).
+        `at` has the combined states of the leaves and, for each AfterWatermark, whether all replaced windows
+        had passed the end; `everywhere` has whether none had. Parts that cannot continue are armed again
+        (semantics 16.12).
         """
         if self.leaf:
             return self.leaf.merged(at, now)
@@ -209,10 +216,10 @@ class Node:
             changes |= _chosen(goes_on, part.merged(at, now, everywhere, pending), anew)
         return changes
 
-    # How held windows that are merged are put together, before `merged` looks at them
+    # How the states of stored windows that are merged are combined, for `merged`
 
     def joined(self, held: pl.Expr) -> list[pl.Expr]:
-        """Aggregations over the held windows of a group, in order of their start."""
+        """Returns aggregations over the stored windows of a group, in the order of their starts."""
         found = self.leaf.joined(held) if self.leaf else [expression for part in self.parts for expression in part.joined(held)]
         if isinstance(self.trigger, AfterWatermark):
             past = pl.col(self.past).filter(held)
@@ -221,7 +228,7 @@ class Node:
 
     @property
     def sides(self) -> list[str]:
-        """The columns of every AfterWatermark."""
+        """The columns in which the AfterWatermark nodes store whether they have passed the end."""
         own = [self.past] if isinstance(self.trigger, AfterWatermark) else []
         return [*own, *(name for part in self.parts for name in part.sides)]
 
@@ -231,9 +238,9 @@ def _chosen(where: pl.Expr, one: Values, other: Values) -> dict[str, pl.Expr]:
 
 
 class TriggerTree:
-    """The trigger of a specification whose nodes need columns.
+    """A trigger whose nodes need columns.
 
-    `passing` are what rows have to tell the leaves: partial columns that are not kept.
+    `passing` are partial columns of rows that the leaves need; they are not stored.
     """
 
     def __init__(self, trigger: Trigger, schema: Mapping[str, pl.DataType]) -> None:
@@ -244,17 +251,17 @@ class TriggerTree:
         self._at: Values = {name: pl.col(name) for name in self.columns}
 
     def joined(self, held: pl.Expr) -> list[pl.Expr]:
-        """Aggregations over the windows held and the new ones of a group, for :meth:`taken`."""
+        """Returns aggregations over the stored and the new windows of a group, for :meth:`taken`."""
         came = pl.col(PENDING).filter(~held).sum().alias(CAME)
         return [*self.root.joined(held), held.sum().alias(KEPT), pl.col(PENDING).filter(held).sum().alias(BEFORE), came]
 
     def taken(self, windows: pl.DataFrame, now: TriggerContext, same: pl.Expr | None = None) -> pl.DataFrame:
-        """Windows that got rows, as the rows leave their triggers.
+        """Returns windows that got rows, with their trigger states after these rows.
 
         Args:
-            windows: with the columns of :meth:`joined`, or none of these if all of them are new.
-            now: the moment.
-            same: which windows are held ones with their old bounds; None if that are all that are not new.
+            windows: with the columns of :meth:`joined`, or with none of these if all windows are new.
+            now: the trigger context.
+            same: which windows are stored ones with their old bounds; None if these are all that are not new.
         """
         fresh, nothing = self.root.armed(now, pl.lit(0, dtype=pl.Int64)), pl.lit(0, dtype=pl.Int64)
         if KEPT not in windows.columns:
@@ -271,17 +278,17 @@ class TriggerTree:
         return windows.with_columns(value.alias(name) for name, value in self.root.took(self._at, now.clocks).items())
 
     def wants(self, now: TriggerContext) -> pl.Expr:
-        """Whether the trigger wants to fire."""
+        """Returns whether the trigger is ready."""
         return self.root.wants(self._at, now)
 
     def closes(self, now: TriggerContext) -> pl.Expr:
-        """Whether the trigger will be finished after this evaluation."""
+        """Returns whether the trigger is finished after this evaluation."""
         return self.root.finished(self._at) | (self.root.wants(self._at, now) & self.root.finishes(self._at, now))
 
     def fired(self, now: TriggerContext, fires: pl.Expr) -> list[pl.Expr]:
-        """The columns after the trigger has fired where the mask holds."""
+        """Returns the columns after the trigger has fired where the mask is true."""
         return [value.cast(self.columns[name]).alias(name) for name, value in self.root.fired(self._at, now, fires).items()]
 
     def waits(self, clocks: Clocks) -> int | None:
-        """A window that has waited to fire since then, or longer, may be due by processing time; None: none ever is."""
+        """Returns the latest F (semantics 16.3) with which a window can be ready; None if it has no Every."""
         return latest((leaf.every for leaf in self.root.leaves if isinstance(leaf, Periodic)), clocks.processing_time)

@@ -1,1 +1,1 @@
-"""The part of the window operator that is special to sliding windows."""
+"""The parts of the window operator that only sliding windows need."""

@@ -1,7 +1,8 @@
-"""Rows into sliding windows: slices of what a batch brings, and of which windows they make something (semantics 7 to 7.7).
+"""Applies a batch of rows to sliding windows: makes slices of rows, windows of slices (semantics 7 to 7.7).
 
-Where nothing is asked of a window before it is complete (``plan.lazy``), it is made only then, as a span of slices: until then a row
-costs one slice, whatever windows hold it. Otherwise windows are made with their first row, and get what every batch brings.
+If a window emits nothing before it is complete (``plan.lazy``), it is made only then, from a range of slices.
+Until then a row costs one slice, however many windows contain it. Otherwise windows are made with their first
+row, and every batch is applied to them.
 """
 
 from collections.abc import Callable
@@ -31,7 +32,10 @@ _NEW, _LOW = "__is_new", "__low"
 def of_sliding(
     plan: Plan, held: StoredTable, slices: Slices, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
 ) -> Intake:
-    """Applies rows (in arrival order) to slices, and to the windows that are made already. `columns` are those of the late output."""
+    """Applies rows (in arrival order) to slices, and to the windows that are already made.
+
+    `columns` are those of the late output.
+    """
     meeting = rows.filter(clocks.complete(plan.spec, pl.col(TIME) + 1)) if plan.lazy else rows
     near, slices = _near(plan, slices, meeting, clocks)
     taken = judged(plan, near.drop(IS_BLOCK), rows, clocks, columns)
@@ -53,7 +57,10 @@ def of_sliding(
 
 
 def _near(plan: Plan, slices: Slices, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, Slices]:
-    """The slices held that can share a window with one of the rows, or blocks of these; and the slices, as they are kept then."""
+    """Returns the stored slices, or their blocks, that can share a window with a row; and all slices.
+
+    The latter may have been put in blocks while they were read.
+    """
     if rows.is_empty():
         return as_pieces(slices.held.newest.clear().drop(TOMBSTONE)), slices
     if plan.slices.by == plan.keys:
@@ -65,14 +72,14 @@ def _near(plan: Plan, slices: Slices, rows: pl.DataFrame, clocks: Clocks) -> tup
 
 
 def _sliced(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows as slices."""
+    """Returns the rows as slices."""
     lifted = plan.pieces.lift(rows, [*plan.keys, TIME]).rename({TIME: START})
     return lifted.with_columns(plan.slide.needed_until(pl.col(START)).alias(END)).select(list(plan.slices.schema))
 
 
 @dataclass(frozen=True)
 class _Spans:
-    """Windows, and where among pieces in order what they hold begins and ends."""
+    """Windows, and the half-open ranges of positions of what they contain among sorted pieces."""
 
     windows: pl.DataFrame
     pieces: pl.DataFrame
@@ -89,24 +96,24 @@ class _Spans:
 
     @property
     def filled(self) -> pl.Series:
-        """Whether they hold anything."""
+        """Whether each window contains anything."""
         return pl.Series(self.high > self.low)
 
     @property
     def rows(self) -> pl.Series:
-        """How many rows they hold."""
+        """The number of rows in each window."""
         sums = np.concatenate([[0], self.pieces[ROWS].cum_sum().to_numpy()])
         return pl.Series(PENDING, sums[self.high] - sums[self.low], dtype=pl.Int64)
 
     def contents(self, plan: Plan) -> pl.DataFrame:
-        """The windows with the partials of what they hold, of which there is something."""
+        """Returns the windows with the partials of what they contain; none may be empty."""
         return self.windows.hstack(range_aggregate.over(plan.aggregation, self.pieces, pl.Series(self.low), pl.Series(self.high)))
 
 
 def _touched(
     plan: Plan, held: StoredTable, near: pl.DataFrame, news: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The windows that get something, or are made, as they are then; and what was held of them."""
+    """Returns the windows that get rows or are made, as they are then, and those of them that were stored."""
     there_already = near.select(*plan.slices.schema, IS_BLOCK, pl.lit(False).alias(_NEW))
     pieces = pl.concat([there_already, as_pieces(news).with_columns(pl.lit(True).alias(_NEW))])
     pieces = in_order(*coded(plan.keys, key_watermarks.marked(pieces, rows, plan.keys) if plan.by_key else pieces))
@@ -132,7 +139,10 @@ def _touched(
 
 
 def _together(plan: Plan, known: pl.DataFrame, contents: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
-    """Windows held and what comes to them, or to new ones, as rows of the table. What is made again from slices replaces what was held."""
+    """Merges stored windows with the contents that are added to them or to new windows, as rows of the table.
+
+    Partials that were made again from slices replace the stored ones.
+    """
     now = TriggerContext.at(plan.spec, clocks)
     new = window_table.newborn(contents, plan.taking_schema, pending=pl.col(PENDING), born=clocks.processing_time, open_=~now.complete)
     if known.is_empty():
@@ -143,9 +153,11 @@ def _together(plan: Plan, known: pl.DataFrame, contents: pl.DataFrame, clocks: C
 
 
 def completed(plan: Plan, slices: Slices, before: Clocks, now: Clocks, marks: Callable[[], pl.DataFrame]) -> tuple[pl.DataFrame, Slices]:
-    """The windows that nobody asked for so far, and that a move of the clocks completes, as they were before it; and the slices.
+    """Returns the windows that a move of the clocks completes and that are made only then, and the slices.
 
-    Where each key has its own watermark, `marks` gives those, of all keys; only the end of input completes then, so only then it is asked.
+    The windows are returned as they were before the move. Where each key has its own watermark, `marks`
+    returns those of all keys. Only the end of input completes such windows here, so `marks` is called only
+    then.
     """
     if not plan.lazy or (before.watermark == now.watermark and before.finished == now.finished):
         return plan.no_windows(), slices
@@ -161,7 +173,7 @@ def completed(plan: Plan, slices: Slices, before: Clocks, now: Clocks, marks: Ca
 
 
 def completed_of_keys(plan: Plan, slices: Slices, before: pl.DataFrame, moved: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, Slices]:
-    """The same, of keys whose own watermark has moved from `before`; and the slices without those that nobody needs any more."""
+    """Returns the same for keys whose own watermark has moved from `before`; expired slices are removed."""
     mine = slices.held.of_keys(moved, plan.keys)
     reached = key_watermarks.marked(mine, moved, plan.keys)
     gone = reached.filter(clocks.expired(plan.spec, pl.col(END))).select(list(plan.slices.schema))
@@ -173,7 +185,7 @@ def completed_of_keys(plan: Plan, slices: Slices, before: pl.DataFrame, moved: p
 
 
 def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, clocks: Clocks) -> pl.DataFrame:
-    """The windows that end after one mark and at or before another; a null is infinite."""
+    """Returns the windows with low < end <= high; a null bound is infinite."""
     mark = [KEY_WATERMARK] if plan.by_key else []
     after, until = (pl.col(END) > low).fill_null(True), (pl.col(END) <= high).fill_null(True)
     pieces = in_order(*coded(plan.keys, pieces))
@@ -185,24 +197,24 @@ def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, cl
     found = _Spans.of(windows, pieces)
     contents = found.where(found.filled).contents(plan)
     opened = window_table.newborn(contents, plan.taking_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
-    # Their rows came before the move that completes them: the trigger has yet to see that they flip.
+    # Their rows came before the move that completes them, so the triggers must not see them as complete yet.
     return triggered(plan, opened, replace(TriggerContext.at(plan.spec, clocks), complete=pl.lit(False)))
 
 
 def unmade(plan: Plan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
-    """The windows that are there, though they are not made yet, with how many rows they hold."""
+    """Returns the windows that exist but are not made yet, with their numbers of rows."""
     pieces = in_order(*coded(plan.keys, key_watermarks.marked(slices.held.all(), marks, plan.keys) if plan.by_key else slices.held.all()))
     found = _Spans.of(waiting(plan.spec, plan.slide, pieces, clocks), pieces)
     return found.windows.select(*plan.identity, found.rows, pl.lit(False).alias(CLOSED))
 
 
 def waiting(spec: WindowOperator, slide: Slide, pieces: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
-    """Those windows, of slices in order: the ones that are not complete and not empty."""
+    """Returns the windows of sorted slices that are neither complete nor empty."""
     made = slide.made(pieces).filter(~clocks.complete(spec, pl.col(END))).select(*slide.keys, START, END, SLIDE_CODE)
     found = _Spans.of(made.unique([SLIDE_CODE, START], maintain_order=True), pieces)
     return found.where(found.filled).windows
 
 
 def _once(plan: Plan, windows: pl.DataFrame) -> pl.DataFrame:
-    """Each window once: only where one that ends and one that begins with a row are the same is it there twice."""
+    """Removes duplicates. They occur only if a window that ends with a row begins right after another one."""
     return windows.unique([SLIDE_CODE, START], maintain_order=True) if plan.slide.window.anchor == "both" else windows

@@ -1,8 +1,9 @@
-"""Which rows are late for sliding windows (semantics 7.5, 7.6).
+"""Decides which rows are late for sliding windows (semantics 7.5, 7.6).
 
-Only rows *behind* are looked at closely: those before all instants that windows may still end at. Such a row is applied if an
-open window holds it when it arrives: one that a row which is not behind makes, or one that begins right after a row behind, be it there
-already or earlier in the batch.
+A row is *behind* if a window that ends with it has expired. Only such rows can be late. A row behind is
+applied if an unexpired window contains it when it arrives. That window is made by a row that is not behind,
+or it begins right after a row that is behind. The row that makes it is stored already, or arrives earlier in
+the batch.
 """
 
 from dataclasses import dataclass
@@ -18,14 +19,14 @@ from panewise.engine.windowing.lateness import reason_of, typed
 from panewise.engine.windowing.plan import Plan
 from panewise.engine.windowing.sliding_bounds import coded, earlier, in_order, later, positions
 
-_TURN = "__turn"  # when in a batch a row arrives; what was there before has -1
+_TURN = "__turn"  # when in a batch a row arrives; -1 for stored rows
 _FIRST, _LEAST, _HELD, _OPEN, _ACCEPTED, _QUERY, _AT = "__first", "__least", "__held_least", "__open", "__accepted", "__query", "__at"
 _Schema = dict[str, pl.DataType]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Rows that are applied; the late output, and how many in it are late for some windows only."""
+    """The rows that are applied; the late output, and how many of its rows are late for some windows only."""
 
     rows: pl.DataFrame
     late: pl.DataFrame
@@ -33,7 +34,10 @@ class Judged:
 
 
 def judged(plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: _Schema) -> Judged:
-    """Splits off the late ones of rows in arrival order; `near` are the slices held of the keys of those that are behind."""
+    """Splits off the late rows; `rows` are in arrival order.
+
+    `near` are the stored slices of the keys of the rows behind.
+    """
     spec = plan.spec
     if spec.drop_by == "row":
         old = clocks.behind(spec, pl.col(TIME))
@@ -50,16 +54,16 @@ def judged(plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, c
 
 
 def _lost(plan: Plan, rows: pl.DataFrame, cause: str, clocks: Clocks, columns: _Schema) -> pl.DataFrame:
-    """The late output of rows that are late for all windows: they miss their own."""
+    """Returns the late output of rows that are late for all windows: they miss their own."""
     own = pl.concat_list(plan.slide.shown(*plan.slide.own(pl.col(TIME))))
     made = {REASON: reason_of(clocks, pl.lit(cause)), MISSED_WINDOWS: own, PARTIAL: pl.lit(False)}
     return rows.select(typed(columns, made, clocks))
 
 
 def _accepted(plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks) -> pl.Series:
-    """Whether each row behind is applied."""
+    """Returns whether each row behind is applied."""
     spec, slide = plan.spec, plan.slide
-    if slide.window.anchor == "start":  # no window that holds it ends later than its own
+    if slide.window.anchor == "start":  # no window that contains it ends later than its own
         return behind.select((~clocks.expired(spec, slide.own(pl.col(TIME))[1])).alias(_ACCEPTED)).to_series()
     held = near.filter(~clocks.expired(spec, pl.col(START) + 1)).select(*plan.keys, START, pl.lit(-1, dtype=pl.Int64).alias(_TURN))
     mine = rows.join(behind, on=plan.keys, how="semi", nulls_equal=True).filter(~clocks.expired(spec, pl.col(TIME) + 1))
@@ -70,7 +74,7 @@ def _accepted(plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, behind: pl.Dat
 
 
 def _first_until(plan: Plan, makers: pl.DataFrame, behind: pl.DataFrame) -> pl.Series:
-    """For each row behind, when the first arrives of those whose windows reach back to it; null: none does."""
+    """Returns when the first row arrives whose windows reach back to each row behind; null: none does."""
     number = pl.int_range(pl.len(), dtype=pl.Int64)
     asked = behind.select(
         *plan.keys, later(pl.col(TIME), plan.slide.size).alias(START), pl.lit(None, dtype=pl.Int64).alias(_TURN), number.alias(_QUERY)
@@ -82,9 +86,10 @@ def _first_until(plan: Plan, makers: pl.DataFrame, behind: pl.DataFrame) -> pl.S
 
 
 def _in_right(plan: Plan, near: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks) -> pl.Series:
-    """Whether each row behind lies in an open window that begins right after a row that is there when it arrives.
+    """Returns whether each row behind is in an unexpired window that begins right after an earlier arrival.
 
-    All rows behind lie before what has expired, and an open window reaches beyond it: so it is one that begins before the row.
+    Every unexpired window ends after all rows behind. So a row behind is in such a window if the window
+    begins at or before the row.
     """
     spec, slide = plan.spec, plan.slide
     at = pl.col(START)
@@ -100,7 +105,11 @@ def _in_right(plan: Plan, near: pl.DataFrame, behind: pl.DataFrame, clocks: Cloc
 def _late_for_some(
     plan: Plan, near: pl.DataFrame, kept: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: _Schema
 ) -> pl.DataFrame:
-    """The late output of applied rows behind: the windows that would hold them and have expired, of rows that were there."""
+    """Returns the late output of applied rows behind.
+
+    They miss their own window, if it has expired, and the expired windows that contain them and were made by
+    rows stored before them.
+    """
     slide, turn = plan.slide, pl.col(ORDER).cast(pl.Int64).alias(_TURN)
     mark = [name for name in ("__watermark",) if name in rows.columns]
     mine = kept.join(rows, on=plan.keys, how="semi", nulls_equal=True)

@@ -1,12 +1,14 @@
-"""The slices of sliding windows, and, where windows hold many, blocks of these.
+"""The slices of sliding windows and, where windows contain many slices, blocks of slices.
 
-Between two steps windows lose slices at their far end, and gain some at the near one: all between is in every window that the step
-completes, or that its rows come into and make. So that this is not read slice by slice at each step, it is kept a second time in blocks:
-the partials of the slices of a key that lie in one stretch of time, 64 of which are as long as a window. What a step reads is then what
-comes and goes, and some blocks.
+Between two steps windows lose slices at their far end and gain slices at their near end. All slices between
+the two are in every window that the step completes, or that its rows are added to or make. To avoid reading
+them one by one, the slices are stored a second time in blocks. A block has the partials of the slices of a
+key in one interval of time; 64 blocks are as long as a window. A step then reads the slices at both ends, and
+some blocks.
 
-Blocks are made once a step has read many times as many slices as it would have read blocks. From then on a row goes into its slice and
-its block, whenever it comes.
+Blocks are made once a step has read many times as many slices as it would have read blocks. From then on each
+row is added to its slice and to its block, whenever it comes. So every slice is in a block, or there are
+none.
 """
 
 from dataclasses import dataclass, replace
@@ -20,13 +22,16 @@ from panewise.engine.store.stored_table import StoredTable, Stretches
 from panewise.engine.windowing.plan import Plan
 from panewise.errors import AggregateOverflowError
 
-_MANY = 1 << 14  # slices that are worth it
-_TIMES = 8  # as many slices as blocks
+_MANY = 1 << 14  # blocks are made only if a step reads at least this many slices
+_TIMES = 8  # and at least this many times as many slices as blocks
 
 
 @dataclass(frozen=True)
 class Slices:
-    """Both tables of an operator. `in_blocks` tells whether all slices are in blocks, too; if not, there are none."""
+    """The two tables of an operator.
+
+    If `in_blocks` is true, all slices are also in blocks; otherwise there are no blocks.
+    """
 
     held: StoredTable
     blocks: StoredTable
@@ -34,39 +39,42 @@ class Slices:
 
     @classmethod
     def nothing(cls, shape: Shape) -> "Slices":
-        """No slices."""
+        """Returns empty tables."""
         return cls(StoredTable.nothing(shape, MemoryLibrary()), StoredTable.nothing(shape, MemoryLibrary()))
 
     @property
     def tables(self) -> list[StoredTable]:
-        """The two, as they are stored."""
+        """Both tables, in the order in which they are stored."""
         return [self.held, self.blocks]
 
     def having(self, tables: list[StoredTable]) -> "Slices":
-        """The same with other tables in the place of its own."""
+        """Returns the same with other tables in place of its own."""
         return replace(self, held=tables[0], blocks=tables[1])
 
     def expired(self, horizon: int | None) -> "Slices":
-        """Without what ends at the horizon or earlier."""
+        """Returns the tables without what ends at or before the horizon."""
         return replace(self, held=self.held.expired(horizon), blocks=self.blocks.expired(horizon))
 
     def without(self, gone: pl.DataFrame) -> "Slices":
-        """Without these slices, of keys that have watermarks of their own: of those there are no blocks."""
+        """Returns the tables without these slices of keys with their own watermarks, which have no blocks."""
         return replace(self, held=self.held.changed(gone.clear(), gone))
 
     def added(self, plan: Plan, news: pl.DataFrame, near: pl.DataFrame | None = None) -> "Slices":
-        """With the partials of new rows, a line for each key and time; `near` are all slices of these keys, if they are known already."""
+        """Adds the partials of new rows, one line for each key and time.
+
+        `near` are all slices of these keys, if they are already known.
+        """
         more = replace(self, held=_with(plan, self.held, news, near))
         return more._blocks_added(plan, news) if self.in_blocks else more
 
     def between(self, plan: Plan, first: int | None, last: int | None) -> pl.DataFrame:
-        """The slices of times from the first to the last; None: there is no bound."""
+        """Returns the slices with times from `first` to `last`, both included; None: no bound."""
         return _between(plan, self.held, [(first, last)])
 
     def of_move(self, plan: Plan, before: int, now: int) -> tuple[pl.DataFrame, "Slices"]:
-        """What the windows hold that a move of the watermark completes: slices, and blocks in the place of what all of them hold.
+        """Returns what the windows contain that a move of the watermark completes, and the tables.
 
-        And the slices, now in blocks if that is worth it.
+        Blocks stand for slices that all these windows contain. If blocks have become worth it, they are made.
         """
         first, last = before - plan.slide.reach, now
         low, high = plan.slide.inside(before, now)
@@ -80,9 +88,10 @@ class Slices:
         return pl.concat([as_pieces(ends), as_pieces(blocks, blocks=True)]), self
 
     def of_rows(self, plan: Plan, rows: pl.DataFrame, *, in_time: bool) -> tuple[pl.DataFrame, "Slices"]:
-        """What windows hold that rows come into, where windows are made with their first row: as :meth:`of_move`, of the rows' keys.
+        """Returns what the windows contain that rows are added to, if windows are made with their first row.
 
-        `in_time` tells that no row can come too late for a window, for which all slices are asked.
+        It is like :meth:`of_move`, for the keys of the rows. `in_time` says that no row can be late for a
+        window; otherwise all slices of the keys are read.
         """
         if not self.in_blocks or not in_time:
             slices = self.held.of_keys(rows, plan.keys)
@@ -92,7 +101,8 @@ class Slices:
         _, high = plan.slide.inside(first, last)
         newest = self.held.of_keys(rows, plan.keys, [(high, MAX_INSTANT)])
         latest = newest[START].max()
-        latest = min(max(latest, last), last + plan.slide.size) if isinstance(latest, int) else last  # of what makes a window with a row
+        # The last slice that can make a window with one of the rows.
+        latest = min(max(latest, last), last + plan.slide.size) if isinstance(latest, int) else last
         low, _ = plan.slide.inside(first, latest)
         oldest = self.held.of_keys(rows, plan.keys, _clipped([(first - plan.slide.reach, min(low, high) - 1)]))
         blocks = self.blocks.of_keys(rows, plan.keys, _clipped([(low, high - 1)]))
@@ -102,7 +112,10 @@ class Slices:
         return replace(self, in_blocks=True)._blocks_added(plan, self.held.all())
 
     def _blocks_added(self, plan: Plan, news: pl.DataFrame) -> "Slices":
-        """With blocks of more slices; without any if a sum of theirs leaves 64 bits, as sums of windows may not."""
+        """Adds slices to the blocks.
+
+        If a sum in a block leaves 64 bits, all blocks are removed, because the sums of windows may still fit.
+        """
         try:
             return replace(self, blocks=_with(plan, self.blocks, _in_stretches(plan, news)))
         except AggregateOverflowError:
@@ -110,7 +123,7 @@ class Slices:
 
 
 def as_pieces(lines: pl.DataFrame, *, blocks: bool = False) -> pl.DataFrame:
-    """Lines of one of the tables, which tell of which."""
+    """Marks lines of one of the tables as slices or as blocks."""
     return lines.with_columns(pl.lit(blocks).alias(IS_BLOCK))
 
 
@@ -122,7 +135,7 @@ def _is_worth_it(plan: Plan, slices: pl.DataFrame) -> bool:
 
 
 def _in_stretches(plan: Plan, slices: pl.DataFrame) -> pl.DataFrame:
-    """The blocks of slices."""
+    """Returns the blocks of slices."""
     placed = slices.with_columns(plan.slide.block(pl.col(START)).alias(START))
     plan.pieces.check_merge(placed, [*plan.keys, START])
     merged = placed.group_by([*plan.keys, START], maintain_order=True).agg(plan.pieces.merging())
@@ -131,10 +144,12 @@ def _in_stretches(plan: Plan, slices: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with(plan: Plan, held: StoredTable, news: pl.DataFrame, near: pl.DataFrame | None = None) -> StoredTable:
-    """A table with what is new of its lines, or adds lines."""
+    """Merges new lines into a table."""
     if near is not None:
         known = near.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
-    elif plan.slices.by == plan.keys:  # where all slices of a key have one hash, each would be compared with every one of its key
+    elif plan.slices.by == plan.keys:
+        # All slices of a key have one hash, so a look-up would compare each new line with every slice of its
+        # key.
         known = held.of_keys(news.select(plan.keys).unique(maintain_order=True), plan.keys)
         known = known.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
     else:
@@ -149,12 +164,12 @@ def _merged(plan: Plan, lines: pl.DataFrame) -> pl.DataFrame:
 
 
 def _clipped(stretches: Stretches) -> Stretches:
-    """Stretches of times of 64 bits, those that are not empty."""
+    """Clips intervals of time to 64 bits, and drops empty ones."""
     return [(max(MIN_INSTANT, low), min(MAX_INSTANT, high)) for low, high in stretches if low <= high]
 
 
 def _between(plan: Plan, held: StoredTable, stretches: list[tuple[int | None, int | None]]) -> pl.DataFrame:
-    """The lines of a table that begin at times of stretches, which may be empty."""
+    """Returns the lines of a table that begin in one of the intervals, which may be empty."""
     bounds = _clipped([(MIN_INSTANT if low is None else low, MAX_INSTANT if high is None else high) for low, high in stretches])
     if not bounds:
         return held.newest.clear().drop(TOMBSTONE)
