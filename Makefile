@@ -67,6 +67,7 @@ bench: $(READY) ## benchmarks
 	@$(PYTHON) -m bench.flat
 	@$(PYTHON) -m bench.skew
 	@$(PYTHON) -m bench.cold
+	@$(PYTHON) -m bench.metrics
 
 $(FLINK_READY): bench/flink-requirements.txt
 	@echo "making $(FLINK) from bench/flink-requirements.txt (some minutes; half a gigabyte is downloaded)"
