@@ -5,7 +5,7 @@ import argparse
 from bench import data, ours, session
 from bench.measure import alternate, stream_seconds
 from bench.shapes import SHAPES, Shape
-from panewise.spark.session import METRICS
+from panewise.spark.settings import METRICS
 
 _BATCH_ROWS, _BATCHES, _ROUNDS = (10_000, 1_000_000), 12, 6
 _DEFAULT, _OFF = "panewise", ""

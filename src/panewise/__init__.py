@@ -52,7 +52,7 @@ from panewise.spec import (
     policies,
     rows,
 )
-from panewise.spec.overs import Window
+from panewise.spec.operators.over.window import Window
 
 __version__ = "0.2.0"
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panewise.errors import PanewiseError, SetupError
-from panewise.spec.codec import to_dict
-from panewise.spec.words import describe
+from panewise.spec.codec.specification import to_dict
+from panewise.spec.describe.specification import describe
 
 if TYPE_CHECKING:
-    from panewise.spark.inspect import CheckpointState, OperatorState, ShardState
+    from panewise.spark.checkpoint_reader import CheckpointState, OperatorState, ShardState
 
 _HEADER = ("shard", "windows", "keys", "runs", "bytes", "watermark", "processing time", "input", "oldest end", "newest end")
 
@@ -55,7 +55,7 @@ def _read(checkpoint: str, batch: int | None) -> "CheckpointState":
     """
     try:
         from panewise.demo.job import log_to  # noqa: PLC0415 - only here is Spark needed
-        from panewise.spark.inspect import read_state, session  # noqa: PLC0415
+        from panewise.spark.checkpoint_reader import read_state, session  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if str(error.name).startswith("panewise"):
             raise

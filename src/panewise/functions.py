@@ -10,7 +10,7 @@ A column is given by its name or as a pyspark Column.
 from typing import Any
 
 from panewise.errors import RefusedNameError
-from panewise.spec.functions import (
+from panewise.spec.aggregates.functions import (
     any_value,
     approx_count_distinct,
     array_agg,
@@ -41,8 +41,8 @@ from panewise.spec.functions import (
     var_samp,
     variance,
 )
-from panewise.spec.rankings import max_by, min_by, sort_list, top_n, top_n_by
-from panewise.spec.rowfunctions import dense_rank, first_value, lag, last_value, lead, nth_value, rank, row_number
+from panewise.spec.aggregates.rankings import max_by, min_by, sort_list, top_n, top_n_by
+from panewise.spec.operators.over.functions import dense_rank, first_value, lag, last_value, lead, nth_value, rank, row_number
 
 __all__ = [
     "any_value",

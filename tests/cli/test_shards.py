@@ -13,7 +13,7 @@ from panewise import functions as F
 from panewise.engine.checkpoint import Stored, StoredLibrary
 from panewise.engine.store.cache import Cache
 from panewise.errors import StateError
-from panewise.spark.inspect import ShardState, shard_state
+from panewise.spark.checkpoint_reader import ShardState, shard_state
 from panewise.state import MemoryRunStore
 from panewise.streamwindow import partition_age, time
 from tests.state.make_golden import SCHEMA, SECOND, read, rows

@@ -20,8 +20,8 @@ from panewise import functions as F
 from panewise.cli import main
 from panewise.engine.checkpoint import Stored, StoredLibrary
 from panewise.engine.store.cache import Cache
-from panewise.spark import ParquetSink, Result, Windowed, inspect, windowed
-from panewise.spark.inspect import read_state, shard_state
+from panewise.spark import ParquetSink, Result, Windowed, checkpoint_reader, windowed
+from panewise.spark.checkpoint_reader import read_state, shard_state
 from panewise.state import MemoryRunStore
 from tests.house.sources import ROOT
 from tests.house.test_laziness import HEAVY, loaded_by
@@ -181,13 +181,13 @@ def test_a_state_that_spark_cannot_read(spark: SparkSession, checkpoint: str, tm
 
 def test_a_corrupt_run(spark: SparkSession, checkpoint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Every kind of damage is in test_shards.py."""
-    sound = inspect._by_shard
+    sound = checkpoint_reader._by_shard
 
     def damaged(rows: Iterable[Any]) -> Iterator[tuple[int, dict[str, bytes]]]:
         for shard, stored in sound(rows):
             yield shard, {name: data if name == "manifest" else data[:-1] + b"?" for name, data in stored.items()}
 
-    monkeypatch.setattr(inspect, "_by_shard", damaged)
+    monkeypatch.setattr(checkpoint_reader, "_by_shard", damaged)
     assert "a run whose checksum does not match (" in refused(capsys, checkpoint)
 
 

@@ -13,7 +13,7 @@ from panewise import functions as F
 from panewise.engine.checkpoint import Stored, StoredLibrary
 from panewise.engine.store.cache import Cache
 from panewise.spark.envelope import encode
-from panewise.spark.shard import tables
+from panewise.spark.step import tables
 from panewise.state import Mirror
 from tests.engine.memory_job import DiskStore
 

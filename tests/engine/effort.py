@@ -16,6 +16,6 @@ def soak(count: int) -> settings:
     return settings(phases=_PHASES, max_examples=count, deadline=None, suppress_health_check=_SLOW_IS_FINE, print_blob=True)
 
 
-DEFAULT = examples(120)
-FEW = examples(50)
+DEFAULT = examples(100)
+FEW = examples(40)
 SOAK = soak(20_000)

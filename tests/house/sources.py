@@ -23,7 +23,7 @@ def tree(path: Path) -> ast.Module:
 
 
 def part(path: Path) -> str:
-    """The part of the house that a file belongs to: `spec` for spec/windows.py, `chrono` for chrono.py, `` for __init__.py."""
+    """The part of the house that a file belongs to: `spec` for spec/windows/kinds.py, `chrono` for chrono.py, `` for __init__.py."""
     first = path.relative_to(SRC).parts[0].removesuffix(".py")
     return "" if first == "__init__" else first
 

@@ -12,6 +12,7 @@ from tests.house.sources import SRC, files, imported, shown
 
 LOW = {"kernels", "store", "progress", "aggregate", "ingest"}
 SHARED = LOW | {"windowing"}
+BELOW = {"columns", "outputs", "rows", "positions", "aggregate", "progress", "windowing"}
 VALUES = {"windows", "triggers", "evictors", "watermarks", "position", "fields", "column_types", "aggregates"}
 
 # For each part of panewise: its folders, and what each may import of the part, besides itself. Files directly in the part that are not
@@ -48,14 +49,15 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
     "oracle": {
         "columns": set(),
         "outputs": set(),
-        "rows": {"columns"},
         "positions": set(),
-        "aggregate": {"columns"},
         "progress": set(),
-        "windows": {"columns", "outputs", "rows", "positions", "aggregate", "progress"},
-        "over": {"columns", "outputs", "rows", "positions", "aggregate", "progress"},
-        "policy": {"columns", "outputs", "rows", "positions", "aggregate", "progress"},
-        "chain": {"columns", "outputs", "rows", "aggregate", "progress", "windows"},
+        "aggregate": {"columns"},
+        "windowing": {"columns"},
+        "rows": {"columns", "windowing"},
+        "windows": BELOW,
+        "over": BELOW,
+        "policy": BELOW,
+        "chain": BELOW | {"windows", "over", "policy"},
     },
 }
 FOR_ALL = {"columns"}

@@ -31,7 +31,11 @@ def test_oracle_loads_nothing_heavy() -> None:
 
 def test_the_processor_on_the_driver_loads_no_operator() -> None:
     loaded = modules_of("import panewise.spark.processor")
-    assert {name for name in loaded if name.startswith("panewise.engine.")} == {"panewise.engine.ingest", "panewise.engine.ingest.output"}
+    assert {name for name in loaded if name.startswith("panewise.engine.")} == {
+        "panewise.engine.columns",
+        "panewise.engine.ingest",
+        "panewise.engine.ingest.output",
+    }
     assert "pandas" not in loaded
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from panewise import Calendar
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, instant_us
-from panewise.oracle.assign import windows_of
+from panewise.oracle.windowing.assign import windows_of
 
 HOUR = 3_600_000_000
 

@@ -15,7 +15,7 @@ from panewise.spark.envelope import LARGEST, decode, encode, groups, pieces
 from panewise.spark.metrics import COLUMN
 from panewise.spark.microbatch import _direct, _envelopes
 from panewise.spark.pack import Pack
-from panewise.spark.shard import Mail, encoded, step
+from panewise.spark.step import Mail, encoded, step
 from panewise.spark.types import spark_schema
 from panewise.spark.unpack import Unpack
 

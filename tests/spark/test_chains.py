@@ -11,8 +11,8 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, StateError
 from panewise.spark import ParquetSink, Result, windowed
-from panewise.spark.inspect import read_state
-from panewise.spark.plumbing import Plumbing
+from panewise.spark.checkpoint_reader import read_state
+from panewise.spark.dataflow import Plumbing
 from panewise.testing import run as play
 from tests.spark.conftest import Feed
 

@@ -14,7 +14,7 @@ from panewise import Window
 from panewise import functions as F
 from panewise.errors import SetupError, SpecError, StateError
 from panewise.spark import FrameResult, ParquetSink, over, windowed
-from panewise.spark.inspect import read_state
+from panewise.spark.checkpoint_reader import read_state
 from panewise.testing import run as play
 from tests.spark.conftest import Feed
 

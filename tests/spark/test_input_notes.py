@@ -11,7 +11,7 @@ from panewise.engine.checkpoint import Stored, StoredLibrary
 from panewise.engine.ingest.output import Output
 from panewise.engine.store.cache import Cache
 from panewise.spark.pack import Pack
-from panewise.spark.shard import Mail, step
+from panewise.spark.step import Mail, step
 from panewise.spec import WindowOperator
 from panewise.state import MemoryRunStore
 from panewise.testing import run

@@ -14,7 +14,7 @@ from panewise.engine.chain.operator import operator_for
 from panewise.engine.ingest.output import Output
 from panewise.spark.envelope import decode
 from panewise.spark.pack import Pack
-from panewise.spark.shard import Mail, step
+from panewise.spark.step import Mail, step
 
 SPEC = pw.WindowOperator(
     window=pw.Tumbling("1 minute"), keys=["k"], event_time="t", position=pw.Position(), aggregates=[F.sum("v")], allowed_lateness="1 minute"

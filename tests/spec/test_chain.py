@@ -8,8 +8,8 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError
 from panewise.spec import first_of
-from panewise.spec.codec import changed_fields, complete, from_dict, from_json, to_dict, to_json
-from panewise.spec.words import describe
+from panewise.spec.codec.specification import changed_fields, complete, from_dict, from_json, to_dict, to_json
+from panewise.spec.describe.specification import describe
 
 TOTAL = F.sum("n").alias("total")
 

@@ -11,8 +11,8 @@ from panewise import Duration, FixedLag, Frame, FrameColumn, FrameOperator, Inpu
 from panewise import functions as F
 from panewise.errors import SpecError
 from panewise.spec import Over, RowFunction, WindowSpec, frame_operator
-from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
-from panewise.spec.words import describe
+from panewise.spec.codec.specification import changed_fields, from_dict, from_json, to_dict, to_json
+from panewise.spec.describe.specification import describe
 
 LAST = UserAggregate("last_text", init=str, accumulate=lambda s, v: v or s, merge=lambda a, b: b or a, finish=str, result="string")
 TOTAL = FrameColumn(F.sum("v").alias("total"), Frame("rows", -2, 0))

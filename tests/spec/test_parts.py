@@ -31,8 +31,8 @@ from panewise import (
     rows,
 )
 from panewise import functions as F
-from panewise.spec.aggregates import FUNCTIONS
-from panewise.spec.windows import WEEKDAYS
+from panewise.spec.aggregates.aggregate import FUNCTIONS
+from panewise.spec.windows.kinds import WEEKDAYS
 from tests.spec.rules import Rule, check
 
 INSTANT = "an instant is exact and has a time zone | give a datetime with a time zone, or an int of microseconds since 1970-01-01 UTC"

@@ -16,7 +16,7 @@ from panewise import (
     SpecError,
     policies,
 )
-from panewise.spec.composites import Trigger
+from panewise.spec.triggers.composite import Trigger
 
 
 @pytest.mark.parametrize(

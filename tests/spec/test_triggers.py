@@ -29,8 +29,8 @@ from panewise import (
     WindowOperator,
 )
 from panewise import functions as F
-from panewise.spec.composites import Trigger, finish, fires_once
-from panewise.spec.trigger_words import when
+from panewise.spec.describe.triggers import when
+from panewise.spec.triggers.composite import Trigger, finish, fires_once
 from tests.spec.rules import Rule, check
 
 A_TRIGGER = "is one of panewise's triggers | give one, such as"

@@ -12,8 +12,8 @@ from panewise.engine.aggregate.types import types_of
 from panewise.engine.chain.operator import operator_for
 from panewise.errors import SpecError
 from panewise.oracle import interpreter
+from panewise.spec.column_types import Type, decimal
 from panewise.spec.type_checks import check_types
-from panewise.spec.types import Type, decimal
 from panewise.streamwindow import StreamWindow, count, delta, punct
 from panewise.testing import run
 

@@ -15,8 +15,8 @@ from panewise.cli import as_json, as_text
 from panewise.engine.checkpoint import Stored, StoredLibrary, restore, save
 from panewise.engine.store.cache import Cache
 from panewise.errors import StateError
-from panewise.spark.inspect import CheckpointState, OperatorState, ShardState, shard_state
-from panewise.spark.recorded import recorded_spec
+from panewise.spark.checkpoint_reader import CheckpointState, OperatorState, ShardState, shard_state
+from panewise.spark.recorded_spec import recorded_spec
 from panewise.state import Manifest, MemoryRunStore
 from panewise.state.blob import decode
 from tests.state.make_golden import CASES, SCHEMA, formats_of, read, rows

@@ -33,7 +33,7 @@ from panewise.engine.windows.operator import State
 from panewise.errors import SpecError, StateError
 from panewise.spec import Inputs as InputsSpec
 from panewise.spec import Specification
-from panewise.spec.codec import changed_fields, to_dict
+from panewise.spec.codec.specification import changed_fields, to_dict
 from panewise.state import Manifest, Mirror, Run, RunStore
 from panewise.state.blob import check, checksum, decode, decode_table, encode, stream_of
 from panewise.state.manifest import REMEDY

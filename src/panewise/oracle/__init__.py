@@ -4,9 +4,9 @@ It processes one row at a time, is slow, and defines the right result. It shares
 the engine: both are written from the text, and tests compare their outputs.
 """
 
-from panewise.oracle.chain import ChainInterpreter, interpreter
-from panewise.oracle.frames import FrameInterpreter
-from panewise.oracle.interpreter import Interpreter
-from panewise.oracle.streamwindow import PolicyInterpreter
+from panewise.oracle.chain.interpreter import ChainInterpreter, interpreter
+from panewise.oracle.over.interpreter import FrameInterpreter
+from panewise.oracle.policy.interpreter import PolicyInterpreter
+from panewise.oracle.windows.interpreter import Interpreter
 
 __all__ = ["ChainInterpreter", "FrameInterpreter", "Interpreter", "PolicyInterpreter", "interpreter"]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from panewise.chrono import MIN_INSTANT
-from panewise.oracle.assign import exists, windows_of
 from panewise.oracle.columns import as_type, fits, is_integer, is_long, is_nan, sort_key
-from panewise.oracle.custom import given_windows, no_windows_reason
+from panewise.oracle.windowing.assign import exists, windows_of
+from panewise.oracle.windowing.custom import given_windows, no_windows_reason
 from panewise.spec import Custom, Entry, FrameOperator, Hopping, counted, gap_columns, input_columns, told_by_rows
 
 Types = dict[str, str]

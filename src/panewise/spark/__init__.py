@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from panewise.spark.api import Result, Windowed, apply, windowed
     from panewise.spark.failures import QueryError
     from panewise.spark.overs import FrameResult, Overs, over
-    from panewise.spark.session import configure
+    from panewise.spark.policy_windows import EventResult, stream_window
+    from panewise.spark.settings import configure
     from panewise.spark.sinks import ParquetSink
-    from panewise.spark.streamwindow import EventResult, stream_window
     from panewise.spark.writer import WindowQuery
 
 _MODULES = {
     "api": ("Result", "Windowed", "apply", "windowed"),
     "failures": ("QueryError",),
     "overs": ("FrameResult", "Overs", "over"),
-    "session": ("configure",),
+    "settings": ("configure",),
     "sinks": ("ParquetSink",),
-    "streamwindow": ("EventResult", "stream_window"),
+    "policy_windows": ("EventResult", "stream_window"),
     "writer": ("WindowQuery",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

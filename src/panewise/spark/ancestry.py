@@ -5,7 +5,7 @@ is the least of its watermarks. That of the second operator's input waits for th
 and these wait for the watermark of the query: nothing is ever emitted.
 
 An operator over a stream without a watermark cannot feed one that waits for the query's watermark either. Its
-constant watermark (:mod:`panewise.spark.progress`) never moves.
+constant watermark (:mod:`panewise.spark.watermarks`) never moves.
 
 The pack of each operator has a label as its name in Spark's plan. So the operator is found behind any select,
 join or union.
@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 
 from panewise.errors import SetupError
 from panewise.spark.checks import watermarked
-from panewise.spark.progress import makes_own
+from panewise.spark.watermarks import makes_own
 from panewise.spec import Entry
 
 _WAITS = "panewise_waits_for_the_watermark"

@@ -12,11 +12,11 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import SetupError, SpecError
 from panewise.spark.ancestry import check_ancestry
 from panewise.spark.checks import check_asked, check_column_types, check_columns, check_stream, warn_of_partitions
+from panewise.spark.dataflow import Plumbing, unpacked
 from panewise.spark.names import input_of
-from panewise.spark.plumbing import Plumbing, unpacked
-from panewise.spark.progress import check_batch, check_inputs, makes_own, with_watermark
 from panewise.spark.sinks import Sink, check_sinks
 from panewise.spark.types import polars_schema
+from panewise.spark.watermarks import check_batch, check_inputs, makes_own, with_watermark
 from panewise.spark.writer import WindowQuery, start
 from panewise.spec import (
     Aggregate,
@@ -31,10 +31,10 @@ from panewise.spec import (
     WindowOperator,
     first_of,
 )
-from panewise.spec.counted import with_event_time
-from panewise.spec.expressions import name_of
-from panewise.spec.windows import positive
-from panewise.spec.words import describe
+from panewise.spec.aggregates.expressions import name_of
+from panewise.spec.describe.specification import describe
+from panewise.spec.rules.row_numbering import with_event_time
+from panewise.spec.windows.kinds import positive
 
 ColumnLike: TypeAlias = str | Column
 

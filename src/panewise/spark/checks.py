@@ -8,10 +8,10 @@ from pyspark.sql.types import StructField, TimestampType
 
 from panewise.errors import SetupError, ShufflePartitionsWarning, SpecError, explain
 from panewise.spark.maps import check_maps
-from panewise.spark.session import PARTITIONS, PROVIDER
+from panewise.spark.settings import PARTITIONS, PROVIDER
 from panewise.spec import FrameOperator, Specification, first_of
+from panewise.spec.column_types import Type
 from panewise.spec.type_checks import check_types
-from panewise.spec.types import Type
 
 _PARTITIONS_FOR_A_CORE = 4
 

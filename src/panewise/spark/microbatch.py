@@ -1,6 +1,6 @@
 """Runs one micro-batch of the shards of one task.
 
-For each shard it reads the clocks, loads the state, runs the step (:mod:`panewise.spark.shard`), commits the
+For each shard it reads the clocks, loads the state, runs the step (:mod:`panewise.spark.step`), commits the
 state and sets the timer.
 """
 
@@ -21,8 +21,8 @@ from panewise.engine.store.cache import Cache
 from panewise.spark.envelope import encode, groups, pieces
 from panewise.spark.metrics import COLUMN, metrics_of
 from panewise.spark.processor import Settings
-from panewise.spark.runstore import SparkRunStore
-from panewise.spark.shard import Mail, encoded, step, tables, telling
+from panewise.spark.run_store import SparkRunStore
+from panewise.spark.step import Mail, encoded, step, tables, telling
 from panewise.spark.unpack import Unpack
 from panewise.spark.worker import settle, short_errors
 from panewise.state import Mirror

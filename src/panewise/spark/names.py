@@ -18,8 +18,8 @@ from pyspark.sql import functions as SF
 from panewise.errors import SpecError, SpecWarning
 from panewise.spark.checks import setting
 from panewise.spec import Aggregate, Chain, FrameOperator, Specification, StreamWindow, WindowOperator, first_of
-from panewise.spec.aggregates import has_default_name
-from panewise.spec.expressions import Expression
+from panewise.spec.aggregates.aggregate import has_default_name
+from panewise.spec.aggregates.expressions import Expression
 
 _DISTINCT = "each expression becomes a column of the operator's input, where it needs a name of its own"
 

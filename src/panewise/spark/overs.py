@@ -14,7 +14,7 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spark.api import Result, apply
 from panewise.spec import Over, Position, Watermark, frame_operator
-from panewise.spec.windows import positive
+from panewise.spec.windows.kinds import positive
 
 _OPTIONS = ("null_keys", "max_future_skew")
 

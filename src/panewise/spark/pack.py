@@ -19,7 +19,7 @@ from panewise.engine.progress.multi_input import later, latest_of
 from panewise.engine.windowing.plan import Plan
 from panewise.engine.windowing.preaggregate import combine, combine_again
 from panewise.spark.envelope import batch, encode, groups, pieces
-from panewise.spark.sharding import SHARD, with_shards
+from panewise.spark.shards import SHARD, with_shards
 from panewise.spark.types import in_utc
 from panewise.spark.worker import settle, short_errors
 from panewise.spec import Entry
@@ -170,7 +170,7 @@ def _batches(envelopes: Iterable[tuple[int, str, bytes]]) -> Iterator[pa.RecordB
 def _encoded(rows: pl.DataFrame) -> bytes:
     """Encodes rows as a payload, with the place of the first row only.
 
-    That is enough, because places ascend and only their order matters. :mod:`panewise.spark.shard` numbers
+    That is enough, because places ascend and only their order matters. :mod:`panewise.spark.step` numbers
     the rows again.
     """
     if PLACE not in rows.columns:

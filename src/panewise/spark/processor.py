@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, StatefulProcessorHandle, TimerValues
 
-from panewise.spark.runstore import SparkRunStore
+from panewise.spark.run_store import SparkRunStore
 from panewise.spark.unpack import Unpack
 from panewise.spec import Specification
 

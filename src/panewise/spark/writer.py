@@ -19,12 +19,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from panewise.engine.checkpoint import check_same
 from panewise.errors import SpecError
+from panewise.spark.dataflow import Plumbing, note, unpacked
 from panewise.spark.failures import QueryError
-from panewise.spark.plumbing import Plumbing, note, unpacked
 from panewise.spark.sinks import Sink, exists, prepare
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack
-from panewise.spec.codec import to_dict
+from panewise.spec.codec.specification import to_dict
 from panewise.state import Manifest
 
 

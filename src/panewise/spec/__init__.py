@@ -1,33 +1,22 @@
 """Specifications: frozen values that can be compared, printed and written as JSON. They have no behaviour."""
 
-from panewise.spec import policies
-from panewise.spec.aggregates import Aggregate
-from panewise.spec.chain import Chain, Entry, Specification, Stage, first_of, takes_whole_rows
-from panewise.spec.composites import (
-    DEFAULT_TRIGGER,
-    AfterAll,
-    AfterAny,
-    AfterEach,
-    AfterWatermark,
-    OrFinally,
-    Repeatedly,
-    Trigger,
-)
-from panewise.spec.custom import Custom
+from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.aggregates.user import UserAggregate
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
-from panewise.spec.frames import Frame, FrameColumn, FrameOperator, RowFunction
-from panewise.spec.measures import Rows, length, rows
-from panewise.spec.operator import PANE_COLUMNS, UNLIMITED, WindowOperator
-from panewise.spec.overs import Over, WindowSpec, frame_operator
+from panewise.spec.operators.chain import Chain, Entry, Specification, Stage, first_of, takes_whole_rows
+from panewise.spec.operators.over.operator import Frame, FrameColumn, FrameOperator, RowFunction
+from panewise.spec.operators.over.window import Over, WindowSpec, frame_operator
+from panewise.spec.operators.policy.events import HeldPartition, WindowEvent
+from panewise.spec.operators.policy.listener import WindowListener
+from panewise.spec.operators.policy.operator import StreamWindow
+from panewise.spec.operators.windows import PANE_COLUMNS, UNLIMITED, WindowOperator
 from panewise.spec.position import Position
-from panewise.spec.progress import FixedLag, Inputs, RowInputs, StreamTime, Watermark, input_columns, of_each_key, told_by_rows
-from panewise.spec.sliding import Sliding
-from panewise.spec.streamevent import HeldPartition, WindowEvent
-from panewise.spec.streamlistener import WindowListener
-from panewise.spec.streamwindow import StreamWindow
-from panewise.spec.triggers import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
-from panewise.spec.useraggregate import UserAggregate
-from panewise.spec.windows import (
+from panewise.spec.triggers import presets as policies
+from panewise.spec.triggers.composite import DEFAULT_TRIGGER, AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly, Trigger
+from panewise.spec.triggers.simple import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
+from panewise.spec.watermarks import FixedLag, Inputs, RowInputs, StreamTime, Watermark, input_columns, of_each_key, told_by_rows
+from panewise.spec.windows.custom import Custom
+from panewise.spec.windows.kinds import (
     Calendar,
     Cumulating,
     Global,
@@ -43,6 +32,8 @@ from panewise.spec.windows import (
     merging,
     merging_at_touch,
 )
+from panewise.spec.windows.measure import Rows, length, rows
+from panewise.spec.windows.sliding import Sliding
 
 __all__ = [
     "DEFAULT_TRIGGER",

@@ -7,7 +7,7 @@ from typing import ClassVar, TypeAlias
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.spec.windows import positive
+from panewise.spec.windows.kinds import positive
 
 
 @dataclass(frozen=True)

@@ -7,19 +7,19 @@ from collections.abc import Mapping
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec.aggregate_types import check_aggregates, columns_of_booleans, result_types
-from panewise.spec.chain import Chain, Entry, Specification, Stage, first_of
-from panewise.spec.composites import walk
+from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans, result_types
+from panewise.spec.column_types import BIGINT, BOOLEAN, STRING, Type
 from panewise.spec.evictors import DeltaEvictor
-from panewise.spec.frames import FrameOperator, RowFunction
-from panewise.spec.operator import WindowOperator
+from panewise.spec.operators.chain import Chain, Entry, Specification, Stage, first_of
+from panewise.spec.operators.over.operator import FrameOperator, RowFunction
+from panewise.spec.operators.policy.operator import StreamWindow
+from panewise.spec.operators.policy.policies import DeltaPolicy, PunctPolicy
+from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.position import Position
-from panewise.spec.progress import input_columns
-from panewise.spec.streampolicies import DeltaPolicy, PunctPolicy
-from panewise.spec.streamwindow import StreamWindow
-from panewise.spec.triggers import OnDelta, OnPunctuation
-from panewise.spec.types import BIGINT, BOOLEAN, STRING, Type
-from panewise.spec.windows import gap_columns
+from panewise.spec.triggers.composite import walk
+from panewise.spec.triggers.simple import OnDelta, OnPunctuation
+from panewise.spec.watermarks import input_columns
+from panewise.spec.windows.kinds import gap_columns
 
 Types = Mapping[str, Type]
 

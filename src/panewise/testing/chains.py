@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from panewise import functions as F
 from panewise.errors import SpecWarning
-from panewise.oracle.chain import kinds_of
+from panewise.oracle.chain.interpreter import kinds_of
 from panewise.spec import Aggregate, Chain, Specification, WindowOperator, counted, first_of, merging, of_each_key
 from panewise.testing.samples import ALL_TEXT, JOINED, NULLS, TRUES
 from panewise.testing.strategies import specs, types_of

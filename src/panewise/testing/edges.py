@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.oracle.assign import finite, windows_of
+from panewise.oracle.windowing.assign import finite, windows_of
 from panewise.spec import (
     AfterEventTime,
     AfterProcessingTime,
@@ -24,7 +24,7 @@ from panewise.spec import (
     counted,
     length,
 )
-from panewise.spec.composites import walk
+from panewise.spec.triggers.composite import walk
 
 EXTREMES: Final = (MIN_INSTANT, MIN_INSTANT + 1, MIN_INSTANT + 8, MAX_INSTANT - 8, MAX_INSTANT - 1, MAX_INSTANT, MAX_INSTANT)
 CHANGES: Final = {  # the zones that the strategies draw, each (except UTC) with a change of its clocks

@@ -25,11 +25,11 @@ from panewise.spec import (
     takes_whole_rows,
     told_by_rows,
 )
-from panewise.spec.codec import from_dict
-from panewise.spec.counted import with_event_time
-from panewise.spec.streamevent import name_of
+from panewise.spec.codec.specification import from_dict
+from panewise.spec.column_types import Type
+from panewise.spec.operators.policy.events import name_of
+from panewise.spec.rules.row_numbering import with_event_time
 from panewise.spec.type_checks import boolean_columns, check_types
-from panewise.spec.types import Type
 from panewise.testing.columns import MISFIT, ColumnType, Row, infer, is_long
 
 # The ops that only policy windows have (semantics 10.21 to 10.23).

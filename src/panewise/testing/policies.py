@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from panewise import functions as F
 from panewise.spec import Position, StreamWindow, WindowListener
-from panewise.spec.streampolicies import DeltaPolicy, policy_columns
+from panewise.spec.operators.policy.policies import DeltaPolicy, policy_columns
 from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time, tuple_count
 from panewise.testing.samples import JOINED, KEY_VALUES, MISFITS, NULLS
 

@@ -50,9 +50,9 @@ from panewise.spec import (
     counted,
     rows,
 )
-from panewise.spec.composites import finish, fires_once, waits_for_end, walk
-from panewise.spec.policies import apex, flink_continuous_event_time, flink_continuous_processing_time, flink_count, samza
-from panewise.spec.sliding import ANCHORS
+from panewise.spec.triggers.composite import finish, fires_once, waits_for_end, walk
+from panewise.spec.triggers.presets import apex, flink_continuous_event_time, flink_continuous_processing_time, flink_count, samza
+from panewise.spec.windows.sliding import ANCHORS
 from panewise.testing.edges import CHANGES, focus
 from panewise.testing.samples import ALL_TEXT, HOLDS, JOINED, LATEST, MEASURES, NULLS, SHIFTS, STEPS, TRUES, types_of
 from panewise.testing.scripts import events

@@ -13,7 +13,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT, instant_us
 from panewise.engine.columns import TIME
 from panewise.engine.windowing.assign import Slicing
 from panewise.errors import SpecError
-from panewise.oracle.assign import windows_of
+from panewise.oracle.windowing.assign import windows_of
 
 HOUR = 3_600_000_000
 

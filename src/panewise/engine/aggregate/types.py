@@ -7,8 +7,8 @@ import polars as pl
 
 from panewise.engine.aggregate import user
 from panewise.spec import Aggregate
-from panewise.spec.aggregates import LISTS
-from panewise.spec.types import Type
+from panewise.spec.aggregates.aggregate import LISTS
+from panewise.spec.column_types import Type
 
 _BOOLEAN = frozenset({"count_if", "bool_and", "bool_or"})
 _COUNTS = frozenset({"count", "count_if", "count_distinct", "approx_count_distinct"})

@@ -7,7 +7,7 @@ from functools import reduce
 import polars as pl
 
 from panewise.spec import UserAggregate
-from panewise.spec.uservalues import checked_result, state_text
+from panewise.spec.aggregates.user_values import checked_result, state_text
 
 _TYPES: dict[str, pl.DataType] = {
     "bigint": pl.Int64(),

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL, REASON, ROW_NUMBER, STORED_TIME, TOMBSTONE
+from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL, PLACE, REASON, ROW_NUMBER, STORED_TIME, TOMBSTONE
 from panewise.engine.columns import TIME as OF
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.output import Counts, Output
@@ -257,4 +257,4 @@ def passed_until(spec: FrameOperator, clocks: Clocks) -> int | None:
 
 def _as_placed(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows in the order of the input."""
-    return rows if rows[arrival.PLACE].is_sorted() else rows.sort(arrival.PLACE)
+    return rows if rows[PLACE].is_sorted() else rows.sort(PLACE)

@@ -12,7 +12,7 @@ from typing import Any
 
 from panewise.engine.policy.partitions import Log, Partition
 from panewise.spec import HeldPartition, StreamWindow, WindowEvent
-from panewise.spec.streamevent import Evictions, Name, key_of
+from panewise.spec.operators.policy.events import Evictions, Name, key_of
 
 _LAST = ("PARTITION_EVICTION", "FINAL")  # the last event of a partition
 

@@ -24,8 +24,8 @@ from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windows.operator import Operator, State
 from panewise.spec import StreamWindow
-from panewise.spec.streamevent import counts_all
-from panewise.spec.streampolicies import DeltaPolicy
+from panewise.spec.operators.policy.events import counts_all
+from panewise.spec.operators.policy.policies import DeltaPolicy
 
 _Work = Callable[[Partitions], None]
 

@@ -14,7 +14,7 @@ from typing import Any
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.aggregate.overflow import EXACT
 from panewise.spec import StreamWindow
-from panewise.spec.streampolicies import CountPolicy, DeltaPolicy, PartitionAge, PartitionCount, TimePolicy, TupleCount
+from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, PartitionAge, PartitionCount, TimePolicy, TupleCount
 
 
 @dataclass(slots=True)

@@ -14,8 +14,8 @@ from panewise.engine.store.run import Shape
 from panewise.engine.windowing.panes import shown_key
 from panewise.errors import InputError, SpecError
 from panewise.spec import StreamWindow
-from panewise.spec.streamevent import name_of
-from panewise.spec.streampolicies import DeltaPolicy, TimePolicy
+from panewise.spec.operators.policy.events import name_of
+from panewise.spec.operators.policy.policies import DeltaPolicy, TimePolicy
 from panewise.spec.type_checks import check_types
 
 Schema = dict[str, pl.DataType]

@@ -11,7 +11,7 @@ from panewise.engine.kernels.small_frames import joined, spread
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.policy.partitions import Partition, Partitions, Pool
 from panewise.engine.policy.plan import PolicyPlan, comparable_type
-from panewise.spec.streampolicies import DeltaPolicy
+from panewise.spec.operators.policy.policies import DeltaPolicy
 
 _NUMBER, _TUPLE, _AT = "__number", "__tuple", "__at"
 

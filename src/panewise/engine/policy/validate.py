@@ -6,7 +6,7 @@ import polars as pl
 
 from panewise.engine.columns import REASON
 from panewise.engine.policy.plan import PolicyPlan
-from panewise.spec.streampolicies import DeltaPolicy, PunctPolicy, policy_columns
+from panewise.spec.operators.policy.policies import DeltaPolicy, PunctPolicy, policy_columns
 
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

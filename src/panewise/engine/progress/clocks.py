@@ -8,17 +8,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import KEY_WATERMARK
 from panewise.engine.progress.multi_input import Inputs
-from panewise.spec import (
-    Entry,
-    FixedLag,
-    Global,
-    RowInputs,
-    WindowOperator,
-    counted,
-    counted_by_key,
-    of_each_key,
-    told_by_rows,
-)
+from panewise.spec import Entry, FixedLag, Global, RowInputs, WindowOperator, counted, counted_by_key, of_each_key, told_by_rows
 from panewise.spec import Inputs as InputsSpec
 
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from panewise.chrono import MIN_INSTANT, time_zone
 from panewise.spec import Calendar
-from panewise.spec.windows import WEEKDAYS
+from panewise.spec.windows.kinds import WEEKDAYS
 
 _DAY = 86_400
 _US = 1_000_000

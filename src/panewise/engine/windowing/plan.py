@@ -23,21 +23,10 @@ from panewise.engine.windowing.trigger.periods import is_periodic
 from panewise.engine.windowing.trigger.simple import SimpleTrigger, is_simple
 from panewise.engine.windowing.trigger.tree import TriggerTree
 from panewise.engine.windowing.unassignable import split_unassignable
-from panewise.spec import (
-    Cumulating,
-    Custom,
-    Hopping,
-    Never,
-    Sliding,
-    WindowOperator,
-    columns_of,
-    counted,
-    merging,
-    told_by_rows,
-)
-from panewise.spec.aggregates import ORDERLESS
-from panewise.spec.operator import data_loss_reason
-from panewise.spec.sliding_checks import only_at_end
+from panewise.spec import Cumulating, Custom, Hopping, Never, Sliding, WindowOperator, columns_of, counted, merging, told_by_rows
+from panewise.spec.aggregates.aggregate import ORDERLESS
+from panewise.spec.operators.windows import data_loss_reason
+from panewise.spec.rules.sliding import only_at_end
 
 
 class Plan:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from panewise.engine.columns import ARRIVAL_NUMBER, CLOSED, ORDER, PENDING, REASON, ROWS, START, TIME
+from panewise.engine.columns import ARRIVAL_NUMBER, CLOSED, ORDER, PENDING, PLACE, REASON, ROWS, START, TIME
 from panewise.engine.ingest import arrival, validate
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.kernels.small_frames import joined
@@ -216,7 +216,7 @@ class Operator:
 
     def _in_gaps(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns rows as invalid ones, with their place."""
-        return rows.select(*self.plan.schema, pl.lit("gap", dtype=pl.String).alias(REASON), arrival.PLACE)
+        return rows.select(*self.plan.schema, pl.lit("gap", dtype=pl.String).alias(REASON), PLACE)
 
     def _taken(self, rows: pl.DataFrame) -> Intake:
         if self.state.slices is not None:

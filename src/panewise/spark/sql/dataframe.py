@@ -22,7 +22,7 @@ from panewise.errors import SpecError
 from panewise.spark.names import quoted
 from panewise.spark.overs import FrameResult, over
 from panewise.spark.sql.columns import Function, functions_in, memory_of, on_stream
-from panewise.spec.expressions import text_of
+from panewise.spec.aggregates.expressions import text_of
 
 _FRAMES = "_panewise_frames"
 Step: TypeAlias = Callable[[DataFrame], DataFrame]

@@ -8,10 +8,10 @@ import polars as pl
 
 from panewise.errors import InputError, SpecWarning
 from panewise.oracle import PolicyInterpreter, interpreter
-from panewise.oracle.chain import AnyInterpreter
+from panewise.oracle.chain.interpreter import AnyInterpreter
 from panewise.oracle.outputs import COUNTS
 from panewise.spec import Chain, Custom, FrameOperator, Specification
-from panewise.spec.custom import EachRow
+from panewise.spec.windows.custom import EachRow
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import ROW, schema
 

@@ -18,11 +18,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from panewise.errors import InputError
+from panewise.spark.dataflow import Plumbing, note
 from panewise.spark.envelope import decode
 from panewise.spark.pack import NOW
-from panewise.spark.plumbing import Plumbing, note
-from panewise.spark.session import configure
-from panewise.spark.sharding import even_shards
+from panewise.spark.settings import configure
+from panewise.spark.shards import even_shards
 from panewise.spark.types import polars_schema, spark_schema
 from panewise.testing.columns import Row
 from panewise.testing.events import OF_POLICIES, Event, Script

@@ -9,7 +9,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.engine.windowing.trigger.periods import latest
 from panewise.engine.windows.operator import Operator
-from panewise.spec.composites import Trigger
+from panewise.spec.triggers.composite import Trigger
 
 SCHEMA = {"t": pl.Int64(), "v": pl.Int64()}
 

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from panewise.spec import WindowOperator
-from panewise.spec.composites import Composite, parts, walk
-from panewise.spec.triggers import Leaf
+from panewise.spec.triggers.composite import Composite, parts, walk
+from panewise.spec.triggers.simple import Leaf
 from panewise.testing import run
 from panewise.testing.strategies import ALL_KINDS, composites, events, specs, types_of
 from tests.engine.effort import FEW, SOAK

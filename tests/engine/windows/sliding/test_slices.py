@@ -17,7 +17,7 @@ from panewise.engine.windowing import sliding_bounds
 from panewise.engine.windows.operator import Operator
 from panewise.engine.windows.sliding import slices
 from panewise.engine.windows.sliding.slices import Slices
-from panewise.spec.sliding import ANCHORS
+from panewise.spec.windows.sliding import ANCHORS
 from panewise.state.store import MemoryRunStore
 from panewise.testing import run
 from tests.engine.effort import examples

@@ -13,16 +13,7 @@ from panewise.engine.columns import CAME, DEADLINE_SUFFIX, MARK_SUFFIX, PENDING,
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.trigger.context import TriggerContext
 from panewise.engine.windowing.trigger.periods import due
-from panewise.spec import (
-    AfterCount,
-    AfterEventTime,
-    AfterProcessingTime,
-    Always,
-    Every,
-    OnDelta,
-    OnPunctuation,
-    Trigger,
-)
+from panewise.spec import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, OnDelta, OnPunctuation, Trigger
 
 _FIRST_TIME = "__came:time"
 # While windows are merged: the earliest mark of the windows with pending rows, and of those without.

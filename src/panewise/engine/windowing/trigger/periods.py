@@ -12,7 +12,7 @@ import polars as pl
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.windowing.trigger.context import TriggerContext
 from panewise.spec import Every, Trigger
-from panewise.spec.composites import walk
+from panewise.spec.triggers.composite import walk
 
 
 def is_periodic(trigger: Trigger) -> bool:

@@ -19,7 +19,7 @@ from panewise.engine.windowing.trigger.context import TriggerContext
 from panewise.engine.windowing.trigger.leaves import Leaf, Periodic, leaf_of
 from panewise.engine.windowing.trigger.periods import latest
 from panewise.spec import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly, Trigger
-from panewise.spec.composites import parts as parts_of_trigger
+from panewise.spec.triggers.composite import parts as parts_of_trigger
 
 BEFORE = "__before"  # rows pending before the batch, while a batch is applied
 KEPT = "__kept"  # how many stored windows a window is merged from, while a batch is applied

@@ -1,0 +1,1 @@
+"""Aggregates, computed from scratch over a list of rows."""

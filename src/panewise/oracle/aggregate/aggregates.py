@@ -1,0 +1,181 @@
+"""Aggregates, each computed anew from the list of all its rows (semantics 24)."""
+
+import math
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from typing import Any
+
+from panewise.errors import AggregateOverflowError
+from panewise.oracle.aggregate.rankings import collected, distinct, most_frequent, ranked
+from panewise.oracle.columns import decimal_precision, decimal_scale, is_long, is_nan, sort_key
+from panewise.spec import Aggregate
+from panewise.spec.aggregates.user_values import checked_result, state_text
+
+_DIGITS = 200  # more than any sum of decimals needs
+
+
+def aggregate(what: Aggregate, rows: list[dict[str, Any]], kind: str | None) -> Any:
+    """Returns the aggregate of the rows.
+
+    Args:
+        what: the aggregate.
+        rows: the rows, in the order of semantics 24.4.
+        kind: the declared type of the aggregate's column, or None.
+
+    Raises:
+        AggregateOverflowError: if a sum or a mean does not fit its type (semantics 24.3, 24.16).
+    """
+    if what.column is None:
+        return len(rows)
+    if what.by is not None:
+        return ranked(what, rows)
+    every = [row.get(what.column) for row in rows]
+    if what.user is not None:
+        return _user(what, every)
+    values = [value for value in every if value is not None]
+    match what.fn:
+        case "first" | "last":
+            return _edge(what, values if what.ignorenulls else every)
+        case "count" | "count_if" | "count_distinct" | "approx_count_distinct":
+            return _count(what, values)
+        case "collect_list" | "collect_set" | "sort_list" | "top_n":
+            return collected(what, values)
+        case _:
+            return _of_some(what, values, kind) if values else None
+
+
+def _user(what: Aggregate, values: list[Any]) -> Any:
+    assert what.user is not None
+    state = what.user.init()
+    state_text(what.user.name, state)
+    for value in values:
+        state = what.user.accumulate(state, value)
+    state_text(what.user.name, state)
+    return checked_result(what.user, what.user.finish(state))
+
+
+def _edge(what: Aggregate, values: list[Any]) -> Any:
+    if not values:
+        return None
+    return values[0] if what.fn == "first" else values[-1]
+
+
+def _count(what: Aggregate, values: list[Any]) -> int:
+    match what.fn:
+        case "count":
+            return len(values)
+        case "count_if":
+            return sum(value is True for value in values)
+        case _:
+            return len(distinct(values))  # for approx_count_distinct, the exact result is within every rsd
+
+
+def _of_some(what: Aggregate, values: list[Any], kind: str | None) -> Any:
+    """Returns an aggregate that is null without values; `values` is not empty."""
+    match what.fn:
+        case "sum":
+            return _sum(what, values, kind)
+        case "avg":
+            return _avg(what, values, kind)
+        case "variance" | "stddev" | "var_pop" | "stddev_pop":
+            return _spread(what, values)
+        case "median" | "percentile":
+            return _percentile(values, 0.5 if what.percentage is None else what.percentage)
+        case _:
+            return _one_of(what, values)
+
+
+def _one_of(what: Aggregate, values: list[Any]) -> Any:
+    """Returns an aggregate whose result is one of the values (semantics 24.1, 24.8, 24.9)."""
+    match what.fn:
+        case "min":
+            return min(values, key=sort_key)
+        case "max":
+            return max(values, key=sort_key)
+        case "mode":
+            return most_frequent(values)
+        case "bool_and":
+            return all(values)
+        case _:
+            assert what.fn == "bool_or", what.fn
+            return any(values)
+
+
+def _total(values: list[Any]) -> Any:
+    with localcontext() as context:
+        context.prec = _DIGITS
+        total = values[0]
+        for value in values[1:]:
+            total = total + value
+        return total
+
+
+def _sum(what: Aggregate, values: list[Any], kind: str | None) -> Any:
+    total = _total(values)
+    if isinstance(total, Decimal):
+        precision, scale = _digits(values, kind)
+        return _fitting("sum", what.column, total, min(38, precision + 10), scale)
+    if isinstance(total, int) and not is_long(total):
+        rule = "a sum of whole numbers fits in 64 bits (semantics 24.3)"
+        raise AggregateOverflowError(f"{what.name}={total}", rule, "sum a double or decimal column")
+    return total
+
+
+def _avg(what: Aggregate, values: list[Any], kind: str | None) -> Any:
+    total = _total(values)
+    if not isinstance(total, Decimal):
+        return float(total) / len(values)
+    precision, scale = _digits(values, kind)
+    _fitting("sum", what.column, total, min(38, precision + 10), scale)
+    places = min(38, scale + 4)
+    with localcontext() as context:
+        context.prec = _DIGITS
+        mean = (total / len(values)).quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP)
+    return _fitting("avg", what.column, mean, min(38, precision + 4), places)
+
+
+def _digits(values: list[Any], kind: str | None) -> tuple[int, int]:
+    """Returns precision and scale of a column of decimals.
+
+    Without a declared type these are 38 and the largest scale of the values.
+    """
+    if kind is not None:
+        return decimal_precision(kind), decimal_scale(kind)
+    return 38, max(0, *(-int(value.as_tuple().exponent) for value in values))
+
+
+def _fitting(fn: str, column: str | None, result: Decimal, precision: int, scale: int) -> Decimal:
+    """Returns the result after checking that it fits decimal(precision, scale) (semantics 24.16).
+
+    Raises:
+        AggregateOverflowError: if it does not fit.
+    """
+    if result.copy_abs() < Decimal(10) ** (precision - scale):
+        return result
+    rule = "a sum or a mean of decimals fits its result type (semantics 24.16)"
+    remedy = f"cast {column} to a decimal of fewer digits, or to double, before the operator"
+    raise AggregateOverflowError(f"{fn}({column}) beyond decimal({precision},{scale})", rule, remedy)
+
+
+def _spread(what: Aggregate, values: list[Any]) -> float | None:
+    """Returns the variance or standard deviation, of a sample or of a population (semantics 24.1, 24.8).
+
+    Values with a NaN or an infinity among them give NaN (semantics 24.2).
+    """
+    divisor = len(values) if what.fn.endswith("_pop") else len(values) - 1
+    if divisor == 0:
+        return None
+    numbers = [float(value) for value in values]
+    mean = sum(numbers) / len(numbers)
+    variance = sum((number - mean) * (number - mean) for number in numbers) / divisor
+    return math.sqrt(variance) if what.fn.startswith("stddev") else variance
+
+
+def _percentile(values: list[Any], percentage: float) -> float:
+    """Returns the value at position percentage*(n-1) of the sorted values, interpolated (semantics 24.1)."""
+    numbers = sorted((float(value) for value in values), key=sort_key)
+    place = percentage * (len(numbers) - 1)
+    low, high = math.floor(place), math.ceil(place)
+    below, above = numbers[low], numbers[high]
+    if below == above or low == high or is_nan(below):
+        return below
+    return (high - place) * below + (place - low) * above

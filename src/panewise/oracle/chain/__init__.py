@@ -1,0 +1,1 @@
+"""Chains, one evaluation at a time."""

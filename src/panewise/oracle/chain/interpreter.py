@@ -1,0 +1,253 @@
+"""Chains, one evaluation at a time (semantics 30).
+
+Each stage stores the panes that it received as rows, and recomputes its aggregates from all of them. So a
+retraction only removes a row (semantics 24.15).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from panewise.oracle.aggregate.aggregates import aggregate
+from panewise.oracle.columns import check_type, decimal_scale, same_value, sort_key
+from panewise.oracle.outputs import Output, joined
+from panewise.oracle.over.interpreter import FrameInterpreter
+from panewise.oracle.policy.interpreter import PolicyInterpreter
+from panewise.oracle.progress.clock import Clock
+from panewise.oracle.rows import as_key
+from panewise.oracle.windowing.assign import stamp
+from panewise.oracle.windows.interpreter import Interpreter
+from panewise.oracle.windows.trigger import expired
+from panewise.spec import Aggregate, Chain, FrameOperator, Specification, Stage, StreamWindow, WindowOperator, closed_at_end
+from panewise.spec.column_types import Type
+from panewise.spec.type_checks import check_types
+
+Pane = dict[str, Any]
+Identity = tuple[Any, ...]
+AnyInterpreter: TypeAlias = "Interpreter | ChainInterpreter | FrameInterpreter | PolicyInterpreter"
+
+
+def interpreter(spec: Specification, types: dict[str, str] | None = None) -> AnyInterpreter:
+    """Returns the interpreter for a specification of any kind.
+
+    Raises:
+        SpecError: if a column has a type that the specification cannot use (semantics 24.19).
+        InputError: for an unknown name of a type.
+    """
+    for column, kind in (types or {}).items():
+        check_type(column, kind)
+    check_types(spec, {column: Type(kind) for column, kind in (types or {}).items()})
+    if isinstance(spec, FrameOperator):
+        return FrameInterpreter(spec, types)
+    if isinstance(spec, StreamWindow):
+        return PolicyInterpreter(spec, types)
+    return ChainInterpreter(spec, types) if isinstance(spec, Chain) else Interpreter(spec, types)
+
+
+class ChainInterpreter:
+    """Interprets a window operator and its stages; has the methods of :class:`Interpreter`.
+
+    >>> from panewise import Tumbling, WindowOperator, functions as F
+    >>> first = WindowOperator(keys=["k"], window=Tumbling(10), aggregates=[F.count().alias("rows")])
+    >>> oracle = ChainInterpreter(first.then(aggregates=[F.max("rows").alias("most")]))
+    >>> _ = oracle.add([{"event_time": t, "k": k} for t, k in [(1, "a"), (2, "b"), (3, "a")]])
+    >>> [(pane["most"], pane["timing"]) for pane in oracle.watermark(10)["panes"]]
+    [(2, 'ON_TIME')]
+    """
+
+    def __init__(self, chain: Chain, types: dict[str, str] | None = None) -> None:
+        self._first, self._spec, self._types = Interpreter(chain.first, types), chain.first, dict(types or {})
+        self._stages = []
+        kinds, before = kinds_of(chain.first.keys, chain.first.measures, self._types), chain.first.keys
+        for stage in chain.stages:
+            measures = chain.measures(stage)
+            self._stages.append(_Following(chain.first, stage, measures, before, kinds))
+            kinds, before = kinds_of(stage.keys, measures, kinds), stage.keys
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> Output:
+        """Adds a batch; the panes of each evaluation pass through all stages (semantics 30.3)."""
+        return joined(self._through(output) for output in self._first.evaluations(rows))
+
+    def watermark(self, to: int, source: str | None = None) -> Output:
+        """Moves the watermark; with several inputs, that of the input `source`."""
+        return self._through(self._first.watermark(to, source))
+
+    def clock(self, to: int) -> Output:
+        """Moves the processing time."""
+        return self._through(self._first.clock(to))
+
+    def advance(self, processing_time: int | None, watermark: int | None) -> Output:
+        """Moves both clocks, with one evaluation; a clock that is None stays where it is."""
+        return self._through(self._first.advance(processing_time, watermark))
+
+    def finish(self) -> Output:
+        """Ends the input (semantics 12.2)."""
+        return self._through(self._first.finish())
+
+    def windows(self) -> list[dict[str, Any]]:
+        """Returns the windows that the operator stores, as :meth:`Interpreter.windows` does."""
+        return self._first.windows()
+
+    @property
+    def kept(self) -> int:
+        """The number of panes and windows that all stages store."""
+        return sum(len(stage.rows) + len(stage.groups) for stage in self._stages)
+
+    def _through(self, output: Output) -> Output:
+        """Passes the panes of one evaluation through all stages."""
+        panes = output["panes"]
+        for stage in self._stages:
+            panes = stage.evaluate(panes, self._first.now)
+        return {**output, "panes": panes}
+
+
+@dataclass
+class _Group:
+    """A window of a stage: the number of panes that it has emitted, and its live pane (semantics 21.2)."""
+
+    panes: int = 0
+    nonspeculative: int = 0
+    live: Pane | None = None
+
+
+@dataclass
+class _Following:
+    """A stage of a chain.
+
+    Attributes:
+        spec: the specification of the chain's operator.
+        stage: the keys and aggregates of this stage.
+        measures: what is computed for each pane: the aggregates, and the timestamp if it counts as one.
+        before: the keys of the stage before.
+        kinds: the types of the columns that the aggregates read.
+        rows: the stored panes, by their window and their keys in the stage before.
+        groups: the windows of this stage.
+    """
+
+    spec: WindowOperator
+    stage: Stage
+    measures: tuple[Aggregate, ...]
+    before: tuple[str, ...]
+    kinds: dict[str, str]
+    rows: dict[Identity, Pane] = field(default_factory=dict)
+    groups: dict[Identity, _Group] = field(default_factory=dict)
+
+    def evaluate(self, panes: list[Pane], clock: Clock) -> list[Pane]:
+        """Adds the panes of one evaluation; returns the panes that the stage emits (semantics 30.2, 30.3).
+
+        Each window that received a pane emits at most one `+` pane.
+        """
+        arrived: dict[Identity, list[Pane]] = {}
+        for pane in panes:
+            arrived.setdefault(_identity(self.stage.keys, pane), []).append(pane)
+            self.rows.pop(_identity(self.before, pane), None)
+            if pane["op"] == "+":
+                self.rows[_identity(self.before, pane)] = pane
+        sent = [one for group in sorted(arrived, key=_order) for one in self._fire(group, arrived[group], clock)]
+        if self.spec.accumulation == "discarding":
+            self.rows.clear()
+        self._forget(clock)
+        return sent
+
+    def _fire(self, identity: Identity, arrived: list[Pane], clock: Clock) -> list[Pane]:
+        window = self.groups.setdefault(identity, _Group())
+        held = [(_order(key), row) for key, row in self.rows.items() if _identity(self.stage.keys, row) == identity]
+        rows = [row for _, row in sorted(held, key=lambda pair: pair[0])]
+        withdrawal = [] if window.live is None or self.spec.accumulation != "retracting" else [{**window.live, **_withdrawn(clock)}]
+        if not rows:
+            window.live = None
+            return withdrawal
+        values = {what.name: aggregate(what, rows, self.kinds.get(what.column or "")) for what in self.measures}
+        pane = {**self._told(identity), **values, **self._numbering(window, identity[1], arrived, clock)}
+        if self._is_unchanged(window, values) and not self._asked_for(pane):
+            return []
+        window.panes += 1
+        window.nonspeculative += pane["timing"] != "EARLY"
+        window.live = pane
+        return [*withdrawal, pane]
+
+    def _told(self, identity: Identity) -> Pane:
+        start, end, *key = identity
+        stamped: dict[str, int | None] = {"timestamp": end} if self.spec.timestamp == "end" else {}
+        if self.spec.timestamp == "window_time":
+            stamped = {"timestamp": stamp(self.spec.window, end)}
+        return {**dict(zip(self.stage.keys, key, strict=True)), "window_start": start, "window_end": end, **stamped}
+
+    def _numbering(self, window: _Group, end: int | None, arrived: list[Pane], clock: Clock) -> Pane:
+        """Returns the timing, indexes and flags of a pane (semantics 30.3)."""
+        on_time = any(pane["op"] == "+" and pane["timing"] == "ON_TIME" for pane in arrived)
+        past, on_time = self._past(end), on_time and window.nonspeculative == 0
+        timing = "EARLY" if not clock.reached(past) else "ON_TIME" if on_time else "LATE"
+        return {
+            "timing": timing,
+            "index": window.panes,
+            "nonspeculative_index": -1 if timing == "EARLY" else window.nonspeculative,
+            "is_first": window.panes == 0,
+            "is_last": expired(self.spec, clock, past),
+            "op": "+",
+            "processing_time": clock.processing_time,
+        }
+
+    def _is_unchanged(self, window: _Group, values: Pane) -> bool:
+        live = window.live
+        if live is None or (self.spec.accumulation != "retracting" and not self.spec.only_updated):
+            return False
+        return all(same_value(value, live[name]) for name, value in values.items())
+
+    def _asked_for(self, pane: Pane) -> bool:
+        on_time = self.spec.on_time == "always" and pane["timing"] == "ON_TIME"
+        return on_time or (self.spec.closing == "always" and bool(pane["is_last"]))
+
+    def _forget(self, clock: Clock) -> None:
+        """Purges the rows and windows that have expired (semantics 30.9)."""
+        self.rows = {key: row for key, row in self.rows.items() if not expired(self.spec, clock, self._past(key[1]))}
+        self.groups = {key: group for key, group in self.groups.items() if not expired(self.spec, clock, self._past(key[1]))}
+
+    def _past(self, end: int | None) -> int | None:
+        """Returns the end of the half-open window whose end is shown as `end` (semantics 7.2)."""
+        return end + 1 if end is not None and closed_at_end(self.spec.window) else end
+
+
+def _identity(keys: tuple[str, ...], pane: Pane) -> Identity:
+    """Returns what identifies a window of a stage: (start, end, *keys) (semantics 30.1)."""
+    return (pane["window_start"], pane["window_end"], *(as_key(pane[name]) for name in keys))
+
+
+def _order(identity: Identity) -> tuple[Any, ...]:
+    """Returns a sort key: end, start, keys, with nulls first (semantics 23)."""
+    start, end, *key = identity
+    return (sort_key(end), sort_key(start), [sort_key(value) for value in key])
+
+
+def _withdrawn(clock: Clock) -> Pane:
+    return {"op": "-", "processing_time": clock.processing_time}
+
+
+def kinds_of(keys: tuple[str, ...], measures: tuple[Aggregate, ...], kinds: dict[str, str]) -> dict[str, str]:
+    """Returns the types of a stage's columns, from the types of the columns that it reads.
+
+    The types serve to find the result types of decimals (semantics 24.16). So columns of lists and of
+    user-defined aggregates are left out: no decimal results from them.
+    """
+    found = {name: kinds[name] for name in keys if name in kinds}
+    return found | {what.name: kind for what in measures if (kind := _kind_of(what, kinds)) is not None}
+
+
+_COUNTS = ("count", "count_if", "count_distinct", "approx_count_distinct")
+_OF_THE_COLUMN = ("min", "max", "first", "last", "mode", "max_by", "min_by", "bool_and", "bool_or")
+
+
+def _kind_of(what: Aggregate, kinds: dict[str, str]) -> str | None:
+    kind = kinds.get(what.column or "")
+    if what.fn in _COUNTS:
+        return "bigint"
+    if what.fn in _OF_THE_COLUMN:
+        return kind
+    if what.fn in ("sum", "avg") and kind is not None and kind.startswith("decimal"):
+        precision, scale = int(kind[len("decimal(") :].split(",")[0]), decimal_scale(kind)
+        if what.fn == "sum":
+            return f"decimal({min(38, precision + 10)},{scale})"
+        return f"decimal({min(38, precision + 4)},{min(38, scale + 4)})"
+    if what.fn == "sum":
+        return kind
+    return "double" if what.fn in ("avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile") else None

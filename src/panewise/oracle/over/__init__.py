@@ -1,0 +1,1 @@
+"""The OVER operator, one row at a time."""

@@ -1,0 +1,219 @@
+"""The interpreter of OVER operators (semantics 29).
+
+It stores every row that has passed, and finds the frame of a row by looking through all rows of its key.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from panewise.chrono import MAX_INSTANT
+from panewise.errors import InputError, SpecError
+from panewise.oracle.aggregate.aggregates import aggregate
+from panewise.oracle.columns import as_type, check_type, sort_key
+from panewise.oracle.outputs import Output, nothing
+from panewise.oracle.positions import Positions
+from panewise.oracle.progress.clock import Clock
+from panewise.oracle.progress.clocks import Clocks, Key
+from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
+from panewise.spec import Aggregate, Frame, FrameColumn, FrameOperator, RowFunction
+
+
+@dataclass
+class _Sequence:
+    """The rows of a key that have passed, in the order of semantics 29.1, and the number of those emitted."""
+
+    passed: list[Row] = field(default_factory=list)
+    sent: int = 0
+
+
+class FrameInterpreter:
+    """Interprets one OVER operator; each method takes one event and returns the output after it.
+
+    The emitted rows take the place of panes (semantics 29).
+
+    Args:
+        spec: the specification of the operator.
+        types: types of columns, as for :class:`panewise.oracle.Interpreter`.
+
+    >>> from panewise import functions as F
+    >>> oracle = FrameInterpreter(FrameOperator(columns=[FrameColumn(F.sum("v").alias("total"), Frame("rows", -1, 0))]))
+    >>> _ = oracle.add([{"event_time": t, "v": t * t} for t in (3, 1, 2)])
+    >>> [(row["v"], row["total"]) for row in oracle.watermark(3)["panes"]]
+    [(1, 1), (4, 5)]
+
+    Source: semantics 29.
+    """
+
+    def __init__(self, spec: FrameOperator, types: dict[str, str] | None = None) -> None:
+        self._spec, self._types = spec, dict(types or {})
+        for column, kind in self._types.items():
+            check_type(column, kind)
+        self._clocks = Clocks(spec)
+        self._waiting: list[Row] = []  # rows that have not passed, in arrival order
+        self._sequences: dict[Key, _Sequence] = {}
+        self._positions = Positions()
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> Output:
+        """Adds a batch.
+
+        Raises:
+            InputError: after finish.
+            SpecError: if a new column has the name of an input column.
+        """
+        if self.now.finished:
+            raise InputError("rows after finish", "nothing is added after the end of input", "add the rows before finish")
+        output, given_rows = nothing(), list(rows)
+        for column in self._spec.columns:
+            if any(column.name in given for given in given_rows):
+                raise SpecError(f"{column.name!r} twice", "new columns have names of their own", "give the new column another name")
+        judged = [self._taken(given, output) for given in arrival_order(self._spec, self._types, given_rows)]
+        self._waiting += [row for row in judged if row is not None]
+        output["panes"] = self._sent()
+        if self._clocks.tell_seen():
+            output["panes"] += self._sent()
+        return output
+
+    def watermark(self, to: int, source: str | None = None) -> Output:
+        """Moves the watermark; with several inputs, that of the input `source`."""
+        self._clocks.tell(to, source)
+        return self._moved()
+
+    def clock(self, to: int) -> Output:
+        """Moves the processing time."""
+        self._clocks.read(to)
+        return self._moved()
+
+    def finish(self) -> Output:
+        """Ends the input: all rows pass and are emitted (semantics 29.2, 29.8)."""
+        self.now.finished = True
+        return self._moved()
+
+    @property
+    def now(self) -> Clock:
+        """The clocks of the operator."""
+        return self._clocks.common
+
+    def windows(self) -> list[dict[str, Any]]:
+        """Returns the rows that are not emitted yet, in the order of (end, start, keys).
+
+        Each is the window [t, t + 1 microsecond) (semantics 29.2). Without an event time it has no bounds.
+        """
+        held = [*self._waiting, *(row for rows in self._sequences.values() for row in rows.passed[rows.sent :])]
+        told = [{**self._keys(row.key), **self._bounds(row), "pending": 1, "closed": False} for row in held]
+        return sorted(told, key=lambda one: [sort_key(one[name]) for name in ("window_end", "window_start", *self._spec.keys)])
+
+    def _keys(self, key: Key) -> dict[str, Any]:
+        return dict(zip(self._spec.keys, key, strict=True))
+
+    def _bounds(self, row: Row) -> dict[str, Any]:
+        if self._spec.event_time is None:
+            return {"window_start": None, "window_end": None}
+        return {"window_start": row.time, "window_end": min(row.time + 1, MAX_INSTANT)}
+
+    # Rows in
+
+    def _taken(self, given: dict[str, Any], output: Output) -> Row | None:
+        """Validates and counts a row; returns it if it is applied, None otherwise (semantics 29.3, 29.11)."""
+        counts = output["counts"]
+        counts["rows_in"] += 1
+        reason = invalid_reason(self._spec, self._types, given, self.now.processing_time)
+        if reason is not None:
+            output["invalid"].append({"row": dict(given), "reason": reason})
+            counts["invalid"] += 1
+            return None
+        row = read(self._spec, self._types, given, self.now.processing_time)
+        self._clocks.saw_of_input(row.values, row.time)
+        if self._positions.is_replay(self._spec.position, row.values):
+            counts["replays"] += 1
+            return None
+        watermark = self.now.watermark
+        if self._spec.event_time is not None and watermark is not None and row.time < watermark:
+            late_by = min(watermark - row.time, MAX_INSTANT)
+            output["late"].append({"row": dict(given), "reason": "behind", "windows": [], "late_by": late_by, "partial": False})
+            counts["late"] += 1
+            return None
+        counts["applied"] += 1
+        return row
+
+    # Rows out
+
+    def _moved(self) -> Output:
+        return nothing() | {"panes": self._sent()}
+
+    def _sent(self) -> list[dict[str, Any]]:
+        """Lets rows pass; returns the rows to emit, with their new columns (semantics 29.2, 29.8)."""
+        # The sort is stable, so rows that are equal in the order stay in arrival order.
+        ready = sorted((row for row in self._waiting if self._is_ready(row)), key=self._order)
+        self._waiting = [row for row in self._waiting if not self._is_ready(row)]
+        for row in ready:
+            self._sequences.setdefault(row.key, _Sequence()).passed.append(row)
+        sent = [(row, new) for rows in self._sequences.values() for row, new in self._of_key(rows)]
+        if self._spec.rows_ahead:
+            # Rows may have passed in earlier evaluations, so ties are ordered by their keys (semantics 29.8).
+            sent.sort(key=lambda pair: (self._order(pair[0]), [sort_key(value) for value in pair[0].key]))
+        else:
+            places = {id(row): place for place, row in enumerate(ready)}
+            sent.sort(key=lambda pair: places[id(pair[0])])
+        return [{**row.values, **new} for row, new in sent]
+
+    def _order(self, row: Row) -> list[Any]:
+        """Returns the sort key of a row: its time, then its order columns (semantics 29.1).
+
+        Without an event time all rows are equal, and so stay in arrival order.
+        """
+        if self._spec.event_time is None:
+            return []
+        return [sort_key(row.time), *(sort_key(row.values[name]) for name in self._spec.order)]
+
+    def _is_ready(self, row: Row) -> bool:
+        if self.now.finished or self._spec.event_time is None:
+            return True
+        return self.now.watermark is not None and self.now.watermark > row.time + self._spec.us_ahead
+
+    def _of_key(self, rows: _Sequence) -> list[tuple[Row, dict[str, Any]]]:
+        sent = []
+        while rows.sent < len(rows.passed) and (self.now.finished or rows.sent + self._spec.rows_ahead < len(rows.passed)):
+            new = {column.name: self._value(column, rows, rows.sent) for column in self._spec.columns}
+            sent.append((rows.passed[rows.sent], new))
+            rows.sent += 1
+        return sent
+
+    def _value(self, column: FrameColumn, rows: _Sequence, at: int) -> Any:
+        if column.frame is None:
+            assert isinstance(column.what, RowFunction)
+            return self._of_all(column.what, rows.passed, at)
+        seen = [row.values for row in self._frame(column.frame, rows, at)]
+        if isinstance(column.what, Aggregate):
+            return aggregate(column.what, seen, self._types.get(column.what.column or ""))
+        assert column.what.n is not None
+        assert column.what.column is not None
+        return seen[column.what.n - 1][column.what.column] if column.what.n <= len(seen) else None
+
+    def _frame(self, frame: Frame, rows: _Sequence, at: int) -> list[Row]:
+        """Returns the rows of the frame of the row at position `at`, in order (semantics 29.4, 29.5)."""
+        if frame.kind == "rows":
+            start = 0 if frame.start is None else max(0, at + frame.start)
+            return rows.passed[start : max(start, at + frame.end + 1)]
+        row = rows.passed[at]
+        known = sorted([*rows.passed, *(other for other in self._waiting if other.key == row.key)], key=self._order)
+        if frame == Frame("range", None, 0):
+            return [other for other in known if self._order(other) <= self._order(row)]
+        after = known if frame.start is None else [other for other in known if other.time >= row.time + frame.start]
+        return [other for other in after if other.time <= row.time + frame.end]
+
+    def _of_all(self, what: RowFunction, passed: list[Row], at: int) -> Any:
+        """Returns the value of a function without a frame, for the row at position `at` (semantics 29.7)."""
+        earlier = [self._order(row) for row in passed if self._order(row) < self._order(passed[at])]
+        match what.fn:
+            case "row_number":
+                return at + 1
+            case "rank":
+                return len(earlier) + 1
+            case "dense_rank":
+                return sum(order not in earlier[:n] for n, order in enumerate(earlier)) + 1
+        assert what.n is not None
+        assert what.column is not None
+        place = at - what.n if what.fn == "lag" else at + what.n
+        inside = 0 <= place < len(passed)
+        return passed[place].values[what.column] if inside else as_type(what.default, self._types.get(what.column))

@@ -1,0 +1,1 @@
+"""Policy windows, one tuple at a time."""

@@ -1,0 +1,69 @@
+"""A partition of a policy window, and its tuples (semantics 10)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from panewise.oracle.policy.listener import Listening
+from panewise.spec.operators.policy.policies import DeltaPolicy
+
+
+@dataclass
+class Tuple:
+    """A row in a window.
+
+    Attributes:
+        shown: the columns that events contain (semantics 10.16).
+        values: all columns that are read.
+        arrived: the processing time at which the row arrived.
+    """
+
+    shown: dict[str, Any]
+    values: dict[str, Any]
+    arrived: int
+
+
+@dataclass
+class Partition:
+    """The state of a partition.
+
+    Attributes:
+        key: the values of the columns of `partition_by`.
+        acted: when its time policy last acted, or when the partition began (F of semantics 10.10).
+        fed: when its last tuple arrived (A of semantics 10.14).
+        tuples: its tuples, in arrival order.
+        untriggered: the number of insertions since the last TRIGGER by `count`.
+        reference: the tuple that a trigger by `delta` compares with (semantics 10.8).
+        full: whether INITIAL_FULL has occurred.
+        changed: whether there was an insertion or an eviction since the last TRIGGER (semantics 10.18).
+        listening: its listener object, once an event has called it.
+    """
+
+    key: tuple[Any, ...]
+    acted: int
+    fed: int = 0
+    tuples: list[Tuple] = field(default_factory=list)
+    untriggered: int = 0
+    reference: Tuple | None = None
+    full: bool = False
+    changed: bool = False
+    listening: Listening | None = None
+
+    def first_while(self, test: Callable[[Tuple], bool]) -> list[Tuple]:
+        """Returns the oldest tuples, up to the first that fails the test."""
+        found = []
+        for one in self.tuples:
+            if not test(one):
+                break
+            found.append(one)
+        return found
+
+
+def exceeds(policy: DeltaPolicy, new: Tuple, old: Tuple) -> bool:
+    """Returns whether the new value minus the old one is more than the amount (semantics 10.4)."""
+    one, other = new.values[policy.column], old.values[policy.column]
+    if isinstance(one, Decimal):
+        return Fraction(one) - Fraction(other) > Fraction(policy.size)
+    return bool(one - other > policy.size)

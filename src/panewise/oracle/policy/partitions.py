@@ -1,0 +1,87 @@
+"""The stored partitions of a policy window, their order and their limits (semantics 10.13, 10.14, 10.27)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from panewise.oracle.columns import sort_key
+from panewise.oracle.policy.partition import Partition
+from panewise.oracle.rows import as_key
+from panewise.spec import HeldPartition, StreamWindow
+from panewise.spec.operators.policy.events import Name, key_of, name_of
+from panewise.spec.operators.policy.policies import PartitionCount, TupleCount
+
+
+class Partitions:
+    """Partitions by key, in the order of their last insertions, the least recent first (semantics 10.13)."""
+
+    def __init__(self, spec: StreamWindow) -> None:
+        self._spec = spec
+        self._held: dict[Name, Partition] = {}
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._held
+
+    def __getitem__(self, key: Name) -> Partition:
+        return self._held[key]
+
+    def put(self, partition: Partition) -> None:
+        """Adds a partition, or moves it to the end of the order, because it received a tuple."""
+        self._held.pop(partition.key, None)
+        self._held[partition.key] = partition
+
+    def remove(self, partition: Partition) -> None:
+        """Removes a partition."""
+        del self._held[partition.key]
+
+    def in_order(self) -> Iterator[Partition]:
+        """Iterates over the partitions that exist now; skips those that are removed before their turn."""
+        for partition in list(self._held.values()):
+            if partition.key in self._held:
+                yield partition
+
+    @property
+    def too_many(self) -> bool:
+        """Whether there are more partitions, or more tuples, than the policy allows (semantics 10.14)."""
+        gone = self._spec.partition_eviction
+        partitions, tuples = self.counts()
+        if isinstance(gone, PartitionCount):
+            return partitions > gone.n
+        return isinstance(gone, TupleCount) and tuples > gone.n
+
+    # What listeners see (semantics 10.27)
+
+    def all(self) -> list[HeldPartition]:
+        """Returns the name of each partition and the number of its tuples."""
+        return [HeldPartition(self.names(partition), len(partition.tuples)) for partition in self._held.values()]
+
+    def find(self, name: Name) -> HeldPartition | None:
+        """Returns the partition of this name; None if it does not exist."""
+        return next((one for one in self.all() if key_of(one.partition) == name), None)
+
+    def counts(self) -> tuple[int, int]:
+        """Returns the number of partitions, and the number of tuples in all of them."""
+        return len(self._held), sum(len(partition.tuples) for partition in self._held.values())
+
+    # Names
+
+    def names(self, partition: Partition) -> dict[str, Any]:
+        """Returns the values of the columns of `partition_by`, by name."""
+        return dict(zip(self._spec.partition_by, partition.key, strict=True))
+
+    def key(self, named: Any) -> Name:
+        """Returns the key of the partition that a user names (semantics 10.23).
+
+        Raises:
+            InputError: if the name does not consist of the columns of `partition_by`, if there are none, or
+                if a value cannot be a key.
+        """
+        return tuple(map(as_key, name_of(named, self._spec.partition_by, f"an evict of {named!r}")))
+
+    def windows(self) -> list[dict[str, Any]]:
+        """Returns the partitions as windows without bounds, in the order of their keys.
+
+        `pending` is the number of their tuples.
+        """
+        held = sorted(self._held.values(), key=lambda partition: [sort_key(value) for value in partition.key])
+        bounds = {"window_start": None, "window_end": None}
+        return [{**self.names(one), **bounds, "pending": len(one.tuples), "closed": False} for one in held]

@@ -1,0 +1,111 @@
+"""Processing time and watermarks of an operator and of its keys (semantics 2.1, 6.8, 8.1, 12)."""
+
+from dataclasses import replace
+from typing import Any
+
+from panewise.chrono import saturating_add
+from panewise.errors import InputError
+from panewise.oracle.progress.clock import Clock
+from panewise.oracle.progress.multi_input import InputClocks
+from panewise.spec import Entry, FixedLag, Inputs, StreamTime, counted, counted_by_key, of_each_key, told_by_rows
+
+Key = tuple[Any, ...]
+
+
+class Clocks:
+    """The clocks of one operator.
+
+    Attributes:
+        common: the clocks of the operator, for all keys that have no watermark of their own.
+
+    >>> from panewise import Tumbling, WindowOperator, functions as F
+    >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=FixedLag(3))
+    >>> clocks = Clocks(spec)
+    >>> clocks.read(20), clocks.of(()).watermark
+    (None, 17)
+    """
+
+    def __init__(self, spec: Entry) -> None:
+        self._spec = spec
+        self.common = Clock()
+        self._inputs = InputClocks(spec.watermark) if isinstance(spec.watermark, Inputs) else None
+        self._of_keys: dict[Key, int] = {}
+        self._seen: int | None = None  # for StreamTime(per="all"): highest event time in the batch
+
+    def of(self, key: Key) -> Clock:
+        """Returns the clocks that apply to the rows and windows of a key (semantics 8.1, 12.8)."""
+        if not of_each_key(self._spec.watermark) and not counted_by_key(self._spec.window):
+            return self.common
+        return replace(self.common, watermark=self._of_keys.get(key))
+
+    def read(self, to: int) -> None:
+        """Moves processing time, and the watermarks that depend on it (semantics 2.1, 6.8, 12.4, 12.6)."""
+        now = self.common.processing_time = max(self.common.processing_time, to)
+        if self._spec.time == "processing":
+            self.common.raise_watermark(now)
+        elif isinstance(self._spec.watermark, FixedLag):
+            self.common.raise_watermark(now - self._spec.watermark.lag.us)
+        elif self._inputs is not None:
+            self.common.raise_watermark(self._inputs.clock(now))
+
+    def tell(self, to: int, source: str | None) -> None:
+        """Takes a watermark from outside; with several inputs, that of the input `source`.
+
+        Raises:
+            InputError: if a watermark from outside has no meaning: with windows of rows, processing time, and
+                watermarks driven by rows (semantics 6.8, 8.6, 12.8 to 12.10).
+        """
+        if counted(self._spec.window):
+            rule = "windows of rows are complete by the rows that have come (semantics 8.6)"
+            raise InputError("a watermark from outside", rule, "add rows")
+        if isinstance(self._spec.watermark, StreamTime):
+            rule = "with StreamTime rows make the watermark (semantics 12.8, 12.10)"
+            raise InputError("a watermark from outside", rule, "add rows")
+        if self._spec.time == "processing":
+            rule = "with time='processing' the watermark is processing time (semantics 6.8)"
+            raise InputError("a watermark from outside", rule, "move the clock")
+        if told_by_rows(self._spec.watermark) is not None:
+            rule = "with a column of Inputs rows tell the watermarks of their inputs (semantics 12.9)"
+            raise InputError("a watermark from outside", rule, "add rows")
+        if self._inputs is None:
+            self.common.raise_watermark(to)
+            return
+        assert source is not None, "one of several inputs"
+        self.common.raise_watermark(self._inputs.tell(source, to, self.common.processing_time))
+
+    def saw(self, latest: dict[Key, int]) -> set[Key]:
+        """Moves, after a batch, the watermarks of single keys; returns the keys whose watermark has moved.
+
+        `latest` has the highest event time or row number of each key in the batch (semantics 8.1, 12.8).
+        """
+        if counted_by_key(self._spec.window):
+            self._of_keys |= {key: number + 1 for key, number in latest.items()}
+            return set(latest)
+        if not isinstance(self._spec.watermark, StreamTime) or self._spec.watermark.per == "all":
+            return set()
+        reached = {key: saturating_add(time, -self._spec.watermark.delay.us) for key, time in latest.items()}
+        further = {key: mark for key, mark in reached.items() if key not in self._of_keys or mark > self._of_keys[key]}
+        self._of_keys |= further
+        return set(further)
+
+    def saw_of_input(self, values: dict[str, Any], time: int) -> None:
+        """Records the event time of a valid row, if rows drive the watermark (semantics 12.9, 12.10)."""
+        if isinstance(self._spec.watermark, StreamTime) and self._spec.watermark.per == "all":
+            self._seen = time if self._seen is None else max(time, self._seen)
+        inputs = told_by_rows(self._spec.watermark)
+        if inputs is not None and self._inputs is not None:
+            self._inputs.saw(values[str(inputs.column)], time)
+
+    def tell_seen(self) -> bool:
+        """Moves the watermark that rows drive, after a batch (semantics 12.9, 12.10).
+
+        Returns whether a valid row of the batch reported, so that an evaluation is due.
+        """
+        if isinstance(self._spec.watermark, StreamTime) and self._seen is not None:
+            self.common.raise_watermark(saturating_add(self._seen, -self._spec.watermark.delay.us))
+            self._seen = None
+            return True
+        if self._inputs is None or not self._inputs.seen:
+            return False
+        self.common.raise_watermark(self._inputs.tell_seen(self.common.processing_time))
+        return True

@@ -1,0 +1,1 @@
+"""Which windows a row belongs to."""

@@ -1,0 +1,1 @@
+"""The window operator, one row at a time."""

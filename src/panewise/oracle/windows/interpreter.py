@@ -1,0 +1,367 @@
+"""The interpreter of window operators: lateness, evaluations and panes (semantics 13, 18, 20, 21)."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from panewise.chrono import MAX_INSTANT
+from panewise.errors import InputError
+from panewise.oracle.aggregate.aggregates import aggregate
+from panewise.oracle.columns import check_type, same_value
+from panewise.oracle.outputs import Output, joined, nothing
+from panewise.oracle.positions import Positions
+from panewise.oracle.progress.clock import Clock
+from panewise.oracle.progress.clocks import Clocks
+from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
+from panewise.oracle.windowing.assign import Bounds, exists, finite, meet, stamp, told, windows_of
+from panewise.oracle.windows.evictors import left
+from panewise.oracle.windows.live_window import Held, pane_order
+from panewise.oracle.windows.row_numbering import Numbers
+from panewise.oracle.windows.sliding import Slides
+from panewise.oracle.windows.trigger import Decision, decide, expired, moment
+from panewise.oracle.windows.trigger_tree import Node
+from panewise.spec import Sliding, WindowOperator, counted, merging
+
+
+class Interpreter:
+    """Interprets one window operator; each method takes one event and returns the output after it.
+
+    Args:
+        spec: the specification of the operator.
+        types: types of columns: "bigint", "double", "string", "boolean" or "decimal(p,s)". Values of columns
+            without a type are not checked.
+
+    >>> from panewise import Tumbling, functions as F
+    >>> oracle = Interpreter(WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("rows")]))
+    >>> oracle.add([{"event_time": 3}, {"event_time": 12}])["counts"]["applied"]
+    2
+    >>> [(pane["window_end"], pane["rows"], pane["timing"]) for pane in oracle.watermark(10)["panes"]]
+    [(10, 1, 'ON_TIME')]
+
+    Source: docs/semantics.md, except its sections on policy windows, OVER and chains.
+    """
+
+    def __init__(self, spec: WindowOperator, types: dict[str, str] | None = None) -> None:
+        self._spec = spec
+        self._types = dict(types or {})
+        for column, kind in self._types.items():
+            check_type(column, kind)
+        self._clocks = Clocks(spec)
+        self._clock = self._clocks.common
+        self._held: dict[tuple[Any, ...], Held] = {}
+        self._positions = Positions()
+        self._slides = Slides(spec.window) if isinstance(spec.window, Sliding) else None
+        self._numbers = Numbers(spec.window) if counted(spec.window) else None
+        # For each key, the latest event time (in windows of rows, the highest number) in the current batch.
+        self._seen: dict[tuple[Any, ...], int] = {}
+
+    # Events
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> Output:
+        """Adds a batch; with `evaluate="record"` each of its rows is a batch of its own (semantics 18.1).
+
+        Raises:
+            InputError: after finish (semantics 12.2).
+        """
+        return joined(self.evaluations(rows))
+
+    def evaluations(self, rows: Iterable[dict[str, Any]]) -> Iterator[Output]:
+        """Yields the output of :meth:`add` evaluation by evaluation, lazily."""
+        if self._clocks.common.finished:
+            raise InputError("rows after finish", "nothing is added after the end of input", "add the rows before finish")
+        ordered = arrival_order(self._spec, self._types, list(rows))
+        for batch in ([row] for row in ordered) if self._spec.evaluate == "record" else [ordered]:
+            output = nothing()
+            self._batch(batch, output)
+            yield output
+            if self._clocks.tell_seen():
+                yield self._evaluated_all()
+
+    def watermark(self, to: int, source: str | None = None) -> Output:
+        """Moves the watermark; with several inputs, that of the input `source`.
+
+        Raises:
+            InputError: if a watermark from outside has no meaning (semantics 6.8, 8.6, 12.8 to 12.10).
+        """
+        self._clocks.tell(to, source)
+        return self._evaluated_all()
+
+    def clock(self, to: int) -> Output:
+        """Moves the processing time."""
+        return self.advance(to, None)
+
+    def advance(self, processing_time: int | None, watermark: int | None) -> Output:
+        """Moves both clocks, with one evaluation (semantics 18); a clock that is None stays where it is."""
+        if processing_time is not None:
+            self._clocks.read(processing_time)
+        if watermark is not None:
+            self._clocks.tell(watermark, None)
+        return self._evaluated_all()
+
+    def finish(self) -> Output:
+        """Ends the input (semantics 12.2)."""
+        self._clock.finished = True
+        return self._evaluated_all()
+
+    @property
+    def now(self) -> Clock:
+        """The clocks of the operator; a watermark of a single key is not among them."""
+        return self._clock
+
+    def windows(self) -> list[dict[str, Any]]:
+        """Returns the stored windows, closed ones included, in the order of (end, start, keys)."""
+        return [
+            {**self._identity(window), "pending": window.pending, "closed": window.closed}
+            for window in sorted(self._held.values(), key=pane_order)
+        ]
+
+    # A batch
+
+    def _batch(self, rows: list[dict[str, Any]], output: Output) -> None:
+        self._seen = {}
+        before = list(self._held.values())
+        for window in before:
+            window.settled = window.pending
+        for number, given in enumerate(rows):
+            outcome = self._row(number, given, output)
+            output["counts"]["rows_in"] += 1
+            output["counts"][outcome] += 1
+        after = list(self._held.values())
+        replaced = [window for window in before if not any(window is other for other in after)]
+        fed = [window for window in after if window.fresh]
+        for window in fed:
+            window.settle(moment(self._clocks.of(window.key), window.end))
+        moved = self._moved()
+        concerned = [window for window in after if window.key in moved or any(window is other for other in fed)]
+        output["panes"] += self._withdrawn(replaced)
+        output["panes"] += self._evaluated(concerned)
+
+    def _moved(self) -> set[tuple[Any, ...]]:
+        """Moves the watermarks that rows of a batch move (semantics 8.1, 9.6, 12.8).
+
+        Returns the keys whose windows are evaluated even if they got no rows (semantics 18.2).
+        """
+        if self._numbers is not None and merging(self._spec.window) and self._seen:
+            self._clock.raise_watermark(max(self._seen.values()) + 1)
+            return {window.key for window in self._held.values()}
+        return self._clocks.saw(self._seen)
+
+    def _row(self, number: int, given: dict[str, Any], output: Output) -> str:
+        """Validates and applies one row; returns the name of the count that it adds to (semantics 15.1)."""
+        reason = invalid_reason(self._spec, self._types, given, self._clock.processing_time)
+        if reason is not None:
+            output["invalid"].append({"row": dict(given), "reason": reason})
+            return "invalid"
+        row = read(self._spec, self._types, given, self._clock.processing_time)
+        self._clocks.saw_of_input(row.values, row.time)
+        if self._positions.is_replay(self._spec.position, row.values):
+            return "replays"
+        if self._numbers is not None:
+            row = replace(row, time=self._numbers.next(row.key))
+        self._seen[row.key] = max(row.time, self._seen.get(row.key, row.time))
+        # In windows of rows a gap is tested last, because the row has its number only now (semantics 8.3).
+        if self._numbers is not None and not self._windows_of(row):
+            output["invalid"].append({"row": dict(given), "reason": "gap"})
+            return "invalid"
+        applied, missed = self._apply(number, row)
+        if not missed:
+            return "applied"
+        partial = applied
+        output["late"].append(self._late(row, missed, partial))
+        output["counts"]["partially_late"] += partial
+        return "applied" if partial else "late"
+
+    def _windows_of(self, row: Row) -> list[Bounds]:
+        return [bounds for bounds in windows_of(self._spec.window, row.time, row.values) if exists(bounds)]
+
+    def _apply(self, number: int, row: Row) -> tuple[bool, dict[Bounds, str]]:
+        """Applies a row to those of its windows for which it is not late (semantics 13).
+
+        Returns:
+            Whether it was applied to any window, and the windows that it missed, each with the reason.
+        """
+        windows = self._windows_of(row)
+        if self._is_behind(row):
+            return False, dict.fromkeys(windows, "behind")
+        if self._slides is not None:
+            return self._apply_to_sliding(number, row, self._slides)
+        if merging(self._spec.window):
+            missed = self._apply_to_session(number, row, windows[0])
+            return not missed, missed
+        missed = self._apply_to_each(number, row, windows)
+        return len(missed) < len(windows), missed
+
+    def _apply_to_each(self, number: int, row: Row, windows: list[Bounds]) -> dict[Bounds, str]:
+        missed: dict[Bounds, str] = {}
+        for bounds in windows:
+            window = self._held.get((row.key, *bounds))
+            if expired(self._spec, self._clocks.of(row.key), bounds[1]):
+                missed[bounds] = "expired"
+            elif window is not None and window.closed:
+                missed[bounds] = "closed"
+            else:
+                (window or self._open(row, bounds)).take(number, row, self._clock.processing_time)
+        return missed
+
+    def _apply_to_sliding(self, number: int, row: Row, slides: Slides) -> tuple[bool, dict[Bounds, str]]:
+        """Applies a row to its sliding windows; a new window also gets its earlier rows (semantics 7.3)."""
+        applied, missed, windows = slides.take(row, lambda bounds: expired(self._spec, self._clocks.of(row.key), bounds[1]))
+        for bounds, inside in windows:
+            known = self._held.get((row.key, *bounds))
+            window = known or self._open(row, bounds)
+            for other in inside:
+                if known is None or other is row:
+                    window.take(number, other, self._clock.processing_time)
+        return applied, dict.fromkeys(missed, "expired")
+
+    def _is_behind(self, row: Row) -> bool:
+        """Returns whether `drop_by="row"` makes the row late for all its windows (semantics 13.3)."""
+        watermark, lateness = self._clocks.of(row.key).watermark, self._spec.lateness_us
+        if self._spec.drop_by != "row" or watermark is None or lateness is None:
+            return False
+        return row.time < watermark - lateness
+
+    def _apply_to_session(self, number: int, row: Row, own: Bounds) -> dict[Bounds, str]:
+        """Merges a row with the sessions that it meets, unless it is late (semantics 9, 13.2).
+
+        Returns the windows that a late row missed, each with the reason.
+        """
+        met = [window for window in self._held.values() if window.key == row.key and meet(self._spec.window, own, window.bounds)]
+        closed = sorted(finite(window.bounds) for window in met if window.closed)
+        if closed:
+            return dict.fromkeys(closed, "closed")
+        extents = [finite(own), *(finite(window.bounds) for window in met)]
+        start, end = min(first for first, _ in extents), max(last for _, last in extents)
+        if expired(self._spec, self._clocks.of(row.key), end):
+            return {own: "expired"}
+        if [window.bounds for window in met] == [(start, end)]:
+            met[0].take(number, row, self._clock.processing_time)
+            return {}
+        for window in met:
+            del self._held[(window.key, *window.bounds)]
+        merged = self._open(row, (start, end))
+        merged.take_over(met)
+        merged.take(number, row, self._clock.processing_time)
+        return {}
+
+    def _open(self, row: Row, bounds: Bounds) -> Held:
+        now = moment(self._clocks.of(row.key), bounds[1])
+        window = Held(row.key, *bounds, Node(self._spec.trigger, now), now.processing_time, awaits_end=not now.complete)
+        self._held[(row.key, *bounds)] = window
+        return window
+
+    def _late(self, row: Row, missed: dict[Bounds, str], partial: bool) -> dict[str, Any]:
+        reasons = set(missed.values())
+        watermark = self._clocks.of(row.key).watermark
+        return {
+            "row": dict(row.given),
+            "reason": "expired" if "expired" in reasons else reasons.pop(),
+            "windows": [list(told(self._spec.window, bounds)) for bounds in missed],
+            "late_by": None
+            if watermark is None or self._numbers is not None
+            else min(max(0, watermark - row.time), MAX_INSTANT),  # a duration has 64 bits (semantics 13.4)
+            "partial": partial,
+        }
+
+    # An evaluation
+
+    def _evaluated_all(self) -> Output:
+        return {**nothing(), "panes": self._evaluated(list(self._held.values()))}
+
+    def _evaluated(self, windows: list[Held]) -> list[dict[str, Any]]:
+        panes = []
+        for window in sorted(windows, key=pane_order):
+            panes += self._evaluate(window)
+        return panes
+
+    def _evaluate(self, window: Held) -> list[dict[str, Any]]:
+        if window.closed:
+            if expired(self._spec, self._clocks.of(window.key), window.end):
+                del self._held[(window.key, *window.bounds)]
+            return []
+        decision = decide(self._spec, self._clocks.of(window.key), window)
+        panes = self._fire(window, decision) if decision.fires or decision.asked_for else []
+        window.awaits_end = window.awaits_end and not decision.flips
+        window.held_back = decision.on_time and window.pending > 0
+        if decision.expires:
+            del self._held[(window.key, *window.bounds)]
+        elif decision.finishes:
+            window.close()
+        return panes
+
+    def _fire(self, window: Held, decision: Decision) -> list[dict[str, Any]]:
+        """Fires a window; returns the panes that it emits (semantics 20, 21).
+
+        The pending rows count as fired even if no pane is emitted (semantics 21.1).
+        """
+        values, new = self._contents(window), window.new
+        window.new, window.pending, window.since = [], 0, self._clock.processing_time
+        if self._spec.accumulation == "discarding":
+            window.stored = []
+        if self._is_unchanged(window, values) and not decision.asked_for and not (self._spec.delta and new):
+            return []
+        pane = {**self._identity(window), **self._stamped(window), **values, **self._delta(new), **self._numbering(window, decision)}
+        withdrawal = self._withdrawn([window])
+        window.live = pane
+        return [*withdrawal, pane]
+
+    def _contents(self, window: Held) -> dict[str, Any]:
+        """Computes the aggregates, and evicts rows before or after that (semantics 11.1)."""
+        evictor, time = self._spec.evictor, self._spec.event_time or ""
+        if evictor is not None and not evictor.after:
+            window.stored = left(evictor, window.stored, time)
+        values = {what.name: aggregate(what, window.stored, self._type_of(what.column)) for what in self._spec.measures}
+        if evictor is not None and evictor.after:
+            window.stored = left(evictor, window.stored, time)
+        return values
+
+    def _delta(self, new: list[dict[str, Any]]) -> dict[str, Any]:
+        """Returns the column `delta`: the rows that are new since the last firing (semantics 21.7)."""
+        if self._spec.delta is False:
+            return {}
+        return {"delta": [row if self._spec.delta is True else {name: row[name] for name in self._spec.delta} for row in new]}
+
+    def _is_unchanged(self, window: Held, values: dict[str, Any]) -> bool:
+        if (self._spec.accumulation != "retracting" and not self._spec.only_updated) or window.live is None:
+            return False
+        return all(same_value(value, window.live[name]) for name, value in values.items())
+
+    def _type_of(self, column: str | None) -> str | None:
+        return None if column is None else self._types.get(column)
+
+    def _identity(self, window: Held) -> dict[str, Any]:
+        keys = dict(zip(self._spec.keys, window.key, strict=True))
+        start, end = told(self._spec.window, window.bounds)
+        return {**keys, "window_start": start, "window_end": end}
+
+    def _stamped(self, window: Held) -> dict[str, Any]:
+        """Returns the `timestamp` of a pane if it depends on the window, not on rows (semantics 22, 22.1)."""
+        end = told(self._spec.window, window.bounds)[1]
+        stamps = {"end": end, "window_time": stamp(self._spec.window, end)}
+        return {"timestamp": stamps[self._spec.timestamp]} if self._spec.timestamp in stamps else {}
+
+    def _numbering(self, window: Held, decision: Decision) -> dict[str, Any]:
+        """Returns the timing, indexes and flags of a pane, and counts the pane (semantics 20.1, 20.2)."""
+        if not self._clocks.of(window.key).reached(window.end):
+            timing = "EARLY"
+        else:
+            timing = "ON_TIME" if decision.on_time else "LATE"
+        index, nonspeculative = window.panes, -1 if timing == "EARLY" else window.nonspeculative_panes
+        window.panes += 1
+        window.nonspeculative_panes += timing != "EARLY"
+        return {
+            "timing": timing,
+            "index": index,
+            "nonspeculative_index": nonspeculative,
+            "is_first": index == 0,
+            "is_last": decision.expires or decision.finishes,
+            "op": "+",
+            "processing_time": self._clock.processing_time,
+        }
+
+    def _withdrawn(self, windows: list[Held]) -> list[dict[str, Any]]:
+        """Returns the retractions of the windows' live panes, in retracting mode (semantics 9.2, 20.3)."""
+        if self._spec.accumulation != "retracting":
+            return []
+        now = {"op": "-", "processing_time": self._clock.processing_time}
+        return [{**window.live, **now} for window in sorted(windows, key=pane_order) if window.live is not None]

@@ -1,0 +1,58 @@
+"""When a window fires, closes and expires (semantics 12, 13, 16, 19, 21.4)."""
+
+from dataclasses import dataclass, replace
+
+from panewise.chrono import saturating_add
+from panewise.oracle.progress.clock import Clock
+from panewise.oracle.windows.live_window import Held
+from panewise.oracle.windows.trigger_tree import Moment
+from panewise.spec import WindowOperator
+
+
+def expired(spec: WindowOperator, clock: Clock, end: int | None) -> bool:
+    """Returns whether a window with this end has expired; None is a global window (semantics 11, 13)."""
+    if end is None or spec.lateness_us is None:
+        return clock.finished
+    return clock.reached(saturating_add(end, spec.lateness_us))
+
+
+def moment(clock: Clock, end: int | None) -> Moment:
+    """Returns the trigger context of a window with this end, when it opens or while rows are passed to it."""
+    return Moment(clock.processing_time, clock.watermark, clock.finished, clock.reached(end))
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The result of the evaluation of one window.
+
+    Attributes:
+        flips: the window flips (semantics 16.4).
+        on_time: a firing in this evaluation is the on-time firing (semantics 20.1).
+        expires: the window expires (semantics 13).
+        finishes: the window's trigger is finished, so that the window closes (semantics 19).
+        fires: the window fires its pending rows.
+        asked_for: a pane is emitted on request, even if no rows are pending (semantics 21.4).
+    """
+
+    flips: bool
+    on_time: bool
+    expires: bool
+    finishes: bool
+    fires: bool
+    asked_for: bool
+
+
+def decide(spec: WindowOperator, clock: Clock, window: Held) -> Decision:
+    """Evaluates a window that is not closed; fires its trigger if that is ready (semantics 16.7, 18)."""
+    flips = window.awaits_end and clock.reached(window.end)
+    expires = expired(spec, clock, window.end)
+    now = replace(moment(clock, window.end), flips=flips, pending=window.pending, since=window.since, pending_since=window.pending_since)
+    wants = window.node.wants(now)
+    if wants:
+        window.node.fire(now)
+    finishes = window.node.finished
+    fires = window.pending > 0 and (wants or finishes or expires)
+    on_time = flips or window.held_back
+    asked_on_time = spec.on_time == "always" and on_time and (wants or fires)
+    asked_last = spec.closing == "always" and (expires or finishes)
+    return Decision(flips, on_time, expires, finishes, fires, asked_on_time or asked_last)

@@ -1,0 +1,1 @@
+"""Aggregates, and the functions that make them. Values only."""

@@ -1,0 +1,222 @@
+"""Aggregates: the contents of panes. Names and results are those of pyspark.sql.functions (semantics 24).
+
+The functions that create them are in :mod:`panewise.spec.aggregates.functions`.
+"""
+
+import re
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from panewise.errors import SpecError
+from panewise.spec.aggregates.expressions import Expression, name_of
+from panewise.spec.aggregates.user import UserAggregate
+
+if TYPE_CHECKING:
+    from panewise.spec.operators.over.window import Over, WindowSpec
+
+# The state is of bounded size. The order of rows does not matter.
+ORDERLESS = frozenset(
+    {"count", "count_if", "sum", "avg", "min", "max", "bool_and", "bool_or"} | {"stddev", "variance", "stddev_pop", "var_pop", "top_n"}
+)
+# The state grows with the values; for approx_count_distinct up to a bound. The order of rows does not matter.
+GATHERING = frozenset({"median", "percentile", "approx_count_distinct", "count_distinct", "mode", "sort_list"})
+# Order-sensitive. For max_by, min_by and top_n_by only the order among rows of equal `by` matters.
+ORDERED = frozenset({"first", "last", "collect_list", "collect_set", "max_by", "min_by", "top_n_by", "user"})
+FUNCTIONS = ORDERLESS | GATHERING | ORDERED
+# The result is a list.
+LISTS = frozenset({"collect_list", "collect_set", "sort_list", "top_n", "top_n_by"})
+
+_PLAIN = re.compile(r"^\S(.*\S)?$")
+_DEFAULT_NAME = re.compile(r"\w+\(.*\)( FILTER \(WHERE .*\))?", re.DOTALL)
+_TAKERS: Final = {
+    "ignorenulls": {"first", "last"},
+    "percentage": {"percentile"},
+    "rsd": {"approx_count_distinct"},
+    "user": {"user"},
+    "by": {"max_by", "min_by", "top_n_by"},
+    "n": {"top_n", "top_n_by"},
+    "ascending": {"sort_list", "top_n", "top_n_by"},
+    "distinct": {"top_n_by"},
+}
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One column of a pane. The functions of :mod:`panewise.functions` create it; `alias` renames it.
+
+    Args:
+        fn: the name of the function, or "user" for a user-defined aggregate.
+        column: the column that it reads; None for the number of rows.
+        name: the name of the resulting column.
+        ignorenulls: for first and last: whether nulls are skipped.
+        percentage: for percentile: a number in [0, 1].
+        rsd: for approx_count_distinct: the relative standard deviation of the estimate, in (0, 0.4].
+        user: the user-defined aggregate.
+        by: for max_by, min_by and top_n_by: the column by whose values rows are ranked.
+        n: for top_n and top_n_by: the maximum length of the list, 1 or more.
+        ascending: for sort_list, top_n and top_n_by: whether the smallest values come first.
+        distinct: for top_n_by: whether each value of the column is taken only once.
+
+    Raises:
+        SpecError: if the function is unknown, or an option is missing, out of range, or of another function.
+    """
+
+    fn: str
+    column: str | None
+    name: str
+    ignorenulls: bool = False
+    percentage: float | None = None
+    rsd: float | None = None
+    user: UserAggregate | None = None
+    by: str | None = None
+    n: int | None = None
+    ascending: bool | None = None
+    distinct: bool = False
+
+    def __post_init__(self) -> None:
+        if self.fn not in FUNCTIONS:
+            raise SpecError(f"fn={self.fn!r}", f"an aggregate is one of {sorted(FUNCTIONS)}", "use a function of panewise.functions")
+        if self.column is None and self.fn != "count":
+            raise SpecError(f"fn={self.fn!r}, column=None", "only count takes no column", "give a column's name")
+        _check_options(self)
+
+    def alias(self, name: str) -> "Aggregate":
+        """Returns the same aggregate under another name.
+
+        Raises:
+            SpecError: if the name is not a string, or empty.
+        """
+        if not isinstance(name, str) or not name:
+            raise SpecError(f"name={name!r}", "an alias is a column name", "give a non-empty string")
+        return replace(self, name=name)
+
+    def filter(self, condition: Any) -> "Aggregate":
+        """Returns the same aggregate over the rows that pass a condition, as SQL's FILTER (WHERE ...).
+
+        It is available on Spark only, where it adds a column to the operator's input.
+
+        Args:
+            condition: a Boolean pyspark Column, or the name of a Boolean column. Null does not pass.
+
+        Raises:
+            SpecError: if the aggregate does not skip nulls: first and last without ignorenulls, and
+                user-defined aggregates.
+
+        >>> from panewise import functions as F
+        >>> F.sum("v").filter("flag").name
+        'sum(v) FILTER (WHERE flag)'
+
+        Source: semantics 24.17; SQL FILTER.
+        """
+        return filtered(self, checked_column(condition))
+
+    def over(self, window: "WindowSpec") -> "Over":
+        """Returns the aggregate over a window of the OVER operator, as in pyspark.
+
+        For instance `F.sum("v").over(Window.partitionBy("k").orderBy("ts").rowsBetween(-2, 0))`.
+        """
+        from panewise.spec.operators.over.window import Over  # noqa: PLC0415 - windows are made of aggregates
+
+        return Over(self, window)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the aggregate is order-sensitive: whether its result depends on the order of rows."""
+        return self.fn in ORDERED and not (self.user is not None and self.user.commutative)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The input columns that the aggregate reads."""
+        return tuple(column for column in (self.column, self.by) if column is not None)
+
+
+def checked_column(column: Any) -> str:
+    """Returns the name of a column that is given by its name or as a pyspark Column.
+
+    An expression has the name under which pyspark shows it.
+
+    Raises:
+        SpecError: if the value is neither.
+    """
+    name = name_of(column)
+    if not isinstance(name, str) or not _PLAIN.match(name):
+        rule, remedy = "an aggregate reads a column", "give its name, or a column of pyspark.sql.functions"
+        raise SpecError(f"column={column!r}", rule, remedy)
+    return name
+
+
+def filtered(aggregate: Aggregate, condition: str) -> Aggregate:
+    """Returns the aggregate over the rows in which the condition is true.
+
+    In all other rows the column that it reads is null, and the aggregate skips nulls. A count of rows becomes
+    count_if.
+
+    Raises:
+        SpecError: if the aggregate does not skip nulls.
+    """
+    name = f"{aggregate.name} FILTER (WHERE {condition})" if has_default_name(aggregate.name) else aggregate.name
+    if aggregate.column is None:
+        return Aggregate("count_if", condition, name)
+    if aggregate.user is not None or (aggregate.fn in ("first", "last") and not aggregate.ignorenulls):
+        rule = "a filter makes the other values null, and this aggregate takes nulls as values"
+        remedy = "filter the rows before the operator" if aggregate.user is not None else "give ignorenulls=True, or filter the rows before"
+        raise SpecError(f"{aggregate.name}.filter({condition})", rule, remedy)
+    masked = aggregate.column if aggregate.by is None else aggregate.by
+    column = Expression(f"CASE WHEN {condition} THEN {masked} END", "filter", (masked, condition))
+    return replace(aggregate, name=name, column=column) if aggregate.by is None else replace(aggregate, name=name, by=column)
+
+
+def has_default_name(name: str) -> bool:
+    """Returns whether a name has the form of a function and its arguments, and so is not an alias.
+
+    >>> has_default_name("sum(v)"), has_default_name("total")
+    (True, False)
+    """
+    return _DEFAULT_NAME.fullmatch(name) is not None
+
+
+def default_name(fn: str, column: str | None, *arguments: Any) -> str:
+    """Returns the name of an aggregate without an alias.
+
+    >>> default_name("top_n_by", "flight", "delay", None, 3)
+    'top_n_by(flight, delay, 3)'
+    """
+    given = ["*" if column is None else column, *(argument for argument in arguments if argument is not None)]
+    return f"{fn}({', '.join(map(str, given))})"
+
+
+def _check_options(aggregate: Aggregate) -> None:
+    """Checks that each option belongs to the function, is given where it is required, and is in range."""
+    fn = aggregate.fn
+    for field in fields(aggregate):
+        value, takers = getattr(aggregate, field.name), _TAKERS.get(field.name)
+        if takers is not None and value is not field.default and fn not in takers:
+            raise SpecError(f"{fn}({field.name}={value!r})", f"{field.name} belongs to {sorted(takers)}", f"leave {field.name} out")
+    if not isinstance(aggregate.ignorenulls, bool):
+        raise SpecError(f"{fn}(ignorenulls={aggregate.ignorenulls!r})", "ignorenulls is True or False", "give one of these")
+    if fn == "percentile":
+        _check_fraction("percentage", aggregate.percentage, low_included=True, high=1.0)
+    if fn == "approx_count_distinct":
+        _check_fraction("rsd", aggregate.rsd, low_included=False, high=0.4)
+    if fn == "user" and aggregate.user is None:
+        raise SpecError("fn='user', user=None", "a user-defined aggregate has a UserAggregate", "call a UserAggregate with a column")
+    _check_ranking(aggregate)
+
+
+def _check_ranking(aggregate: Aggregate) -> None:
+    """Checks the options of rankings: `by`, `n`, `ascending` and `distinct`."""
+    fn, by, n = aggregate.fn, aggregate.by, aggregate.n
+    if fn in _TAKERS["by"] and (not isinstance(by, str) or not by):
+        raise SpecError(f"{fn}(by={by!r})", f"{fn} ranks rows by a column", "give by=, the name of a column")
+    if fn in _TAKERS["n"] and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
+        raise SpecError(f"{fn}(n={n!r})", f"{fn} takes a whole number of values, one or more", "give n=1 or more")
+    for option, value in (("ascending", aggregate.ascending), ("distinct", aggregate.distinct)):
+        if fn in _TAKERS[option] and not isinstance(value, bool):
+            raise SpecError(f"{fn}({option}={value!r})", f"{option} is True or False", "give one of these")
+
+
+def _check_fraction(name: str, value: float | None, *, low_included: bool, high: float) -> None:
+    numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is None or not numeric or not 0 <= value <= high or (value == 0 and not low_included):
+        bound = f"{'[' if low_included else '('}0, {high}]"
+        raise SpecError(f"{name}={value!r}", f"{name} is a number in {bound}", f"give one in {bound}")

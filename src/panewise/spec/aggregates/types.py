@@ -1,0 +1,68 @@
+"""The column types that aggregates take, and the types of their results (semantics 24.1, 24.16, 24.19)."""
+
+from collections.abc import Iterable, Mapping
+
+from panewise.errors import SpecError
+from panewise.spec.aggregates.aggregate import LISTS, Aggregate
+from panewise.spec.column_types import BIGINT, BOOLEAN, DOUBLE, Type, decimal
+
+_NUMERIC = frozenset({"sum", "avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile"})
+_BOOLEAN = frozenset({"count_if", "bool_and", "bool_or"})
+_SORTED = frozenset({"min", "max", "mode", "sort_list", "top_n"})
+_COUNTS = frozenset({"count", "count_if", "count_distinct", "approx_count_distinct"})
+_SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by", "bool_and", "bool_or"})
+
+
+def check_aggregates(aggregates: Iterable[Aggregate], types: Mapping[str, Type]) -> None:
+    """Checks that each aggregate can use the types of its columns. Columns of unknown type are not checked.
+
+    Raises:
+        SpecError: if an aggregate cannot use a type; the message names the column and its type.
+    """
+    for aggregate in aggregates:
+        _check(aggregate, types)
+
+
+def _check(aggregate: Aggregate, types: Mapping[str, Type]) -> None:
+    column, fn = aggregate.column, aggregate.fn
+    kind = None if column is None else types.get(column)
+    if kind is not None and fn in _NUMERIC and not kind.is_numeric:
+        rule, remedy = f"{fn} takes numbers", f"cast {column} to a number, or use another aggregate"
+        raise SpecError(f"{aggregate.name!r} over {column}: {kind}", rule, remedy)
+    if kind is not None and fn in _BOOLEAN and kind != BOOLEAN:
+        raise SpecError(f"{aggregate.name!r} over {column}: {kind}", f"{fn} takes a Boolean column", "make one before the operator")
+    ordering = aggregate.by if aggregate.by is not None else column if fn in _SORTED else None
+    rank = None if ordering is None else types.get(ordering)
+    if rank is not None and rank.is_nested:
+        rule, remedy = f"{fn} takes values that have an order", "use a column of a simple type"
+        raise SpecError(f"{aggregate.name!r} over {ordering}: {rank}", rule, remedy)
+
+
+def columns_of_booleans(aggregates: Iterable[Aggregate]) -> set[str]:
+    """Returns the columns that must be Boolean."""
+    return {aggregate.column for aggregate in aggregates if aggregate.fn in _BOOLEAN and aggregate.column is not None}
+
+
+def result_types(aggregates: Iterable[Aggregate], types: Mapping[str, Type]) -> dict[str, Type]:
+    """Returns the result types that are known, by the names of the aggregates.
+
+    Over a column of unknown type only the types of counts and user-defined aggregates are known.
+    """
+    found = {aggregate.name: _result(aggregate, types) for aggregate in aggregates}
+    return {name: kind for name, kind in found.items() if kind is not None}
+
+
+def _result(aggregate: Aggregate, types: Mapping[str, Type]) -> Type | None:
+    fn, kind = aggregate.fn, types.get(aggregate.column or "")
+    if fn in _COUNTS:
+        return BIGINT
+    if aggregate.user is not None:
+        return Type(aggregate.user.result)
+    if fn in LISTS:
+        return None if kind is None else Type(f"array<{kind}>")
+    if kind is None or fn in _SAME:
+        return kind
+    if kind.kind == "decimal" and fn in ("sum", "avg"):
+        precision, scale = kind.digits
+        return decimal(precision + 10, scale) if fn == "sum" else decimal(precision + 4, scale + 4)
+    return BIGINT if fn == "sum" and kind.is_integer else DOUBLE

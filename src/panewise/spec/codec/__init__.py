@@ -1,0 +1,1 @@
+"""Specifications as plain dicts and as JSON, both ways."""

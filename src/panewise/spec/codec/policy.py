@@ -1,0 +1,154 @@
+"""Converts specifications of policy windows to plain dicts and back.
+
+The field `stream_window` distinguishes these dicts from those of other specifications. A listener is written
+as its name and outputs. When it is read, it is looked up by its name among the listeners of the caller.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final, TypeAlias
+
+from panewise.chrono import Duration
+from panewise.errors import SpecError
+from panewise.spec.codec.aggregates import Users, aggregates_from, plain_aggregate, position_from
+from panewise.spec.fields import Reader, duration, flag, kind_of, members_of, names, or_null, text, typed, whole, wrong
+from panewise.spec.operators.policy.listener import WindowListener
+from panewise.spec.operators.policy.operator import StreamWindow
+from panewise.spec.operators.policy.policies import (
+    CountPolicy,
+    DeltaPolicy,
+    PartitionAge,
+    PartitionCount,
+    PunctPolicy,
+    TimePolicy,
+    TupleCount,
+)
+from panewise.spec.position import Position
+
+KIND: Final = "stream_window"
+_POLICIES: dict[str, type] = {kind.kind: kind for kind in (CountPolicy, TimePolicy, DeltaPolicy, PunctPolicy)}
+_PARTITION_POLICIES: dict[str, type] = {kind.kind: kind for kind in (PartitionAge, PartitionCount, TupleCount)}
+
+UserListeners: TypeAlias = Mapping[str, WindowListener]
+
+
+def to_dict(spec: StreamWindow) -> dict[str, Any]:
+    """Returns the specification as a dict of plain values, with every field. Durations are microseconds.
+
+    >>> from panewise.streamwindow import StreamWindow, count
+    >>> document = to_dict(StreamWindow.tumbling(count(3)))
+    >>> document["stream_window"], document["evict"]
+    ('tumbling', {'kind': 'count', 'n': 3})
+    """
+    return {KIND: spec.kind} | {field.name: _plain(getattr(spec, field.name)) for field in fields(StreamWindow) if field.name != "kind"}
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case DeltaPolicy(column=column, amount=Duration() as amount):
+            return {"kind": value.kind, "column": column, "amount": {"us": amount.us}}
+        case CountPolicy() | TimePolicy() | DeltaPolicy() | PunctPolicy() | PartitionAge() | PartitionCount() | TupleCount():
+            return {"kind": value.kind, **{field.name: _plain(getattr(value, field.name)) for field in fields(value)}}
+        case Duration():
+            return value.us
+        case Decimal():
+            return str(value)
+        case tuple():
+            return [plain_aggregate(item) if hasattr(item, "fn") else item for item in value]
+        case WindowListener():
+            return {"name": value.name, "outputs": dict(value.outputs)}
+        case Position():
+            return {field.name: getattr(value, field.name) for field in fields(value)}
+    return value
+
+
+def from_dict(document: Mapping[str, Any], users: Users, listeners: UserListeners | None) -> StreamWindow:
+    """Returns the specification that a dict describes. A missing `null_keys` means False (semantics 15.4).
+
+    Args:
+        document: the dict.
+        users: the user-defined aggregates by name.
+        listeners: the listeners by name. With None any listener is accepted, and gets a placeholder that
+            cannot handle events. Such a specification is only for inspection.
+
+    Raises:
+        SpecError: for a field, kind or type that is not known; for an unknown user aggregate or listener; and
+            as the constructor does.
+    """
+    readers = _readers(users, listeners)
+    members = members_of(document, "", set(readers), required=(KIND, "evict"))
+    values = {name: readers[name](value, name) for name, value in members.items()}
+    return StreamWindow(kind=values.pop(KIND), **{"null_keys": False, **values})
+
+
+def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any], users: Users) -> list[str]:
+    """Returns the fields in which two dicts differ. At least one of the dicts describes policy windows.
+
+    A missing field has its default. If only one dict describes policy windows, it is ["stream_window"].
+    """
+    if KIND not in old or KIND not in new:
+        return [KIND]
+    before, after = complete(old, users), complete(new, users)
+    return [name for name in before if before[name] != after[name]]
+
+
+def complete(document: Mapping[str, Any], users: Users) -> dict[str, Any]:
+    """Returns the dict with all defaults filled in. Listeners are not looked up."""
+    return to_dict(from_dict(document, users, None))
+
+
+def _readers(users: Users, listeners: UserListeners | None) -> dict[str, Reader]:
+    return {
+        KIND: text,
+        "evict": _policy(_POLICIES),
+        "trigger": or_null(_policy(_POLICIES)),
+        "partition_eviction": or_null(_policy(_PARTITION_POLICIES)),
+        **dict.fromkeys(("partition_by", "order"), names),
+        **dict.fromkeys(("events", "columns"), or_null(names)),
+        "aggregates": lambda value, where: aggregates_from(value, users, where),
+        "listener": or_null(lambda value, where: _listener(value, where, listeners)),
+        **dict.fromkeys(("only_when_full", "skip_unchanged", "flush_on_final", "null_keys"), flag),
+        "position": or_null(position_from),
+    }
+
+
+def _policy(kinds: dict[str, type]) -> Reader:
+    def read(value: Any, where: str) -> Any:
+        kind = kind_of(value, where, kinds)
+        parts = {field.name: _PARTS[field.name] for field in fields(kinds[kind])}
+        members = members_of(value, where, {"kind", *parts}, tuple(parts))
+        return kinds[kind](**{name: read_part(members[name], f"{where}.{name}") for name, read_part in parts.items()})
+
+    return read
+
+
+def _amount(value: Any, where: str) -> Any:
+    """Reads the amount of a delta: a number, a string for a decimal, or {"us": N} for a duration."""
+    if isinstance(value, Mapping):
+        return duration(members_of(value, where, {"us"}, required=("us",))["us"], f"{where}.us")
+    wanted = "a number, a decimal as a string, or a duration as {'us': N}"
+    if not isinstance(value, str):
+        return typed((int, float), wanted)(value, where)
+    try:
+        return Decimal(value)
+    except InvalidOperation:
+        raise wrong(where, value, wanted) from None
+
+
+_PARTS: dict[str, Reader] = {"n": whole, "duration": duration, "column": text, "amount": _amount}
+
+
+def _listener(value: Any, where: str, listeners: UserListeners | None) -> WindowListener:
+    members = members_of(value, where, {"name", "outputs"}, required=("name",) if listeners is not None else ("name", "outputs"))
+    name = text(members["name"], f"{where}.name")
+    if listeners is None:
+        return WindowListener(object, name=name, outputs=members["outputs"])
+    if name not in listeners:
+        known = f"the listeners given are {sorted(listeners)}"
+        raise SpecError(f"{where}.name={name!r}", known, f"give user_listeners={{{name!r}: ...}}")
+    found = listeners[name]
+    if dict(found.outputs) != members.get("outputs", dict(found.outputs)):
+        rule = f"the outputs of the listener given as {name!r} are {dict(found.outputs)}"
+        raise SpecError(f"{where}.outputs={members['outputs']!r}", rule, "leave outputs out, or give these")
+    return found

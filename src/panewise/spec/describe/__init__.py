@@ -1,0 +1,1 @@
+"""Specifications in plain words."""

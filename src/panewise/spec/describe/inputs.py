@@ -1,0 +1,59 @@
+"""Describes inputs, their watermarks and replays in words, for :func:`panewise.spec.describe.specification.describe`."""
+
+from panewise.chrono import Duration
+from panewise.spec.describe.listing import listed
+from panewise.spec.position import Position
+from panewise.spec.watermarks import Inputs, StreamTime, Watermark, told_by_rows
+
+
+def of_inputs(inputs: Inputs, event_time: str | None, *, each_row: bool = False) -> str:
+    """Returns in words what the watermark of several inputs is.
+
+    >>> of_inputs(Inputs(["a", "b"], "1 s"), "ts")
+    'the least of those of a and b; an input that has told none for 1 second of processing time is left out'
+    """
+    names = listed(tuple(inputs.names))
+    silence = f"for {inputs.idle_after} of processing time is left out"
+    if inputs.column is None:
+        return f"the least of those of {names}{'' if inputs.idle_after is None else f'; an input that has told none {silence}'}"
+    moves = f"that of each moves after each {'row' if each_row else 'batch'} to the highest {event_time} of its rows there{_less(inputs)}"
+    silent = "" if inputs.idle_after is None else f"; an input without a row {silence}"
+    return f"the least of those of the inputs {names}, which {inputs.column} names; {moves}{silent}"
+
+
+def of_stream(stream: StreamTime, event_time: str | None, *, each_row: bool = False) -> str:
+    """Returns in words what the watermark of each key, or of all keys, is.
+
+    >>> of_stream(StreamTime("1 s", per="all"), "ts")
+    'after each batch the highest ts of the rows so far, less 1 second'
+    """
+    behind = f", less {stream.delay}" if stream.delay.us else ""
+    if stream.per == "key":
+        return f"of each key its own: the highest {event_time} that it has seen{behind}"
+    return f"after each {'row' if each_row else 'batch'} the highest {event_time} of the rows so far{behind}"
+
+
+def _less(inputs: Inputs) -> str:
+    if isinstance(inputs.delay, Duration):
+        return f", less {inputs.delay}" if inputs.delay.us else ""
+    each = dict(inputs.delay or ())
+    return f", less {', '.join(f'{delay} ({name})' for name, delay in each.items())}"
+
+
+def bad_inputs(watermark: Watermark | None) -> list[str]:
+    """Returns in words which rows are invalid because of the column that names their input."""
+    inputs = told_by_rows(watermark)
+    return [] if inputs is None or inputs.column is None else [f"{inputs.column} is null or names no input"]
+
+
+def of_replays(position: Position | None) -> str:
+    """Returns in words how replays are detected and treated.
+
+    >>> of_replays(Position(ordered=False))
+    '; a row received before is counted and skipped, also one below the last 1000 intervals of offsets'
+    """
+    if position is None:
+        return ""
+    if position.ordered:
+        return "; a row at or below the highest offset of its partition is counted and skipped"
+    return f"; a row received before is counted and skipped, also one below the last {position.remember} intervals of offsets"

@@ -1,0 +1,164 @@
+"""Describes OVER operators in words, for :func:`panewise.spec.describe.specification.describe`."""
+
+from panewise.chrono import Duration
+from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.describe.inputs import bad_inputs, of_inputs, of_replays, of_stream
+from panewise.spec.describe.listing import listed
+from panewise.spec.operators.over.operator import Frame, FrameColumn, FrameOperator, RowFunction
+from panewise.spec.watermarks import FixedLag, Inputs, StreamTime
+
+
+def describe_frames(spec: FrameOperator) -> str:
+    """Returns a description of what the operator does, with a line for each topic.
+
+    >>> from panewise import functions as F
+    >>> print(describe_frames(FrameOperator(keys=["k"], columns=[FrameColumn(F.sum("v").alias("total"), Frame("rows", -2, 0))])))
+    Rows: each row comes out once, with its columns and new ones: total.
+      total is sum of v over the row and the 2 rows of its k before it.
+    Order: rows of a k are taken in the order of event_time, those of equal time as they arrive.
+    Sent: a row is sent when the watermark has passed its time.
+    Late rows: a row is late if its time is behind the watermark when its batch begins. It goes to the late output.
+    Invalid rows: event_time is null or out of range.
+    State: rows until they are sent; of each k the last 2 rows, for good.
+    """
+    names = ", ".join(column.name for column in spec.columns)
+    lines = [f"Rows: each row comes out once, with its columns and new ones: {names}."]
+    lines += [f"  {column.name} is {_told(column, spec)}." for column in spec.columns]
+    return "\n".join([*lines, _order(spec), *_progress(spec), _sent(spec), _late(spec), _invalid(spec), _state(spec)])
+
+
+def _of_key(spec: FrameOperator, what: str = "rows") -> str:
+    return f"{what} of its {listed(spec.keys)}" if spec.keys else what
+
+
+def _counted(n: int, what: str = "row") -> str:
+    return f"the {what}" if n == 1 else f"the {n} {what}s"
+
+
+def _told(column: FrameColumn, spec: FrameOperator) -> str:
+    what = column.what
+    if isinstance(what, Aggregate):
+        name = what.user.name if what.user is not None else what.fn
+        return f"{name}{f' of {listed(what.columns)}' if what.columns else ' of rows'} over {_framed(column.frame, spec)}"
+    return _function(what, column.frame, spec)
+
+
+def _function(what: RowFunction, frame: Frame | None, spec: FrameOperator) -> str:
+    match what.fn:
+        case "row_number":
+            return f"the number of the row among the {_of_key(spec)}, from 1"
+        case "rank":
+            return f"one more than the {_of_key(spec)} before it in the order"
+        case "dense_rank":
+            return f"one more than the different places in the order of {_of_key(spec)} before it"
+        case "nth_value":
+            return f"the {what.column} of row {what.n} of {_framed(frame, spec)}, null if there are fewer"
+    side = "before" if what.fn == "lag" else "after"
+    default = "null" if what.default is None else repr(what.default)
+    return f"the {what.column} of the row that is {what.n} {side} it, {default} where there is none"
+
+
+def _framed(frame: Frame | None, spec: FrameOperator) -> str:
+    """Returns in words which rows a frame contains."""
+    assert frame is not None
+    if frame.kind == "rows":
+        return _rows(frame, spec)
+    if frame == Frame("range", None, 0):
+        return f"all {_of_key(spec)} up to its time"
+    start = "the first" if frame.start is None else _offset(frame.start)
+    return f"the {_of_key(spec)} from {start} to {_offset(frame.end)}, both included"
+
+
+def _offset(us: int) -> str:
+    if us == 0:
+        return "its time"
+    return f"{Duration(abs(us))} {'before' if us < 0 else 'after'} its time"
+
+
+def _rows(frame: Frame, spec: FrameOperator) -> str:
+    if frame.end == 0 and frame.start is None:
+        return f"the row and all {_of_key(spec)} before it"
+    if frame.end == 0 and frame.start is not None and frame.start < 0:
+        return f"the row and {_of_key(spec, _counted(-frame.start))} before it"
+    start = "the first one" if frame.start is None else _place(frame.start)
+    return f"the {_of_key(spec)} from {start} to {_place(frame.end)}, counted from the row"
+
+
+def _place(n: int) -> str:
+    return "itself" if n == 0 else f"{abs(n)} {'before' if n < 0 else 'after'}"
+
+
+def _order(spec: FrameOperator) -> str:
+    of = f" of a {listed(spec.keys)}" if spec.keys else ""
+    replays = of_replays(spec.position)
+    if spec.event_time is None:
+        columns = spec.position.columns if spec.position else spec.order
+        within = f", those of a batch in the order of {listed(columns)}" if columns else ""
+        return f"Order: rows{of} are taken as they arrive{within}{replays}."
+    ties = f"by {listed(spec.order)}, then as they arrive" if spec.order else "as they arrive"
+    return f"Order: rows{of} are taken in the order of {spec.event_time}, those of equal time {ties}{replays}."
+
+
+def _progress(spec: FrameOperator) -> list[str]:
+    match spec.watermark:
+        case FixedLag(lag=lag):
+            return [f"Watermark: {lag} behind processing time, or that from outside if it is further."]
+        case Inputs() as inputs:
+            return [f"Watermark: {of_inputs(inputs, spec.event_time)}."]
+        case StreamTime() as stream:
+            return [f"Watermark: {of_stream(stream, spec.event_time)}."]
+    return []
+
+
+def _sent(spec: FrameOperator) -> str:
+    ahead = f", and {_of_key(spec, _counted(spec.rows_ahead))} after it" if spec.rows_ahead else ""
+    end = "; at the end of input all are" if spec.rows_ahead or spec.us_ahead else ""
+    if spec.event_time is None:
+        when = f"once {_of_key(spec, _counted(spec.rows_ahead))} after it came" if spec.rows_ahead else "at once"
+        return f"Sent: a row is sent {when}{end}."
+    past = f" by {Duration(spec.us_ahead)}" if spec.us_ahead else ""
+    return f"Sent: a row is sent when the watermark has passed its time{past}{ahead}{end}."
+
+
+def _late(spec: FrameOperator) -> str:
+    if spec.event_time is None:
+        return "Late rows: no row is late before the end of input."
+    return "Late rows: a row is late if its time is behind the watermark when its batch begins. It goes to the late output."
+
+
+def _invalid(spec: FrameOperator) -> str:
+    reasons = [] if spec.event_time is None else [f"{spec.event_time} is null or out of range"]
+    reasons += [f"{key} is null or NaN" for key in (() if spec.null_keys else spec.keys)]
+    if spec.position is not None:
+        reasons.append(f"{spec.position.partition} or {spec.position.offset} is null")
+    if spec.max_future_skew is not None:
+        reasons.append(f"{spec.event_time} is more than {spec.max_future_skew} ahead of processing time")
+    reasons += bad_inputs(spec.watermark)
+    return f"Invalid rows: {'; '.join(reasons) or 'none'}."
+
+
+def _state(spec: FrameOperator) -> str:
+    of = f"of each {listed(spec.keys)} " if spec.keys else ""
+    kept = [] if spec.event_time is None and not spec.rows_ahead else ["rows until they are sent"]
+    rows, time = _rows_behind(spec), _us_behind(spec)
+    if rows:
+        kept.append(f"{of}{_counted(rows, 'last row') if rows == 1 else f'the last {rows} rows'}, for good")
+    if time:
+        kept.append(f"rows of the last {Duration(time)} before the watermark")
+    if any(column.frame is not None and column.frame.start is None for column in spec.columns) or _numbers(spec):
+        kept.append(f"{of}what is needed of all rows before, for good")
+    return f"State: {'; '.join(kept) or 'none'}."
+
+
+def _numbers(spec: FrameOperator) -> bool:
+    return any(column.frame is None and column.what.columns == () for column in spec.columns)
+
+
+def _rows_behind(spec: FrameOperator) -> int:
+    lags = [column.what.n or 0 for column in spec.columns if isinstance(column.what, RowFunction) and column.what.fn == "lag"]
+    starts = [-(column.frame.start or 0) for column in spec.columns if column.frame is not None and column.frame.kind == "rows"]
+    return max([0, *lags, *starts])
+
+
+def _us_behind(spec: FrameOperator) -> int:
+    return max([0, *(-(column.frame.start or 0) for column in spec.columns if column.frame is not None and column.frame.kind == "range")])

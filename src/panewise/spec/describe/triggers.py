@@ -1,0 +1,76 @@
+"""The text that says when a trigger fires, for :func:`panewise.spec.describe.specification.describe`."""
+
+from typing import Literal
+
+from panewise.spec.triggers.composite import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly, Trigger, parts
+from panewise.spec.triggers.simple import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, OnDelta, OnPunctuation
+
+
+def when(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
+    """Returns a clause that completes the sentence "A pane is sent ...".
+
+    >>> when(OrFinally(Repeatedly(AfterAny(AfterCount(9), AfterProcessingTime(5))), OnPunctuation("over")), "batch")
+    'whenever 9 rows or more have come since the last one or 5 microseconds of processing time have passed since the first row \
+that came; the last one when a row with a true over has come'
+    """
+    return _composite(trigger, evaluate) if parts(trigger) or isinstance(trigger, AfterWatermark) else _leaf(trigger, evaluate)
+
+
+def _leaf(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
+    match trigger:
+        case AfterCount(n=n):
+            clause = f"when {'a row has' if n == 1 else f'{n} rows or more have'} come since the last one"
+        case AfterProcessingTime():
+            clause = _delayed(trigger)
+        case Every():
+            clause = _periodic(trigger)
+        case AfterEventTime():
+            clause = f"when the watermark passes a multiple of {trigger.period}, if rows came"
+        case OnPunctuation():
+            clause = f"when a row with a true {trigger.column} has come"
+        case OnDelta():
+            clause = f"when {trigger.column} has moved by more than {trigger.amount} from where it was at the last such pane"
+        case Always():
+            clause = f"for each {'row' if evaluate == 'record' else 'batch with rows'}"
+        case _:
+            clause = "never"
+    return clause
+
+
+def _periodic(trigger: Every) -> str:
+    if not trigger.aligned:
+        return f"at multiples of {trigger.period} of processing time after the last one (at first: after the first row), if rows came"
+    phase = f"{trigger.offset} after the" if trigger.offset.us else "at"
+    return f"{phase} multiples of {trigger.period} of processing time, if rows came"
+
+
+def _delayed(trigger: AfterProcessingTime) -> str:
+    passed = f"when {trigger.delay} of processing time have passed since the first row that came"
+    return passed if trigger.align is None else f"{passed}, and then at the next multiple of {trigger.align}"
+
+
+def _composite(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
+    match trigger:
+        case Repeatedly():
+            inner = when(trigger.trigger, evaluate)
+            return f"whenever {inner.removeprefix('when ')}" if inner.startswith("when ") else f"again and again: {inner}"
+        case AfterAny():
+            return _joined([when(part, evaluate) for part in trigger.triggers], "or")
+        case AfterAll():
+            return _joined([when(part, evaluate) for part in trigger.triggers], "and")
+        case AfterEach():
+            return f"first {', then '.join(when(part, evaluate) for part in trigger.triggers)}"
+        case OrFinally():
+            return f"{when(trigger.main, evaluate)}; the last one {when(trigger.until, evaluate)}"
+        case AfterWatermark():
+            sides = [("before that", trigger.early), ("after that", trigger.late)]
+            rest = [f"{side} {when(part, evaluate)}" for side, part in sides if part is not None]
+            return "; ".join(["when the watermark reaches the end", *rest])
+    raise AssertionError(trigger)
+
+
+def _joined(clauses: list[str], word: str) -> str:
+    """Joins clauses with a word. If all begin with "when", the result has it only once."""
+    if all(clause.startswith("when ") for clause in clauses):
+        return "when " + f" {word} ".join(clause.removeprefix("when ") for clause in clauses)
+    return f" {word} ".join(clauses)

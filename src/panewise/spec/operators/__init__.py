@@ -1,0 +1,1 @@
+"""Operators: whole specifications, which check themselves."""

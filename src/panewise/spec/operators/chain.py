@@ -1,0 +1,215 @@
+"""Chains: a window operator, and stages that inherit its windows and aggregate its panes (semantics 30)."""
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from panewise.errors import SpecError, SpecWarning
+from panewise.spec.aggregates.aggregate import LISTS, Aggregate
+from panewise.spec.aggregates.functions import max as max_
+from panewise.spec.aggregates.functions import min as min_
+from panewise.spec.fields import several
+from panewise.spec.operators.over.operator import FrameOperator
+from panewise.spec.operators.policy.operator import StreamWindow
+from panewise.spec.operators.windows import PANE_COLUMNS, WindowOperator, default_accumulation
+from panewise.spec.watermarks import of_each_key
+from panewise.spec.windows.kinds import counted, merging
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of a chain. Its rows are the panes of the stage before it, or of the operator.
+
+    It groups these panes by its keys and by their window.
+
+    Args:
+        aggregates: those of its panes, one or more; they read keys and aggregates of the stage before.
+        keys: keys or aggregates of the stage before. Without keys there is one pane for each window.
+
+    Raises:
+        SpecError: if there are no aggregates, or a value is of the wrong type.
+
+    Source: semantics 30; S4 "window propagation".
+    """
+
+    aggregates: tuple[Aggregate, ...]
+    keys: tuple[str, ...] = ()
+
+    def __init__(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> None:
+        object.__setattr__(self, "aggregates", several("aggregates", aggregates))
+        object.__setattr__(self, "keys", several("keys", keys))
+        for key in self.keys:
+            if not isinstance(key, str) or not key:
+                raise SpecError(f"column {key!r}", "columns are named by non-empty strings", "give the column's name")
+        given: tuple[Any, ...] = self.aggregates
+        for aggregate in given:
+            if not isinstance(aggregate, Aggregate):
+                rule = "aggregates are made by panewise.functions"
+                raise SpecError(f"aggregates=[{aggregate!r}]", rule, "give one such as F.sum('total')")
+        if not self.aggregates:
+            raise SpecError("aggregates=()", "a pane holds at least one aggregate", "give one such as F.sum('total')")
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """The columns of the stage before that this stage reads, each once."""
+        return tuple(dict.fromkeys((*self.keys, *(column for aggregate in self.aggregates for column in aggregate.columns))))
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A window operator and the stages that follow it. :meth:`WindowOperator.then` creates it.
+
+    The operator determines the windows, and when panes are emitted. The output consists of the panes of the
+    last stage, and of the late and invalid rows of the operator.
+
+    Args:
+        first: the window operator. If its `accumulation` was not given and the stages need retractions, it
+            becomes "retracting".
+        stages: the stages, in order; one or more.
+
+    Raises:
+        SpecError: if a stage reads a column that the stage before does not have, if a result would only be
+            right with retractions, or if chains do not support a field of the operator (semantics 30.6).
+
+    >>> from panewise import Tumbling
+    >>> from panewise import functions as F
+    >>> first = WindowOperator(keys=["origin", "carrier"], window=Tumbling("1 hour"), aggregates=[F.count().alias("flights")])
+    >>> chain = first.then(keys=["origin"], aggregates=[F.sum("flights").alias("flights"), F.max("flights").alias("most")])
+    >>> chain.keys, chain.shared_keys
+    (('origin',), ('origin',))
+
+    Source: semantics 30; S4 "window propagation".
+    """
+
+    first: WindowOperator
+    stages: tuple[Stage, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.first, WindowOperator):
+            raise SpecError(f"first={self.first!r}", "a chain begins with a WindowOperator", "give one, or call its method then")
+        object.__setattr__(self, "stages", several("stages", self.stages))
+        if not self.stages or not all(isinstance(stage, Stage) for stage in self.stages):
+            raise SpecError(f"stages={self.stages!r}", "what follows the first operator are stages, one or more", "call then(...)")
+        object.__setattr__(self, "first", _with_default(self.first, self.stages))
+        if of_each_key(self.first.watermark):
+            rule = "panes of several keys meet in a stage, and with StreamTime each key has a watermark of its own (semantics 30.6)"
+            raise SpecError(f"then after watermark={self.first.watermark!r}", rule, "give per='all', or use another watermark")
+        if counted(self.first.window):
+            rule = "the rows of a window of rows are numbered in the operator's input, which a stage does not see (semantics 30.6)"
+            raise SpecError(f"then after {self.first.window!r}", rule, "use windows of time, or a second query over the panes")
+        if self.first.delta:
+            rule = "a delta tells of the operator's rows, and what comes out of a chain are the panes of its last stage (semantics 30.6)"
+            raise SpecError(f"then after delta={self.first.delta!r}", rule, "leave delta out, or give the operator a collect_list")
+        before: WindowOperator | Stage = self.first
+        for stage in self.stages:
+            _check_columns(stage, before)
+            _check_names(stage, self.first)
+            _check_algebra(stage, before, self.first)
+            before = stage
+
+    def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "Chain":
+        """Returns the chain with one more stage; see :meth:`WindowOperator.then`."""
+        return Chain(self.first, (*self.stages, Stage(aggregates=aggregates, keys=keys)))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the panes that the chain emits."""
+        return self.stages[-1].keys
+
+    @property
+    def shared_keys(self) -> tuple[str, ...]:
+        """The keys of the operator that all stages keep. Panes that differ in one of these never meet."""
+        return tuple(key for key in self.first.keys if all(key in stage.keys for stage in self.stages))
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """The input columns that the chain reads, each once."""
+        return self.first.columns_read
+
+    def measures(self, stage: Stage) -> tuple[Aggregate, ...]:
+        """Returns the aggregates of a stage, and one for the timestamp if necessary (semantics 30.6)."""
+        made = {"earliest": min_, "latest": max_}.get(self.first.timestamp or "")
+        return stage.aggregates if made is None else (*stage.aggregates, made("timestamp").alias("timestamp"))
+
+
+Entry: TypeAlias = WindowOperator | FrameOperator  # the operators that take input rows
+Specification: TypeAlias = Entry | Chain | StreamWindow
+
+
+def takes_whole_rows(spec: Specification) -> bool:
+    """Returns whether the output contains all columns of the input, even those that nothing reads.
+
+    >>> from panewise import Global, functions as F
+    >>> takes_whole_rows(WindowOperator(window=Global(), aggregates=[F.count()], delta=True))
+    True
+    """
+    first = first_of(spec)
+    return isinstance(first, FrameOperator) or first.delta is True
+
+
+def first_of(spec: Specification) -> Entry:
+    """Returns the operator that takes the input rows.
+
+    For policy windows it is a window operator with the same validation, arrival order and replays.
+    """
+    if isinstance(spec, StreamWindow):
+        return spec.intake
+    return spec.first if isinstance(spec, Chain) else spec
+
+
+def chain_accumulation(
+    window: Any, aggregates: Iterable[Aggregate], stages: Iterable[Stage], *, only_updated: bool
+) -> Literal["discarding", "accumulating", "retracting"]:
+    """Returns the default of `accumulation` for an operator with these stages (semantics 21, 30.4, 30.5)."""
+    before, changing = {aggregate.name for aggregate in aggregates}, False
+    for stage in stages:
+        changing = changing or merging(window) or any(key in before for key in stage.keys)
+        before = {aggregate.name for aggregate in stage.aggregates}
+    return "retracting" if changing and not only_updated else default_accumulation(window)
+
+
+def _with_default(first: WindowOperator, stages: tuple[Stage, ...]) -> WindowOperator:
+    """Returns the operator, with the accumulation that these stages need if none was given."""
+    needed = chain_accumulation(first.window, first.aggregates, stages, only_updated=first.only_updated)
+    if first.accumulation_given or needed == first.accumulation:
+        return first
+    with warnings.catch_warnings():  # it warned when the operator was first built
+        warnings.simplefilter("ignore", SpecWarning)
+        return replace(first, accumulation=needed)
+
+
+def _check_columns(stage: Stage, before: WindowOperator | Stage) -> None:
+    given = (*before.keys, *(aggregate.name for aggregate in before.aggregates))
+    for name in stage.columns_read:
+        if name not in given:
+            rule = f"a stage reads keys and aggregates of the one before it, which are {list(given)}"
+            raise SpecError(f"then: column {name!r}", rule, "use one of these, or add it to the stage before")
+
+
+def _check_names(stage: Stage, first: WindowOperator) -> None:
+    own = PANE_COLUMNS if first.timestamp is None else (*PANE_COLUMNS, "timestamp")
+    outputs = [*stage.keys, *(aggregate.name for aggregate in stage.aggregates), *own]
+    twice = sorted({name for name in outputs if outputs.count(name) > 1})
+    if twice:
+        rule = f"keys, aggregates and the pane's own columns {own} have different names"
+        raise SpecError(f"then: {twice[0]!r} twice", rule, "give aggregates an .alias(...)")
+    if any(name.startswith("__") for name in outputs):
+        raise SpecError("then: a name that starts with '__'", "such names are the operator's own", "give the aggregate another alias")
+
+
+def _check_algebra(stage: Stage, before: WindowOperator | Stage, first: WindowOperator) -> None:
+    """Refuses lists as keys, and stages whose results could not be right (semantics 30.1, 30.4, 30.5)."""
+    made = {aggregate.name: aggregate for aggregate in before.aggregates}
+    for key in stage.keys:
+        if key in made and made[key].fn in LISTS:
+            raise SpecError(f"then: key {key!r}, a {made[key].fn}", "a key is a simple value", "use a key or another aggregate")
+    if first.accumulation != "accumulating":
+        return
+    if merging(first.window):
+        rule = "windows that are merged away leave their panes behind, and only a withdrawal takes them out of the following stage"
+        raise SpecError(f"then after {first.window!r}, accumulation='accumulating'", rule, "use accumulation='retracting'")
+    changing = [key for key in stage.keys if key in made]
+    if changing:
+        rule = "an aggregate changes from pane to pane, and only a withdrawal takes the former pane away from its key"
+        raise SpecError(f"then: key {changing[0]!r}, an aggregate, accumulation='accumulating'", rule, "use accumulation='retracting'")

@@ -1,0 +1,1 @@
+"""The OVER operator: its columns, frames and functions."""

@@ -1,0 +1,337 @@
+"""OVER operators emit each row once, with columns computed from nearby rows (semantics 29). Values only."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+
+from panewise.chrono import MAX_INSTANT, Duration, DurationLike
+from panewise.errors import SpecError
+from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.fields import several
+from panewise.spec.position import Position
+from panewise.spec.watermarks import Watermark, check_input_column, input_columns, of_each_key
+
+if TYPE_CHECKING:
+    from panewise.spec.operators.over.window import Over, WindowSpec
+
+NUMBERINGS: Final = ("row_number", "rank", "dense_rank")
+SHIFTS: Final = ("lag", "lead")
+ROW_FUNCTIONS: Final = (*NUMBERINGS, *SHIFTS, "nth_value")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A ROWS or RANGE frame: the rows of a key from `start` to `end`, relative to the current row.
+
+    Both bounds are included. Negative bounds lie before the current row.
+
+    Args:
+        kind: "rows" (bounds are numbers of rows) or "range" (bounds are microseconds of event time).
+        start: the first row of the frame; None for the first row of the key.
+        end: the last row of the frame. 0 is the current row; in a range, all rows of equal event time. A
+            range without `start` and with `end` 0 ends with the last peer: with order columns, peers are
+            equal in these too.
+
+    Raises:
+        SpecError: if the kind is unknown, a bound is not a whole number of 64 bits, the frame ends before it
+            starts, or a range without `start` ends before the current row.
+
+    >>> Frame("rows", -2, 0)
+    Frame(kind='rows', start=-2, end=0)
+
+    Source: semantics 29.4, 29.5; SQL ROWS and RANGE.
+    """
+
+    kind: Literal["rows", "range"]
+    start: int | None
+    end: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("rows", "range"):
+            raise SpecError(f"kind={self.kind!r}", "a frame is one of rows or of a range of time", "give 'rows' or 'range'")
+        for name, bound in (("start", self.start), ("end", self.end)):
+            whole = isinstance(bound, int) and not isinstance(bound, bool) and abs(bound) < MAX_INSTANT
+            if not whole and not (name == "start" and bound is None):
+                rule = "the bounds of a frame are whole numbers of 64 bits, and the start may be unbounded (None)"
+                raise SpecError(f"{name}={bound!r}", rule, "give a number of rows, or of microseconds")
+        if self.start is not None and self.start > self.end:
+            raise SpecError(f"start={self.start}, end={self.end}", "a frame does not end before it starts", "exchange the two")
+        if self.kind == "range" and self.start is None and self.end < 0:
+            rule = "a range without a start ends at the current row or after it"
+            raise SpecError(
+                f"range from the first row to {-self.end} microseconds before the row", rule, "give the range a start, or use rows"
+            )
+
+
+@dataclass(frozen=True)
+class RowFunction:
+    """A function for OVER that is not an aggregate: lag, lead, row_number, rank, dense_rank or nth_value.
+
+    The functions of these names in :mod:`panewise.functions` create it.
+
+    Args:
+        fn: the name of the function.
+        column: the column that it reads; None for row_number, rank and dense_rank.
+        name: the name of the resulting column.
+        n: for lag and lead the distance in rows, 0 or more; for nth_value the number of the row, from 1.
+        default: for lag and lead the value where there is no such row.
+
+    Raises:
+        SpecError: if the function is unknown, or does not take the arguments that are given.
+    """
+
+    fn: str
+    column: str | None
+    name: str
+    n: int | None = None
+    default: bool | int | float | str | None = None
+
+    def __post_init__(self) -> None:
+        if self.fn not in ROW_FUNCTIONS:
+            raise SpecError(f"fn={self.fn!r}", f"a row function is one of {sorted(ROW_FUNCTIONS)}", "use a function of panewise.functions")
+        reads = self.fn not in NUMBERINGS
+        if reads != (isinstance(self.column, str) and bool(self.column)) or (not reads and self.column is not None):
+            rule = f"{self.fn} takes {'the name of a column' if reads else 'no column'}"
+            raise SpecError(f"{self.fn}(column={self.column!r})", rule, "give its name" if reads else "leave it out")
+        least = 1 if self.fn == "nth_value" else 0
+        counts = isinstance(self.n, int) and not isinstance(self.n, bool) and least <= self.n < MAX_INSTANT
+        if counts != reads or (not reads and self.n is not None):
+            rule = f"{self.fn} takes a number of rows, {least} or more" if reads else f"{self.fn} takes no number"
+            remedy = {"lag": "use lead to look ahead", "lead": "use lag to look back"}.get(
+                self.fn, "give such a number" if reads else "leave it out"
+            )
+            raise SpecError(f"{self.fn}(n={self.n!r})", rule, remedy)
+        if self.default is not None and (self.fn not in SHIFTS or not isinstance(self.default, (bool, int, float, str))):
+            rule = "lag and lead have a default: a number, a text or a truth value; others have none"
+            raise SpecError(f"{self.fn}(default={self.default!r})", rule, "leave it out, and replace nulls after the operator")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The input columns that the function reads."""
+        return () if self.column is None else (self.column,)
+
+    def alias(self, name: str) -> "RowFunction":
+        """Returns the same function under another name.
+
+        Raises:
+            SpecError: if the name is not a string, or empty.
+        """
+        if not isinstance(name, str) or not name:
+            raise SpecError(f"name={name!r}", "an alias is a column name", "give a non-empty string")
+        return replace(self, name=name)
+
+    def over(self, window: "WindowSpec") -> "Over":
+        """Returns the function over a window of the OVER operator, as in pyspark.
+
+        For instance `F.lag("v").over(Window.partitionBy("k").orderBy("ts"))`.
+        """
+        from panewise.spec.operators.over.window import Over  # noqa: PLC0415 - windows are made of functions
+
+        return Over(self, window)
+
+
+@dataclass(frozen=True)
+class FrameColumn:
+    """A new column of an OVER operator.
+
+    Args:
+        what: an aggregate or a row function.
+        frame: the rows that it is computed from. Aggregates and nth_value need one, others have none.
+
+    Raises:
+        SpecError: if a value is of the wrong type, or the frame is missing or not allowed.
+    """
+
+    what: Aggregate | RowFunction
+    frame: Frame | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.what, (Aggregate, RowFunction)):
+            raise SpecError(f"what={self.what!r}", "a column is made by panewise.functions", "give one such as F.sum('v')")
+        if self.frame is not None and not isinstance(self.frame, Frame):
+            raise SpecError(f"frame={self.frame!r}", "a frame is a Frame", "give one such as Frame('rows', -2, 0)")
+        framed = isinstance(self.what, Aggregate) or self.what.fn == "nth_value"
+        if framed and self.frame is None:
+            raise SpecError(f"{self.what.name} without a frame", "it looks at the rows of a frame", "give one such as Frame('rows', -2, 0)")
+        if not framed and self.frame is not None:
+            rule = f"{self.what.fn} looks at all rows of the key (semantics 29.7)"
+            raise SpecError(f"{self.what.name} with {self.frame!r}", rule, "leave the frame out")
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return self.what.name
+
+    @property
+    def rows_ahead(self) -> int:
+        """How many rows after the current row the column depends on."""
+        if isinstance(self.what, RowFunction) and self.what.fn == "lead":
+            return self.what.n or 0
+        return max(0, self.frame.end) if self.frame is not None and self.frame.kind == "rows" else 0
+
+    @property
+    def us_ahead(self) -> int:
+        """How far the range reaches beyond the current row's event time, in microseconds."""
+        return max(0, self.frame.end) if self.frame is not None and self.frame.kind == "range" else 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameOperator:
+    """An OVER operator: it emits each row once, with new columns computed from nearby rows of the same key.
+
+    Args:
+        columns: the new columns, one or more.
+        keys: the columns of the key. Without keys all rows are one sequence.
+        event_time: the column of the event time, which orders the rows. A row waits until the watermark has
+            passed it. None: rows are in arrival order, and do not wait for a watermark. In both cases a row
+            also waits for the rows ahead of it that a column depends on.
+        order: columns that order rows of equal event time; without an event time, the rows of one batch.
+        position: the columns of the source position, which defines the arrival order within a batch.
+        null_keys: whether null and NaN are keys like any other value, as in Spark; False makes such rows
+            invalid. Default: True if there are keys.
+        max_future_skew: how far event time may be ahead of processing time. Default: no limit.
+        watermark: where the watermark comes from: None (from outside), FixedLag, Inputs or
+            StreamTime(per="all").
+
+    Raises:
+        SpecError: if a value breaks a rule, or a stream cannot have such a result; the message says which.
+
+    >>> from panewise import functions as F
+    >>> spec = FrameOperator(keys=["k"], columns=[FrameColumn(F.sum("v").alias("total"), Frame("rows", -2, 0)), FrameColumn(F.lag("v"))])
+    >>> [column.name for column in spec.columns]
+    ['total', 'lag(v, 1)']
+
+    Source: semantics 29; SQL OVER, Flink OverAggregate.
+    """
+
+    window: ClassVar[None] = None  # an OVER operator has no windows
+
+    columns: tuple[FrameColumn, ...]
+    keys: tuple[str, ...] = ()
+    event_time: str | None = "event_time"
+    order: tuple[str, ...] = ()
+    position: Position | None = None
+    null_keys: bool = False
+    max_future_skew: Duration | None = None
+    watermark: Watermark | None = None
+
+    def __init__(
+        self,
+        *,
+        columns: Iterable[FrameColumn],
+        keys: Iterable[str] = (),
+        event_time: str | None = "event_time",
+        order: Iterable[str] = (),
+        position: Position | None = None,
+        null_keys: bool | None = None,
+        max_future_skew: DurationLike | None = None,
+        watermark: Watermark | None = None,
+    ) -> None:
+        values = dict(locals())
+        del values["self"]
+        for name in ("columns", "keys", "order"):
+            values[name] = several(name, values[name])
+        values["null_keys"] = bool(values["keys"]) if null_keys is None else null_keys
+        values["max_future_skew"] = None if max_future_skew is None else _not_negative(max_future_skew)
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        _check_kinds(self)
+        _check_names(self)
+        _check_order(self)
+        check_input_column(self.watermark, self.event_time)
+        _check_frames(self)
+
+    @property
+    def time(self) -> Literal["event", "processing"]:
+        """The clock of the operator: "event", or "processing" if rows are taken in arrival order."""
+        return "processing" if self.event_time is None else "event"
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        """The column of the event time, if there is one."""
+        return () if self.event_time is None else (self.event_time,)
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """The input columns that the operator reads, each once. All other columns are emitted unchanged."""
+        position = self.position.columns if self.position else ()
+        values = (name for column in self.columns for name in column.what.columns)
+        inputs = input_columns(self.watermark)
+        return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *inputs, *values)))
+
+    @property
+    def rows_ahead(self) -> int:
+        """How many rows of its key must pass after a row before the row is emitted (semantics 29.8)."""
+        return max(column.rows_ahead for column in self.columns)
+
+    @property
+    def us_ahead(self) -> int:
+        """How far the ranges reach ahead of a row, in microseconds: d in semantics 29.2."""
+        return max(column.us_ahead for column in self.columns)
+
+
+def _not_negative(value: DurationLike) -> Duration:
+    duration = Duration.of(value, "max_future_skew")
+    if duration.us < 0:
+        raise SpecError(f"max_future_skew={value!r}", "max_future_skew is not negative", "give 0 or more")
+    return duration
+
+
+def _check_kinds(spec: FrameOperator) -> None:
+    given: tuple[Any, ...] = spec.columns
+    for column in given:
+        if not isinstance(column, FrameColumn):
+            remedy = "give one such as FrameColumn(F.sum('v'), Frame('rows', -2, 0))"
+            raise SpecError(f"columns=[{column!r}]", "a new column is a FrameColumn", remedy)
+    if not spec.columns:
+        raise SpecError("columns=()", "an operator makes one column or more", "give one such as FrameColumn(F.lag('v'))")
+    if spec.position is not None and not isinstance(spec.position, Position):
+        raise SpecError(f"position={spec.position!r}", "a position is a Position", "give Position(partition=..., offset=...)")
+    if not isinstance(spec.null_keys, bool):
+        raise SpecError(f"null_keys={spec.null_keys!r}", "null_keys is one of (True, False)", "give one of these")
+    if spec.watermark is not None and (not isinstance(spec.watermark, Watermark) or of_each_key(spec.watermark)):
+        rule = "the watermark of frames comes from outside, or is FixedLag, Inputs or StreamTime(per='all')"
+        raise SpecError(f"watermark={spec.watermark!r}", rule, "give one such as FixedLag('10 seconds'), or leave it out")
+
+
+def _check_names(spec: FrameOperator) -> None:
+    for name in (*spec.keys, *spec.order, *spec.time_columns):
+        if not isinstance(name, str) or not name:
+            raise SpecError(f"column {name!r}", "columns are named by non-empty strings", "give the column's name")
+    for name in spec.keys:
+        if spec.keys.count(name) > 1:
+            raise SpecError(f"keys={list(spec.keys)!r}", "a key is named once", f"name {name!r} once")
+    made = [column.name for column in spec.columns]
+    twice = sorted({name for name in made if made.count(name) > 1 or name in spec.columns_read})
+    if twice:
+        rule = "new columns have names of their own, which the input does not have"
+        raise SpecError(f"{twice[0]!r} twice", rule, "give the new column another name")
+    if any(name.startswith("__") for name in (*made, *spec.columns_read)):
+        raise SpecError("a name that starts with '__'", "such names are the operator's own", "rename the column")
+
+
+def _check_order(spec: FrameOperator) -> None:
+    if spec.order and spec.position is not None:
+        raise SpecError(f"order={spec.order!r} and a position", "a position is the arrival order (semantics 3)", "leave one of them out")
+    if spec.event_time in spec.order:
+        rule = "the event time comes first in any case"
+        raise SpecError(f"order={spec.order!r}, event_time={spec.event_time!r}", rule, "leave it out of the order")
+    if spec.event_time is not None:
+        return
+    for name in ("max_future_skew", "watermark"):
+        if getattr(spec, name) is not None:
+            rule = "rows that are taken as they arrive have no event time"
+            raise SpecError(f"event_time=None, {name}={getattr(spec, name)!r}", rule, f"leave {name} out, or name the event time")
+
+
+def _check_frames(spec: FrameOperator) -> None:
+    for column in spec.columns:
+        ranged = column.frame is not None and column.frame.kind == "range"
+        ranks = isinstance(column.what, RowFunction) and column.what.fn in ("rank", "dense_rank")
+        if (ranged or ranks) and spec.event_time is None:
+            rule = "rows that are taken as they arrive have no time to be compared by"
+            remedy = "order by the event time" if ranks else "order by the event time, or use rows"
+            raise SpecError(f"{column.name}: {'a RANGE frame' if ranged else column.what.fn} without an event time", rule, remedy)
+        if ranged and spec.order and column.frame != Frame("range", None, 0):
+            rule = "how far apart rows are is told by their time alone"
+            raise SpecError(f"{column.name}: {column.frame!r} with order={spec.order!r}", rule, "leave the other columns out, or use rows")

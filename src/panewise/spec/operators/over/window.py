@@ -1,0 +1,232 @@
+"""Window specifications of the OVER operator, with the names of pyspark.sql.Window (semantics 29.10).
+
+Batch code that uses functions over windows runs on streams after a change of its imports.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Final, NoReturn
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration
+from panewise.errors import SpecError
+from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.operators.over.operator import Frame, FrameColumn, FrameOperator, RowFunction
+
+Bound = int | timedelta | Duration | str
+
+_DEFAULT: Final = Frame("range", None, 0)
+
+
+@dataclass(frozen=True)
+class WindowSpec:
+    """The rows that a function over a window reads: those of the same key, in an order, within a frame.
+
+    It is made by :class:`Window`. Its methods return a changed copy.
+    """
+
+    keys: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    frame: Frame | None = None
+
+    def partitionBy(self, *columns: Any) -> "WindowSpec":  # noqa: N802 - PySpark's name
+        """Sets the key columns. Functions read only rows with the same values in them.
+
+        Args:
+            columns: names of columns, one by one or as one list. They replace those given before.
+
+        Raises:
+            SpecError: for anything but non-empty strings.
+        """
+        return replace(self, keys=_names(columns))
+
+    def orderBy(self, *columns: Any) -> "WindowSpec":  # noqa: N802 - PySpark's name
+        """Sets the order of rows, ascending with nulls first.
+
+        Args:
+            columns: names of columns, one by one or as one list. The first is the event time. The others
+                order rows of equal event time.
+
+        Raises:
+            SpecError: for anything but non-empty strings.
+        """
+        return replace(self, order=_names(columns))
+
+    def rowsBetween(self, start: int, end: int) -> "WindowSpec":  # noqa: N802 - PySpark's name
+        """Sets the frame to the rows from `start` to `end`, both included.
+
+        Args:
+            start: a position relative to the current row, which is 0; rows before it are negative. Or
+                Window.unboundedPreceding.
+            end: a position as `start`. Window.unboundedFollowing is refused, as a stream has no last row.
+
+        Raises:
+            SpecError: for a bound that is not a whole number, and for an unbounded `end`.
+        """
+        for name, bound in (("start", start), ("end", end)):
+            if isinstance(bound, bool) or not isinstance(bound, int):
+                raise SpecError(f"rowsBetween({name}={bound!r})", "rows are counted", "give a whole number, such as -2 for two rows before")
+        return self._framed("rows", start, end)
+
+    def rangeBetween(self, start: Bound, end: Bound) -> "WindowSpec":  # noqa: N802 - PySpark's name
+        """Sets the frame to the rows whose event time lies from `start` to `end`, both included.
+
+        Args:
+            start: a distance from the event time of the current row; earlier times are negative. A whole
+                number of microseconds, a timedelta, a Duration, a text such as "-5 minutes", or
+                Window.unboundedPreceding.
+            end: a distance as `start`. Window.unboundedFollowing is refused, as a stream has no last row.
+
+        Raises:
+            SpecError: for a bound of another kind, and for an unbounded `end`.
+        """
+        return self._framed("range", _time(start, "start"), _time(end, "end"))
+
+    partition_by = partitionBy
+    order_by = orderBy
+    rows_between = rowsBetween
+    range_between = rangeBetween
+
+    def _framed(self, kind: Any, start: int, end: int) -> "WindowSpec":
+        if end >= MAX_INSTANT:
+            rule = "what comes after all rows that there will be is not known on a stream"
+            raise SpecError(f"{kind} to unboundedFollowing", rule, "end the frame at Window.currentRow, or at a number")
+        if end <= -MAX_INSTANT:
+            raise SpecError(f"{kind} to unboundedPreceding", "a frame does not end before it starts", "end it at Window.currentRow")
+        return replace(self, frame=Frame(kind, None if start <= -MAX_INSTANT else start, end))
+
+
+class Window:
+    """Makes the windows that `over` takes, with the names of pyspark.sql.Window.
+
+    >>> Window.partitionBy("k").orderBy("ts").rowsBetween(-2, Window.currentRow)
+    WindowSpec(keys=('k',), order=('ts',), frame=Frame(kind='rows', start=-2, end=0))
+
+    Source: semantics 29.10; pyspark.sql.Window.
+    """
+
+    unboundedPreceding: Final = MIN_INSTANT  # noqa: N815 - PySpark's name
+    unboundedFollowing: Final = MAX_INSTANT  # noqa: N815 - PySpark's name
+    currentRow: Final = 0  # noqa: N815 - PySpark's name
+
+    _all = WindowSpec()
+    partitionBy = partition_by = _all.partitionBy  # noqa: N815 - PySpark's name
+    orderBy = order_by = _all.orderBy  # noqa: N815 - PySpark's name
+    rowsBetween = rows_between = _all.rowsBetween  # noqa: N815 - PySpark's name
+    rangeBetween = range_between = _all.rangeBetween  # noqa: N815 - PySpark's name
+
+
+@dataclass(frozen=True)
+class Over:
+    """A function over a window, as `F.sum("v").over(w)` returns it.
+
+    Args:
+        what: the function.
+        window: the rows that it reads.
+
+    Raises:
+        SpecError: for a window that is not a WindowSpec.
+    """
+
+    what: Aggregate | RowFunction
+    window: WindowSpec
+
+    def __post_init__(self) -> None:
+        window: Any = self.window
+        if not isinstance(window, WindowSpec):
+            rule = "a function is over a window of panewise"
+            raise SpecError(f"over({window!r})", rule, "give one such as Window.partitionBy('k').orderBy('ts')")
+
+    def alias(self, name: str) -> "Over":
+        """Returns the same function over the same window under another name."""
+        return replace(self, what=self.what.alias(name))
+
+    def cast(self, *_: object) -> NoReturn:
+        """Refuses the expression, as all operators on this class do.
+
+        Expressions of functions over windows take two steps here: compute the function as a column, then the
+        expression from that column.
+
+        Raises:
+            SpecError: always.
+        """
+        rule = "a function over a window is a column by itself"
+        remedy = "make each function a column, then compute with the columns of the result's rows, or use panewise.spark.sql"
+        raise SpecError(f"an expression of {self.what.name} over a window", rule, remedy)
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __mod__ = __rmod__ = cast
+    __neg__ = __invert__ = __lt__ = __le__ = __gt__ = __ge__ = __and__ = __rand__ = __or__ = __ror__ = __getitem__ = cast
+
+
+def frame_operator(overs: Mapping[str, Over], event_time: str | None = None, **fields: Any) -> FrameOperator:
+    """Returns the OVER operator that adds these columns to each row.
+
+    All windows have the same keys and the same order. They may differ in their frames.
+
+    Args:
+        overs: the new columns by their names.
+        event_time: column of the event time. If the windows have an order, it is the first column of that
+            order, which is also the default. If they have none, rows of a batch are processed in the order
+            of this column, unless `fields` contain `order` or `position`.
+        fields: the other fields of FrameOperator.
+
+    Raises:
+        SpecError: if the windows differ in keys or order, if `event_time` is not the first column of their
+            order, or as FrameOperator does.
+
+    >>> from panewise import functions as F
+    >>> w = Window.partitionBy("k").orderBy("ts")
+    >>> spec = frame_operator({"before": F.lag("v").over(w), "total": F.sum("v").over(w.rowsBetween(-2, 0))})
+    >>> spec.keys, spec.event_time, spec.columns[1].frame
+    (('k',), 'ts', Frame(kind='rows', start=-2, end=0))
+    """
+    given: Mapping[str, Any] = overs
+    for name, made in given.items():
+        if not isinstance(made, Over):
+            rule = "a new column is a function over a window; other columns are made before or after the operator"
+            raise SpecError(f"{name}={made!r}", rule, "give one such as F.sum('v').over(window)")
+    windows = [over.window for over in overs.values()] or [WindowSpec()]
+    if len({(window.keys, window.order) for window in windows}) > 1:
+        rule = "the windows of one operator have the same keys and order, and may differ in their frames"
+        raise SpecError(f"windows by {[(list(window.keys), list(window.order)) for window in windows]}", rule, "use an operator for each")
+    keys, order = windows[0].keys, windows[0].order
+    if event_time is not None and order and order[0] != event_time:
+        rule = "rows of a stream are in the order of their event time, or as they arrive"
+        raise SpecError(f"orderBy{order!r}, event_time={event_time!r}", rule, f"order by {event_time!r}, or leave orderBy out")
+    if order:
+        fields = {**fields, "event_time": order[0], "order": (*order[1:], *fields.get("order", ()))}
+    else:
+        ordered = fields.get("order") or fields.get("position") or event_time is None
+        fields = {**fields, "event_time": None, **({} if ordered else {"order": (event_time,)})}
+    columns = [_column(over.alias(name), ordered=bool(order)) for name, over in overs.items()]
+    return FrameOperator(columns=columns, keys=keys, **fields)
+
+
+def _column(over: Over, *, ordered: bool) -> FrameColumn:
+    what, frame = over.what, over.window.frame
+    if isinstance(what, RowFunction) and what.fn != "nth_value":
+        return FrameColumn(what)  # such functions have no frame of their own (semantics 29.7)
+    if frame is None and not ordered:
+        rule = "without an order the frame is the whole partition, which has no end on a stream"
+        raise SpecError(
+            f"{what.name} over a window without order and frame", rule, "call orderBy(event_time), or rowsBetween(start, Window.currentRow)"
+        )
+    return FrameColumn(what, _DEFAULT if frame is None else frame)
+
+
+def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:
+    """Returns the names that were given one by one or as one list."""
+    given = tuple(columns[0]) if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
+    for name in given:
+        if not isinstance(name, str) or not name:
+            rule = "keys and order are columns, told by their names; the order is ascending, nulls first"
+            raise SpecError(f"column {name!r}", rule, "give the column's name; compute expressions before the operator")
+    return given
+
+
+def _time(bound: Any, name: str) -> int:
+    if isinstance(bound, str) and bound.strip().startswith("-"):
+        return -Duration.of(bound.strip()[1:], name).us
+    if isinstance(bound, int) and not isinstance(bound, bool):
+        return bound  # negative, or Window.unboundedPreceding or unboundedFollowing
+    return Duration.of(bound, name).us

@@ -1,0 +1,1 @@
+"""Policy windows: the window package of IBM Streams."""

@@ -1,0 +1,153 @@
+"""Listeners: objects of the user that are called with the events of policy windows (semantics 10.19).
+
+The state of a listener is its attributes. It is stored with the partition as JSON text, and a restored object
+gets the attributes of that text and no others.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from panewise.errors import InputError, SpecError
+from panewise.spec.aggregates.user import ResultType
+from panewise.spec.aggregates.user_values import SIMPLE
+from panewise.spec.operators.policy.events import WindowEvent
+from panewise.spec.operators.policy.listener_state import is_text, written
+
+RESULT_TYPES: tuple[str, ...] = SIMPLE
+
+
+@dataclass(frozen=True, init=False)
+class WindowListener:
+    """Computes panes from the events of policy windows, with an object of the user for each partition.
+
+    The object has a method `handle(event)`. It takes a :class:`WindowEvent` and returns dicts of outputs, as
+    a list or one after the other, or None for no panes. An output that a dict leaves out is null. Through the
+    event it can request the eviction of partitions.
+
+    The attributes of the object are its state, which is stored with the partition. They are JSON values:
+    None, bool, int, finite float, str, list, and dict with string keys, of exactly these types. No list or
+    dict may occur in two places.
+
+    Args:
+        make: the class of the object, or another function without arguments that returns a new object.
+        name: the name by which JSON and checkpoints identify the listener. A different listener under the
+            same name is not detected.
+        outputs: the columns that the listener returns, one or more, and their types: "bigint", "double",
+            "string" or "boolean".
+
+    Raises:
+        SpecError: if `make` cannot be called, for an empty name, and for outputs of other types.
+
+    >>> class Highest:
+    ...     def __init__(self):
+    ...         self.seen = None
+    ...
+    ...     def handle(self, event):
+    ...         best = max((row["v"] for row in event.tuples), default=None)
+    ...         if best is not None and (self.seen is None or best > self.seen):
+    ...             self.seen = best
+    ...             yield {"highest": best}
+    >>> from panewise.streamwindow import StreamWindow, count
+    >>> from panewise.testing import run
+    >>> highest = WindowListener(Highest, name="highest", outputs={"highest": "bigint"})
+    >>> spec = StreamWindow.sliding(count(2), listener=highest, events=["INSERTION"])
+    >>> output = run(spec, [{"op": "add", "rows": [{"v": 3}, {"v": 1}, {"v": 5}]}])[0]
+    >>> [pane["highest"] for pane in output["panes"]]
+    [3, 5]
+
+    Source: semantics 10.19; S5 StreamWindowListener and StateHandler.
+    """
+
+    make: Callable[[], Any] = field(compare=False, repr=False)
+    name: str
+    outputs: tuple[tuple[str, str], ...]
+
+    def __init__(self, make: Callable[[], Any], *, name: str, outputs: Mapping[str, ResultType]) -> None:
+        if not callable(make):
+            raise SpecError(f"make={make!r}", "a listener is made by a class, or a function without arguments", "give one")
+        if not isinstance(name, str) or not name:
+            raise SpecError(f"name={name!r}", "a listener is known by its name", "give a non-empty string")
+        rule = f"a listener's outputs are columns by name, one or more, of the types {list(RESULT_TYPES)}"
+        named = isinstance(outputs, Mapping) and all(isinstance(column, str) and column for column in outputs)
+        if not named or not outputs or not all(kind in RESULT_TYPES for kind in outputs.values()):
+            raise SpecError(f"outputs={outputs!r}", rule, "give such as {'total': 'bigint'}")
+        object.__setattr__(self, "make", make)
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "outputs", tuple(outputs.items()))
+
+    def restored(self, state: str | None) -> Any:
+        """Returns a new object with this state, or with its initial state if `state` is None.
+
+        Raises:
+            SpecError: if the object has no method `handle`, or has `__slots__`.
+        """
+        made = self.make()
+        if not callable(getattr(made, "handle", None)):
+            raise SpecError(f"{self.name} makes {made!r}", "a listener has a method handle(event)", "give it one, or another class")
+        if not hasattr(made, "__dict__") or any(cls.__dict__.get("__slots__") for cls in type(made).__mro__):
+            rule = "the attributes of a listener are its state, and are found in its __dict__"
+            raise SpecError(f"{self.name} makes {made!r}, with __slots__", rule, "leave __slots__ out")
+        if state is not None:
+            vars(made).clear()
+            vars(made).update(json.loads(state))
+        return made
+
+    def told(self, listening: Any, event: WindowEvent) -> list[dict[str, Any]]:
+        """Calls an object with an event, and returns the rows that it makes of it.
+
+        A row has only the outputs that the object gave, as values of their types.
+
+        Raises:
+            InputError: if the object returns anything but dicts of its outputs.
+        """
+        given = listening.handle(event)
+        if given is None:
+            return []
+        if not isinstance(given, Iterable) or isinstance(given, (str, Mapping)):
+            rule = f"handle of {self.name} gives dicts, as a list or one after the other, or None"
+            raise InputError(f"{self.name} gave {given!r}", rule, "give a list of dicts, or yield them")
+        return [self._row(row) for row in given]
+
+    def state_of(self, listening: Any) -> str:
+        """Returns the state of an object as JSON text.
+
+        Raises:
+            InputError: if an attribute is not a JSON value.
+        """
+        return written(vars(listening), self.name)
+
+    def _row(self, row: Any) -> dict[str, Any]:
+        """Returns a copy of a row, as the listener may change the dict that it returned."""
+        outputs = dict(self.outputs)
+        if not isinstance(row, dict) or not set(row) <= set(outputs) or not all(_fits(row[name], outputs[name]) for name in row):
+            rule = f"what {self.name} gives are dicts of its outputs {outputs}"
+            raise InputError(f"{self.name} gave {row!r}", rule, "give such dicts, or change outputs")
+        given = {name: row[name] for name in outputs if name in row}
+        return {name: None if value is None else _EXACTLY[outputs[name]](value) for name, value in given.items()}
+
+
+_EXACTLY: dict[str, Callable[[Any], Any]] = {"bigint": int, "double": float, "string": str.__str__, "boolean": bool}
+
+
+def _fits(value: Any, kind: str) -> bool:
+    """Returns whether a value has the type. Null has every type; a whole number may be a double."""
+    if value is None:
+        return True
+    if kind == "string":
+        return isinstance(value, str) and is_text(value)
+    if isinstance(value, bool) or kind == "boolean":
+        return isinstance(value, bool) and kind == "boolean"
+    if kind == "double":
+        return isinstance(value, float) or (isinstance(value, int) and _is_double(value))
+    return isinstance(value, int) and -(2**63) <= value < 2**63
+
+
+def _is_double(value: int) -> bool:
+    """Returns whether a whole number lies in the range of doubles."""
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True

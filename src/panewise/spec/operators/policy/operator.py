@@ -1,0 +1,306 @@
+"""The complete specification of policy windows: a frozen value that validates itself (semantics 10)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal
+
+from panewise.errors import SpecError
+from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.aggregates.functions import count as rows
+from panewise.spec.fields import several
+from panewise.spec.operators.policy.events import counts_all
+from panewise.spec.operators.policy.listener import WindowListener
+from panewise.spec.operators.policy.policies import (
+    CountPolicy,
+    DeltaPolicy,
+    PartitionAge,
+    PartitionEviction,
+    Policy,
+    PunctPolicy,
+    TimePolicy,
+    policy_columns,
+)
+from panewise.spec.operators.windows import PANE_COLUMNS, WindowOperator
+from panewise.spec.position import Position
+from panewise.spec.triggers.simple import Never
+from panewise.spec.windows.kinds import Global
+
+TUMBLING_EVENTS: Final = ("INSERTION", "EVICTION", "PARTITION_EVICTION", "FINAL")
+SLIDING_EVENTS: Final = ("INITIAL_FULL", "INSERTION", "TRIGGER", "EVICTION", "PARTITION_EVICTION", "FINAL")
+_EACH: Final = CountPolicy(1)
+_OWN = ("event", "processing_time")
+_EVICTIONS = {"tumbling": (CountPolicy, TimePolicy, DeltaPolicy, PunctPolicy), "sliding": (CountPolicy, TimePolicy, DeltaPolicy)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamWindow:
+    """Policy windows: policies determine their contents, and they emit events.
+
+    They are made by :meth:`tumbling` and :meth:`sliding`.
+
+    Args:
+        kind: "tumbling" or "sliding".
+        evict: the eviction policy for tuples: count, time or delta; for a tumbling window also punct.
+        trigger: the trigger policy of a sliding window, which emits its contents: count, time or delta.
+            Default: count(1).
+        partition_by: the columns whose values form a partition, which is a window of its own. Default: none,
+            one window.
+        partition_eviction: the policy that evicts whole partitions: partition_age, partition_count or
+            tuple_count. Only with `partition_by`. Default: none.
+        events: the events that are emitted or, with a listener, that it is called with. Default: all; with
+            `aggregates` EVICTION (tumbling) or TRIGGER (sliding).
+        columns: the columns of the tuples in events. Default: all.
+        aggregates: aggregates over the tuples of an event, which a pane then has instead of the tuples.
+        listener: computes panes from the events, instead of the tuples.
+        only_when_full: with True a sliding window raises no TRIGGER before INITIAL_FULL.
+        skip_unchanged: with True a trigger of time raises no TRIGGER if the partition has not changed since
+            its last one.
+        flush_on_final: with True a tumbling window with tuples raises EVICTION before FINAL at the end of
+            input.
+        order: columns that define the arrival order within a batch. Default: the position if there is one,
+            else the order of the rows in the input.
+        position: columns of the source position, by which replays are recognised. Default: none.
+        null_keys: whether null and NaN in `partition_by` are values like any other. With False such rows are
+            invalid. Default: True if there is `partition_by`.
+
+    Raises:
+        SpecError: if a value breaks a rule. The message names the value, the rule and a remedy.
+
+    >>> from panewise.streamwindow import StreamWindow, count
+    >>> from panewise.testing import run
+    >>> spec = StreamWindow.tumbling(count(3), partition_by=["customer"], columns=["v"], events=["EVICTION"])
+    >>> tuples = [("B823", 1), ("A345", 2), ("B823", 3), ("B823", 4)]
+    >>> output = run(spec, [{"op": "add", "rows": [{"customer": key, "v": v} for key, v in tuples]}])[0]
+    >>> [(pane["customer"], pane["event"], [row["v"] for row in pane["tuples"]]) for pane in output["panes"]]
+    [('B823', 'EVICTION', [1, 3, 4])]
+
+    Source: semantics 10; S5.
+    """
+
+    kind: Literal["tumbling", "sliding"]
+    evict: Policy
+    trigger: Policy | None = None
+    partition_by: tuple[str, ...] = ()
+    partition_eviction: PartitionEviction | None = None
+    events: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
+    aggregates: tuple[Aggregate, ...] = ()
+    listener: WindowListener | None = None
+    only_when_full: bool = False
+    skip_unchanged: bool = False
+    flush_on_final: bool = False
+    order: tuple[str, ...] = ()
+    position: Position | None = None
+    null_keys: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("partition_by", "aggregates", "order", "events", "columns"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None and name in ("events", "columns") else several(name, value))
+        if self.kind == "sliding" and self.trigger is None:
+            object.__setattr__(self, "trigger", _EACH)
+        if self.null_keys is None:
+            object.__setattr__(self, "null_keys", bool(self.partition_by))
+        _check_columns(self)
+        _check_policies(self)
+        _check_events(self)
+        _check_contents(self)
+        _check_flags(self)
+        _check_trigger(self)
+        _check_names(self)
+        _ = self.intake
+
+    @classmethod
+    def tumbling(cls, evict: Policy, **fields: Any) -> "StreamWindow":
+        """Returns windows that evict all their tuples at once. `fields` are other fields, except `trigger`.
+
+        >>> from panewise.streamwindow import punct
+        >>> StreamWindow.tumbling(punct("is_marker")).told
+        ('INSERTION', 'EVICTION', 'FINAL')
+        """
+        if "trigger" in fields:
+            rule = "a tumbling window has no trigger: it sends what it holds when it evicts (semantics 10.2)"
+            raise SpecError(f"tumbling(trigger={fields['trigger']!r})", rule, "leave trigger out, or use StreamWindow.sliding")
+        return cls(kind="tumbling", evict=evict, **fields)
+
+    @classmethod
+    def sliding(cls, evict: Policy, trigger: Policy | None = None, **fields: Any) -> "StreamWindow":
+        """Returns windows that evict their oldest tuples, and emit their contents when the trigger fires.
+
+        `fields` are the other fields of the class.
+
+        >>> from panewise.streamwindow import count, time
+        >>> StreamWindow.sliding(time("1 minute"), count(10)).trigger
+        CountPolicy(n=10)
+        """
+        return cls(kind="sliding", evict=evict, trigger=trigger, **fields)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of `partition_by`, under the name that they have in other specifications."""
+        return self.partition_by
+
+    @property
+    def possible(self) -> tuple[str, ...]:
+        """The events that such a window can raise. Without `partition_by` there is no PARTITION_EVICTION."""
+        events = TUMBLING_EVENTS if self.kind == "tumbling" else SLIDING_EVENTS
+        return tuple(event for event in events if event != "PARTITION_EVICTION" or self.partition_by)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The events that are emitted, or that the listener is called with: `events`, or their default."""
+        if self.events is not None:
+            return self.events
+        return ("EVICTION" if self.kind == "tumbling" else "TRIGGER",) if self.aggregates else self.possible
+
+    @property
+    def one_place(self) -> str | None:
+        """Why all partitions have to be in one shard, as text for errors, or None (semantics 10.25)."""
+        if not self.partition_by:
+            return "no partition_by"
+        if isinstance(self.evict, PunctPolicy):
+            return f"evict={self.evict!r}"
+        return f"partition_eviction={self.partition_eviction!r}" if counts_all(self.partition_eviction) else None
+
+    @property
+    def timed(self) -> str | None:
+        """The first policy that depends on processing time, as text for errors, or None."""
+        policies = {"evict": self.evict, "trigger": self.trigger, "partition_eviction": self.partition_eviction}
+        return next((f"{name}={p!r}" for name, p in policies.items() if isinstance(p, (TimePolicy, PartitionAge))), None)
+
+    @cached_property
+    def intake(self) -> WindowOperator:
+        """A window operator with the same validation, arrival order and replays of rows (semantics 10.1)."""
+        read = policy_columns(self.evict, self.trigger)
+        shown = self.columns or tuple(dict.fromkeys(column for aggregate in self.aggregates for column in aggregate.columns))
+        return WindowOperator(
+            window=Global(),
+            time="processing",
+            trigger=Never(),
+            evaluate="record",
+            keys=self.partition_by,
+            aggregates=[rows().alias("tuples of the window"), *(rows(name).alias(f"tuples of {name}") for name in read)],
+            delta=True if self.columns is None and not self.aggregates else shown or False,
+            order=self.order,
+            position=self.position,
+            null_keys=True,  # the keys of a marker may be null; those of tuples are validated later
+        )
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """The input columns that are read by name, each once.
+
+        Without `columns` and `aggregates` all other columns are stored with the tuples, too.
+        """
+        return self.intake.columns_read
+
+
+def _check_policies(spec: StreamWindow) -> None:
+    if not isinstance(spec.kind, str) or spec.kind not in _EVICTIONS:
+        raise SpecError(f"kind={spec.kind!r}", "a window is tumbling or sliding", "use StreamWindow.tumbling or StreamWindow.sliding")
+    allowed = _EVICTIONS[spec.kind]
+    kinds = tuple(policy.kind for policy in allowed)
+    if not isinstance(spec.evict, allowed):
+        rule = f"a {spec.kind} window evicts by one of {kinds} (semantics 10.2)"
+        raise SpecError(f"{spec.kind}(evict={spec.evict!r})", rule, "give one such as count(3)")
+    if spec.kind == "tumbling" and spec.trigger is not None:
+        rule = "a tumbling window has no trigger: it sends what it holds when it evicts (semantics 10.2)"
+        raise SpecError(f"tumbling(trigger={spec.trigger!r})", rule, "leave trigger out, or use StreamWindow.sliding")
+    if spec.kind == "sliding" and not isinstance(spec.trigger, allowed):
+        rule = f"a sliding window triggers by one of {kinds} (semantics 10.2)"
+        raise SpecError(f"sliding(trigger={spec.trigger!r})", rule, "give one such as count(1)")
+    gone: Any = spec.partition_eviction
+    if gone is not None and not isinstance(gone, PartitionEviction):
+        rule = "partitions are evicted by one of partition_age, partition_count and tuple_count (semantics 10.2)"
+        raise SpecError(f"partition_eviction={gone!r}", rule, "give one such as partition_age('1 hour'), or leave it out")
+    if gone is not None and not spec.partition_by:
+        rule = "without partition_by there is one partition, which stays (semantics 10.2)"
+        raise SpecError(f"partition_eviction={gone!r} without partition_by", rule, "give partition_by, or leave partition_eviction out")
+
+
+def _check_events(spec: StreamWindow) -> None:
+    for event in spec.events or ():
+        if event not in spec.possible:
+            rule = f"the events of such a window are {spec.possible}"
+            raise SpecError(f"events={spec.events!r}", rule, f"leave {event!r} out")
+    if spec.events is not None and (not spec.events or len(set(spec.events)) < len(spec.events)):
+        raise SpecError(f"events={spec.events!r}", "what is sent is one kind of event or more, each once", f"give some of {spec.possible}")
+
+
+def _check_contents(spec: StreamWindow) -> None:
+    for aggregate in spec.aggregates:
+        if not isinstance(aggregate, Aggregate):
+            raise SpecError(f"aggregates=[{aggregate!r}]", "aggregates are made by panewise.functions", "give one such as F.count()")
+    listener: Any = spec.listener
+    if listener is not None and not isinstance(listener, WindowListener):
+        rule = "a listener is a WindowListener, which tells its name and outputs"
+        raise SpecError(f"listener={listener!r}", rule, "give WindowListener(MyClass, name=..., outputs={...})")
+    if spec.aggregates and listener is not None:
+        rule = "a pane holds aggregates, or what a listener gives"
+        raise SpecError(f"aggregates and listener={listener!r}", rule, "leave one of them out, or compute them in the listener")
+    if spec.aggregates and spec.columns is not None:
+        rule = "with aggregates a pane holds no tuples"
+        raise SpecError(f"aggregates and columns={spec.columns!r}", rule, "leave columns out")
+    if spec.columns is not None and (not spec.columns or len(set(spec.columns)) < len(spec.columns)):
+        raise SpecError(
+            f"columns={spec.columns!r}", "tuples have one column or more, each once", "name different columns, or leave columns out"
+        )
+    if spec.position is not None and not isinstance(spec.position, Position):
+        raise SpecError(f"position={spec.position!r}", "a position is a Position", "give Position(partition=..., offset=...)")
+
+
+def _check_flags(spec: StreamWindow) -> None:
+    for name in ("only_when_full", "skip_unchanged", "flush_on_final", "null_keys"):
+        if not isinstance(getattr(spec, name), bool):
+            raise SpecError(f"{name}={getattr(spec, name)!r}", f"{name} is True or False", "give one of these")
+    for name, refused, given, rule in _flag_rules(spec):
+        if getattr(spec, name) and refused:
+            raise SpecError(f"{name}=True with {given}", rule, f"leave {name} out")
+
+
+def _flag_rules(spec: StreamWindow) -> list[tuple[str, bool, str, str]]:
+    """Returns for each rule (flag, whether it would have no effect, the field that causes this, rule)."""
+    whole, told, tumbling = f"{spec.kind}({spec.evict!r})", f"events={spec.told!r}", spec.kind == "tumbling"
+    fills = tumbling or isinstance(spec.evict, TimePolicy)
+    trigger = whole if tumbling else f"trigger={spec.trigger!r}"
+    flushed = "EVICTION" in spec.told or "FINAL" in spec.told
+    return [
+        ("only_when_full", fills, whole, "it concerns sliding windows that are not full when they begin"),
+        ("only_when_full", "TRIGGER" not in spec.told, told, "it concerns TRIGGER"),
+        ("skip_unchanged", not isinstance(spec.trigger, TimePolicy), trigger, "only a trigger of time comes without a tuple"),
+        ("skip_unchanged", "TRIGGER" not in spec.told, told, "it concerns TRIGGER"),
+        ("flush_on_final", not tumbling, whole, "it concerns tumbling windows"),
+        ("flush_on_final", not flushed, told, "it concerns EVICTION and FINAL"),
+        ("null_keys", not spec.partition_by, whole, "without partition_by there are no keys"),
+    ]
+
+
+def _check_trigger(spec: StreamWindow) -> None:
+    """Refuses a trigger without effect: one whose TRIGGER is not among the events.
+
+    Two triggers are allowed there: count(1), which is the default, and delta, which also validates rows
+    (semantics 10.4).
+    """
+    trigger = spec.trigger
+    if trigger not in (None, _EACH) and not isinstance(trigger, DeltaPolicy) and "TRIGGER" not in spec.told:
+        rule = "a trigger of count or time raises TRIGGER, and does nothing else (semantics 10.2)"
+        raise SpecError(f"trigger={trigger!r} with events={spec.told!r}", rule, "leave the trigger out, or add 'TRIGGER' to events")
+
+
+def _check_columns(spec: StreamWindow) -> None:
+    for name in (*spec.partition_by, *spec.order, *(spec.columns or ())):
+        if not isinstance(name, str) or not name:
+            raise SpecError(f"column {name!r}", "columns are named by non-empty strings", "give the column's name")
+
+
+def _check_names(spec: StreamWindow) -> None:
+    given = [name for name, _ in spec.listener.outputs] if spec.listener else ["tuples"]
+    outputs = [*spec.partition_by, *_OWN, *([aggregate.name for aggregate in spec.aggregates] or given)]
+    twice = sorted({name for name in outputs if outputs.count(name) > 1})
+    own = tuple(dict.fromkeys((*_OWN, *PANE_COLUMNS, "delta")))  # `intake` is a WindowOperator
+    reserved = sorted(set(spec.partition_by) & set(own))
+    if twice or reserved:
+        rule = f"partition_by, what is sent and the pane's own columns {own} have different names"
+        raise SpecError(f"{(twice or reserved)[0]!r} twice", rule, "give aggregates an .alias(...), or rename the column")
+    if any(name.startswith("__") for name in (*outputs, *policy_columns(spec.evict, spec.trigger))):
+        raise SpecError("a name that starts with '__'", "such names are the operator's own", "rename the column")

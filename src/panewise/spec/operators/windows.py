@@ -1,0 +1,401 @@
+"""The complete specification of a window operator: a frozen value that validates itself when it is built."""
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from panewise.chrono import Duration, DurationLike
+from panewise.errors import DataLossWarning, IdleTriggerWarning, ManyWindowsWarning, SpecError, explain
+from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.aggregates.functions import max as max_
+from panewise.spec.aggregates.functions import min as min_
+from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
+from panewise.spec.fields import several
+from panewise.spec.position import Position
+from panewise.spec.rules.processing_time import check_time
+from panewise.spec.rules.row_numbering import check_counted
+from panewise.spec.rules.sliding import check_sliding
+from panewise.spec.triggers.composite import (
+    DEFAULT_TRIGGER,
+    AfterWatermark,
+    Trigger,
+    columns,
+    default_on_time,
+    finish,
+    idle_part,
+    waits_for_end,
+)
+from panewise.spec.triggers.simple import AfterCount
+from panewise.spec.watermarks import Watermark, check_input_column, input_columns
+from panewise.spec.windows.kinds import Global, Window, columns_of, counted
+from panewise.spec.windows.overlap import too_many
+from panewise.spec.windows.sliding import Sliding
+
+if TYPE_CHECKING:
+    from panewise.spec.operators.chain import Chain
+
+UNLIMITED: Final = "unlimited"
+_ACCUMULATION_GIVEN: Final = "_accumulation_given"  # an attribute, not a field, so that comparison ignores it
+ACCUMULATIONS = ("discarding", "accumulating", "retracting")
+PANE_COLUMNS = (
+    "window_start",
+    "window_end",
+    "timing",
+    "index",
+    "nonspeculative_index",
+    "is_first",
+    "is_last",
+    "op",
+    "processing_time",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowOperator:
+    """A window operator: the windows of its rows, when panes are emitted, and what panes contain.
+
+    Args:
+        window: Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom or Global.
+        aggregates: the aggregates of a pane, one or more.
+        keys: the key columns. Each key has windows of its own. Default: none, so all rows share the windows.
+        event_time: column of the event time. Default: "event_time"; with windows of rows, none.
+        time: "event" (rows have an event time in a column) or "processing" (the time of a row is the
+            processing time at which it arrives; `event_time` is then not given).
+        watermark: FixedLag, StreamTime or Inputs. Default: None, the watermark comes from outside: from
+            Spark, or from the events of a test.
+        trigger: when panes are emitted. Default: when the watermark reaches the end of the window, and then
+            for each batch of late rows.
+        accumulation: what a pane contains. "accumulating": all rows of the window so far. "discarding": only
+            the rows since the last pane. "retracting": as accumulating, and the previous pane is retracted
+            first. Default: "accumulating"; "retracting" in a chain that needs it (semantics 30.4, 30.5).
+            `Sliding(rows(n))` emits one pane for each window, so there it is not given.
+        allowed_lateness: how long after its end a window still accepts rows: 0 or more, or "unlimited".
+            Default: 0.
+        drop_by: "window" (a row is late for a window that has expired) or "row" (a row is late, for all its
+            windows, if its event time is below watermark - allowed_lateness). Default: "window".
+        order: columns that define the arrival order within a batch. Default: the position if there is one,
+            else the event time. Not together with `position`.
+        position: columns of the source position, by which replays are recognised. Default: none.
+        null_keys: whether null and NaN are keys like any other value, as in Spark. With False such rows are
+            invalid. Default: True if there are keys.
+        max_future_skew: how far an event time may be ahead of processing time, 0 or more. Rows beyond that
+            are invalid. Default: no limit.
+        on_time: "if_pending", or "always" to emit the on-time pane of a window even if no rows are pending.
+            Default: "always" if the trigger has an early part, as AfterWatermark(early=...) has, else
+            "if_pending".
+        closing: "if_pending" (the default), or "always" to emit a last pane even if no rows are pending.
+        only_updated: in accumulating mode, emits no pane whose aggregates equal those of the previous one.
+            Retracting mode always does this. Default: False.
+        timestamp: adds a column `timestamp` to panes. "window_time": the last instant of the window, one
+            microsecond before the end of a half-open window; use it if panes are windowed again. "end": the
+            end of the window, as in window_end. "earliest", "latest": the earliest or latest event time in
+            the pane. Default: no such column.
+        evaluate: "batch" (triggers are evaluated at the end of a batch) or "record" (after each row).
+        evictor: removes rows from a window permanently whenever it fires: CountEvictor, TimeEvictor or
+            DeltaEvictor. Default: none.
+        delta: adds a column `delta` to panes, the list of the rows that are new since the last firing. Give
+            the names of the columns of these rows, or True for all columns. Default: False.
+        strict: raises an error instead of a warning in three cases: the trigger can close a window that
+            may still get rows; a part of the trigger can never fire; a row can be in over 1,000 windows.
+
+    Raises:
+        SpecError: if a value breaks a rule. The message names the value, the rule and a remedy.
+
+    >>> from panewise import Tumbling
+    >>> from panewise import functions as F
+    >>> spec = WindowOperator(keys=["origin"], window=Tumbling("1 hour"), aggregates=[F.count().alias("flights")])
+    >>> spec.accumulation
+    'accumulating'
+
+    Source: docs/semantics.md.
+    """
+
+    window: Window
+    aggregates: tuple[Aggregate, ...]
+    keys: tuple[str, ...] = ()
+    event_time: str | None = None
+    trigger: Trigger = DEFAULT_TRIGGER
+    accumulation: Literal["discarding", "accumulating", "retracting"] = "accumulating"
+    allowed_lateness: Duration | Literal["unlimited"] = field(default=Duration(0))
+    drop_by: Literal["window", "row"] = "window"
+    order: tuple[str, ...] = ()
+    position: Position | None = None
+    null_keys: bool = False
+    max_future_skew: Duration | None = None
+    on_time: Literal["if_pending", "always"] = "if_pending"
+    closing: Literal["if_pending", "always"] = "if_pending"
+    only_updated: bool = False
+    timestamp: Literal["end", "window_time", "earliest", "latest"] | None = None
+    evaluate: Literal["batch", "record"] = "batch"
+    evictor: Evictor | None = None
+    delta: bool | tuple[str, ...] = False
+    watermark: Watermark | None = None
+    time: Literal["event", "processing"] = "event"
+
+    def __init__(
+        self,
+        *,
+        window: Window,
+        aggregates: Iterable[Aggregate],
+        keys: Iterable[str] = (),
+        event_time: str | None = None,
+        trigger: Trigger = DEFAULT_TRIGGER,
+        accumulation: Literal["discarding", "accumulating", "retracting"] | None = None,
+        allowed_lateness: DurationLike | Literal["unlimited"] = 0,
+        drop_by: Literal["window", "row"] = "window",
+        order: Iterable[str] = (),
+        position: Position | None = None,
+        null_keys: bool | None = None,
+        max_future_skew: DurationLike | None = None,
+        on_time: Literal["if_pending", "always"] | None = None,
+        closing: Literal["if_pending", "always"] = "if_pending",
+        only_updated: bool = False,
+        timestamp: Literal["end", "window_time", "earliest", "latest"] | None = None,
+        evaluate: Literal["batch", "record"] = "batch",
+        evictor: Evictor | None = None,
+        delta: bool | Iterable[str] = False,
+        watermark: Watermark | None = None,
+        time: Literal["event", "processing"] = "event",
+        strict: bool = False,
+    ) -> None:
+        values = dict(locals())
+        del values["self"], values["strict"]
+        values["aggregates"] = several("aggregates", aggregates)
+        values["keys"], values["order"] = several("keys", keys), several("order", order)
+        values["null_keys"] = bool(values["keys"]) if null_keys is None else null_keys
+        values["event_time"] = default_event_time(window) if event_time is None else event_time
+        values["delta"] = delta if isinstance(delta, bool) else several("delta", delta)
+        values["allowed_lateness"] = _lateness(allowed_lateness)
+        values["max_future_skew"] = None if max_future_skew is None else _not_negative(max_future_skew, "max_future_skew")
+        values["accumulation"] = default_accumulation(window) if accumulation is None else accumulation
+        self.__dict__[_ACCUMULATION_GIVEN] = accumulation is not None
+        if on_time is None and isinstance(trigger, Trigger):
+            values["on_time"] = default_on_time(trigger)
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        _check_kinds(self)
+        _check_names(self)
+        _check_meaning(self)
+        check_counted(self)
+        check_time(self)
+        check_input_column(self.watermark, self.event_time)
+        check_sliding(self)
+        warn_of_data_loss(self, strict=strict)
+        warn_of_idle_trigger(self, strict=strict)
+        warn_of_many_windows(self, strict=strict)
+
+    @property
+    def accumulation_given(self) -> bool:
+        """Whether `accumulation` was given. If not, a chain of this operator may choose another default."""
+        return bool(self.__dict__[_ACCUMULATION_GIVEN])
+
+    @property
+    def lateness_us(self) -> int | None:
+        """The allowed lateness in microseconds; None if unlimited."""
+        return self.allowed_lateness.us if isinstance(self.allowed_lateness, Duration) else None
+
+    @property
+    def measures(self) -> tuple[Aggregate, ...]:
+        """The aggregates, plus the one that computes an "earliest" or "latest" `timestamp`."""
+        made = {"earliest": min_, "latest": max_}.get(self.timestamp or "")
+        return self.aggregates if made is None or self.event_time is None else (*self.aggregates, made(self.event_time).alias("timestamp"))
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """The input columns that the operator reads by name, each once.
+
+        With `delta=True` the operator also passes on all other columns.
+        """
+        position = self.position.columns if self.position else ()
+        values = (column for a in self.aggregates for column in a.columns)
+        told = self.delta if isinstance(self.delta, tuple) else ()
+        others = (*columns_of(self.window), *values, *columns(self.trigger), *evictor_columns(self.evictor), *told)
+        inputs = input_columns(self.watermark)
+        return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *inputs, *others)))
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        """The column of the event time, as a tuple; empty if the operator has none.
+
+        It has none with time="processing", and with windows of rows if `event_time` is not given.
+        """
+        return (self.event_time,) if self.time == "event" and self.event_time is not None else ()
+
+    def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "Chain":
+        """Returns a chain of this operator and a stage whose rows are the operator's panes (semantics 30).
+
+        The stage inherits the windows, and emits panes whenever it receives panes.
+
+        Args:
+            aggregates: the aggregates of the stage's panes. They read this operator's keys and aggregates.
+            keys: the keys of the stage: some of this operator's keys and aggregates.
+
+        Raises:
+            SpecError: if a value breaks a rule, or the operator cannot be the first of a chain.
+        """
+        from panewise.spec.operators.chain import Chain, Stage  # noqa: PLC0415 - a chain is made of operators
+
+        return Chain(self, (Stage(aggregates=aggregates, keys=keys),))
+
+
+def default_event_time(window: Any) -> str | None:
+    """Returns the default of `event_time`: "event_time", or None for windows of rows (semantics 8.5).
+
+    >>> from panewise.spec import Tumbling, rows
+    >>> default_event_time(Tumbling("1 hour")), default_event_time(Tumbling(rows(3)))
+    ('event_time', None)
+    """
+    return None if counted(window) else "event_time"
+
+
+def default_accumulation(window: Any) -> Literal["discarding", "accumulating"]:
+    """Returns the default of `accumulation` for an operator that is not in a chain (semantics 21).
+
+    >>> from panewise.spec import Sliding, Tumbling, rows
+    >>> default_accumulation(Tumbling("1 hour")), default_accumulation(Sliding(rows(3)))
+    ('accumulating', 'discarding')
+    """
+    # Sliding(rows(n)) emits one pane for each window, so the mode has no effect there. Existing
+    # specifications and checkpoints have "discarding" for it.
+    return "discarding" if isinstance(window, Sliding) and counted(window) else "accumulating"
+
+
+def _lateness(value: Any) -> Any:
+    return UNLIMITED if value == UNLIMITED else _not_negative(value, "allowed_lateness")
+
+
+def _not_negative(value: Any, name: str) -> Duration:
+    duration = Duration.of(value, name)
+    if duration.us < 0:
+        raise SpecError(f"{name}={value!r}", f"{name} is not negative", "give 0 or more")
+    return duration
+
+
+_CHOICES = {
+    "accumulation": ACCUMULATIONS,
+    "drop_by": ("window", "row"),
+    "on_time": ("if_pending", "always"),
+    "closing": ("if_pending", "always"),
+    "only_updated": (False, True),
+    "timestamp": (None, "end", "window_time", "earliest", "latest"),
+    "evaluate": ("batch", "record"),
+    "time": ("event", "processing"),
+    "null_keys": (True, False),
+}
+
+
+def _check_kinds(spec: WindowOperator) -> None:
+    kinds = {"window": (Window, "Tumbling('1 minute')"), "trigger": (Trigger, "AfterWatermark(late=Always())")}
+    for name, (kind, example) in kinds.items():
+        if not isinstance(getattr(spec, name), kind):
+            raise SpecError(f"{name}={getattr(spec, name)!r}", f"a {name} is one of panewise's", f"give one such as {example}")
+    for name, allowed in _CHOICES.items():
+        value = getattr(spec, name)
+        if value not in allowed or type(value) not in map(type, allowed):
+            raise SpecError(f"{name}={value!r}", f"{name} is one of {allowed}", "give one of these")
+    for aggregate in spec.aggregates:
+        if not isinstance(aggregate, Aggregate):
+            raise SpecError(f"aggregates=[{aggregate!r}]", "aggregates are made by panewise.functions", "give one such as F.count()")
+    if spec.position is not None and not isinstance(spec.position, Position):
+        raise SpecError(f"position={spec.position!r}", "a position is a Position", "give Position(partition=..., offset=...)")
+    watermark: Any = spec.watermark
+    if watermark is not None and not isinstance(watermark, Watermark):
+        rule = "a watermark that does not come from outside is one of panewise's"
+        raise SpecError(f"watermark={watermark!r}", rule, "give one such as FixedLag('10 seconds'), or leave it out")
+
+
+def _check_names(spec: WindowOperator) -> None:
+    told = spec.delta if isinstance(spec.delta, tuple) else ()
+    for name in (*spec.keys, *spec.order, *([] if spec.event_time is None else [spec.event_time]), *told):
+        if not isinstance(name, str) or not name:
+            raise SpecError(f"column {name!r}", "columns are named by non-empty strings", "give the column's name")
+    own = (*PANE_COLUMNS, *(["timestamp"] if spec.timestamp else []), *(["delta"] if spec.delta else []))
+    outputs = [*spec.keys, *(a.name for a in spec.aggregates), *own]
+    twice = sorted({name for name in outputs if outputs.count(name) > 1})
+    if twice:
+        rule = f"keys, aggregates and the pane's own columns {own} have different names"
+        raise SpecError(f"{twice[0]!r} twice", rule, "give aggregates an .alias(...), or rename the key column")
+    if any(name.startswith("__") for name in (*outputs, *spec.columns_read)):
+        raise SpecError("a name that starts with '__'", "such names are the operator's own", "rename the column")
+
+
+def _check_meaning(spec: WindowOperator) -> None:
+    if not spec.aggregates:
+        raise SpecError("aggregates=()", "a pane holds at least one aggregate", "give one such as F.count()")
+    if spec.order and spec.position is not None:
+        rule = "a position is the arrival order (semantics 3)"
+        raise SpecError(f"order={spec.order!r} and a position", rule, "leave one of them out")
+    if spec.drop_by == "row" and spec.lateness_us is None:
+        rule = "with unlimited lateness no row is ever late"
+        raise SpecError("drop_by='row', allowed_lateness='unlimited'", rule, "leave drop_by out, or give a lateness")
+    if isinstance(spec.window, Global) and spec.lateness_us:
+        rule = "a global window has no end to be late after"
+        raise SpecError(f"Global(), allowed_lateness={spec.allowed_lateness}", rule, "leave allowed_lateness out")
+    if spec.only_updated and spec.accumulation != "accumulating":
+        rule = "only_updated compares what accumulates; discarding panes hold new rows, and retracting mode never repeats a pane"
+        raise SpecError(f"only_updated=True, accumulation={spec.accumulation!r}", rule, "leave only_updated out, or use 'accumulating'")
+    if spec.on_time == "always" and not waits_for_end(spec.trigger):
+        rule = "only a trigger with AfterWatermark in it waits for the end of the window (semantics 21.4)"
+        raise SpecError(f"on_time='always', trigger={spec.trigger!r}", rule, "use AfterWatermark, or leave on_time out")
+    check_evictor(spec.evictor, spec.accumulation)
+    if isinstance(spec.delta, tuple) and (not spec.delta or len(set(spec.delta)) < len(spec.delta)):
+        rule = "a delta is of one column or more, each once"
+        raise SpecError(f"delta={spec.delta!r}", rule, "name different columns, or give True for all")
+    if spec.delta and spec.only_updated:
+        rule = "a pane with new rows in its delta is always an update (semantics 21.10)"
+        raise SpecError(f"only_updated=True, delta={spec.delta!r}", rule, "leave one of them out")
+
+
+def data_loss_reason(spec: WindowOperator) -> str | None:
+    """Returns why the trigger can close a window that may still get rows, or None (semantics 19)."""
+    finishes = finish(spec.trigger)
+    if finishes == "any_time":
+        return f"a top-level {spec.trigger!r} closes a window after its {'first' if isinstance(spec.trigger, AfterCount) else 'last'} pane"
+    if finishes == "at_end" and spec.lateness_us != 0:
+        without = " without late=" if isinstance(spec.trigger, AfterWatermark) else ""
+        return f"{spec.trigger!r}{without} closes a window at its end, though allowed_lateness is {spec.allowed_lateness}"
+    return None
+
+
+def warn_of_data_loss(spec: WindowOperator, *, strict: bool) -> None:
+    """Warns if the trigger can close a window that may still get rows (semantics 19).
+
+    Raises:
+        SpecError: instead of the warning, if `strict`.
+    """
+    reason = data_loss_reason(spec)
+    if reason is None:
+        return
+    rule = "rows that come after that go to the late output as 'closed'"
+    remedy = "give AfterWatermark(late=...), or repeat the trigger: Repeatedly(...), AfterWatermark(early=..., late=...)"
+    _warn(reason, rule, remedy, DataLossWarning, strict=strict)
+
+
+def warn_of_idle_trigger(spec: WindowOperator, *, strict: bool) -> None:
+    """Warns if a part of the trigger can never fire (semantics 16.13).
+
+    Raises:
+        SpecError: instead of the warning, if `strict`.
+    """
+    idle = idle_part(spec.trigger)
+    if idle is not None:
+        rule = "a part of a trigger that can never fire does nothing"
+        _warn(f"{idle!r} in {spec.trigger!r}", rule, "leave it out", IdleTriggerWarning, strict=strict)
+
+
+def warn_of_many_windows(spec: WindowOperator, *, strict: bool) -> None:
+    """Warns if a row can be in more than 1,000 windows (semantics 6.9).
+
+    Raises:
+        SpecError: instead of the warning, if `strict`.
+    """
+    found = too_many(spec.window)
+    if found is not None:
+        _warn(*found, ManyWindowsWarning, strict=strict)
+
+
+def _warn(reason: str, rule: str, remedy: str, category: type[Warning], *, strict: bool) -> None:
+    if strict:
+        raise SpecError(reason, rule, remedy)
+    warnings.warn(explain(reason, rule, remedy), category, stacklevel=4)

@@ -1,0 +1,1 @@
+"""What a specification cannot have, by the kind of its windows."""

@@ -1,0 +1,33 @@
+"""Checks that refuse fields without effect in windows of processing time (semantics 6.7, 6.8)."""
+
+from typing import Any
+
+from panewise.errors import SpecError
+from panewise.spec.evictors import TimeEvictor
+from panewise.spec.windows.custom import Custom
+
+_NO_EVENT_TIME = "with time='processing' rows have no event time but that of their arrival"
+_NEVER_LATE = "with time='processing' no row comes after the end of its window"
+
+
+def check_time(spec: Any) -> None:
+    """Checks that a specification with time="processing" has no field without effect; others pass.
+
+    Raises:
+        SpecError: if it has one. The message names the field.
+    """
+    if spec.time == "event":
+        return
+    refused: dict[str, tuple[bool, str]] = {
+        "event_time": (spec.event_time != "event_time", _NO_EVENT_TIME),
+        "watermark": (spec.watermark is not None, "with time='processing' the watermark is processing time"),
+        "max_future_skew": (spec.max_future_skew is not None, _NO_EVENT_TIME),
+        "evictor": (isinstance(spec.evictor, TimeEvictor), _NO_EVENT_TIME),
+        "timestamp": (spec.timestamp in ("earliest", "latest"), _NO_EVENT_TIME),
+        # A window of Custom need not contain the time of the row, so rows can be late there.
+        "allowed_lateness": (spec.lateness_us != 0 and not isinstance(spec.window, Custom), _NEVER_LATE),
+        "drop_by": (spec.drop_by == "row", _NEVER_LATE),
+    }
+    for name, (wrong, rule) in refused.items():
+        if wrong:
+            raise SpecError(f"time='processing', {name}={getattr(spec, name)!r}", rule, f"leave {name} out, or use time='event'")

@@ -1,0 +1,74 @@
+"""Windows of rows: the default of their event time, and the fields that they refuse (semantics 8.5, 8.6)."""
+
+import warnings
+from collections.abc import Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from panewise.errors import SpecError, SpecWarning
+from panewise.spec.evictors import TimeEvictor
+from panewise.spec.triggers.composite import walk
+from panewise.spec.triggers.simple import AfterEventTime
+from panewise.spec.windows.kinds import counted
+
+if TYPE_CHECKING:
+    from panewise.spec.operators.windows import WindowOperator
+
+_DEFAULT: Final = "event_time"
+_BY_ROWS = "windows of rows are complete by what has come, and no row comes after the end of its window"
+_NO_INSTANT = "a window of rows ends with a row, not at an instant"
+_NOT_NAMED = "windows of rows have no event time unless one is named"
+
+
+def with_event_time(spec: "WindowOperator", columns: Collection[str]) -> "WindowOperator":
+    """Returns the specification for an input with these columns (semantics 8.5).
+
+    With windows of rows, a column `event_time` of the input becomes the event time, unless the specification
+    names an event time, order columns or a position.
+
+    >>> from panewise import Tumbling, WindowOperator, functions as F, rows
+    >>> spec = WindowOperator(window=Tumbling(rows(3)), aggregates=[F.count()])
+    >>> with_event_time(spec, ["v"]).event_time, with_event_time(spec, ["v", "event_time"]).event_time
+    (None, 'event_time')
+    """
+    named = spec.event_time is not None or spec.order or spec.position is not None
+    if not counted(spec.window) or named or _DEFAULT not in columns:
+        return spec
+    with warnings.catch_warnings():  # it warned when it was first built
+        warnings.simplefilter("ignore", SpecWarning)
+        return replace(spec, event_time=_DEFAULT)
+
+
+def check_counted(spec: Any) -> None:
+    """Refuses fields that have no effect or no meaning with windows of rows.
+
+    Raises:
+        SpecError: if such a field is set; the message names it.
+    """
+    if not counted(spec.window):
+        return
+    _refuse_time(spec)
+    if spec.event_time is not None:
+        return
+    needs = {
+        "timestamp": spec.timestamp in ("earliest", "latest"),
+        "evictor": isinstance(spec.evictor, TimeEvictor),
+        "max_future_skew": spec.max_future_skew is not None,
+    }
+    for name, needed in needs.items():
+        if needed:
+            raise SpecError(f"{name}={getattr(spec, name)!r}, {spec.window!r}", _NOT_NAMED, f"give event_time='...', or leave {name} out")
+
+
+def _refuse_time(spec: Any) -> None:
+    refused = {
+        "time": (spec.time != "event", "rows are counted as they come, whatever the time", "name no event_time if there is none"),
+        "watermark": (spec.watermark is not None, _BY_ROWS, ""),
+        "allowed_lateness": (spec.lateness_us != 0, _BY_ROWS, ""),
+        "drop_by": (spec.drop_by == "row", _BY_ROWS, ""),
+        "timestamp": (spec.timestamp in ("end", "window_time"), _NO_INSTANT, "read window_end, or give 'earliest' or 'latest'"),
+        "trigger": (any(isinstance(part, AfterEventTime) for part in walk(spec.trigger)), _NO_INSTANT, "use AfterCount, or Every"),
+    }
+    for name, (wrong, rule, remedy) in refused.items():
+        if wrong:
+            raise SpecError(f"{name}={getattr(spec, name)!r}, {spec.window!r}", rule, remedy or f"leave {name} out")

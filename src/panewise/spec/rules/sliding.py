@@ -1,0 +1,53 @@
+"""Checks that refuse fields which have no meaning with sliding windows (semantics 7.8, 8.8)."""
+
+from typing import Any
+
+from panewise.errors import SpecError
+from panewise.spec.triggers.composite import DEFAULT_TRIGGER, AfterWatermark, finish, walk
+from panewise.spec.triggers.simple import AfterEventTime, Never, OnDelta, OnPunctuation
+from panewise.spec.windows.measure import Rows
+from panewise.spec.windows.sliding import Sliding
+
+
+def only_at_end(trigger: Any) -> bool:
+    """Returns whether the trigger neither fires a window nor needs an evaluation before it is complete.
+
+    >>> only_at_end(AfterWatermark()), only_at_end(Never())
+    (True, True)
+    """
+    return isinstance(trigger, Never) or (isinstance(trigger, AfterWatermark) and isinstance(trigger.early, Never | None))
+
+
+def check_sliding(spec: Any) -> None:
+    """Checks the fields of an operator with sliding windows; other windows pass.
+
+    Raises:
+        SpecError: for an evictor or a delta; for a trigger that looks at single rows, or that closes a window
+            while rows may still arrive; and, with Sliding(rows(n)), for fields that would have no effect.
+    """
+    if not isinstance(spec.window, Sliding):
+        return
+    for name, given in (("evictor", spec.evictor), ("delta", spec.delta)):
+        if given:
+            rule = "a sliding window keeps sums of its rows for each event time, not the rows (semantics 7.8)"
+            raise SpecError(f"Sliding, {name}={given!r}", rule, f"leave {name} out, or use Hopping")
+    if isinstance(spec.window.size, Rows):
+        _check_single(spec)
+    looking = [node for node in walk(spec.trigger) if isinstance(node, OnPunctuation | OnDelta | AfterEventTime)]
+    if looking:
+        rule = "a sliding window is made of rows that came before, so its trigger cannot look at single ones (semantics 7.8)"
+        raise SpecError(f"Sliding, trigger={spec.trigger!r}", rule, f"leave {looking[0]!r} out")
+    ends = finish(spec.trigger)
+    if ends == "any_time" or (ends == "at_end" and spec.lateness_us != 0):
+        rule = "a row is in the windows of others, so none of them closes while rows for it may come (semantics 7.8)"
+        raise SpecError(f"Sliding, trigger={spec.trigger!r}", rule, "repeat the trigger: Repeatedly(...), AfterWatermark(late=...)")
+
+
+def _check_single(spec: Any) -> None:
+    """Refuses fields without effect: a window of n rows emits one pane, with the row that makes it."""
+    only = {"trigger": DEFAULT_TRIGGER, "accumulation": "discarding", "on_time": "if_pending", "closing": "if_pending"}
+    for name, value in only.items():
+        given = getattr(spec, name)
+        if given != value:
+            rule = "a window of Sliding(rows(n)) is complete with the row that makes it, and sends one pane (semantics 8.8)"
+            raise SpecError(f"{spec.window!r}, {name}={given!r}", rule, f"leave {name} out, or use Hopping(rows(n), rows(m))")

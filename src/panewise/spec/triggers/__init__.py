@@ -1,0 +1,1 @@
+"""Triggers: when a window fires. Values only."""

@@ -1,0 +1,241 @@
+"""Simple triggers: the leaves of the trigger language (semantics 16). Values only.
+
+:mod:`panewise.spec.triggers.composite` combines them.
+"""
+
+import math
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import ClassVar, TypeAlias
+
+from panewise.chrono import Duration, DurationLike
+from panewise.errors import SpecError
+from panewise.spec.windows.kinds import positive
+
+
+@dataclass(frozen=True)
+class AfterCount:
+    """Fires once, when at least n rows are pending.
+
+    As the whole trigger of a window it closes the window with this firing. In AfterWatermark it is repeated.
+
+    Args:
+        n: the number of rows, 1 or more.
+
+    Raises:
+        SpecError: if n is not a whole number above zero.
+
+    >>> AfterCount(100)
+    AfterCount(n=100)
+
+    Source: semantics 16.2; S4 withEarlyFiringsAtEvery(count), Beam AfterCount.
+    """
+
+    kind: ClassVar[str] = "after_count"
+    n: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
+            raise SpecError(f"n={self.n!r}", "a count is a whole number above zero", "give n=1 or more")
+
+
+@dataclass(frozen=True, init=False)
+class AfterProcessingTime:
+    """Fires once, when a length of processing time has passed since the first row.
+
+    The first row is the first one that reaches this trigger: as the whole trigger, the first row of the
+    window; in a repeated trigger, the first one after each firing.
+
+    Args:
+        delay: the processing time from the first row to the firing, 0 or more.
+        align: rounds the time of the firing up to a multiple of this length since 1970-01-01 UTC. It is above
+            zero. Default: None, no rounding.
+
+    Raises:
+        SpecError: for a negative delay, and for an `align` that is not above zero.
+
+    >>> AfterProcessingTime("10 seconds")
+    AfterProcessingTime(delay=Duration('10 seconds'), align=None)
+    >>> AfterProcessingTime(0, align="1 minute").align
+    Duration('1 minute')
+
+    Source: semantics 16.8; S1 late arrival policy, Beam AfterProcessingTime, Flink
+    ContinuousProcessingTimeTrigger (aligned).
+    """
+
+    kind: ClassVar[str] = "after_processing_time"
+    delay: Duration
+    align: Duration | None
+
+    def __init__(self, delay: DurationLike, align: DurationLike | None = None) -> None:
+        length = Duration.of(delay, "delay")
+        if length.us < 0:
+            raise SpecError(f"delay={delay!r}", "delay is not negative", "give 0 or more")
+        object.__setattr__(self, "delay", length)
+        object.__setattr__(self, "align", None if align is None else positive(align, "align"))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Every:
+    """Fires at the boundaries of a period of processing time, if rows are pending.
+
+    By default periods are counted from the last firing of the window, at first from the arrival of its first
+    row. A boundary that passes while no rows are pending emits nothing, and the next one is a period later. A
+    row waits for the first boundary after its arrival.
+
+    Args:
+        period: the length of a period, above zero.
+        aligned: with True the boundaries are `offset` plus the multiples of `period` since 1970-01-01 UTC,
+            the same for all windows.
+        offset: shifts aligned boundaries, in [0, period). Only with `aligned`. Default: 0.
+
+    Raises:
+        SpecError: for a period that is not above zero; for an offset outside [0, period), or without
+            `aligned`.
+
+    >>> Every("10 seconds")
+    Every(period=Duration('10 seconds'))
+    >>> Every("1 minute", aligned=True, offset="59 seconds")
+    Every(period=Duration('1 minute'), aligned=True, offset=Duration('59 seconds'))
+
+    Source: semantics 16.3, 16.14; S4 withEarlyFiringsAtEvery(duration); with `aligned` S1's update period,
+    Beam alignedTo.
+    """
+
+    kind: ClassVar[str] = "every"
+    period: Duration
+    aligned: bool
+    offset: Duration
+
+    def __init__(self, period: DurationLike, *, aligned: bool = False, offset: DurationLike = 0) -> None:
+        length, phase = positive(period, "period"), Duration.of(offset, "offset")
+        if not isinstance(aligned, bool):
+            raise SpecError(f"aligned={aligned!r}", "aligned is True or False", "give aligned=True for boundaries since 1970")
+        if phase.us and not aligned:
+            rule = "an offset shifts the boundaries of aligned periods; unaligned ones are counted from the last firing"
+            raise SpecError(f"offset={offset!r}, aligned=False", rule, "give aligned=True, or leave offset out")
+        if not 0 <= phase.us < length.us:
+            rule = "an offset is 0 or more and less than the period"
+            raise SpecError(f"offset={offset!r}, period={period!r}", rule, "give the rest of its division by the period")
+        object.__setattr__(self, "period", length)
+        object.__setattr__(self, "aligned", aligned)
+        object.__setattr__(self, "offset", phase)
+
+    def __repr__(self) -> str:
+        phase = f", offset={self.offset!r}" if self.offset.us else ""
+        return f"Every(period={self.period!r}{', aligned=True' if self.aligned else ''}{phase})"
+
+
+@dataclass(frozen=True, init=False)
+class AfterEventTime:
+    """Fires whenever the watermark reaches a multiple of `period` since 1970-01-01 UTC, if rows are pending.
+
+    The first multiple is the first one above the earliest row of the window. From then on every multiple
+    counts, whatever the event times of the pending rows are. If the watermark passes several multiples at
+    once, it fires once.
+
+    Args:
+        period: a length of event time, above zero.
+
+    Raises:
+        SpecError: for a period that is not above zero.
+
+    >>> AfterEventTime("5 minutes")
+    AfterEventTime(period=Duration('5 minutes'))
+
+    Source: semantics 16.8; Flink ContinuousEventTimeTrigger.
+    """
+
+    kind: ClassVar[str] = "after_event_time"
+    period: Duration
+
+    def __init__(self, period: DurationLike) -> None:
+        object.__setattr__(self, "period", positive(period, "period"))
+
+
+@dataclass(frozen=True)
+class OnPunctuation:
+    """Fires once, when a row has arrived in which a Boolean column is true.
+
+    Args:
+        column: the name of the column.
+
+    Raises:
+        SpecError: if the name is not a non-empty string.
+
+    >>> OnPunctuation("end_of_order")
+    OnPunctuation(column='end_of_order')
+
+    Source: semantics 16.8; S5 punctuation policies, Flink PunctuatedTrigger.
+    """
+
+    kind: ClassVar[str] = "on_punctuation"
+    column: str
+
+    def __post_init__(self) -> None:
+        _check_column(self.column)
+
+
+@dataclass(frozen=True, init=False)
+class OnDelta:
+    """Fires once, when a value differs from the reference by more than an amount, up or down.
+
+    The reference is the first value, and after a firing the last value before it.
+
+    Args:
+        column: a column of whole numbers, doubles or timestamps. Nulls and NaN are ignored.
+        amount: 0 or more, in the unit of the column. For timestamps it is a number of microseconds, or a
+            duration such as "5 minutes".
+
+    Raises:
+        SpecError: for an empty column name; for an amount that is negative, not finite or not a number.
+
+    >>> OnDelta("temperature", 0.5)
+    OnDelta(column='temperature', amount=0.5)
+    >>> OnDelta("seen_at", "1 second").amount
+    1000000
+
+    Source: semantics 16.8; S5 delta policies, Flink DeltaTrigger.
+    """
+
+    kind: ClassVar[str] = "on_delta"
+    column: str
+    amount: int | float
+
+    def __init__(self, column: str, amount: int | float | str | timedelta | Duration) -> None:
+        _check_column(column)
+        number = Duration.of(amount, "amount").us if isinstance(amount, (str, timedelta, Duration)) else amount
+        if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number) or number < 0:
+            raise SpecError(f"amount={amount!r}", "an amount is a number, 0 or more, or a duration", "give one such as 0.5 or '1 second'")
+        object.__setattr__(self, "column", column)
+        object.__setattr__(self, "amount", number)
+
+
+@dataclass(frozen=True)
+class Always:
+    """Fires at every evaluation with pending rows: once for each batch that applies rows to the window.
+
+    With evaluate="record" it fires for each row.
+
+    Source: semantics 16.2; Kafka emit on update, Spark update mode.
+    """
+
+    kind: ClassVar[str] = "always"
+
+
+@dataclass(frozen=True)
+class Never:
+    """Never fires. The rows of the window are emitted once, when it expires.
+
+    Source: semantics 16.2, 16.6; Beam Never.
+    """
+
+    kind: ClassVar[str] = "never"
+
+
+Leaf: TypeAlias = AfterCount | AfterProcessingTime | Every | AfterEventTime | OnPunctuation | OnDelta | Always | Never
+
+
+def _check_column(column: object) -> None:
+    if not isinstance(column, str) or not column:
+        raise SpecError(f"column={column!r}", "a trigger reads a column by its name", "give a non-empty string")

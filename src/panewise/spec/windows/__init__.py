@@ -1,0 +1,1 @@
+"""Windows: which rows belong together. Values only."""

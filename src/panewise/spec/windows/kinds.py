@@ -1,0 +1,389 @@
+"""Window types of time and of rows, as frozen values; the runtimes assign rows to them.
+
+Windows are half-open, [start, end), except those of Sliding by time and of Session(closed="both"), which are
+closed at both ends.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal, TypeAlias, get_args
+
+from panewise.chrono import Duration, DurationLike, InstantLike, instant_us, looks_iso, time_zone
+from panewise.errors import SpecError
+from panewise.spec.windows.custom import Custom
+from panewise.spec.windows.measure import Rows, length
+from panewise.spec.windows.sliding import Sliding
+
+_FURTHEST = 2**60  # limit of an origin in rows, so that the bounds of windows fit in 64 bits
+
+
+def positive(value: DurationLike, name: str) -> Duration:
+    """Returns the value as a Duration above zero. Errors call it `name`.
+
+    Raises:
+        SpecError: for `rows(n)`, for values that are not durations, and for durations not above zero.
+    """
+    if isinstance(value, Rows):
+        rule = f"{name} is a duration here; rows measure the windows of Tumbling, Hopping, Sliding and Session"
+        raise SpecError(f"{name}={value!r}", rule, f"give a {name} such as '1 minute'")
+    duration = Duration.of(value, name)
+    if duration.us <= 0:
+        raise SpecError(f"{name}={value!r}", f"{name} is above zero", f"give a {name} such as '1 minute'")
+    return duration
+
+
+def _measure(value: DurationLike | Rows, name: str) -> Duration | Rows:
+    """Returns a size, hop or gap: a duration above zero, or a number of rows."""
+    return value if isinstance(value, Rows) else positive(value, name)
+
+
+def _origin(value: InstantLike, size: Duration | Rows) -> int:
+    """Returns an origin: an instant in microseconds or, for windows of rows, a row number."""
+    if not isinstance(size, Rows):
+        return instant_us(value, "origin")
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _FURTHEST:
+        rule = f"windows of rows start at the number of a row, a whole number of {_FURTHEST} at most"
+        raise SpecError(f"size={size!r}, origin={value!r}", rule, "give such as origin=0, or leave it out")
+    return value
+
+
+def names_a_column(gap: object) -> bool:
+    """Returns whether the gap of a session is the name of a column, and not a duration."""
+    return isinstance(gap, str) and re.match(r"[^\W\d]", gap) is not None and not looks_iso(gap)
+
+
+def _freeze(spec: object, **values: object) -> None:
+    for name, value in values.items():
+        object.__setattr__(spec, name, value)
+
+
+@dataclass(frozen=True, init=False)
+class Tumbling:
+    """Windows [origin + n*size, origin + (n+1)*size) for every integer n. Each row is in exactly one.
+
+    Args:
+        size: the length of a window, above zero. Or `rows(n)`: each n rows of a key form a window.
+        origin: an instant at which a window starts. For windows of rows, the number of a row; rows of a key
+            are numbered from 0. Default: 0, which is 1970-01-01 UTC.
+
+    Raises:
+        SpecError: for a size that is not above zero, and for an origin that is not such a value.
+
+    >>> Tumbling("1 hour")
+    Tumbling(size=Duration('1 hour'), origin=0)
+
+    >>> from panewise import WindowOperator, functions as F, rows
+    >>> from panewise.testing import run
+    >>> spec = WindowOperator(window=Tumbling(rows(2)), aggregates=[F.sum("v").alias("total")])
+    >>> panes = run(spec, [{"op": "add", "rows": [{"v": 1}, {"v": 2}, {"v": 4}]}])[0]["panes"]
+    >>> [(pane["window_start"], pane["window_end"], pane["total"]) for pane in panes]
+    [(0, 2, 3)]
+
+    Source: semantics 6, 8; S1 tumbling by time and by tuples, S4 TimeWindows; Flink's countWindow(n).
+    """
+
+    kind: ClassVar[str] = "tumbling"
+    size: Duration | Rows
+    origin: int
+
+    def __init__(self, size: DurationLike | Rows, origin: InstantLike = 0) -> None:
+        measured = _measure(size, "size")
+        _freeze(self, size=measured, origin=_origin(origin, measured))
+
+
+@dataclass(frozen=True, init=False)
+class Hopping:
+    """Windows [origin + n*hop, origin + n*hop + size) for every integer n. A row may be in several.
+
+    Args:
+        size: the length of a window, above zero. It need not be a multiple of `hop`. Both are durations, or
+            both are `rows(n)`.
+        hop: the distance from the start of a window to the start of the next one, above zero.
+        origin: an instant at which a window starts. For windows of rows, the number of a row; rows of a key
+            are numbered from 0. Default: 0, which is 1970-01-01 UTC.
+        gaps: must be True if `hop` is larger than `size`, and False otherwise. Rows between two windows are
+            emitted to the invalid output, with the reason `gap`.
+        only_when_full: with True windows that start before row 0, and so are never full, do not exist. A row
+            that is in no other window is emitted to the invalid output, with the reason `gap`. With origin 0
+            and `hop` not above `size` there is no such row. Only for windows of rows. Default: False.
+
+    Raises:
+        SpecError: for lengths that are not above zero, or of two kinds; for an origin that is not such a
+            value; if `gaps` does not correspond to `hop` and `size`; for only_when_full=True with windows of
+            time.
+
+    >>> Hopping("10 minutes", "2 minutes")
+    Hopping(size=Duration('10 minutes'), hop=Duration('2 minutes'), origin=0, gaps=False, only_when_full=False)
+
+    >>> from panewise import rows
+    >>> Hopping(rows(100), rows(10), only_when_full=True)
+    Hopping(size=rows(100), hop=rows(10), origin=0, gaps=False, only_when_full=True)
+
+    Source: semantics 6.1, 8, 8.2; S1 hopping by time and by tuples, S4 SlidingTimeWindows, Beam
+    SlidingWindows; Flink's countWindow(n, m).
+    """
+
+    kind: ClassVar[str] = "hopping"
+    size: Duration | Rows
+    hop: Duration | Rows
+    origin: int
+    gaps: bool
+    only_when_full: bool = False
+
+    def __init__(
+        self,
+        size: DurationLike | Rows,
+        hop: DurationLike | Rows,
+        origin: InstantLike = 0,
+        gaps: bool = False,
+        *,
+        only_when_full: bool = False,
+    ) -> None:
+        measured, step = _measure(size, "size"), _measure(hop, "hop")
+        if isinstance(measured, Rows) != isinstance(step, Rows):
+            rule = "size and hop are both durations, or both numbers of rows"
+            raise SpecError(f"size={measured!r}, hop={step!r}", rule, "give both of one kind: Hopping(rows(100), rows(10))")
+        _freeze(self, size=measured, hop=step, origin=_origin(origin, measured), gaps=gaps, only_when_full=only_when_full)
+        if not isinstance(only_when_full, bool):
+            raise SpecError(f"only_when_full={only_when_full!r}", "only_when_full is True or False", "give one of these")
+        if only_when_full and not isinstance(measured, Rows):
+            rule = "a window of time holds any number of rows, and is never full"
+            raise SpecError(f"only_when_full=True, size={measured}", rule, "leave only_when_full out, or give sizes in rows")
+        if (length(step) > length(measured)) != gaps:
+            rule = "hop > size leaves gaps between windows, and only then gaps=True is given"
+            raise SpecError(f"size={self.size}, hop={self.hop}, gaps={gaps}", rule, "give a smaller hop, or change gaps")
+
+
+@dataclass(frozen=True, init=False)
+class Cumulating:
+    """Windows that grow by `step` up to `size`, from the same start.
+
+    The windows are [c, c + k*step) for k = 1 .. size/step and every c = origin + n*size with an integer n. A
+    row is in all of these windows that contain its event time.
+
+    Args:
+        size: the length of the longest window, above zero and a multiple of `step`.
+        step: the growth from one window to the next, above zero.
+        origin: an instant at which windows start. Default: 0, which is 1970-01-01 UTC.
+
+    Raises:
+        SpecError: for lengths that are not above zero, and for a size that is not a multiple of `step`.
+
+    >>> Cumulating("1 day", step="1 hour").step
+    Duration('1 hour')
+
+    Source: semantics 6.2; Flink CUMULATE.
+    """
+
+    kind: ClassVar[str] = "cumulating"
+    size: Duration
+    step: Duration
+    origin: int
+
+    def __init__(self, size: DurationLike, step: DurationLike, origin: InstantLike = 0) -> None:
+        _freeze(self, size=positive(size, "size"), step=positive(step, "step"), origin=instant_us(origin, "origin"))
+        if self.size.us % self.step.us:
+            rule = "size is a multiple of step"
+            raise SpecError(f"size={self.size}, step={self.step}", rule, "give a step that divides size")
+
+
+CalendarUnit: TypeAlias = Literal["day", "week", "month", "quarter", "year"]
+Weekday: TypeAlias = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+WEEKDAYS: Final[tuple[str, ...]] = get_args(Weekday)
+
+
+@dataclass(frozen=True, init=False)
+class Calendar:
+    """Windows of n days, weeks, months, quarters or years in the local time of a zone.
+
+    Windows are half-open, [start, end). Each row is in exactly one. A window starts with the first instant of
+    a local date, which is usually midnight. So a day on which clocks change by an hour has 23 or 25 hours.
+    With n > 1 units are counted from 1970-01-01 (weeks from the week that contains it).
+
+    Args:
+        unit: "day", "week", "month", "quarter" or "year".
+        n: the number of units in a window, 1 or more. Default: 1.
+        zone: the name of the time zone in the IANA database, such as "Europe/Berlin". Default: "UTC".
+        week_start: the day on which weeks start, such as "sunday". Only for weeks. Default: "monday".
+
+    Raises:
+        SpecError: for another unit or day, for n below 1, for `week_start` with another unit than weeks, and
+            for an unknown zone.
+
+    >>> Calendar("month", zone="Europe/Berlin")
+    Calendar(unit='month', n=1, zone='Europe/Berlin', week_start='monday')
+
+    >>> from panewise import WindowOperator, functions as F
+    >>> from panewise.testing import run
+    >>> daily = WindowOperator(window=Calendar("day", zone="Europe/Berlin"), aggregates=[F.count().alias("rows")])
+    >>> noon = 1711882800_000_000  # 2024-03-31 11:00 UTC; clocks went forward that night
+    >>> held = run(daily, [{"op": "add", "rows": [{"event_time": noon}]}], windows=True)[0]["windows"][0]
+    >>> (held["window_end"] - held["window_start"]) / 3600e6
+    23.0
+
+    Source: semantics 6.4, 6.5; Beam CalendarWindows.
+    """
+
+    kind: ClassVar[str] = "calendar"
+    unit: CalendarUnit
+    n: int
+    zone: str
+    week_start: Weekday
+
+    def __init__(self, unit: CalendarUnit, n: int = 1, zone: str = "UTC", week_start: Weekday = "monday") -> None:
+        for name, value, known in (("unit", unit, get_args(CalendarUnit)), ("week_start", week_start, WEEKDAYS)):
+            if value not in known:
+                raise SpecError(f"{name}={value!r}", f"{name} is one of {known}", "give one of these")
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise SpecError(f"n={n!r}", "a window is a whole number of units above zero", "give n=1 or more")
+        if week_start != "monday" and unit != "week":
+            raise SpecError(f"unit={unit!r}, week_start={week_start!r}", "week_start belongs to weeks", "leave week_start out")
+        time_zone(zone)
+        _freeze(self, unit=unit, n=n, zone=zone, week_start=week_start)
+
+
+@dataclass(frozen=True, init=False)
+class Session:
+    """Sessions of a key: a row at t opens the window [t, t + gap), and windows that overlap are merged.
+
+    Args:
+        gap: the inactivity that ends a session, above zero. It is one of three:
+            A duration.
+            The name of a column with a gap for each row, in whole microseconds or, on Spark, as INTERVAL DAY
+            TO SECOND. A string that starts with a letter or an underscore is such a name, unless it is an ISO
+            8601 duration such as "PT5M".
+            `rows(n)`: a session ends when n rows of other keys have arrived since its last row. On Spark this
+            needs one shard.
+        touching: whether two sessions are merged if one ends where the other starts: "separate", the default
+            (S4, Beam), or "merge" (Flink, Spark). `rows(n)` needs "separate".
+        closed: "left", the default: a row opens [t, t + gap). "both" (S1, Kafka): it opens [t, t + gap],
+            closed at both ends. Sessions that share an instant are then merged, a session is complete when
+            the watermark is above its end, and panes show the last instant as the end. Not with `rows(n)` or
+            `touching="merge"`.
+
+    Raises:
+        SpecError: for a gap that is not above zero, for other values of `touching` and `closed`, and for
+            combinations that are excluded above.
+
+    >>> Session("30 minutes")
+    Session(gap=Duration('30 minutes'), touching='separate', closed='left')
+
+    >>> from panewise import WindowOperator, functions as F
+    >>> from panewise.testing import run
+    >>> spec = WindowOperator(window=Session("timeout"), aggregates=[F.count().alias("rows")])
+    >>> rows = [{"event_time": 0, "timeout": 10}, {"event_time": 8, "timeout": 1}]
+    >>> run(spec, [{"op": "add", "rows": rows}], windows=True)[0]["windows"]
+    [{'window_start': 0, 'window_end': 10, 'pending': 2, 'closed': False}]
+
+    Source: semantics 9 to 9.7; S1 session window by time and by tuples, S4 SessionWindows; Flink's dynamic
+    gap.
+    """
+
+    kind: ClassVar[str] = "session"
+    gap: Duration | Rows | str
+    touching: Literal["separate", "merge"] = "separate"
+    closed: Literal["left", "both"] = "left"
+
+    def __init__(
+        self,
+        gap: DurationLike | Rows,
+        touching: Literal["separate", "merge"] = "separate",
+        closed: Literal["left", "both"] = "left",
+    ) -> None:
+        if touching not in ("separate", "merge"):
+            raise SpecError(f"touching={touching!r}", "touching sessions are separate or merged", "give 'separate' or 'merge'")
+        if isinstance(gap, Rows) and touching == "merge":
+            rule = f"{gap.n} rows of other keys end the session, so the next row of its key finds it gone"
+            raise SpecError(f"gap={gap!r}, touching='merge'", rule, f"leave touching out; to take that row in, give rows({gap.n + 1})")
+        if closed not in ("left", "both"):
+            raise SpecError(f"closed={closed!r}", "a session is closed at its start, or at both ends", "give 'left' or 'both'")
+        if closed == "both" and touching == "merge":
+            rule = "closed sessions that share an instant are merged, and others do not touch"
+            raise SpecError("closed='both', touching='merge'", rule, "leave touching out")
+        if closed == "both" and isinstance(gap, Rows):
+            rule = "a session of rows is over with the row that ends it"
+            raise SpecError(f"gap={gap!r}, closed='both'", rule, f"leave closed out; to take that row in, give rows({gap.n + 1})")
+        measure = gap if isinstance(gap, str) and names_a_column(gap) else _measure(gap, "gap")
+        _freeze(self, gap=measure, touching=touching, closed=closed)
+
+
+@dataclass(frozen=True)
+class Global:
+    """One window for each key, without start and end (null in panes). It is complete at the end of input.
+
+    >>> Global()
+    Global()
+
+    Source: semantics 11; S4 GlobalWindow.
+    """
+
+    kind: ClassVar[str] = "global"
+
+
+Window: TypeAlias = Tumbling | Hopping | Cumulating | Calendar | Session | Sliding | Custom | Global
+
+
+def columns_of(window: Window | None) -> tuple[str, ...]:
+    """Returns the columns, besides the event time, that determine the windows of a row.
+
+    >>> columns_of(Session("timeout"))
+    ('timeout',)
+    """
+    return window.columns if isinstance(window, Custom) else gap_columns(window)
+
+
+def gap_columns(window: Window | None) -> tuple[str, ...]:
+    """Returns the column of the gaps of a session, as a tuple; empty if rows have no gaps of their own.
+
+    >>> gap_columns(Session("timeout")), gap_columns(Session("5 minutes"))
+    (('timeout',), ())
+    """
+    return (window.gap,) if isinstance(window, Session) and isinstance(window.gap, str) else ()
+
+
+def merging(window: Window | None) -> bool:
+    """Returns whether windows of a key that overlap are merged.
+
+    >>> merging(Session(10)), merging(Tumbling(10))
+    (True, False)
+    """
+    return isinstance(window, Session) or (isinstance(window, Custom) and window.merge is not False)
+
+
+def closed_at_end(window: Window) -> bool:
+    """Returns whether a window contains its end, so that panes show its last instant (semantics 7.2, 9.9).
+
+    >>> closed_at_end(Sliding(10)), closed_at_end(Session(10, closed="both")), closed_at_end(Tumbling(10))
+    (True, True, False)
+    """
+    closed_session = isinstance(window, Session) and window.closed == "both"
+    return closed_session or (isinstance(window, Sliding) and not isinstance(window.size, Rows))
+
+
+def merging_at_touch(window: Window) -> bool:
+    """Returns whether windows of a key are also merged if one ends where the other starts.
+
+    >>> merging_at_touch(Session(10))
+    False
+    """
+    return (isinstance(window, Session) and window.touching == "merge") or (isinstance(window, Custom) and window.merge == "touching")
+
+
+def counted_by_key(window: object) -> bool:
+    """Returns whether windows are measured in rows of their key (semantics 8).
+
+    >>> from panewise import rows
+    >>> counted_by_key(Tumbling(rows(3))), counted_by_key(Session(rows(3))), counted_by_key(Tumbling(3))
+    (True, False, False)
+    """
+    return isinstance(window, Tumbling | Hopping | Sliding) and isinstance(window.size, Rows)
+
+
+def counted(window: object) -> bool:
+    """Returns whether windows are measured in rows: of their key or, for sessions, of all (semantics 8, 9.5).
+
+    >>> from panewise import rows
+    >>> counted(Tumbling(rows(3))), counted(Session(rows(3))), counted(Tumbling(3))
+    (True, True, False)
+    """
+    return counted_by_key(window) or (isinstance(window, Session) and isinstance(window.gap, Rows))
