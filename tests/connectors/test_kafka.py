@@ -1,6 +1,6 @@
 """Windows over a real Kafka topic: kill -9 of the driver and of the broker lose no message and count none twice.
 
-The source position is Kafka's own partition and offset (semantics 14). The topic is read twice, so that every message comes again.
+The source position is Kafka's own partition and offset (semantics 4). The topic is read twice, so that every message comes again.
 """
 
 from collections import Counter

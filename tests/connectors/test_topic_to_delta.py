@@ -1,4 +1,4 @@
-"""Real parts in every test run: a Kafka topic in, Delta tables out, a micro-batch that is repeated (semantics 14, 33 and 35).
+"""Real parts in every test run: a Kafka topic in, Delta tables out, a micro-batch that is repeated (semantics 4, 33 and 35).
 
 What kills processes is in test_kafka.py and test_delta.py, which `make soak` runs.
 """
