@@ -18,7 +18,7 @@ _DATA = StructType([StructField("data", BinaryType())])
 
 
 def query(events: DataFrame) -> DataFrame:
-    """As many stages, shards and state variables as :class:`panewise.spark.dataflow.Plumbing` has."""
+    """As many stages, shards and state variables as :class:`panewise.spark.dataflow.Dataflow` has."""
     shards = int(events.sparkSession.conf.get("spark.sql.shuffle.partitions", "2"))
     counted = events.withWatermark("ts", WATERMARK_DELAY).mapInArrow(_counts(shards), _COUNTED)
     return counted.groupBy("shard").transformWithStateInPandas(Empty(), _COUNTED, "Append", "EventTime")

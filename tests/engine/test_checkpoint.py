@@ -14,7 +14,7 @@ from panewise import functions as F
 from panewise.engine import checkpoint
 from panewise.engine.checkpoint import Stored, StoredLibrary, restore, save
 from panewise.engine.store.cache import Cache
-from panewise.engine.store.run import Indexed, Shape
+from panewise.engine.store.run import RunRows, Shape
 from panewise.engine.windows.operator import Operator
 from panewise.errors import SpecError, StateError
 from panewise.state import MemoryRunStore, Mirror
@@ -142,9 +142,9 @@ def test_a_cache_that_knows_another_history_is_not_believed() -> None:
 
 
 def test_a_cache_keeps_its_bound_and_forgets_the_least_recently_used() -> None:
-    size = Indexed.of(rows(*((k, 0, 1) for k in range(1_000))), SHAPE).frame.estimated_size()
+    size = RunRows.of(rows(*((k, 0, 1) for k in range(1_000))), SHAPE).frame.estimated_size()
     cache = Cache(limit=int(2.5 * size))
-    made = {name: Indexed.of(rows(*((k, 0, 1) for k in range(1_000))), SHAPE) for name in "abc"}
+    made = {name: RunRows.of(rows(*((k, 0, 1) for k in range(1_000))), SHAPE) for name in "abc"}
     for name in "ab":
         cache.put(name, made[name])
     assert cache.get("a") is made["a"]

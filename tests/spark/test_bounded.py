@@ -9,13 +9,13 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.chain.operator import operator_for
 from panewise.engine.ingest.output import Output
+from panewise.engine.registry import operator_for
 from panewise.spark.envelope import LARGEST, decode, encode, groups, pieces
 from panewise.spark.metrics import COLUMN
 from panewise.spark.microbatch import _direct, _envelopes
 from panewise.spark.pack import Pack
-from panewise.spark.step import Mail, encoded, step
+from panewise.spark.step import ShardBatch, encoded, step
 from panewise.spark.types import spark_schema
 from panewise.spark.unpack import Unpack
 
@@ -68,7 +68,7 @@ def test_the_first_stage(shards: list[int], *, late_wanted: bool) -> None:
     assert sum(one["kind"] == kind for one in envelopes) > len(shards)
     panes = []
     for shard in shards:
-        mail = Mail.read((one["kind"], one["payload"]) for one in envelopes if one["shard"] == shard)
+        mail = ShardBatch.read((one["kind"], one["payload"]) for one in envelopes if one["shard"] == shard)
         mail.control["finish"] = 1
         panes.append(Output.joined(list(step(operator_for(spec, SCHEMA), mail, 0, None))).panes)
     assert pl.concat(panes).select("k", "s").sort("k").equals(rows.select("k", s="v"))

@@ -12,7 +12,7 @@ from panewise import functions as F
 from panewise.errors import SpecError, StateError
 from panewise.spark import ParquetSink, Result, windowed
 from panewise.spark.checkpoint_reader import read_state
-from panewise.spark.dataflow import Plumbing
+from panewise.spark.dataflow import Dataflow
 from panewise.testing import run as play
 from tests.spark.conftest import Feed
 
@@ -103,7 +103,7 @@ def test_what_is_refused(feed: Feed) -> None:
     feed.put((0, "a", 1))
     batch = keyed(feed, batch=True)
     with pytest.raises(SpecError, match=r"shards=4 \| all panes of a chain without a key that every stage keeps meet in one shard"):
-        Plumbing.of(feed.batch(), batch.spec.then(aggregates=[SUM]), 4)
+        Dataflow.of(feed.batch(), batch.spec.then(aggregates=[SUM]), 4)
     with pytest.raises(SpecError, match="then: column 'ts'"):
         batch.then(keys=["k"], aggregates=[F.max("ts")])
     with pytest.raises(SpecError, match=r"'n' over k: string \| sum takes numbers"):

@@ -11,7 +11,7 @@ from panewise.engine.checkpoint import Stored, StoredLibrary
 from panewise.engine.ingest.output import Output
 from panewise.engine.store.cache import Cache
 from panewise.spark.pack import Pack
-from panewise.spark.step import Mail, step
+from panewise.spark.step import ShardBatch, step
 from panewise.spec import WindowOperator
 from panewise.state import MemoryRunStore
 from panewise.testing import run
@@ -54,7 +54,7 @@ def test_shards_see_the_same_watermark(data: st.DataObject, partitions: int) -> 
         sent = envelopes(spec, columns, frame(spec, told.types, event.rows), partitions) if event.op == "add" else []
         outputs, marks = [], set()
         for shard, store in zip(SHARDS, stores, strict=True):
-            mail = Mail.read((row["kind"], row["payload"]) for row in sent if row["shard"] == shard)
+            mail = ShardBatch.read((row["kind"], row["payload"]) for row in sent if row["shard"] == shard)
             mail.control |= {"finish": 1} if event.op == "finish" else {}
             stored = Stored.load(spec, columns, StoredLibrary(store, Cache()), len(SHARDS))
             outputs.append(Output.joined(list(step(stored.operator, mail, event.to, None))))

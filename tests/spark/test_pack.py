@@ -10,11 +10,11 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.chain.operator import operator_for
 from panewise.engine.ingest.output import Output
+from panewise.engine.registry import operator_for
 from panewise.spark.envelope import decode
 from panewise.spark.pack import Pack
-from panewise.spark.step import Mail, step
+from panewise.spark.step import ShardBatch, step
 
 SPEC = pw.WindowOperator(
     window=pw.Tumbling("1 minute"), keys=["k"], event_time="t", position=pw.Position(), aggregates=[F.sum("v")], allowed_lateness="1 minute"
@@ -46,7 +46,7 @@ def test_rows_keep_their_order_through_envelopes_in_any_order(monkeypatch: pytes
     schema = {"v": pl.Int64()}
     batches = pl.DataFrame({"v": range(20)}, schema=schema).to_arrow().to_batches(max_chunksize=1)
     envelopes = [one for sent in Pack(spec, schema, [0], late_wanted=False)(iter(batches)) for one in sent.to_pylist()]
-    mail = Mail.read((one["kind"], one["payload"]) for one in reversed(envelopes))
+    mail = ShardBatch.read((one["kind"], one["payload"]) for one in reversed(envelopes))
     assert len(mail.rows) == 7
     mail.control["finish"] = 1
     panes = Output.joined(list(step(operator_for(spec, schema), mail, 0, None))).panes
@@ -66,7 +66,7 @@ def test_every_shard_has_the_marks_of_all_rows(ordered: bool) -> None:
         sent = [one for part in (rows[:2], rows[2:]) for one in _packed(spec, part)]
         outputs = []
         for shard, operator in shards.items():
-            mail = Mail.read((one["kind"], one["payload"]) for one in sent if one["shard"] == shard)
+            mail = ShardBatch.read((one["kind"], one["payload"]) for one in sent if one["shard"] == shard)
             outputs += list(step(operator, mail, 0, None))
         whole = alone.add(rows).counts
         assert sum(output.counts.applied for output in outputs) == whole.applied

@@ -9,7 +9,7 @@ import pytest
 import panewise as pw
 from panewise import functions as F
 from panewise.engine.aggregate.types import types_of
-from panewise.engine.chain.operator import operator_for
+from panewise.engine.registry import operator_for
 from panewise.errors import SpecError
 from panewise.oracle import interpreter
 from panewise.spec.column_types import Type, decimal

@@ -17,16 +17,16 @@ import polars as pl
 import pyarrow as pa
 import xxhash
 
-from panewise.engine.chain.operator import AnyOperator
 from panewise.engine.columns import HASH, TOMBSTONE
-from panewise.engine.header import checked, marks_table
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.operator_cache import operator_of
-from panewise.engine.over.plan import FramePlan
+from panewise.engine.over.plan import OverPlan
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import Inputs, Told
+from panewise.engine.registry import AnyOperator
+from panewise.engine.state_header import checked, marks_table
 from panewise.engine.store.cache import Cache
-from panewise.engine.store.run import Indexed, MemoryLibrary, Shape
+from panewise.engine.store.run import MemoryLibrary, RunRows, Shape
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing.plan import Plan
 from panewise.engine.windows.operator import State
@@ -66,11 +66,11 @@ class StoredLibrary:
     mirror: Mirror | None = None
     version: int = 0
     table: int = 0
-    _fresh: dict[str, Indexed] = field(default_factory=dict)
+    _fresh: dict[str, RunRows] = field(default_factory=dict)
     _found: dict[str, Run] = field(default_factory=dict)
     _named: int = 0
 
-    def read(self, run: Run, shape: Shape) -> Indexed:
+    def read(self, run: Run, shape: Shape) -> RunRows:
         """Returns the rows of a run, from the cache, the mirror or the store.
 
         Raises:
@@ -93,7 +93,7 @@ class StoredLibrary:
         """Returns a library for the runs of another table in the same store."""
         return StoredLibrary(self.store, self.cache, self.mirror, self.version, table)
 
-    def add(self, run: Run, rows: Indexed) -> None:
+    def add(self, run: Run, rows: RunRows) -> None:
         """Adds a new run, which :meth:`commit` stores."""
         self._fresh[run.name] = rows
 
@@ -124,7 +124,7 @@ class StoredLibrary:
         short = rows.frame.estimated_size() <= _SHORT
         table = None if short else own_text(rows.frame)
         if table is not None:
-            rows = Indexed(frame_of_table(table))  # uses the memory of the table, so the old frame is freed
+            rows = RunRows(frame_of_table(table))  # uses the memory of the table, so the old frame is freed
         with nullcontext() if self.mirror is None or table is None else self.mirror.spool(table.nbytes) as spool:
             stored = encode(rows.bare if table is None else table.drop_columns([HASH]), run.name, spool)
         self.store.put_run(run.name, stored)
@@ -148,21 +148,21 @@ class StoredLibrary:
             if self.mirror is not None:
                 self.mirror.drop([address])
 
-    def _from_mirror(self, address: str, shape: Shape) -> Indexed | None:
+    def _from_mirror(self, address: str, shape: Shape) -> RunRows | None:
         copy = None if self.mirror is None else self.mirror.read(address)
         if copy is None:
             return None
-        rows = Indexed(copy) if HASH in copy.columns else Indexed.again(copy, shape)
+        rows = RunRows(copy) if HASH in copy.columns else RunRows.again(copy, shape)
         self.cache.put(address, rows)
         return rows
 
-    def _from_store(self, run: Run, shape: Shape) -> Indexed:
+    def _from_store(self, run: Run, shape: Shape) -> RunRows:
         stored = self.store.run(run.name)
         table = decode_table(stored, run.name)
         frame = frame_of_table(table)
         if list(frame.schema.items()) != [*shape.schema.items(), (TOMBSTONE, pl.Boolean())]:
             raise StateError(f"run {run.name} with other columns", "a run has the columns of its table", REMEDY)
-        rows = Indexed.again(frame, shape)
+        rows = RunRows.again(frame, shape)
         if checksum(stored) != run.checksum:
             run = self._found[run.name] = _described_again(run, rows, checksum(stored))
         short = rows.frame.estimated_size() <= _SHORT
@@ -172,7 +172,7 @@ class StoredLibrary:
         del stored, table, frame
         return self._copied(run, shape, rows, content)
 
-    def _copied(self, run: Run, shape: Shape, rows: Indexed, content: Buffer | pa.Table | None) -> Indexed:
+    def _copied(self, run: Run, shape: Shape, rows: RunRows, content: Buffer | pa.Table | None) -> RunRows:
         """Puts the rows of a run into the cache and the mirror, and returns them.
 
         Long runs are returned as a memory-mapped copy, which all processes of the machine share. `content` is
@@ -184,7 +184,7 @@ class StoredLibrary:
         if self.mirror is not None:
             self.mirror.write(address, stream_of(rows.frame, "uncompressed") if content is None else content)
             copy = self.mirror.read(address) if rows.frame.estimated_size() > _SHORT else None
-            rows = rows if copy is None else Indexed(copy)
+            rows = rows if copy is None else RunRows(copy)
         self.cache.put(address, rows)
         return rows
 
@@ -198,7 +198,7 @@ def _address(run: Run, shape: Shape) -> str | None:
     return None if run.checksum is None else f"{run.checksum}-{xxhash.xxh64_hexdigest(columns)}"
 
 
-def _described_again(run: Run, rows: Indexed, found: str) -> Run:
+def _described_again(run: Run, rows: RunRows, found: str) -> Run:
     """Returns the description of an undamaged run whose checksum differs from that of the manifest.
 
     Such a run comes from a release with format 1, which wrote no checksums, or from another attempt of its
@@ -260,7 +260,7 @@ class Stored:
         by rows there is, as nothing else is left of these rows, here and in other shards.
         """
         old, new = _read_header(self.operator.plan, self.manifest.header)[0], self.operator.state
-        told = self.operator.plan.hears is not None and new.clocks != old
+        told = self.operator.plan.row_driven_inputs is not None and new.clocks != old
         return told or self.operator.changed or new.clocks.finished != old.finished or _marks(new) != self.manifest.header.get("marks", [])
 
     @property
@@ -364,9 +364,9 @@ def _types(operator: AnyOperator) -> dict[str, str]:
 def _header(operator: AnyOperator) -> dict[str, Any]:
     state, clocks, spec = operator.state, operator.state.clocks, operator.plan.spec
     told: dict[str, Any] = {"processing_time": clocks.processing_time, "watermark": clocks.watermark, "finished": clocks.finished}
-    if isinstance(spec.watermark, InputsSpec) or operator.plan.hears is not None:
+    if isinstance(spec.watermark, InputsSpec) or operator.plan.row_driven_inputs is not None:
         told["inputs"] = {"since": clocks.inputs.since, "told": {name: [one.watermark, one.heard] for name, one in clocks.inputs.told_last}}
-    if operator.plan.gathers:
+    if operator.plan.in_arrival_order:
         told["received"] = state.received
     if state.tally:
         told["tally"] = state.tally
@@ -379,7 +379,7 @@ def _marks(state: State) -> list[list[Any]]:
     return [] if state.marks.table is None else [list(row) for row in state.marks.table.rows()]
 
 
-def _read_header(plan: Plan | FramePlan, header: dict[str, Any]) -> tuple[Clocks, Marks]:
+def _read_header(plan: Plan | OverPlan, header: dict[str, Any]) -> tuple[Clocks, Marks]:
     if not header:
         return Clocks.of(plan.spec), Marks()
     known = header.get("inputs", {"told": {}, "since": None})

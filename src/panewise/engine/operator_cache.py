@@ -1,7 +1,7 @@
 """The operator cache: operators that have taken no step, by specification and input columns.
 
 A runtime needs such an operator in every micro-batch. With the cache a process compiles each specification
-once. Operators with functions of the user are not cached (:func:`panewise.engine.plans.calls_users`).
+once. Operators with functions of the user are not cached (:func:`panewise.engine.plan_cache.calls_users`).
 """
 
 import copy
@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import polars as pl
 
-from panewise.engine.chain.operator import AnyOperator, operator_for
-from panewise.engine.plans import calls_users
+from panewise.engine.plan_cache import calls_users
+from panewise.engine.registry import AnyOperator, operator_for
 from panewise.spec import Specification
 
 

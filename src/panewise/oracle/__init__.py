@@ -5,8 +5,8 @@ the engine: both are written from the text, and tests compare their outputs.
 """
 
 from panewise.oracle.chain.interpreter import ChainInterpreter, interpreter
-from panewise.oracle.over.interpreter import FrameInterpreter
+from panewise.oracle.over.interpreter import OverInterpreter
 from panewise.oracle.policy.interpreter import PolicyInterpreter
 from panewise.oracle.windows.interpreter import Interpreter
 
-__all__ = ["ChainInterpreter", "FrameInterpreter", "Interpreter", "PolicyInterpreter", "interpreter"]
+__all__ = ["ChainInterpreter", "Interpreter", "OverInterpreter", "PolicyInterpreter", "interpreter"]

@@ -9,7 +9,7 @@ from panewise.chrono import MIN_INSTANT
 from panewise.oracle.columns import as_type, fits, is_integer, is_long, is_nan, sort_key
 from panewise.oracle.windowing.assign import exists, windows_of
 from panewise.oracle.windowing.custom import given_windows, no_windows_reason
-from panewise.spec import Custom, Entry, FrameOperator, Hopping, counted, gap_columns, input_columns, told_by_rows
+from panewise.spec import Custom, Entry, FrameOperator, Hopping, counted, gap_columns, input_columns, row_driven
 
 Types = dict[str, str]
 
@@ -159,7 +159,7 @@ def _too_far_ahead(spec: Entry, row: dict[str, Any], processing_time: int) -> st
 
 def _bad_input(spec: Entry, row: dict[str, Any]) -> str | None:
     """Tests the name of the row's input, if rows drive the watermarks of inputs (semantics 12.9)."""
-    inputs = told_by_rows(spec.watermark)
+    inputs = row_driven(spec.watermark)
     if inputs is None or inputs.column is None:
         return None
     given = row.get(inputs.column)

@@ -12,7 +12,7 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import SetupError, SpecError
 from panewise.spark.ancestry import check_ancestry
 from panewise.spark.checks import check_asked, check_column_types, check_columns, check_stream, warn_of_partitions
-from panewise.spark.dataflow import Plumbing, unpacked
+from panewise.spark.dataflow import Dataflow, unpacked
 from panewise.spark.names import input_of
 from panewise.spark.sinks import Sink, check_sinks
 from panewise.spark.types import polars_schema
@@ -245,7 +245,7 @@ def apply(
         raise SpecError("finish='never' on a batch DataFrame", "a batch ends", "leave finish out")
     else:
         check_batch(spec, every)
-    return Result(Plumbing.of(df, spec, shards, every, seen.shown), finish == "at_end")
+    return Result(Dataflow.of(df, spec, shards, every, seen.shown), finish == "at_end")
 
 
 def _over(df: DataFrame, spec: Specification) -> Specification:
@@ -261,7 +261,7 @@ class Result:
     Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
     """
 
-    plumbing: Plumbing
+    plumbing: Dataflow
     at_end: bool
 
     @property
@@ -288,7 +288,7 @@ class Result:
         shards = None if plumbing.default_shards else len(plumbing.shards)
         chain = spec.then(keys=keys, aggregates=aggregates)
         check_column_types(plumbing.df, chain)
-        return replace(self, plumbing=Plumbing.of(plumbing.df, chain, shards, plumbing.clock, plumbing.shown))
+        return replace(self, plumbing=Dataflow.of(plumbing.df, chain, shards, plumbing.clock, plumbing.shown))
 
     @cached_property
     def panes(self) -> DataFrame:

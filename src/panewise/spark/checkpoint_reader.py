@@ -19,10 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from panewise.engine.checkpoint import runs_of
 from panewise.engine.columns import END, KEY_WATERMARK, ONE_KEY, START, TOMBSTONE
-from panewise.engine.header import checked
 from panewise.engine.over.operator import passed_until
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.run import Indexed, Shape
+from panewise.engine.state_header import checked
+from panewise.engine.store.run import RunRows, Shape
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order
@@ -30,7 +30,7 @@ from panewise.engine.windows.sliding.intake import waiting
 from panewise.errors import SetupError, StateError
 from panewise.spark.recorded_spec import recorded_spec
 from panewise.spec import Chain, Entry, FrameOperator, Global, Sliding, Specification, StreamWindow, counted, first_of, merging
-from panewise.spec.rules.sliding import only_at_end
+from panewise.spec.rules.sliding import fires_only_when_complete
 from panewise.state import Manifest, Run
 from panewise.state.blob import check, checksum, decode
 from panewise.state.manifest import REMEDY
@@ -207,18 +207,18 @@ class _Identities:
     """A read-only library of stored runs that reads only the columns of a shape."""
 
     stored: Mapping[str, bytes]
-    known: dict[str, Indexed] = field(default_factory=dict)
+    known: dict[str, RunRows] = field(default_factory=dict)
 
-    def read(self, run: Run, shape: Shape) -> Indexed:
+    def read(self, run: Run, shape: Shape) -> RunRows:
         if run.name not in self.known:
             schema = {**shape.schema, TOMBSTONE: pl.Boolean()}
-            self.known[run.name] = Indexed.again(_selected(self.stored, run, schema), shape)
+            self.known[run.name] = RunRows.again(_selected(self.stored, run, schema), shape)
         return self.known[run.name]
 
     def new_name(self) -> str:
         raise AssertionError("nothing is written")
 
-    def add(self, run: Run, rows: Indexed) -> None:
+    def add(self, run: Run, rows: RunRows) -> None:
         raise AssertionError("nothing is written")
 
     def keep(self, runs: Sequence[Run]) -> None:
@@ -236,7 +236,7 @@ def _windows(
     by_key, identity = Clocks.of(spec).by_key, [*_keys(spec), START, END]
     held = _rows_of(whole, runs, clocks, stored, [KEY_WATERMARK] if by_key else [])
     windows = key_watermarks.without(held) if by_key and held.width else held
-    if not isinstance(spec.window, Sliding) or not only_at_end(spec.trigger):
+    if not isinstance(spec.window, Sliding) or not fires_only_when_complete(spec.trigger):
         return windows
     slices = _rows_of(whole, of_slices, clocks, stored, [])
     if slices.is_empty():

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from panewise.chrono import Duration
-from panewise.engine.chain.operator import operator_for
 from panewise.engine.ingest.output import Output
+from panewise.engine.registry import operator_for
 from panewise.errors import SpecError
 from panewise.spark import envelope
 from panewise.spark.ancestry import label_of, operators_behind
@@ -26,17 +26,17 @@ from panewise.spark.pack import NOW, Control, Pack
 from panewise.spark.processor import Processor, Settings
 from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS
 from panewise.spark.shards import even_shards
-from panewise.spark.step import Mail, envelopes, step
+from panewise.spark.step import ShardBatch, envelopes, step
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, target_schema, written
 from panewise.spark.worker import short_errors
-from panewise.spec import Chain, Specification, StreamWindow, WindowOperator, counted, first_of, merging, takes_whole_rows, told_by_rows
+from panewise.spec import Chain, Specification, StreamWindow, WindowOperator, counted, first_of, merging, row_driven, takes_whole_rows
 
 KINDS = ("panes", "late", "invalid", "counts")
 
 
 @dataclass(frozen=True)
-class Plumbing:
+class Dataflow:
     """The dataflow of a specification over a DataFrame.
 
     Attributes:
@@ -69,7 +69,7 @@ class Plumbing:
         shards: int | None,
         clock: Duration | None = None,
         shown: Mapping[str, str] | None = None,
-    ) -> "Plumbing":
+    ) -> "Dataflow":
         """Returns the dataflow, with numbers for its shards.
 
         By default there is a shard for each shuffle partition, or one if rows or panes of all keys meet.
@@ -87,7 +87,7 @@ class Plumbing:
         metrics = setting(df, METRICS, "panewise")
         return cls(df, spec, numbers, default_shards=shards is None, clock=clock, shown=shown, metrics=metrics)
 
-    def known_as(self, shards: int) -> "Plumbing":
+    def known_as(self, shards: int) -> "Dataflow":
         """Returns the dataflow with the number of shards of a checkpoint, unless a number was given."""
         return replace(self, shards=even_shards(shards)) if self.default_shards else self
 
@@ -170,7 +170,7 @@ class Plumbing:
 def _meeting(spec: Specification) -> tuple[str, str] | None:
     """Returns why only one shard is possible, and a remedy; None if several are possible."""
     first = first_of(spec)
-    if isinstance(first, WindowOperator) and told_by_rows(first.watermark) is not None and first.evaluate == "record":
+    if isinstance(first, WindowOperator) and row_driven(first.watermark) is not None and first.evaluate == "record":
         rule = "a row that tells the watermark of its input is followed by the next of all keys, which meet in one shard (semantics 12.9)"
         return rule, "leave shards out, or use evaluate='batch'"
     if isinstance(spec, Chain) and not spec.shared_keys:
@@ -200,9 +200,9 @@ def _whole_batch(spec: Specification, schema: dict[str, pl.DataType], now: int) 
             return of_shard(key, table)
 
     def of_shard(key: Any, table: pa.Table) -> pa.Table:
-        mail = Mail.read(zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True))
-        mail.control["finish"] = 1
-        output = Output.joined(list(step(operator_for(spec, schema), mail, now, None)))
+        shard_batch = ShardBatch.read(zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True))
+        shard_batch.control["finish"] = 1
+        output = Output.joined(list(step(operator_for(spec, schema), shard_batch, now, None)))
         sent = list(envelopes(output, int(key[0].as_py()), now, None))
         kinds, payloads = zip(*sent, strict=True) if sent else ((), ())
         return pa.table({"kind": pa.array(kinds, pa.string()), "payload": pa.array(payloads, pa.binary())})

@@ -22,7 +22,7 @@ from panewise.spark.envelope import encode, groups, pieces
 from panewise.spark.metrics import COLUMN, metrics_of
 from panewise.spark.processor import Settings
 from panewise.spark.run_store import SparkRunStore
-from panewise.spark.step import Mail, encoded, step, tables, telling
+from panewise.spark.step import ShardBatch, encoded, step, tables, telling
 from panewise.spark.unpack import Unpack
 from panewise.spark.worker import settle, short_errors
 from panewise.state import Mirror
@@ -45,20 +45,20 @@ class Shards:
         """Runs the step of a shard with its envelopes, and returns the output as frames for Spark."""
         self._served.add(shard)
         with short_errors():
-            mail = Mail.read(envelope for frame in rows for envelope in zip(frame["kind"], frame["payload"], strict=True))
-            return self._handle_mail(shard, mail, timers)
+            shard_batch = ShardBatch.read(envelope for frame in rows for envelope in zip(frame["kind"], frame["payload"], strict=True))
+            return self._run_step(shard, shard_batch, timers)
 
     def wake(self, shard: int, timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Runs the step of a shard whose timer went off, unless envelopes have already caused one."""
         with short_errors():
-            return iter(()) if shard in self._served else self._handle_mail(shard, Mail(), timers)
+            return iter(()) if shard in self._served else self._run_step(shard, ShardBatch(), timers)
 
-    def _handle_mail(self, shard: int, mail: Mail, timers: TimerValues) -> Iterator[pd.DataFrame]:
+    def _run_step(self, shard: int, shard_batch: ShardBatch, timers: TimerValues) -> Iterator[pd.DataFrame]:
         settings = self._settings
         library = StoredLibrary(self._store, _CACHE, _mirror())
         stored = Stored.load(settings.spec, settings.schema, library, settings.shards)
-        now, watermark = self._clocks(mail, timers)
-        output = telling(step(stored.operator, mail, now, watermark))
+        now, watermark = self._clocks(shard_batch, timers)
+        output = telling(step(stored.operator, shard_batch, now, watermark))
         clocks = stored.operator.state.clocks
         emitted, metrics = dict(tables(output, shard, clocks.processing_time, clocks.told)), metrics_of(output)
         if settings.direct is not None:
@@ -78,13 +78,13 @@ class Shards:
         live = [("held", _live_windows(stored.operator.held(), shard))] if settings.held else []
         return _envelopes(chain(sent, live), metrics)
 
-    def _clocks(self, mail: Mail, timers: TimerValues) -> tuple[int | None, int | None]:
+    def _clocks(self, shard_batch: ShardBatch, timers: TimerValues) -> tuple[int | None, int | None]:
         """Returns processing time and watermark in microseconds.
 
         Spark's initial watermark, 0, means that there is none (semantics 12.1).
         """
         if self._settings.clocks == "control":
-            return mail.control.get("clock"), mail.control.get("watermark")
+            return shard_batch.control.get("clock"), shard_batch.control.get("watermark")
         watermark = timers.getCurrentWatermarkInMs()
         return timers.getCurrentProcessingTimeInMs() * 1000, watermark * 1000 if watermark > 0 else None
 
@@ -94,7 +94,7 @@ class Shards:
         Returns the earliest timer, in milliseconds of the watermark. A timer costs two round trips to the
         JVM. It is never deleted: one that goes off when nothing is due only sets the next one.
         """
-        if self._settings.clocks == "control" or stored.operator.plan.hears is not None:
+        if self._settings.clocks == "control" or stored.operator.plan.row_driven_inputs is not None:
             return None  # the operator's watermark is not that of the query
         due = stored.operator.next_due()
         wanted = None if due is None else max(1, -(-due // 1000))

@@ -13,8 +13,8 @@ from pyspark import TaskContext
 
 from panewise.engine.columns import PLACE, TIME
 from panewise.engine.ingest.arrival import Marks
-from panewise.engine.over.plan import FramePlan
-from panewise.engine.plans import plan_of
+from panewise.engine.over.plan import OverPlan
+from panewise.engine.plan_cache import plan_of
 from panewise.engine.progress.multi_input import later, latest_of
 from panewise.engine.windowing.plan import Plan
 from panewise.engine.windowing.preaggregate import combine, combine_again
@@ -50,11 +50,11 @@ class Pack:
         """The name of the function in plans."""
         return self.label
 
-    def combines(self, plan: Plan | FramePlan) -> bool:
+    def combines(self, plan: Plan | OverPlan) -> bool:
         """Returns whether rows are pre-aggregated here."""
         return not self.late_wanted and plan.can_combine
 
-    def spare(self, plan: Plan | FramePlan) -> list[str]:
+    def spare(self, plan: Plan | OverPlan) -> list[str]:
         """Returns the columns of valid rows that need not travel.
 
         The step computes the event time again. It needs places only for late rows, or if ties matter.
@@ -94,7 +94,7 @@ class _Packer:
     """Packs one partition, and collects what is emitted at its end."""
 
     pack: Pack
-    plan: Plan | FramePlan
+    plan: Plan | OverPlan
     partition: int
     rows: int = 0
     partials: list[pl.DataFrame] = field(default_factory=list)
@@ -115,8 +115,8 @@ class _Packer:
             yield from _batches((shard, "invalid", encode(piece)) for piece in pieces(validated.invalid.drop(PLACE)))
         noted = Marks.noted(self.plan.spec, validated.valid)
         self.marks += [] if noted is None else [noted]
-        if self.plan.hears is not None:
-            self.seen = later(self.seen, latest_of(self.plan.hears, validated.valid))
+        if self.plan.row_driven_inputs is not None:
+            self.seen = later(self.seen, latest_of(self.plan.row_driven_inputs, validated.valid))
         if isinstance(self.plan, Plan) and self.pack.combines(self.plan):
             self.partials.append(combine(self.plan, validated.valid))
         else:
@@ -178,7 +178,7 @@ def _encoded(rows: pl.DataFrame) -> bytes:
     return encode(rows.drop(PLACE), {PLACE: int(rows[PLACE][0])})
 
 
-def _typed(chunk: pa.Table, plan: Plan | FramePlan) -> pl.DataFrame:
+def _typed(chunk: pa.Table, plan: Plan | OverPlan) -> pl.DataFrame:
     """Returns the chunk with the types of the plan."""
     frame = pl.DataFrame(in_utc(chunk))
     casts = [pl.col(name).cast(dtype) for name, dtype in plan.schema.items() if frame.schema[name] != dtype]

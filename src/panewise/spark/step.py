@@ -7,18 +7,18 @@ from typing import Any
 
 import polars as pl
 
-from panewise.engine.chain.operator import AnyOperator
 from panewise.engine.columns import PLACE
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.validate import with_time
 from panewise.engine.progress.multi_input import later
+from panewise.engine.registry import AnyOperator
 from panewise.engine.windowing.preaggregate import combine_again
 from panewise.engine.windows.operator import Operator
 from panewise.spark.envelope import decode, encode, pieces
 
 
 @dataclass
-class Mail:
+class ShardBatch:
     """The shard batch: the envelopes that a shard receives in one micro-batch, opened and sorted by kind."""
 
     rows: list[pl.DataFrame] = field(default_factory=list)
@@ -29,42 +29,42 @@ class Mail:
     control: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, envelopes: Iterable[tuple[str, bytes]]) -> "Mail":
+    def read(cls, envelopes: Iterable[tuple[str, bytes]]) -> "ShardBatch":
         """Opens the envelopes."""
-        mail = cls()
+        shard_batch = cls()
         for kind, payload in envelopes:
             if kind == "control":
-                mail.control.update(json.loads(payload))
+                shard_batch.control.update(json.loads(payload))
             elif kind == "seen":
-                mail.seen = later(mail.seen, json.loads(payload))
+                shard_batch.seen = later(shard_batch.seen, json.loads(payload))
             elif kind != "tick":
-                getattr(mail, kind).append(decode(payload))
-        return mail
+                getattr(shard_batch, kind).append(decode(payload))
+        return shard_batch
 
 
-def step(operator: AnyOperator, mail: Mail, processing_time: int | None, watermark: int | None) -> Iterator[Output]:
+def step(operator: AnyOperator, shard_batch: ShardBatch, processing_time: int | None, watermark: int | None) -> Iterator[Output]:
     """Runs one micro-batch (semantics 18), and yields the output of each part.
 
     First the clocks move together, and then the rows arrive. If rows drive the watermarks of inputs, these
     move next (semantics 12.9). Last, the input ends if a control note says so.
     """
     before = operator.state.marks
-    yield operator.advance(processing_time, watermark, mail.control.get("input"))
-    if mail.invalid:
-        refused = pl.concat(mail.invalid)
+    yield operator.advance(processing_time, watermark, shard_batch.control.get("input"))
+    if shard_batch.invalid:
+        refused = pl.concat(shard_batch.invalid)
         yield _only_invalid(operator, refused)
-    if mail.rows:
-        yield _taken(operator, _together(mail.rows))
-    if mail.partials and isinstance(operator, Operator):
-        one = mail.partials[0] if len(mail.partials) == 1 else combine_again(operator.plan, pl.concat(mail.partials))
+    if shard_batch.rows:
+        yield _taken(operator, _together(shard_batch.rows))
+    if shard_batch.partials and isinstance(operator, Operator):
+        one = shard_batch.partials[0] if len(shard_batch.partials) == 1 else combine_again(operator.plan, pl.concat(shard_batch.partials))
         yield operator.add_combined(one)
-    if mail.seen and not operator.plan.each_tells:
-        yield operator.tell(mail.seen)
-    if mail.marks:
+    if shard_batch.seen and not operator.plan.advances_per_row:
+        yield operator.tell(shard_batch.seen)
+    if shard_batch.marks:
         # Every shard has the marks of the rows of all shards. So a replay is found even if another shard
         # received the row that raised the mark.
-        operator.raise_marks(before.raised(operator.plan.spec, pl.concat(mail.marks)))
-    if mail.control.get("finish"):
+        operator.raise_marks(before.raised(operator.plan.spec, pl.concat(shard_batch.marks)))
+    if shard_batch.control.get("finish"):
         yield operator.finish()
 
 

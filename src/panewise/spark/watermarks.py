@@ -6,14 +6,14 @@ from pyspark.sql import functions as F
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spark.checks import watermarked
-from panewise.spec import Entry, FixedLag, Inputs, Specification, StreamTime, StreamWindow, counted, first_of, told_by_rows
+from panewise.spec import Entry, FixedLag, Inputs, Specification, StreamTime, StreamWindow, counted, first_of, row_driven
 
 _CONSTANT = "__clockless"
 
 
 def makes_own(spec: Entry) -> bool:
     """Returns whether the operator makes its own watermark, and so does not need that of the query."""
-    by_itself = isinstance(spec.watermark, FixedLag | StreamTime) or told_by_rows(spec.watermark) is not None
+    by_itself = isinstance(spec.watermark, FixedLag | StreamTime) or row_driven(spec.watermark) is not None
     return spec.time == "processing" or by_itself or counted(spec.window)
 
 

@@ -19,7 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from panewise.engine.checkpoint import check_same
 from panewise.errors import SpecError
-from panewise.spark.dataflow import Plumbing, note, unpacked
+from panewise.spark.dataflow import Dataflow, note, unpacked
 from panewise.spark.failures import QueryError
 from panewise.spark.sinks import Sink, exists, prepare
 from panewise.spark.types import polars_schema
@@ -129,7 +129,7 @@ class Dispatch:
 
 
 def start(
-    plumbing: Plumbing,
+    plumbing: Dataflow,
     sinks: Mapping[str, Sink],
     checkpoint: str | None,
     trigger: Mapping[str, Any],
@@ -194,7 +194,7 @@ class _Done:
         return
 
 
-def _stepped(plumbing: Plumbing, controls: str | None, whole_rows: bool, *, late_wanted: bool) -> DataFrame:
+def _stepped(plumbing: Dataflow, controls: str | None, whole_rows: bool, *, late_wanted: bool) -> DataFrame:
     packed = plumbing.packed(late_wanted=late_wanted, all_columns=whole_rows)
     # A stream always has this source: Spark refuses a checkpoint whose sources have changed, and a later run
     # may end the input.
@@ -230,7 +230,7 @@ def _record_path(checkpoint: str) -> str:
     return f"{checkpoint}/panewise/operator"
 
 
-def _record(session: SparkSession, plumbing: Plumbing, checkpoint: str, controls: str) -> None:
+def _record(session: SparkSession, plumbing: Dataflow, checkpoint: str, controls: str) -> None:
     """Prepares a new checkpoint.
 
     The record is written last. So if this function is interrupted, the next start calls it again.

@@ -14,7 +14,7 @@ from panewise.spec.position import Position
 from panewise.spec.triggers import presets as policies
 from panewise.spec.triggers.composite import DEFAULT_TRIGGER, AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly, Trigger
 from panewise.spec.triggers.simple import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
-from panewise.spec.watermarks import FixedLag, Inputs, RowInputs, StreamTime, Watermark, input_columns, of_each_key, told_by_rows
+from panewise.spec.watermarks import FixedLag, Inputs, RowInputs, StreamTime, Watermark, has_key_watermarks, input_columns, row_driven
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import (
     Calendar,
@@ -99,13 +99,13 @@ __all__ = [
     "first_of",
     "frame_operator",
     "gap_columns",
+    "has_key_watermarks",
     "input_columns",
     "length",
     "merging",
     "merging_at_touch",
-    "of_each_key",
     "policies",
+    "row_driven",
     "rows",
     "takes_whole_rows",
-    "told_by_rows",
 ]

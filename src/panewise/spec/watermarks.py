@@ -160,12 +160,12 @@ RowInputs: TypeAlias = StreamTime | Inputs
 _PER: TypeAlias = Literal["key", "all"]
 
 
-def told_by_rows(watermark: Watermark | None) -> RowInputs | None:
+def row_driven(watermark: Watermark | None) -> RowInputs | None:
     """Returns the watermark if rows drive one watermark for all keys, else None (semantics 12.9, 12.10).
 
-    >>> told_by_rows(Inputs(["a", "b"])), told_by_rows(Inputs(["a", "b"], column="source")).column
+    >>> row_driven(Inputs(["a", "b"])), row_driven(Inputs(["a", "b"], column="source")).column
     (None, 'source')
-    >>> told_by_rows(StreamTime()), told_by_rows(StreamTime(per="all")).names
+    >>> row_driven(StreamTime()), row_driven(StreamTime(per="all")).names
     (None, ('all',))
     """
     if isinstance(watermark, StreamTime):
@@ -173,10 +173,10 @@ def told_by_rows(watermark: Watermark | None) -> RowInputs | None:
     return watermark if isinstance(watermark, Inputs) and watermark.column is not None else None
 
 
-def of_each_key(watermark: Watermark | None) -> bool:
+def has_key_watermarks(watermark: Watermark | None) -> bool:
     """Returns whether each key has its own watermark, driven by its rows (semantics 12.8).
 
-    >>> of_each_key(StreamTime()), of_each_key(StreamTime(per="all"))
+    >>> has_key_watermarks(StreamTime()), has_key_watermarks(StreamTime(per="all"))
     (True, False)
     """
     return isinstance(watermark, StreamTime) and watermark.per == "key"

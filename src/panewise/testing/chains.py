@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from panewise import functions as F
 from panewise.errors import SpecWarning
 from panewise.oracle.chain.interpreter import kinds_of
-from panewise.spec import Aggregate, Chain, Specification, WindowOperator, counted, first_of, merging, of_each_key
+from panewise.spec import Aggregate, Chain, Specification, WindowOperator, counted, first_of, has_key_watermarks, merging
 from panewise.testing.samples import ALL_TEXT, JOINED, NULLS, TRUES
 from panewise.testing.strategies import specs, types_of
 
@@ -40,7 +40,7 @@ def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixe
 
 def can_go_on(first: WindowOperator) -> bool:
     """Returns whether a chain can begin with the operator (semantics 30.6), apart from its delta."""
-    return not of_each_key(first.watermark) and not counted(first.window)
+    return not has_key_watermarks(first.watermark) and not counted(first.window)
 
 
 _KEYS = st.sampled_from([["key", "shop"], ["key", "shop"], ["shop", "level"], ["level", "key", "shop"], ["key"], []])

@@ -22,8 +22,8 @@ from panewise.spec import (
     first_of,
     gap_columns,
     input_columns,
+    row_driven,
     takes_whole_rows,
-    told_by_rows,
 )
 from panewise.spec.codec.specification import from_dict
 from panewise.spec.column_types import Type
@@ -253,7 +253,7 @@ def _check_watermarks(spec: Entry, events: tuple[Event, ...]) -> None:
     if isinstance(spec.watermark, StreamTime) and any(event.op == "watermark" for event in events):
         rule = "with StreamTime rows make the watermark (semantics 12.8, 12.10)"
         raise InputError("a watermark from outside", rule, "add rows")
-    if told_by_rows(spec.watermark) is not None and any(event.op == "watermark" for event in events):
+    if row_driven(spec.watermark) is not None and any(event.op == "watermark" for event in events):
         rule = "with a column of Inputs rows tell the watermarks of their inputs (semantics 12.9)"
         raise InputError("a watermark from outside", rule, "add rows")
     names = spec.watermark.names if isinstance(spec.watermark, Inputs) else (None,)

@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from panewise.spec import Entry, Inputs, StreamTime, WindowOperator, counted, told_by_rows
+from panewise.spec import Entry, Inputs, StreamTime, WindowOperator, counted, row_driven
 from panewise.testing.edges import EXTREMES, GAPS, clocks, expiries, times, watermarks
 from panewise.testing.samples import INPUT_VALUES, KEY_VALUES, MISFITS, OF_INPUTS, OF_WINDOWS, VALUES, types_of
 
@@ -34,7 +34,7 @@ def events(draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_ro
 
 def moved_by_rows(spec: Entry) -> bool:
     """Returns whether rows move the watermark, so that none comes from outside."""
-    return isinstance(spec.watermark, StreamTime) or told_by_rows(spec.watermark) is not None or counted(spec.window)
+    return isinstance(spec.watermark, StreamTime) or row_driven(spec.watermark) is not None or counted(spec.window)
 
 
 @dataclass

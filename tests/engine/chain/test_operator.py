@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.chain.operator import ChainOperator, operator_for
+from panewise.engine.chain.operator import ChainOperator
+from panewise.engine.registry import operator_for
 from panewise.errors import SpecError
 from panewise.oracle import ChainInterpreter
 from panewise.spec import Chain

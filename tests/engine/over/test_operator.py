@@ -14,10 +14,10 @@ from panewise import Frame, FrameColumn, FrameOperator
 from panewise import functions as F
 from panewise.engine.aggregate import range_aggregate
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.chain.operator import operator_for
 from panewise.engine.checkpoint import Stored, StoredLibrary, restore, save
 from panewise.engine.ingest.output import Output
 from panewise.engine.over.operator import OverOperator
+from panewise.engine.registry import operator_for
 from panewise.engine.store.cache import Cache
 from panewise.errors import AggregateOverflowError, SpecError, StateError
 from panewise.state import MemoryRunStore

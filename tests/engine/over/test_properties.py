@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panewise.spec import FrameOperator, told_by_rows
+from panewise.spec import FrameOperator, row_driven
 from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.frames import frame_events, frame_specs
@@ -63,7 +63,7 @@ def test_engine_is_oracle_at_length(data: st.DataObject) -> None:
 @given(data=st.data())
 def test_batches_may_be_cut_anywhere(data: st.DataObject) -> None:
     """semantics 3.1: given the same arrival order, and the same watermarks; those that rows tell follow the cuts."""
-    spec = data.draw(frame_specs(order=("order",), position=None).filter(lambda spec: told_by_rows(spec.watermark) is None))
+    spec = data.draw(frame_specs(order=("order",), position=None).filter(lambda spec: row_driven(spec.watermark) is None))
     script = numbered(data.draw(frame_events(spec)))
     whole = sent(spec, script)
     assert_same(sent(spec, cut(script, [1])), whole)

@@ -22,14 +22,14 @@ NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 RUNTIMES = pytest.mark.parametrize("runtime", ["oracle", "engine"])
 
 
-class Telling:
+class ListenerLog:
     """Tells how many tuples it is told of."""
 
     def handle(self, event: Any) -> Any:
         return [{"n": len(event.tuples)}]
 
 
-TELLING = WindowListener(Telling, name="telling", outputs={"n": "bigint"})
+TELLING = WindowListener(ListenerLog, name="telling", outputs={"n": "bigint"})
 
 
 def evicted(spec: StreamWindow, values: pl.Series) -> list[list[Any]]:

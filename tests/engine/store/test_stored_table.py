@@ -8,7 +8,7 @@ from panewise.engine.columns import BORN, CLOSED, END, FIRED, HASH, PENDING, STA
 from panewise.engine.kernels.hashing import row_hashes
 from panewise.engine.store import compaction
 from panewise.engine.store.compaction import FAN_IN, PART_ROWS, allowance, next_merge
-from panewise.engine.store.run import PARTS, Indexed, MemoryLibrary, Shape, merged, part_range, parted
+from panewise.engine.store.run import PARTS, MemoryLibrary, RunRows, Shape, merged, part_range, parted
 from panewise.engine.store.stored_table import StoredTable
 from panewise.state import Run
 
@@ -49,7 +49,7 @@ def told(rows: pl.DataFrame) -> list[tuple[int, int, int]]:
 
 
 def test_hashes_that_stand_several_times_are_all_found() -> None:
-    indexed = Indexed.of(windows((1, 0, 1), (1, 10, 2), (2, 0, 3), (1, 20, 4)), BY_KEY)
+    indexed = RunRows.of(windows((1, 0, 1), (1, 10, 2), (2, 0, 3), (1, 20, 4)), BY_KEY)
     wanted = row_hashes(pl.DataFrame({"k": [9, 1, 2]}), ["k"])
     places, which = indexed.at(wanted)
     assert sorted(zip(indexed.frame["v"].gather(places).to_list(), which.tolist(), strict=True)) == [(1, 1), (2, 1), (3, 2), (4, 1)]
@@ -72,8 +72,8 @@ def test_rows_of_equal_hash_that_are_not_equal_are_told_apart(monkeypatch: pytes
 
 
 def test_a_newer_row_hides_older_ones_and_a_dead_one_all_of_them() -> None:
-    old, new = Indexed.of(windows((1, 0, 1), (2, 0, 2)), SHAPE).frame, Indexed.of(windows((1, 0, 5)), SHAPE).frame
-    gone = Indexed.of(windows((2, 0, 0), dead=True), SHAPE).frame
+    old, new = RunRows.of(windows((1, 0, 1), (2, 0, 2)), SHAPE).frame, RunRows.of(windows((1, 0, 5)), SHAPE).frame
+    gone = RunRows.of(windows((2, 0, 0), dead=True), SHAPE).frame
     above = merged([gone, new, old], SHAPE, None, bottom=False)
     assert sorted(above.select("k", "v", TOMBSTONE).rows()) == [(1, 5, False), (2, 0, True)]
     assert told(merged([gone, new, old], SHAPE, None, bottom=True)) == [(1, 0, 5)]
@@ -81,7 +81,7 @@ def test_a_newer_row_hides_older_ones_and_a_dead_one_all_of_them() -> None:
 
 
 def test_what_has_expired_is_left_out_of_a_merge_and_of_every_answer() -> None:
-    frames = [Indexed.of(windows((1, 0, 1), (2, 1, 2)), SHAPE).frame]
+    frames = [RunRows.of(windows((1, 0, 1), (2, 1, 2)), SHAPE).frame]
     assert told(merged(frames, SHAPE, 10, bottom=True)) == [(2, 1, 2)]
     one = put(put(table(), (1, 0, 1), (2, 1, 2)).sealed(), (3, 0, 3), (4, 1, 4)).expired(10)
     assert told(one.all()) == told(one.find(windows((1, 0, 0), (2, 1, 0), (3, 0, 0), (4, 1, 0)))) == [(2, 1, 2), (4, 1, 4)]
@@ -105,14 +105,14 @@ def test_the_next_end_is_never_later_than_it_is() -> None:
 
 def test_a_run_tells_its_ends_and_its_longest_wait() -> None:
     rows = windows((1, 0, 1), (2, 50, 2), (3, 20, 3)).with_columns(pl.Series(FIRED, [None, 3, 1]), pl.Series(PENDING, [1, 1, 0]))
-    told = Indexed.of(rows, SHAPE).described("a", 4)
+    told = RunRows.of(rows, SHAPE).described("a", 4)
     assert (told.rows, told.low, told.high, told.waiting, told.part) == (3, 10, 60, 3, 4)
-    idle = Indexed.of(rows.with_columns(pl.lit(0).alias(PENDING)), SHAPE).described("b", None)
+    idle = RunRows.of(rows.with_columns(pl.lit(0).alias(PENDING)), SHAPE).described("b", None)
     assert idle.waiting is None
 
 
 def test_parts_are_disjoint_and_together_everything() -> None:
-    rows = Indexed.of(windows(*((k, 0, k) for k in range(1_000))), SHAPE).frame
+    rows = RunRows.of(windows(*((k, 0, k) for k in range(1_000))), SHAPE).frame
     pieces = parted(rows)
     assert len(pieces) == PARTS
     assert pl.concat(pieces).equals(rows)

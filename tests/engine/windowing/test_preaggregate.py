@@ -5,7 +5,7 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.chain.operator import operator_for
+from panewise.engine.registry import operator_for
 from panewise.engine.windowing.plan import Plan
 from panewise.engine.windowing.preaggregate import combine
 

@@ -8,7 +8,7 @@ from panewise.engine.aggregate import overflow
 from panewise.engine.aggregate.catalogue import parts_of
 from panewise.engine.aggregate.partials import Part, rows_part
 from panewise.engine.aggregate.results import result
-from panewise.engine.aggregate.row_buffer import Contents
+from panewise.engine.aggregate.row_buffer import RowBuffer
 from panewise.engine.aggregate.types import result_type
 from panewise.engine.kernels.small_frames import grouped, kept
 from panewise.spec import Aggregate
@@ -28,7 +28,7 @@ class Aggregation:
         aggregates: tuple[Aggregate, ...],
         schema: dict[str, pl.DataType],
         passing: Sequence[Part] = (),
-        contents: Contents | None = None,
+        contents: RowBuffer | None = None,
     ) -> None:
         self.aggregates = aggregates
         needed = [rows_part()]  # the row count distinguishes a partial of no rows from one of nulls

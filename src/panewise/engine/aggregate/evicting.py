@@ -10,7 +10,7 @@ import polars as pl
 
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.partials import Part, rows_part
-from panewise.engine.aggregate.row_buffer import Contents
+from panewise.engine.aggregate.row_buffer import RowBuffer
 from panewise.engine.columns import ROW_BUFFER, ROWS
 from panewise.spec import Aggregate
 
@@ -24,7 +24,7 @@ class EvictingAggregation(Aggregation):
     """An aggregation whose windows store their rows instead of partials."""
 
     def __init__(
-        self, aggregates: tuple[Aggregate, ...], schema: dict[str, pl.DataType], passing: Sequence[Part], contents: Contents
+        self, aggregates: tuple[Aggregate, ...], schema: dict[str, pl.DataType], passing: Sequence[Part], contents: RowBuffer
     ) -> None:
         super().__init__(aggregates, schema, passing, contents)
         self._of_rows = Aggregation(aggregates, schema)

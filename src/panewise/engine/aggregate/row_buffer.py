@@ -18,7 +18,7 @@ Schema = dict[str, pl.DataType]
 
 
 @dataclass(frozen=True)
-class Contents:
+class RowBuffer:
     """The row buffer of windows. `kept` are the stored columns, `delta` those of the deltas of panes."""
 
     spec: WindowOperator
@@ -70,7 +70,7 @@ class Contents:
         return eviction(self.spec.evictor, pl.col(ROW_BUFFER), self.spec.event_time, self.kept).alias(ROW_BUFFER)
 
 
-def contents_of(spec: WindowOperator, schema: Schema) -> Contents | None:
+def contents_of(spec: WindowOperator, schema: Schema) -> RowBuffer | None:
     """Returns the row buffer of the windows of an operator, None if they need none."""
     if spec.evictor is None and spec.delta is False:
         return None
@@ -80,7 +80,7 @@ def contents_of(spec: WindowOperator, schema: Schema) -> Contents | None:
         needed = [*spec.time_columns, *evictor_columns(spec.evictor), *(name for what in spec.measures for name in what.columns)]
     names = dict.fromkeys((*told, *needed)) or list(schema)[:1]  # structs need a field
     kept = {name: schema[name] for name in names}
-    contents = Contents(spec, kept, {name: schema[name] for name in told})
+    contents = RowBuffer(spec, kept, {name: schema[name] for name in told})
     if spec.evictor is not None:
         eviction(spec.evictor, pl.col(ROW_BUFFER), spec.event_time, kept)
     return contents

@@ -6,7 +6,6 @@ in an evaluation, with all panes that the stage before it emitted in that evalua
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TypeAlias
 
 import polars as pl
 
@@ -15,12 +14,10 @@ from panewise.engine.chain import stage
 from panewise.engine.chain.plan import StagePlan
 from panewise.engine.columns import ORDER
 from panewise.engine.ingest.output import Output
-from panewise.engine.over.operator import OverOperator
-from panewise.engine.policy.operator import PolicyOperator
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.windows.operator import NEWEST_ROWS, Operator
-from panewise.spec import Chain, FrameOperator, Specification, StreamWindow
+from panewise.spec import Chain
 from panewise.spec.type_checks import check_types
 
 _TABLES = 2  # tables of each stage
@@ -88,15 +85,3 @@ class ChainOperator(Operator):
             tables[mine] = (table.sealed() if table.newest.height > NEWEST_ROWS else table for table in after)
         self.state = replace(self.state, following=tuple(tables))
         return panes
-
-
-AnyOperator: TypeAlias = Operator | OverOperator
-
-
-def operator_for(spec: Specification, schema: Mapping[str, pl.DataType]) -> AnyOperator:
-    """Returns a new operator for a specification of any kind."""
-    if isinstance(spec, FrameOperator):
-        return OverOperator(spec, schema)
-    if isinstance(spec, StreamWindow):
-        return PolicyOperator(spec, schema)
-    return ChainOperator(spec, schema) if isinstance(spec, Chain) else Operator(spec, schema)

@@ -9,7 +9,7 @@ import polars as pl
 from panewise.chrono import MIN_INSTANT, saturating_add
 from panewise.engine.columns import ONE_KEY, PLACE, REASON, TIME
 from panewise.engine.ingest import arrival
-from panewise.spec import Entry, told_by_rows
+from panewise.spec import Entry, row_driven
 
 BAD_TIME, OUT_OF_RANGE, BAD_TYPE = "__bad_time", "__out_of_range", "__bad_type"
 MARKS = (BAD_TIME, OUT_OF_RANGE, BAD_TYPE)  # flags of rows whose columns were not typed
@@ -111,7 +111,7 @@ def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tupl
     if spec.max_future_skew is not None:
         horizon = saturating_add(processing_time, spec.max_future_skew.us)
         tests.append(((pl.col(TIME) > horizon).fill_null(False), "event time is too far ahead"))
-    inputs = told_by_rows(spec.watermark)
+    inputs = row_driven(spec.watermark)
     if inputs is not None and inputs.column is not None:
         not_given(inputs.column, f"input {inputs.column} is null")
         tests.append((~pl.col(inputs.column).is_in(inputs.names).fill_null(True), f"input {inputs.column} is unknown"))

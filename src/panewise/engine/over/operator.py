@@ -19,7 +19,7 @@ from panewise.engine.ingest import arrival
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.kernels.small_frames import distinct, ordered, picked
 from panewise.engine.over import retention
-from panewise.engine.over.plan import TIME, FramePlan
+from panewise.engine.over.plan import TIME, OverPlan
 from panewise.engine.over.ranges import Span, blocks_of, sequences
 from panewise.engine.over.sequences import Layout, Step
 from panewise.engine.over.values import values
@@ -45,7 +45,7 @@ class OverOperator:
     """
 
     def __init__(self, spec: FrameOperator, schema: Mapping[str, pl.DataType]) -> None:
-        self.plan = FramePlan(spec, schema)
+        self.plan = OverPlan(spec, schema)
         self.spec = spec
         waiting = TimeQueue.nothing(self.plan.waiting, MemoryLibrary())
         tables = [StoredTable.nothing(shape, MemoryLibrary()) for shape in (self.plan.kept, self.plan.running)]
@@ -75,18 +75,18 @@ class OverOperator:
         """Adds a batch of rows. After the end of input all are late, with the reason `finished`."""
         validated = self.plan.validate(rows, self.state.clocks.processing_time)
         output = self.add_valid(validated.valid)
-        latest = {} if self.plan.hears is None else latest_of(self.plan.hears, validated.valid)
+        latest = {} if self.plan.row_driven_inputs is None else latest_of(self.plan.row_driven_inputs, validated.valid)
         panes = pl.concat([output.panes, self.tell(latest).panes]) if latest else output.panes
         counts = output.counts + Counts(rows_in=validated.invalid.height, invalid=validated.invalid.height)
         return replace(output, panes=panes, invalid=validated.invalid, counts=counts)
 
     def tell(self, latest: Mapping[str, int]) -> Output:
         """Moves the watermarks of the inputs, as :meth:`Operator.tell` does."""
-        assert self.plan.hears is not None
-        return self._tick(self.state.clocks.moved_by_rows(self.plan.hears, latest))
+        assert self.plan.row_driven_inputs is not None
+        return self._tick(self.state.clocks.moved_by_rows(self.plan.row_driven_inputs, latest))
 
     def add_valid(self, valid: pl.DataFrame) -> Output:
-        """Adds rows that :meth:`FramePlan.validate` found valid."""
+        """Adds rows that :meth:`OverPlan.validate` found valid."""
         spec, placed = self.plan.spec, arrival.placed(valid)
         ordered = arrival.in_order(spec, placed) if spec.position or (spec.order and not spec.time_columns) else _as_placed(placed)
         fresh = self.state.marks.without_replays(spec, ordered)

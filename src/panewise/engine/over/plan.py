@@ -26,7 +26,7 @@ from panewise.engine.ingest.validate import ValidationResult, validate
 from panewise.engine.store.run import Shape
 from panewise.engine.windowing.lateness import late_schema
 from panewise.errors import SpecError
-from panewise.spec import Aggregate, Frame, FrameOperator, RowFunction, told_by_rows
+from panewise.spec import Aggregate, Frame, FrameOperator, RowFunction, row_driven
 
 # In the tables: the time of the row, which expires when the horizon of its table reaches this time. The last
 # instant for a row that is stored for its place among the rows, or because it has not been emitted.
@@ -58,7 +58,7 @@ class Job:
         return f"{self.prefix}{name}"
 
 
-class FramePlan:
+class OverPlan:
     """The compiled OVER operator.
 
     The operator has three tables:
@@ -84,8 +84,8 @@ class FramePlan:
         self.keys = list(spec.keys) or [ONE_KEY]
         # Attributes of window plans that other modules read. An OVER operator has one watermark for all keys,
         # no windows of rows, and no order-sensitive aggregates in slices.
-        self.by_key = self.counted = self.gathers = self.each_tells = False
-        self.hears = told_by_rows(spec.watermark)  # the inputs, if rows drive their watermarks; else None
+        self.by_key = self.counted = self.in_arrival_order = self.advances_per_row = False
+        self.row_driven_inputs = row_driven(spec.watermark)  # the inputs, if rows drive their watermarks; else None
         self.payload = {name: dtype for name, dtype in self.schema.items() if not name.startswith("__")}
         self.invalid_schema, self.late_schema = {**self.schema, REASON: pl.String()}, late_schema(self.schema)
         jobs = _jobs(spec, self.schema)

@@ -15,7 +15,7 @@ import polars as pl
 
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import BLOCK_START, IS_BLOCK, ROW_NUMBER, STORED_TIME
-from panewise.engine.over.plan import TIME, FramePlan, Job
+from panewise.engine.over.plan import TIME, Job, OverPlan
 from panewise.engine.over.sequences import Layout, Step
 from panewise.engine.store.time_queue import TimeQueue
 
@@ -37,7 +37,7 @@ class Span:
         return None if self.low is None else self.high - self.low
 
 
-def sequences(plan: FramePlan, job: Job, step: Step, span: Span, passed: TimeQueue, blocks: pl.DataFrame) -> Layout:
+def sequences(plan: OverPlan, job: Job, step: Step, span: Span, passed: TimeQueue, blocks: pl.DataFrame) -> Layout:
     """Returns sequences in which the frames of a job are ranges of positions.
 
     The sequence of a key contains the rows near the starts of the frames, then the blocks that are in all
@@ -75,7 +75,7 @@ def pieces(layout: Layout, job: Job) -> pl.DataFrame:
     return pl.DataFrame([one.zip_with(~stands_for, other) for one, other in zip(singles.get_columns(), stored, strict=True)])
 
 
-def blocks_of(plan: FramePlan, rows: pl.DataFrame, span: Span) -> pl.DataFrame:
+def blocks_of(plan: OverPlan, rows: pl.DataFrame, span: Span) -> pl.DataFrame:
     """Returns the blocks of the rows that pass in a step, one for each key."""
     made = rows.group_by(plan.keys, maintain_order=True).agg(pl.len().alias(ROW_NUMBER)).drop(ROW_NUMBER)
     for job in plan.ranges:

@@ -16,7 +16,7 @@ import polars as pl
 from panewise.engine.columns import RANK, ROW_COUNT, ROW_NUMBER, STORED_TIME, TIME_COUNT
 from panewise.engine.kernels.small_frames import gathered, joined, ordered, picked, spread, stacked
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.over.plan import TIME, FramePlan
+from panewise.engine.over.plan import TIME, OverPlan
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
@@ -60,7 +60,7 @@ class Layout:
         kept_ends: by place in `stack`, the time with which a row was stored, 0 if it was not.
     """
 
-    def __init__(self, plan: FramePlan, step: Step) -> None:
+    def __init__(self, plan: OverPlan, step: Step) -> None:
         self.plan, self.step = plan, step
         groups, order, counts = _grouped(plan, step)
         self.keys = groups
@@ -204,7 +204,7 @@ class Layout:
         return np.where(new, rank, kept[0]), np.where(new, dense, kept[1])
 
 
-def _grouped(plan: FramePlan, step: Step) -> tuple[pl.DataFrame, Places, Numbers]:
+def _grouped(plan: OverPlan, step: Step) -> tuple[pl.DataFrame, Places, Numbers]:
     """Returns the keys, the places of the rows that pass, key by key, and their number for each key."""
     keys, order, counts = gathered(step.rows, plan.keys)
     if step.finished and step.kept.height:  # rows of keys that pass no row may wait to be emitted
@@ -225,7 +225,7 @@ def _sizes(coded: pl.DataFrame, groups: int) -> Numbers:
     return np.bincount(coded[_CODE].to_numpy(), minlength=groups).astype(np.int64)
 
 
-def _stack(plan: FramePlan, kept: pl.DataFrame, rows: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+def _stack(plan: OverPlan, kept: pl.DataFrame, rows: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     """Returns the needed columns of all rows: the stored ones, those that pass, those that wait."""
     told = plan.payload if plan.ahead else {name: plan.schema[name] for name in (*plan.read, *plan.spec.order)}
     timed = [pl.col(TIME).alias(STORED_TIME)] if plan.spec.event_time is not None else []

@@ -8,7 +8,7 @@ import polars as pl
 from panewise.engine.aggregate.range_aggregate import over
 from panewise.engine.kernels.small_frames import picked
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.policy.listeners import Telling
+from panewise.engine.policy.listeners import ListenerLog
 from panewise.engine.policy.partitions import Log
 from panewise.engine.policy.plan import PolicyPlan
 from panewise.engine.policy.pool import Tuples, stretches
@@ -28,14 +28,14 @@ def log_of(plan: PolicyPlan, tuples: Tuples, now: int) -> Log:
 
     nested = any(dtype.is_nested() for dtype in plan.shown.values())
     names = _names(plan, tuples.keys)
-    return Telling(wanted, spec=plan.spec, names=names, tuples=shown, nested=nested, now=now, states=tuples.listeners())
+    return ListenerLog(wanted, spec=plan.spec, names=names, tuples=shown, nested=nested, now=now, states=tuples.listeners())
 
 
 def told(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> pl.DataFrame:
     """Returns the panes of the events of a step, in the order of the events."""
     if not log.events:
         return pl.DataFrame(schema=plan.pane_schema)
-    if isinstance(log, Telling):
+    if isinstance(log, ListenerLog):
         contents = pl.DataFrame(log.given, schema=plan.contents, orient="row")
         return _panes(plan, tuples, log.events, log.partitions, contents, now)
     lows, highs = np.array(log.lows, dtype=np.intp), np.array(log.highs, dtype=np.intp)

@@ -18,7 +18,7 @@ _LAST = ("PARTITION_EVICTION", "FINAL")  # the last event of a partition
 
 
 @dataclass
-class Telling(Log):
+class ListenerLog(Log):
     """A log that calls listeners with events, and logs the rows that they return instead of the events.
 
     Args:

@@ -14,7 +14,7 @@ import polars as pl
 from panewise.engine.columns import END, LATE_BY, MISSED_WINDOWS, ONE_KEY, PARTIAL, PLACE, REASON, TUPLES
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.policy import events
-from panewise.engine.policy.listeners import Telling
+from panewise.engine.policy.listeners import ListenerLog
 from panewise.engine.policy.partitions import Partitions
 from panewise.engine.policy.plan import PolicyPlan
 from panewise.engine.policy.pool import Tuples, bare, comparable
@@ -211,7 +211,7 @@ class PolicyOperator(Operator):
         tuples.into(partitions)
         work(partitions)
         panes = events.told(plan, log, tuples, now)
-        listeners = log.states if isinstance(log, Telling) else {}
+        listeners = log.states if isinstance(log, ListenerLog) else {}
         self._store(tuples.put(plan, partitions, listeners), tuples.gone(plan, partitions))
         self.state = replace(self.state, tally=partitions.tally)
         return replace(self._nothing, panes=panes)

@@ -8,7 +8,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import KEY_WATERMARK
 from panewise.engine.progress.multi_input import Inputs
-from panewise.spec import Entry, FixedLag, Global, RowInputs, WindowOperator, counted, counted_by_key, of_each_key, told_by_rows
+from panewise.spec import Entry, FixedLag, Global, RowInputs, WindowOperator, counted, counted_by_key, has_key_watermarks, row_driven
 from panewise.spec import Inputs as InputsSpec
 
 
@@ -37,7 +37,7 @@ class Clocks:
     @classmethod
     def of(cls, spec: Entry) -> "Clocks":
         """Returns the clocks of a specification before the first reading."""
-        return cls(by_key=of_each_key(spec.watermark) or counted_by_key(spec.window), counted=counted(spec.window))
+        return cls(by_key=has_key_watermarks(spec.watermark) or counted_by_key(spec.window), counted=counted(spec.window))
 
     @property
     def told(self) -> int | None:
@@ -59,7 +59,7 @@ class Clocks:
         """
         now = self.processing_time if processing_time is None else max(self.processing_time, processing_time)
         inputs = self.inputs
-        of_rows = told_by_rows(spec.watermark)
+        of_rows = row_driven(spec.watermark)
         sources = spec.watermark if isinstance(spec.watermark, InputsSpec) else of_rows
         if sources is not None:
             inputs = inputs if of_rows else inputs.told(source, watermark, now)
@@ -76,7 +76,7 @@ class Clocks:
 
         `latest` has the highest event time of the rows of each input.
         """
-        told = self.inputs.told_by_rows(inputs, latest, self.processing_time)
+        told = self.inputs.row_driven(inputs, latest, self.processing_time)
         marks = (self.watermark, told.least(inputs, self.processing_time))
         return replace(self, watermark=max((mark for mark in marks if mark is not None), default=None), inputs=told)
 

@@ -45,7 +45,7 @@ class Inputs:
         known[source] = Told(watermark if before is None else max(before, watermark), heard)
         return Inputs(tuple(known.items()), self.since)
 
-    def told_by_rows(self, inputs: RowInputs, latest: Mapping[str, int], now: int) -> "Inputs":
+    def row_driven(self, inputs: RowInputs, latest: Mapping[str, int], now: int) -> "Inputs":
         """Returns the inputs after all inputs that have rows in a batch have reported their watermarks.
 
         `latest` has the highest event time of the rows of each input.

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from panewise.engine.store.run import Indexed
+from panewise.engine.store.run import RunRows
 
 DEFAULT_BYTES = 1 << 30
 
@@ -18,10 +18,10 @@ class Cache:
 
     def __init__(self, limit: int = DEFAULT_BYTES) -> None:
         self._limit = limit
-        self._runs: OrderedDict[str, tuple[Indexed, int]] = OrderedDict()
+        self._runs: OrderedDict[str, tuple[RunRows, int]] = OrderedDict()
         self._bytes = 0
 
-    def get(self, address: str) -> Indexed | None:
+    def get(self, address: str) -> RunRows | None:
         """Returns the rows of a run, None if they are not cached."""
         found = self._runs.get(address)
         if found is None:
@@ -29,7 +29,7 @@ class Cache:
         self._runs.move_to_end(address)
         return found[0]
 
-    def put(self, address: str, rows: Indexed) -> None:
+    def put(self, address: str, rows: RunRows) -> None:
         """Adds a run, and removes others if the cache is longer than its limit."""
         self.drop(address)
         size = int(rows.frame.estimated_size())

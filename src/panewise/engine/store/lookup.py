@@ -8,7 +8,7 @@ import polars as pl
 from panewise.engine.kernels.hashing import Hashes, row_hashes
 from panewise.engine.kernels.small_frames import equal
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.store.run import Indexed, part_range
+from panewise.engine.store.run import RunRows, part_range
 from panewise.state import Run
 
 
@@ -48,7 +48,7 @@ class Wanted:
         left = left[self.places]
         return Wanted(self.rows, self.places[left], self.hashes[left])
 
-    def places_in(self, run: Run, indexed: Indexed) -> tuple[Places, Places]:
+    def places_in(self, run: Run, indexed: RunRows) -> tuple[Places, Places]:
         """Looks the wanted rows up in a run.
 
         Returns:

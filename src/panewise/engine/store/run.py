@@ -41,20 +41,20 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Indexed:
+class RunRows:
     """The rows of a run with ``__dead`` and ``__hash``, sorted by hash."""
 
     frame: pl.DataFrame
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, shape: Shape) -> "Indexed":
+    def of(cls, rows: pl.DataFrame, shape: Shape) -> "RunRows":
         """Returns the rows as a run. They may be in any order."""
         hashes = row_hashes(rows, shape.by)
         order = np.argsort(hashes, kind="stable")
         return cls(picked(rows, order).hstack([pl.Series(HASH, hashes[order])]))
 
     @classmethod
-    def again(cls, rows: pl.DataFrame, shape: Shape) -> "Indexed":
+    def again(cls, rows: pl.DataFrame, shape: Shape) -> "RunRows":
         """Returns the run with these :attr:`bare` rows. Their hashes are computed again."""
         return cls(rows.hstack([pl.Series(HASH, row_hashes(rows, shape.by))]))
 
@@ -104,7 +104,7 @@ class Indexed:
 class Library(Protocol):
     """Reads and writes the rows of runs."""
 
-    def read(self, run: Run, shape: Shape) -> Indexed:
+    def read(self, run: Run, shape: Shape) -> RunRows:
         """Returns the rows of a run."""
         ...
 
@@ -112,7 +112,7 @@ class Library(Protocol):
         """Returns a name that no run has. A step that is repeated from the same state gets the same names."""
         ...
 
-    def add(self, run: Run, rows: Indexed) -> None:
+    def add(self, run: Run, rows: RunRows) -> None:
         """Adds a new run."""
         ...
 
@@ -125,10 +125,10 @@ class MemoryLibrary:
     """A library in the memory of this process."""
 
     def __init__(self) -> None:
-        self._runs: dict[str, Indexed] = {}
+        self._runs: dict[str, RunRows] = {}
         self._named = 0
 
-    def read(self, run: Run, shape: Shape) -> Indexed:
+    def read(self, run: Run, shape: Shape) -> RunRows:
         """Returns the rows of a run."""
         return self._runs[run.name]
 
@@ -137,7 +137,7 @@ class MemoryLibrary:
         self._named += 1
         return str(self._named)
 
-    def add(self, run: Run, rows: Indexed) -> None:
+    def add(self, run: Run, rows: RunRows) -> None:
         """Adds a new run."""
         self._runs[run.name] = rows
 

@@ -18,7 +18,7 @@ from panewise.engine.columns import END, HASH, MARK_SUFFIX, PENDING, START, TOMB
 from panewise.engine.kernels.small_frames import distinct, joined, kept, picked, stacked, without
 from panewise.engine.store.compaction import Merge, allowance, next_merge
 from panewise.engine.store.lookup import Found, Wanted
-from panewise.engine.store.run import Indexed, Library, Shape, merged, parted
+from panewise.engine.store.run import Library, RunRows, Shape, merged, parted
 from panewise.engine.store.statistics import earliest
 from panewise.state import Run
 
@@ -165,7 +165,7 @@ class StoredTable:
             newest = kept(newest, ~newest[TOMBSTONE])
         if newest.is_empty():
             return table
-        added = table._added(Indexed.of(newest, self.shape), None)
+        added = table._added(RunRows.of(newest, self.shape), None)
         table = replace(table, runs=(*(run for run in runs if not self._hides(added, run)), added))
         may, spent = allowance(newest.height), 0
         while (merge := next_merge(table.runs)) is not None and (spent == 0 or spent + merge.rows <= may):
@@ -249,7 +249,7 @@ class StoredTable:
             told = told.without(which) if len(which) else told
         return picked(rows.drop(HASH), told.places)
 
-    def _added(self, rows: Indexed, part: int | None) -> Run:
+    def _added(self, rows: RunRows, part: int | None) -> Run:
         run = rows.described(self.library.new_name(), part)
         self.library.add(run, rows)
         return run
@@ -263,7 +263,7 @@ class StoredTable:
         frames = [self.library.read(run, self.shape).frame for run in reversed(merge.runs)]
         both = merged(frames, self.shape, self.horizon, bottom=merge.bottom)
         pieces = list(enumerate(parted(both))) if merge.cut else [(merge.runs[0].part, both)]
-        made = [self._added(Indexed(piece), part) for part, piece in pieces if not piece.is_empty()]
+        made = [self._added(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
         at = self.runs.index(merge.runs[-1])
         before = [run for run in self.runs[:at] if run not in merge.runs]
         return replace(self, runs=(*before, *made, *self.runs[at + 1 :]))

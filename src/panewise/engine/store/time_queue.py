@@ -14,7 +14,7 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, HASH, TOMBSTONE
 from panewise.engine.kernels.small_frames import ordered, stacked
 from panewise.engine.store.compaction import FAN_IN, allowance, similar
-from panewise.engine.store.run import Indexed
+from panewise.engine.store.run import RunRows
 from panewise.engine.store.stored_table import StoredTable
 
 
@@ -72,6 +72,6 @@ class TimeQueue(StoredTable):
         return rows if rows.height < 2 else ordered(rows, self.shape.identity)
 
 
-def _indexed(rows: pl.DataFrame) -> Indexed:
+def _indexed(rows: pl.DataFrame) -> RunRows:
     """Returns a run of the rows in their order. Its hashes are 0, because nothing is looked up by hash."""
-    return Indexed(rows.with_columns(pl.lit(0, dtype=pl.UInt64).alias(HASH)))
+    return RunRows(rows.with_columns(pl.lit(0, dtype=pl.UInt64).alias(HASH)))

@@ -23,10 +23,10 @@ from panewise.engine.windowing.trigger.periods import is_periodic
 from panewise.engine.windowing.trigger.simple import SimpleTrigger, is_simple
 from panewise.engine.windowing.trigger.tree import TriggerTree
 from panewise.engine.windowing.unassignable import split_unassignable
-from panewise.spec import Cumulating, Custom, Hopping, Never, Sliding, WindowOperator, columns_of, counted, merging, told_by_rows
+from panewise.spec import Cumulating, Custom, Hopping, Never, Sliding, WindowOperator, columns_of, counted, merging, row_driven
 from panewise.spec.aggregates.aggregate import ORDERLESS
 from panewise.spec.operators.windows import data_loss_reason
-from panewise.spec.rules.sliding import only_at_end
+from panewise.spec.rules.sliding import fires_only_when_complete
 
 
 class Plan:
@@ -49,14 +49,14 @@ class Plan:
         self.retracting = spec.accumulation == "retracting"
         self.compares = self.retracting or spec.only_updated  # panes with the live pane, which is then stored
         self.by_key = Clocks.of(spec).by_key  # each key has a watermark of its own
-        self.hears = told_by_rows(spec.watermark)  # the inputs, if rows drive their watermarks
+        self.row_driven_inputs = row_driven(spec.watermark)  # the inputs, if rows drive their watermarks
         # The watermark advances after each row; otherwise after each batch.
-        self.each_tells = self.hears is not None and spec.evaluate == "record"
+        self.advances_per_row = self.row_driven_inputs is not None and spec.evaluate == "record"
         self.counted = counted(spec.window)  # watermarks and times are row numbers
         own = {**self.trigger.columns, **({KEY_WATERMARK: pl.Int64()} if self.by_key else {})}
         self._of_sliding(spec)
         self.table_schema = window_table.table_schema(key_types, self.aggregation, own, live=self.compares)
-        self.taking_schema = {**self.table_schema, **{part.name: part.dtype for part in self.trigger.passing}}
+        self.intake_schema = {**self.table_schema, **{part.name: part.dtype for part in self.trigger.passing}}
         self.identity = [*self.keys, START, END]
         self.shape = Shape(self.table_schema, self.identity, self.keys if merging(spec.window) or self.by_key else self.identity)
         self.pane_schema = panes.schema(spec, key_types, self.aggregation.result_types)
@@ -73,13 +73,13 @@ class Plan:
     def _of_sliding(self, spec: WindowOperator) -> None:
         """Sets the attributes that only sliding windows use."""
         self.sliding = isinstance(spec.window, Sliding)
-        self.lazy = self.sliding and only_at_end(spec.trigger)  # windows are made when they are complete
+        self.lazy = self.sliding and fires_only_when_complete(spec.trigger)  # windows are made when they are complete
         # The partials of a window are made from slices each time, unless firings discard them.
-        self.remade = spec.accumulation != "discarding" or isinstance(spec.trigger, Never)
-        self.gathers = isinstance(self.aggregation, ArrivalOrderAggregation)
+        self.rebuilt_from_slices = spec.accumulation != "discarding" or isinstance(spec.trigger, Never)
+        self.in_arrival_order = isinstance(self.aggregation, ArrivalOrderAggregation)
         self.pieces = self.aggregation  # the aggregation of slices
         # Partials that are never merged with those of a stored window need not be mergeable.
-        if self.sliding and (self.remade or (self.lazy and spec.lateness_us == 0)):
+        if self.sliding and (self.rebuilt_from_slices or (self.lazy and spec.lateness_us == 0)):
             self.aggregation = told(self.pieces)
 
     @property

@@ -131,7 +131,7 @@ def _into_windows(
     if not closed.is_empty():
         pieces = pieces.join(closed, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
     open_ = ~clocks.complete(plan.spec, pl.col(END))
-    new = window_table.newborn(pieces, plan.taking_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_)
+    new = window_table.newborn(pieces, plan.intake_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_)
     plain = not plan.trigger.passing and not plan.trigger.joined(pl.col(WAS_STORED))
     if plain and not once and any_order(plan.aggregation, new):
         new, once = joined(plan, new.clear(), new, plan.identity), True

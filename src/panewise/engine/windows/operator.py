@@ -87,7 +87,7 @@ class Operator:
     def add(self, rows: pl.DataFrame) -> Output:
         """Adds a batch of rows. After the end of input all rows are late, with the reason `finished`."""
         validated = self.plan.validate(rows, self.state.clocks.processing_time)
-        added = self._added if self.plan.hears is None or self.plan.each_tells else self._added_and_told
+        added = self._added if self.plan.row_driven_inputs is None or self.plan.advances_per_row else self._added_then_advanced
         output, refused = added(validated.valid), validated.invalid.height
         invalid = self._in_order(pl.concat([validated.invalid, output.invalid])) if output.invalid.height else validated.invalid
         counts = output.counts + Counts(rows_in=refused, invalid=refused)
@@ -110,13 +110,13 @@ class Operator:
 
         `latest` has the highest event time of the valid rows of each of these inputs. There is at least one.
         """
-        assert self.plan.hears is not None
-        return self._tick(self.state.clocks.moved_by_rows(self.plan.hears, latest))
+        assert self.plan.row_driven_inputs is not None
+        return self._tick(self.state.clocks.moved_by_rows(self.plan.row_driven_inputs, latest))
 
-    def _added_and_told(self, valid: pl.DataFrame) -> Output:
+    def _added_then_advanced(self, valid: pl.DataFrame) -> Output:
         """Adds rows, then moves the watermarks of their inputs."""
-        assert self.plan.hears is not None
-        output, latest = self._arrived(valid), latest_of(self.plan.hears, valid)
+        assert self.plan.row_driven_inputs is not None
+        output, latest = self._arrived(valid), latest_of(self.plan.row_driven_inputs, valid)
         return replace(output, panes=pl.concat([output.panes, self.tell(latest).panes])) if latest else output
 
     def _added(self, valid: pl.DataFrame) -> Output:
@@ -125,10 +125,10 @@ class Operator:
         Where rows drive the watermarks of inputs and ``evaluate="record"``, each row is a batch of its own,
         whatever its key, and the watermark moves after it.
         """
-        if not self.plan.each_tells or valid.is_empty():
+        if not self.plan.advances_per_row or valid.is_empty():
             return self._arrived(valid)
         ordered = arrival.in_order(self.plan.spec, arrival.placed(valid))
-        return Output.joined([self._added_and_told(row) for row in ordered.iter_slices(1)])
+        return Output.joined([self._added_then_advanced(row) for row in ordered.iter_slices(1)])
 
     def _arrived(self, valid: pl.DataFrame) -> Output:
         placed = arrival.placed(valid)
@@ -136,7 +136,7 @@ class Operator:
         fresh = self.state.marks.without_replays(self.plan.spec, ordered)
         self.raise_marks(self.state.marks.after(self.plan.spec, ordered))
         numbered, replays = fresh.with_row_index(ORDER), ordered.height - fresh.height
-        if self.plan.gathers:
+        if self.plan.in_arrival_order:
             numbered = numbered.with_columns((pl.col(ORDER).cast(pl.Int64) + self.state.received).alias(ARRIVAL_NUMBER))
         output = self._evaluated(numbered)
         self.state = replace(self.state, received=self.state.received + fresh.height)

@@ -37,7 +37,7 @@ def _newborn(plan: Plan, assigned: Assigned, clocks: Clocks) -> pl.DataFrame:
     partials = plan.aggregation.lift(assigned.rows, [SESSION]).join(assigned.sessions, on=SESSION, maintain_order="left")
     if plan.by_key:
         partials = key_watermarks.marked(partials, assigned.rows, plan.keys)
-    schema = {**plan.taking_schema, SESSION: assigned.rows.schema[SESSION]}
+    schema = {**plan.intake_schema, SESSION: assigned.rows.schema[SESSION]}
     return window_table.newborn(partials, schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from panewise.oracle.aggregate.aggregates import aggregate
 from panewise.oracle.columns import check_type, decimal_scale, same_value, sort_key
 from panewise.oracle.outputs import Output, joined
-from panewise.oracle.over.interpreter import FrameInterpreter
+from panewise.oracle.over.interpreter import OverInterpreter
 from panewise.oracle.policy.interpreter import PolicyInterpreter
 from panewise.oracle.progress.clock import Clock
 from panewise.oracle.rows import as_key
@@ -24,7 +24,7 @@ from panewise.spec.type_checks import check_types
 
 Pane = dict[str, Any]
 Identity = tuple[Any, ...]
-AnyInterpreter: TypeAlias = "Interpreter | ChainInterpreter | FrameInterpreter | PolicyInterpreter"
+AnyInterpreter: TypeAlias = "Interpreter | ChainInterpreter | OverInterpreter | PolicyInterpreter"
 
 
 def interpreter(spec: Specification, types: dict[str, str] | None = None) -> AnyInterpreter:
@@ -38,7 +38,7 @@ def interpreter(spec: Specification, types: dict[str, str] | None = None) -> Any
         check_type(column, kind)
     check_types(spec, {column: Type(kind) for column, kind in (types or {}).items()})
     if isinstance(spec, FrameOperator):
-        return FrameInterpreter(spec, types)
+        return OverInterpreter(spec, types)
     if isinstance(spec, StreamWindow):
         return PolicyInterpreter(spec, types)
     return ChainInterpreter(spec, types) if isinstance(spec, Chain) else Interpreter(spec, types)

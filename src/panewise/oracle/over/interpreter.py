@@ -27,7 +27,7 @@ class _Sequence:
     sent: int = 0
 
 
-class FrameInterpreter:
+class OverInterpreter:
     """Interprets one OVER operator; each method takes one event and returns the output after it.
 
     The emitted rows take the place of panes (semantics 29).
@@ -37,7 +37,7 @@ class FrameInterpreter:
         types: types of columns, as for :class:`panewise.oracle.Interpreter`.
 
     >>> from panewise import functions as F
-    >>> oracle = FrameInterpreter(FrameOperator(columns=[FrameColumn(F.sum("v").alias("total"), Frame("rows", -1, 0))]))
+    >>> oracle = OverInterpreter(FrameOperator(columns=[FrameColumn(F.sum("v").alias("total"), Frame("rows", -1, 0))]))
     >>> _ = oracle.add([{"event_time": t, "v": t * t} for t in (3, 1, 2)])
     >>> [(row["v"], row["total"]) for row in oracle.watermark(3)["panes"]]
     [(1, 1), (4, 5)]

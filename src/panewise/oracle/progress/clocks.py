@@ -7,7 +7,7 @@ from panewise.chrono import saturating_add
 from panewise.errors import InputError
 from panewise.oracle.progress.clock import Clock
 from panewise.oracle.progress.multi_input import InputClocks
-from panewise.spec import Entry, FixedLag, Inputs, StreamTime, counted, counted_by_key, of_each_key, told_by_rows
+from panewise.spec import Entry, FixedLag, Inputs, StreamTime, counted, counted_by_key, has_key_watermarks, row_driven
 
 Key = tuple[Any, ...]
 
@@ -34,7 +34,7 @@ class Clocks:
 
     def of(self, key: Key) -> Clock:
         """Returns the clocks that apply to the rows and windows of a key (semantics 8.1, 12.8)."""
-        if not of_each_key(self._spec.watermark) and not counted_by_key(self._spec.window):
+        if not has_key_watermarks(self._spec.watermark) and not counted_by_key(self._spec.window):
             return self.common
         return replace(self.common, watermark=self._of_keys.get(key))
 
@@ -64,7 +64,7 @@ class Clocks:
         if self._spec.time == "processing":
             rule = "with time='processing' the watermark is processing time (semantics 6.8)"
             raise InputError("a watermark from outside", rule, "move the clock")
-        if told_by_rows(self._spec.watermark) is not None:
+        if row_driven(self._spec.watermark) is not None:
             rule = "with a column of Inputs rows tell the watermarks of their inputs (semantics 12.9)"
             raise InputError("a watermark from outside", rule, "add rows")
         if self._inputs is None:
@@ -92,7 +92,7 @@ class Clocks:
         """Records the event time of a valid row, if rows drive the watermark (semantics 12.9, 12.10)."""
         if isinstance(self._spec.watermark, StreamTime) and self._spec.watermark.per == "all":
             self._seen = time if self._seen is None else max(time, self._seen)
-        inputs = told_by_rows(self._spec.watermark)
+        inputs = row_driven(self._spec.watermark)
         if inputs is not None and self._inputs is not None:
             self._inputs.saw(values[str(inputs.column)], time)
 

@@ -15,7 +15,7 @@ from panewise.oracle.progress.clocks import Clocks
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.windowing.assign import Bounds, exists, finite, meet, stamp, told, windows_of
 from panewise.oracle.windows.evictors import left
-from panewise.oracle.windows.live_window import Held, pane_order
+from panewise.oracle.windows.live_window import WindowState, pane_order
 from panewise.oracle.windows.row_numbering import Numbers
 from panewise.oracle.windows.sliding import Slides
 from panewise.oracle.windows.trigger import Decision, decide, expired, moment
@@ -48,7 +48,7 @@ class Interpreter:
             check_type(column, kind)
         self._clocks = Clocks(spec)
         self._clock = self._clocks.common
-        self._held: dict[tuple[Any, ...], Held] = {}
+        self._held: dict[tuple[Any, ...], WindowState] = {}
         self._positions = Positions()
         self._slides = Slides(spec.window) if isinstance(spec.window, Sliding) else None
         self._numbers = Numbers(spec.window) if counted(spec.window) else None
@@ -244,9 +244,9 @@ class Interpreter:
         merged.take(number, row, self._clock.processing_time)
         return {}
 
-    def _open(self, row: Row, bounds: Bounds) -> Held:
+    def _open(self, row: Row, bounds: Bounds) -> WindowState:
         now = moment(self._clocks.of(row.key), bounds[1])
-        window = Held(row.key, *bounds, Node(self._spec.trigger, now), now.processing_time, awaits_end=not now.complete)
+        window = WindowState(row.key, *bounds, Node(self._spec.trigger, now), now.processing_time, awaits_end=not now.complete)
         self._held[(row.key, *bounds)] = window
         return window
 
@@ -268,13 +268,13 @@ class Interpreter:
     def _evaluated_all(self) -> Output:
         return {**nothing(), "panes": self._evaluated(list(self._held.values()))}
 
-    def _evaluated(self, windows: list[Held]) -> list[dict[str, Any]]:
+    def _evaluated(self, windows: list[WindowState]) -> list[dict[str, Any]]:
         panes = []
         for window in sorted(windows, key=pane_order):
             panes += self._evaluate(window)
         return panes
 
-    def _evaluate(self, window: Held) -> list[dict[str, Any]]:
+    def _evaluate(self, window: WindowState) -> list[dict[str, Any]]:
         if window.closed:
             if expired(self._spec, self._clocks.of(window.key), window.end):
                 del self._held[(window.key, *window.bounds)]
@@ -289,7 +289,7 @@ class Interpreter:
             window.close()
         return panes
 
-    def _fire(self, window: Held, decision: Decision) -> list[dict[str, Any]]:
+    def _fire(self, window: WindowState, decision: Decision) -> list[dict[str, Any]]:
         """Fires a window; returns the panes that it emits (semantics 20, 21).
 
         The pending rows count as fired even if no pane is emitted (semantics 21.1).
@@ -305,7 +305,7 @@ class Interpreter:
         window.live = pane
         return [*withdrawal, pane]
 
-    def _contents(self, window: Held) -> dict[str, Any]:
+    def _contents(self, window: WindowState) -> dict[str, Any]:
         """Computes the aggregates, and evicts rows before or after that (semantics 11.1)."""
         evictor, time = self._spec.evictor, self._spec.event_time or ""
         if evictor is not None and not evictor.after:
@@ -321,7 +321,7 @@ class Interpreter:
             return {}
         return {"delta": [row if self._spec.delta is True else {name: row[name] for name in self._spec.delta} for row in new]}
 
-    def _is_unchanged(self, window: Held, values: dict[str, Any]) -> bool:
+    def _is_unchanged(self, window: WindowState, values: dict[str, Any]) -> bool:
         if (self._spec.accumulation != "retracting" and not self._spec.only_updated) or window.live is None:
             return False
         return all(same_value(value, window.live[name]) for name, value in values.items())
@@ -329,18 +329,18 @@ class Interpreter:
     def _type_of(self, column: str | None) -> str | None:
         return None if column is None else self._types.get(column)
 
-    def _identity(self, window: Held) -> dict[str, Any]:
+    def _identity(self, window: WindowState) -> dict[str, Any]:
         keys = dict(zip(self._spec.keys, window.key, strict=True))
         start, end = told(self._spec.window, window.bounds)
         return {**keys, "window_start": start, "window_end": end}
 
-    def _stamped(self, window: Held) -> dict[str, Any]:
+    def _stamped(self, window: WindowState) -> dict[str, Any]:
         """Returns the `timestamp` of a pane if it depends on the window, not on rows (semantics 22, 22.1)."""
         end = told(self._spec.window, window.bounds)[1]
         stamps = {"end": end, "window_time": stamp(self._spec.window, end)}
         return {"timestamp": stamps[self._spec.timestamp]} if self._spec.timestamp in stamps else {}
 
-    def _numbering(self, window: Held, decision: Decision) -> dict[str, Any]:
+    def _numbering(self, window: WindowState, decision: Decision) -> dict[str, Any]:
         """Returns the timing, indexes and flags of a pane, and counts the pane (semantics 20.1, 20.2)."""
         if not self._clocks.of(window.key).reached(window.end):
             timing = "EARLY"
@@ -359,7 +359,7 @@ class Interpreter:
             "processing_time": self._clock.processing_time,
         }
 
-    def _withdrawn(self, windows: list[Held]) -> list[dict[str, Any]]:
+    def _withdrawn(self, windows: list[WindowState]) -> list[dict[str, Any]]:
         """Returns the retractions of the windows' live panes, in retracting mode (semantics 9.2, 20.3)."""
         if self._spec.accumulation != "retracting":
             return []

@@ -6,11 +6,11 @@ from typing import Any
 from panewise.oracle.columns import sort_key
 from panewise.oracle.rows import Row
 from panewise.oracle.windowing.assign import Bounds
-from panewise.oracle.windows.trigger_tree import Moment, Node
+from panewise.oracle.windows.trigger_tree import Node, TriggerContext
 
 
 @dataclass
-class Held:
+class WindowState:
     """A stored window of one key.
 
     While a batch is processed, its rows are in `fresh`. :meth:`settle` then passes them to the trigger and
@@ -49,7 +49,7 @@ class Held:
     stored: list[dict[str, Any]] = field(default_factory=list)
     new: list[dict[str, Any]] = field(default_factory=list)
     fresh: list[tuple[int, Row]] = field(default_factory=list)
-    replaces: list["Held"] = field(default_factory=list)
+    replaces: list["WindowState"] = field(default_factory=list)
     pending: int = 0
     pending_since: int = 0
     settled: int | None = None
@@ -69,7 +69,7 @@ class Held:
         self.pending_since = self.pending_since if self.pending else processing_time
         self.pending += 1
 
-    def take_over(self, others: list["Held"]) -> None:
+    def take_over(self, others: list["WindowState"]) -> None:
         """Takes over rows and times of the sessions that this one replaces (semantics 9.1, 24.4)."""
         for other in sorted(others, key=lambda window: sort_key(window.start)):
             self.stored = self.stored + other.stored
@@ -81,7 +81,7 @@ class Held:
             self.replaces += other.replaces if other.settled is None else [other]
         self.new = self.stored
 
-    def settle(self, now: Moment) -> None:
+    def settle(self, now: TriggerContext) -> None:
         """Ends the batch: passes its rows to the trigger and stores them.
 
         Before that, the trigger takes over the states of the sessions that were replaced (semantics 16.12).
@@ -101,6 +101,6 @@ class Held:
         self.stored, self.new, self.pending, self.closed, self.live = [], [], 0, True, None
 
 
-def pane_order(window: Held) -> tuple[Any, ...]:
+def pane_order(window: WindowState) -> tuple[Any, ...]:
     """Returns a sort key: end, start, keys, with nulls first (semantics 23)."""
     return (sort_key(window.end), sort_key(window.start), [sort_key(value) for value in window.key])

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 from panewise.chrono import saturating_add
 from panewise.oracle.progress.clock import Clock
-from panewise.oracle.windows.live_window import Held
-from panewise.oracle.windows.trigger_tree import Moment
+from panewise.oracle.windows.live_window import WindowState
+from panewise.oracle.windows.trigger_tree import TriggerContext
 from panewise.spec import WindowOperator
 
 
@@ -16,9 +16,9 @@ def expired(spec: WindowOperator, clock: Clock, end: int | None) -> bool:
     return clock.reached(saturating_add(end, spec.lateness_us))
 
 
-def moment(clock: Clock, end: int | None) -> Moment:
+def moment(clock: Clock, end: int | None) -> TriggerContext:
     """Returns the trigger context of a window with this end, when it opens or while rows are passed to it."""
-    return Moment(clock.processing_time, clock.watermark, clock.finished, clock.reached(end))
+    return TriggerContext(clock.processing_time, clock.watermark, clock.finished, clock.reached(end))
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Decision:
     asked_for: bool
 
 
-def decide(spec: WindowOperator, clock: Clock, window: Held) -> Decision:
+def decide(spec: WindowOperator, clock: Clock, window: WindowState) -> Decision:
     """Evaluates a window that is not closed; fires its trigger if that is ready (semantics 16.7, 18)."""
     flips = window.awaits_end and clock.reached(window.end)
     expires = expired(spec, clock, window.end)

@@ -25,7 +25,7 @@ from panewise.spec import (
 
 
 @dataclass(frozen=True)
-class Moment:
+class TriggerContext:
     """The trigger context: what nodes can see of the clocks and of their window.
 
     Attributes:
@@ -67,14 +67,14 @@ class Node:
         latest: the last value that was passed to OnDelta.
     """
 
-    def __init__(self, trigger: Trigger, now: Moment) -> None:
+    def __init__(self, trigger: Trigger, now: TriggerContext) -> None:
         self.trigger = trigger
         self.parts = [Node(part, now) for part in _inside(trigger)]
         self.reference: Any = None
         self.latest: Any = None
         self.arm(now, 0)
 
-    def arm(self, now: Moment, pending: int) -> None:
+    def arm(self, now: TriggerContext, pending: int) -> None:
         """Arms the node, which keeps only the reference of OnDelta (semantics 16.11).
 
         Its counts start with the `pending` rows (semantics 16.8).
@@ -107,7 +107,7 @@ class Node:
                 return all(part.finished for part in self.parts[:number]) and not self.parts[number].finished
         return True
 
-    def take(self, row: Row, now: Moment) -> None:
+    def take(self, row: Row, now: TriggerContext) -> None:
         """Takes a row applied to the window, and passes it to the active parts (semantics 16.7, 16.8)."""
         if self.finished:
             return
@@ -126,7 +126,7 @@ class Node:
             if self._in_force(number):
                 part.take(row, now)
 
-    def _take_time(self, period: int, time: int, now: Moment) -> None:
+    def _take_time(self, period: int, time: int, now: TriggerContext) -> None:
         """Updates the deadline of AfterEventTime for a row (semantics 16.8, 16.15).
 
         If no row is pending and the watermark has reached the deadline, the first multiple above the
@@ -145,7 +145,7 @@ class Node:
         self.latest = value
         self.marked = self.marked or abs(value - self.reference) > trigger.amount
 
-    def wants(self, now: Moment) -> bool:
+    def wants(self, now: TriggerContext) -> bool:
         """Returns whether the node is ready (semantics 16.8 to 16.10)."""
         if self.finished:
             return False
@@ -157,7 +157,7 @@ class Node:
             return all(part.finished or part.wants(now) for part in self.parts)
         return any(part.wants(now) for number, part in enumerate(self.parts) if self._in_force(number))
 
-    def _leaf_wants(self, now: Moment) -> bool:
+    def _leaf_wants(self, now: TriggerContext) -> bool:
         match self.trigger:
             case AfterCount(n=n):
                 return self.count >= n
@@ -173,7 +173,7 @@ class Node:
                 return now.pending > 0
         return False
 
-    def fire(self, now: Moment) -> None:
+    def fire(self, now: TriggerContext) -> None:
         """Fires the node, which must be ready (semantics 16.8 to 16.10). No row is pending afterwards."""
         match self.trigger:
             case AfterCount() | AfterProcessingTime() | OnPunctuation():
@@ -203,7 +203,7 @@ class Node:
             for part in self.parts:
                 part.clear()
 
-    def take_over(self, others: list["Node"], now: Moment, each: list[int]) -> None:
+    def take_over(self, others: list["Node"], now: TriggerContext, each: list[int]) -> None:
         """Takes over the states of the same node in the sessions that were merged (semantics 16.12).
 
         Args:
@@ -228,7 +228,7 @@ class Node:
         if isinstance(self.trigger, Repeatedly) and self.parts[0].finished:
             self.parts[0].arm(now, pending)
 
-    def _coming(self, period: int, now: Moment, pending: int) -> int:
+    def _coming(self, period: int, now: TriggerContext, pending: int) -> int:
         """Returns the deadline that counts when sessions are merged (semantics 16.15).
 
         A deadline that was reached while no row is pending counts as the first multiple above the watermark.
@@ -245,7 +245,7 @@ class Node:
         self.reference = next((other.reference for other in others if other.reference is not None), None)
         self.latest = next((other.latest for other in reversed(others) if other.latest is not None), None)
 
-    def _take_over_sides(self, others: list["Node"], now: Moment, each: list[int], passed: bool) -> None:
+    def _take_over_sides(self, others: list["Node"], now: TriggerContext, each: list[int], passed: bool) -> None:
         """Merges `early` and `late` of AfterWatermark (semantics 16.12).
 
         The active part takes over the states if it was active in all replaced sessions; otherwise it is armed
@@ -278,7 +278,7 @@ def _multiple(period: int, above: int) -> int:
     return min((above // period + 1) * period, MAX_INSTANT)
 
 
-def _boundary(trigger: Every, now: Moment) -> int:
+def _boundary(trigger: Every, now: TriggerContext) -> int:
     """Returns the first boundary after the earliest pending row was applied (semantics 16.3, 16.14)."""
     boundary = trigger.offset.us if trigger.aligned else now.since
     while boundary <= now.pending_since:

@@ -3,7 +3,7 @@
 from panewise.chrono import Duration
 from panewise.spec.describe.listing import listed
 from panewise.spec.position import Position
-from panewise.spec.watermarks import Inputs, StreamTime, Watermark, told_by_rows
+from panewise.spec.watermarks import Inputs, StreamTime, Watermark, row_driven
 
 
 def of_inputs(inputs: Inputs, event_time: str | None, *, each_row: bool = False) -> str:
@@ -42,7 +42,7 @@ def _less(inputs: Inputs) -> str:
 
 def bad_inputs(watermark: Watermark | None) -> list[str]:
     """Returns in words which rows are invalid because of the column that names their input."""
-    inputs = told_by_rows(watermark)
+    inputs = row_driven(watermark)
     return [] if inputs is None or inputs.column is None else [f"{inputs.column} is null or names no input"]
 
 

@@ -13,7 +13,7 @@ from panewise.spec.fields import several
 from panewise.spec.operators.over.operator import FrameOperator
 from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.windows import PANE_COLUMNS, WindowOperator, default_accumulation
-from panewise.spec.watermarks import of_each_key
+from panewise.spec.watermarks import has_key_watermarks
 from panewise.spec.windows.kinds import counted, merging
 
 
@@ -92,7 +92,7 @@ class Chain:
         if not self.stages or not all(isinstance(stage, Stage) for stage in self.stages):
             raise SpecError(f"stages={self.stages!r}", "what follows the first operator are stages, one or more", "call then(...)")
         object.__setattr__(self, "first", _with_default(self.first, self.stages))
-        if of_each_key(self.first.watermark):
+        if has_key_watermarks(self.first.watermark):
             rule = "panes of several keys meet in a stage, and with StreamTime each key has a watermark of its own (semantics 30.6)"
             raise SpecError(f"then after watermark={self.first.watermark!r}", rule, "give per='all', or use another watermark")
         if counted(self.first.window):

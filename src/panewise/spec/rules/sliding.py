@@ -9,10 +9,10 @@ from panewise.spec.windows.measure import Rows
 from panewise.spec.windows.sliding import Sliding
 
 
-def only_at_end(trigger: Any) -> bool:
+def fires_only_when_complete(trigger: Any) -> bool:
     """Returns whether the trigger neither fires a window nor needs an evaluation before it is complete.
 
-    >>> only_at_end(AfterWatermark()), only_at_end(Never())
+    >>> fires_only_when_complete(AfterWatermark()), fires_only_when_complete(Never())
     (True, True)
     """
     return isinstance(trigger, Never) or (isinstance(trigger, AfterWatermark) and isinstance(trigger.early, Never | None))

@@ -7,9 +7,9 @@ from typing import Any, Protocol, TypeAlias
 
 import polars as pl
 
-from panewise.engine.chain.operator import AnyOperator, operator_for
 from panewise.engine.checkpoint import Stored, StoredLibrary, restore, save
 from panewise.engine.policy.operator import PolicyOperator
+from panewise.engine.registry import AnyOperator, operator_for
 from panewise.engine.store.cache import Cache
 from panewise.engine.windows.operator import State
 from panewise.errors import InputError

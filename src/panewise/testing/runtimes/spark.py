@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from panewise.errors import InputError
-from panewise.spark.dataflow import Plumbing, note
+from panewise.spark.dataflow import Dataflow, note
 from panewise.spark.envelope import decode
 from panewise.spark.pack import NOW
 from panewise.spark.settings import configure
@@ -99,7 +99,7 @@ class _Stage:
         rows = session.readStream.schema(spark_schema(columns)).option("maxFilesPerTrigger", 1).parquet(str(self.scratch / "rows"))
         # The query needs a watermark; the one of this constant column never moves.
         watched = rows.withColumn("clockless", F.timestamp_seconds(F.lit(0))).withWatermark("clockless", "0 seconds").drop("clockless")
-        plumbing = Plumbing(watched, self.script.spec, even_shards(self.script.options.get("shards", 1)), clocks="control", held=True)
+        plumbing = Dataflow(watched, self.script.spec, even_shards(self.script.options.get("shards", 1)), clocks="control", held=True)
         notes = session.readStream.schema("value STRING").option("maxFilesPerTrigger", 1).text(str(self.scratch / "notes"))
         packed = plumbing.packed(late_wanted=True, all_columns=True).union(plumbing.controlled(notes))
         tagged = plumbing.stepped(packed, polars_schema(plumbing.inputs(all_columns=True)))

@@ -132,7 +132,7 @@ def _touched(
     there = np.zeros(whole.windows.height, dtype=np.bool_)
     there[known.which] = True
     grows = pl.Series(there) & got.filled
-    more = (whole if plan.remade else got).where(grows).contents(plan).with_columns(got.where(grows).rows)
+    more = (whole if plan.rebuilt_from_slices else got).where(grows).contents(plan).with_columns(got.where(grows).rows)
     fresh = whole.where(pl.Series(~there)).contents(plan).with_columns(pl.col(ROWS).alias(PENDING))
     before = kept(known.rows, grows.gather(known.which.astype(np.uint32)))
     return _together(plan, before, pl.concat([more, fresh]), clocks), before
@@ -144,10 +144,10 @@ def _together(plan: Plan, known: pl.DataFrame, contents: pl.DataFrame, clocks: C
     Partials that were made again from slices replace the stored ones.
     """
     now = TriggerContext.at(plan.spec, clocks)
-    new = window_table.newborn(contents, plan.taking_schema, pending=pl.col(PENDING), born=clocks.processing_time, open_=~now.complete)
+    new = window_table.newborn(contents, plan.intake_schema, pending=pl.col(PENDING), born=clocks.processing_time, open_=~now.complete)
     if known.is_empty():
         return triggered(plan, new, now)
-    if plan.remade:
+    if plan.rebuilt_from_slices:
         known = known.with_columns(plan.aggregation.cleared(pl.lit(True), pl.lit(True)))
     return triggered(plan, joined(plan, known, new, plan.identity), now)
 
@@ -196,7 +196,7 @@ def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, cl
         return plan.no_windows()
     found = _Spans.of(windows, pieces)
     contents = found.where(found.filled).contents(plan)
-    opened = window_table.newborn(contents, plan.taking_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
+    opened = window_table.newborn(contents, plan.intake_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
     # Their rows came before the move that completes them, so the triggers must not see them as complete yet.
     return triggered(plan, opened, replace(TriggerContext.at(plan.spec, clocks), complete=pl.lit(False)))
 

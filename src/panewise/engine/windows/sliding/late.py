@@ -25,7 +25,7 @@ _Schema = dict[str, pl.DataType]
 
 
 @dataclass(frozen=True)
-class Judged:
+class LateSplit:
     """The rows that are applied; the late output, and how many of its rows are late for some windows only."""
 
     rows: pl.DataFrame
@@ -33,7 +33,7 @@ class Judged:
     partially: int
 
 
-def judged(plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: _Schema) -> Judged:
+def judged(plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: _Schema) -> LateSplit:
     """Splits off the late rows; `rows` are in arrival order.
 
     `near` are the stored slices of the keys of the rows behind.
@@ -41,16 +41,16 @@ def judged(plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, c
     spec = plan.spec
     if spec.drop_by == "row":
         old = clocks.behind(spec, pl.col(TIME))
-        return Judged(rows.filter(~old), _lost(plan, rows.filter(old), "behind", clocks, columns), 0)
+        return LateSplit(rows.filter(~old), _lost(plan, rows.filter(old), "behind", clocks, columns), 0)
     behind = rows.filter(clocks.expired(spec, pl.col(TIME) + 1))
     if behind.is_empty():
-        return Judged(rows, pl.DataFrame(schema=columns), 0)
+        return LateSplit(rows, pl.DataFrame(schema=columns), 0)
     near = key_watermarks.marked(near, behind, plan.keys) if plan.by_key else near
     chosen = behind.with_columns(_accepted(plan, near, rows, behind, clocks))
     lost = chosen.filter(~pl.col(_ACCEPTED)).drop(_ACCEPTED)
     kept = rows.join(lost, on=ORDER, how="anti", maintain_order="left")
     some = _late_for_some(plan, near, kept, chosen.filter(_ACCEPTED).drop(_ACCEPTED), clocks, columns)
-    return Judged(kept, pl.concat([_lost(plan, lost, "expired", clocks, columns), some]), some.height)
+    return LateSplit(kept, pl.concat([_lost(plan, lost, "expired", clocks, columns), some]), some.height)
 
 
 def _lost(plan: Plan, rows: pl.DataFrame, cause: str, clocks: Clocks, columns: _Schema) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.fields import several
 from panewise.spec.position import Position
-from panewise.spec.watermarks import Watermark, check_input_column, input_columns, of_each_key
+from panewise.spec.watermarks import Watermark, check_input_column, has_key_watermarks, input_columns
 
 if TYPE_CHECKING:
     from panewise.spec.operators.over.window import Over, WindowSpec
@@ -289,7 +289,7 @@ def _check_kinds(spec: FrameOperator) -> None:
         raise SpecError(f"position={spec.position!r}", "a position is a Position", "give Position(partition=..., offset=...)")
     if not isinstance(spec.null_keys, bool):
         raise SpecError(f"null_keys={spec.null_keys!r}", "null_keys is one of (True, False)", "give one of these")
-    if spec.watermark is not None and (not isinstance(spec.watermark, Watermark) or of_each_key(spec.watermark)):
+    if spec.watermark is not None and (not isinstance(spec.watermark, Watermark) or has_key_watermarks(spec.watermark)):
         rule = "the watermark of frames comes from outside, or is FixedLag, Inputs or StreamTime(per='all')"
         raise SpecError(f"watermark={spec.watermark!r}", rule, "give one such as FixedLag('10 seconds'), or leave it out")
 

@@ -9,14 +9,14 @@ from functools import lru_cache
 
 import polars as pl
 
-from panewise.engine.over.plan import FramePlan
+from panewise.engine.over.plan import OverPlan
 from panewise.engine.windowing.plan import Plan
 from panewise.spec import Aggregate, Chain, Custom, Entry, FrameOperator, Specification, Stage, StreamWindow, WindowOperator, first_of
 
 _Columns = tuple[tuple[str, pl.DataType], ...]
 
 
-def plan_of(spec: Entry, schema: Mapping[str, pl.DataType]) -> Plan | FramePlan:
+def plan_of(spec: Entry, schema: Mapping[str, pl.DataType]) -> Plan | OverPlan:
     """Returns the plan by which the rows of an input are validated and pre-aggregated."""
     return _new(spec, tuple(schema.items())) if calls_users(spec) else _made(spec, tuple(schema.items()))
 
@@ -38,9 +38,9 @@ def _aggregates(spec: Specification) -> list[Aggregate]:
     return [aggregate for stage in stages for aggregate in stage.aggregates]
 
 
-def _new(spec: Entry, columns: _Columns) -> Plan | FramePlan:
+def _new(spec: Entry, columns: _Columns) -> Plan | OverPlan:
     if isinstance(spec, FrameOperator):
-        return FramePlan(spec, dict(columns))
+        return OverPlan(spec, dict(columns))
     return Plan(spec, dict(columns))
 
 
