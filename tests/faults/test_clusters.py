@@ -20,6 +20,7 @@ def _check_shipped(job: Job) -> None:
     assert " " not in line.removeprefix("panewise in workers: ")
 
 
+@pytest.mark.soak  # every run has one whose executors are killed: test_killed.py
 def test_a_local_cluster(tmp_path: Path, undisturbed: Expected) -> None:
     source, expected = undisturbed(SPEC, FILES)
     job = Job(tmp_path, source, SPEC, "local-cluster[2,1,1024]", shipped(tmp_path), {"SPARK_HOME": str(spark_home(tmp_path))})
