@@ -5,7 +5,7 @@ import math
 import polars as pl
 import pytest
 
-from panewise import Sliding, StreamTime, Tumbling, WindowOperator
+from panewise import FrameColumn, FrameOperator, Sliding, StreamTime, Tumbling, WindowOperator
 from panewise import functions as F
 from panewise.engine.kernels.small_frames import joined
 from panewise.testing import run
@@ -38,3 +38,13 @@ def test_a_key_that_is_nan_alone(fields: dict[str, object]) -> None:
     shown = [[(pane["window_start"], pane["n"]) for output in outputs for pane in output["panes"]] for outputs in (wanted, got)]
     assert shown[0] == shown[1] != []
     assert all(math.isnan(pane["x"]) for output in got for pane in output["panes"])
+
+
+@pytest.mark.parametrize("runtime", ["oracle", "engine"])
+def test_a_row_that_waits_is_emitted_with_its_own_zero(runtime: str) -> None:
+    """semantics 29.1: -0.0 and 0.0 are one key, but the columns of a row are emitted unchanged."""
+    spec = FrameOperator(keys=["k"], event_time=None, columns=[FrameColumn(F.lead("v").alias("next"))])
+    script = [{"op": "add", "rows": [{"k": 0.0, "v": 1}, {"k": -0.0, "v": 2}]}, {"op": "finish"}]
+    first, last = run(spec, script, runtime, types={"k": "double", "v": "bigint"})
+    emitted = [*first["panes"], *last["panes"]]
+    assert [(math.copysign(1, row["k"]), row["v"], row["next"]) for row in emitted] == [(1, 1, 2), (-1, 2, None)]
