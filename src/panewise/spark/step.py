@@ -87,8 +87,8 @@ def _taken(operator: AnyOperator, rows: pl.DataFrame) -> Output:
     Windows of processing time are assigned only here, because they depend on the clock of the operator.
     """
     spec, now = operator.plan.spec, operator.state.clocks.processing_time
-    judged_here = spec.time == "processing" and isinstance(operator, Operator)
-    return operator.add(rows) if judged_here else operator.add_valid(with_time(spec, rows, now))
+    validate_here = spec.time == "processing" and isinstance(operator, Operator)
+    return operator.add(rows) if validate_here else operator.add_valid(with_time(spec, rows, now))
 
 
 def _only_invalid(operator: AnyOperator, refused: pl.DataFrame) -> Output:

@@ -1,4 +1,7 @@
-"""Decides which rows are late for which fixed windows (semantics 13), and forms the late output."""
+"""Decides which rows are late for fixed windows (semantics 13), and forms the late output of all windows.
+
+Which rows are late for sessions is decided in :mod:`panewise.engine.windowing.session`.
+"""
 
 from dataclasses import dataclass
 
@@ -29,7 +32,7 @@ from panewise.spec import Global, WindowOperator
 
 _INTERVAL = pl.List(pl.Struct({"start": pl.Int64(), "end": pl.Int64()}))
 _SHUT = "__shut"
-MANY = 64  # windows of slices with more windows than this are not listed slice by slice
+MANY = 64  # if a slice is in more windows than this, windows are ranges (Overlaps) and not a list
 
 
 def late_schema(payload: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
@@ -38,7 +41,7 @@ def late_schema(payload: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
 
 
 def of_sessions(late: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> pl.DataFrame:
-    """Returns the late output of sessions: each row missed its own session, or the closed ones it met."""
+    """Returns the late output of sessions. A row missed the session that it opens, or the closed ones it meets."""
     made = {REASON: reason_of(clocks, pl.col(CAUSE)), MISSED_WINDOWS: pl.col(MISSED_SESSIONS), PARTIAL: pl.lit(False)}
     return late.select(typed(columns, made, clocks))
 
@@ -49,14 +52,18 @@ def reason_of(clocks: Clocks, cause: pl.Expr) -> pl.Expr:
 
 
 def typed(columns: dict[str, pl.DataType], made: dict[str, pl.Expr], clocks: Clocks) -> list[pl.Expr]:
-    """Returns the columns of the late output: those in `made`, ``late_by``, and the columns of the rows."""
+    """Returns the columns of the late output: from `made`, ``late_by``, or else from the rows."""
     made = {**made, LATE_BY: clocks.late_by(pl.col(TIME))}
     return [made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in columns.items()]
 
 
 @dataclass(frozen=True)
 class SliceTable:
-    """The windows of a batch's slices: one row for each slice and window, with whether it has expired."""
+    """The windows of a batch's slices: one row for each slice and window.
+
+    It says whether a window has expired by the watermark of the operator. If each key has its own watermark,
+    :meth:`lost` decides it.
+    """
 
     frame: pl.DataFrame
 
@@ -91,13 +98,14 @@ class SliceTable:
         return self.expanded(partials)
 
     def pieces_in_order(self, keys: list[str], aggregation: Aggregation, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns the same for rows in arrival order, where that order matters; each window occurs once."""
+        """Returns one partial for each key and window that has not expired, of rows in arrival order."""
         return aggregation.lift(self.expanded(rows), [*keys, START, END])
 
     def lost(self, slices: pl.DataFrame, keys: list[str], closed: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> pl.DataFrame:
         """Returns the windows that rows of these keys and slices miss, with the slice's number of windows.
 
-        ``__gone`` is true for windows that have expired, false for closed ones.
+        ``__gone`` is true for windows that have expired, closed or not. It is false for those that are only
+        closed.
         """
         pairs = slices.join(self.frame, on=SLICE, maintain_order="left_right")
         if KEY_WATERMARK in slices.columns:
@@ -126,12 +134,12 @@ class SliceTable:
 
     @property
     def any_expired(self) -> bool:
-        """Whether a row can be late because its window has expired."""
+        """Whether a window has expired by the watermark of the operator."""
         return bool(self.frame[EXPIRED_WINDOWS].any())
 
 
 def windows_of_slices(slicing: Slicing, slices: pl.Series, spec: WindowOperator, clocks: Clocks) -> "SliceTable | Overlaps":
-    """Returns the windows of the slices: in a list, or as ranges if a slice is in many windows."""
+    """Returns the windows of the slices: as ranges if they have numbers and are many, otherwise in a list."""
     different = slices.unique().sort().to_numpy()
     numbered = slicing.numbered(different)
     if numbered is not None and first_many(numbered, different, MANY):
@@ -144,7 +152,7 @@ def missed(
 ) -> pl.DataFrame | None:
     """Returns ``__windows``, ``__reason`` and ``__partial`` for each key and slice with late rows.
 
-    Returns None if no row is late. With drop_by="row" the late output of rows behind is that of
+    Returns None if no row is late. Rows that drop_by="row" drops whole are not handled here, but in
     :func:`behind`.
     """
     marked = clocks.by_key and not clocks.counted  # with windows of rows, no row finds its window expired
