@@ -48,3 +48,12 @@ def test_a_row_that_waits_is_emitted_with_its_own_zero(runtime: str) -> None:
     first, last = run(spec, script, runtime, types={"k": "double", "v": "bigint"})
     emitted = [*first["panes"], *last["panes"]]
     assert [(math.copysign(1, row["k"]), row["v"], row["next"]) for row in emitted] == [(1, 1, 2), (-1, 2, None)]
+
+
+@pytest.mark.parametrize("runtime", ["oracle", "engine"])
+def test_a_row_looks_back_to_the_zero_of_another(runtime: str) -> None:
+    """semantics 29.1: a stored row has its own columns, not the key of another row of its batch."""
+    spec = FrameOperator(keys=["k"], event_time=None, columns=[FrameColumn(F.lag("k").alias("before"))])
+    script = [{"op": "add", "rows": [{"k": 0.0}, {"k": -0.0}]}, {"op": "add", "rows": [{"k": 0.0}]}]
+    _, last = run(spec, script, runtime, types={"k": "double"})
+    assert [math.copysign(1, row["before"]) for row in last["panes"]] == [-1]

@@ -115,3 +115,8 @@ def test_a_null_in_a_mask_keeps_no_row() -> None:
     frame = pl.DataFrame({"k": [1, 2], "texts": [["a"], ["b"]]})
     assert kept(frame, pl.Series([None, True]))["k"].to_list() == [2]
     assert kept(frame, pl.Series([None, False], dtype=pl.Boolean)).is_empty()
+
+
+def test_one_row_of_lists_alone_is_picked() -> None:
+    frame = pl.DataFrame({"texts": [["a"], ["b", None]]})
+    assert picked(frame, np.array([1])).equals(frame.tail(1))

@@ -36,24 +36,20 @@ def kept(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
 
 def picked(frame: pl.DataFrame, places: Places) -> pl.DataFrame:
     """Returns the rows at the given positions."""
-    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()] if len(places) == 1 else []
-    if nested:
-        return _one_row(frame, places, nested)
+    if len(places) == 1 and any(dtype.is_nested() for dtype in frame.dtypes):
+        return _one_row(frame, int(places[0]))
     index = pl.Series(places.astype(np.uint32))  # Polars gathers fastest by its own index type
     return frame[index] if len(places) > _FEW or not frame.width else frame.select_seq(pl.all().gather(index))
 
 
-def _one_row(frame: pl.DataFrame, places: Places, nested: list[str]) -> pl.DataFrame:
+def _one_row(frame: pl.DataFrame, place: int) -> pl.DataFrame:
     """Returns one row without copying the contents of its nested columns.
 
     Polars turns a column of one row into a scalar when it gathers or filters. The next operation that needs
     the column rebuilds it from that scalar, and copies all text in its list.
     """
-    if frame.height == 1:
-        return frame
-    others = picked(frame.drop(nested), places)
-    slices = {name: frame[name].slice(int(places[0]), 1) for name in nested}
-    return pl.DataFrame([slices[name] if name in slices else others[name] for name in frame.columns])
+    columns = frame.get_columns()
+    return pl.DataFrame([one.slice(place, 1) if one.dtype.is_nested() else one.gather([place]) for one in columns])
 
 
 def ordered(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:

@@ -92,9 +92,9 @@ def _told(layout: Layout, position: Numbers, ends: Numbers) -> pl.DataFrame:
     made = {SLOT: slot, ROW_NUMBER: number, TIME: ends}
     if RANK in plan.kept.schema:
         made |= {RANK: layout.ranks[0][position], DENSE_RANK: layout.ranks[1][position]}
-    # A row that is emitted later has its own key, which may be -0.0 where that of its group is 0.0 (semantics 29.1).
-    own = plan.payload if plan.ahead else {}
+    # A row that is emitted or read later has its own key, which may be -0.0 where that of its group is 0.0 (semantics 29.1).
+    own = plan.payload if plan.ahead else plan.read
     columns = {name: frame[name] if name in own else keys[name] for name in plan.keys}
     columns |= {name: pl.Series(name, values) for name, values in made.items()}
-    told = [columns[name] if name in columns else frame[name].alias(name) for name in plan.kept.schema]
+    told = [columns[name] if name in columns else frame[name] for name in plan.kept.schema]
     return pl.DataFrame([series.cast(dtype) for series, dtype in zip(told, plan.kept.schema.values(), strict=True)])

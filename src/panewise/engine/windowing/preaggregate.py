@@ -2,7 +2,7 @@
 
 Only one partial for each key and slice is then shuffled. This is right only if nothing needs the single rows
 later (:attr:`panewise.engine.windowing.plan.Plan.can_combine`): the late output, a trigger that looks at each
-row, a source position, or an order-sensitive aggregate.
+row, a source position, or an order-sensitive aggregate, for example.
 """
 
 import polars as pl
