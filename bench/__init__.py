@@ -1,1 +1,4 @@
-"""How fast panewise is, beside what else runs the same windows: `python -m bench`."""
+"""Benchmarks of panewise and of other ways to compute the same windows, the peers: `python -m bench`.
+
+In names and comments "ours" is panewise, and "native" is Spark's own window operator.
+"""

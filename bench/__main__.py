@@ -1,4 +1,4 @@
-"""`python -m bench`: every shape beside every peer, or one of them."""
+"""`python -m bench`: compares panewise with every peer in every shape, or with one peer or in one shape."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -19,10 +19,10 @@ SLOW_BATCHES = WARM_UP_BATCHES + 1  # per_key takes 10 seconds or more for a bat
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """What is asked for on the command line.
+    """Returns the arguments of the command line.
 
     Raises:
-        SystemExit: where it makes no sense; the message says why.
+        SystemExit: if they make no sense; the message says why.
     """
     parser = argparse.ArgumentParser(prog="python -m bench", description="Compares panewise with what else runs the same windows.")
     parser.add_argument("--shape", choices=SHAPES, help="one shape; default: all")
@@ -41,7 +41,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def compare(spark: SparkSession, query: Query, shape: Shape, name: str, batch_rows: int, batches: int) -> report.Result:
-    """Ours, given as what makes its query, beside one peer; a slow one gets fewer batches of the same size."""
+    """Compares ours, made by `query`, with one peer. A slow peer gets fewer batches of the same size."""
     peer = PEERS[name]
     events = data.cached(batch_rows, batches)
 
@@ -55,7 +55,7 @@ def compare(spark: SparkSession, query: Query, shape: Shape, name: str, batch_ro
 
 
 def main() -> None:
-    """Runs what is asked for; results are kept as they come, the table is printed at the end."""
+    """Runs the comparisons; stores each result at once, and prints the table at the end."""
     asked = arguments()
     query = _ours()
     spark = session.start()

@@ -1,7 +1,8 @@
 """Seconds from the start of a query to its first pane, and from a row to its pane: `python -m bench.cold`.
 
-Ours and native count the rows of hourly windows and emit each window that has changed, with a trigger of one second. Each run is a
-process of its own, whose session is there before the query starts. Ours runs twice: its panes in a query of one's own, and `write`.
+Ours and native count the rows of hourly windows and emit each changed window, with a trigger of one second.
+Each run is a process of its own, whose session exists before the query starts. Ours runs in two ways: with its panes in
+a query of the user, and with `write`.
 """
 
 import argparse
@@ -35,15 +36,15 @@ class Times:
         self.latency_s += measured["latency_s"][_WARM_UP:]
 
     def median(self, name: str) -> float:
-        """The median of one kind of times."""
+        """Returns the median of one kind of times."""
         return statistics.median(getattr(self, name))
 
 
 def measured(runner: str, rows: int) -> str:
-    """What a process with one query prints last.
+    """Runs a process with one query; returns the last line that it prints.
 
     Raises:
-        RuntimeError: if the process fails, with the end of what it printed.
+        RuntimeError: if the process fails; the message has the end of its standard error.
     """
     done = subprocess.run([sys.executable, "-m", "bench.cold_job", runner, str(rows)], capture_output=True, text=True, check=False)
     if done.returncode:
@@ -52,7 +53,7 @@ def measured(runner: str, rows: int) -> str:
 
 
 def table(times: dict[str, Times]) -> str:
-    """The medians in columns."""
+    """Returns a table of the medians."""
     lines = ["runner  first pane s  CPU s of it  row to pane s"]
     for name, of in times.items():
         cells = (of.median("cold_s"), of.median("cold_cpu_s"), of.median("latency_s"))
@@ -61,7 +62,7 @@ def table(times: dict[str, Times]) -> str:
 
 
 def results(times: dict[str, Times]) -> list[report.Result]:
-    """Ours beside native, as the other benchmarks keep their results."""
+    """Returns ours compared with native, in the form of the other benchmarks' results."""
     found = []
     for runner in RUNNERS[1:]:
         for kind, name in _NAMES.items():
@@ -71,7 +72,7 @@ def results(times: dict[str, Times]) -> list[report.Result]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Runs all in turn, round after round."""
+    """Runs all runners in turn, round after round."""
     parser = argparse.ArgumentParser(prog="python -m bench.cold", description="Seconds to the first pane, and from a row to its pane.")
     parser.add_argument("--rounds", type=int, default=3, help="processes of each runner; default: %(default)s")
     parser.add_argument("--rows", type=int, default=25, help=f"rows of each process, {_WARM_UP} of them warm-up; default: %(default)s")

@@ -1,6 +1,7 @@
-"""One query in a process of its own, from its start to its first pane and on from row to pane: ``python -m bench.cold_job RUNNER ROWS``.
+"""Runs one query in a process of its own: ``python -m bench.cold_job RUNNER ROWS``.
 
-Prints one line of JSON: the seconds and the CPU seconds of the start, and the seconds of each row that follows.
+Prints one line of JSON: the seconds and the CPU seconds from the start to the first pane, and for each later
+row the seconds from the row to its pane.
 """
 
 import json
@@ -25,7 +26,7 @@ from panewise.spark import windowed
 
 RUNNERS = ("native", "panes", "write")
 _TRIGGER_S = 1.0
-_PHASE_S = 0.37  # rows come at times that do not follow the trigger
+_PHASE_S = 0.37  # rows arrive at times that do not depend on the trigger
 _WAIT_S = 300
 _START_US = 1_767_225_600_000_000  # 2026-01-01
 
@@ -48,12 +49,12 @@ class Job:
         return self.files
 
     def take(self, rows: DataFrame, _: int) -> None:
-        """A sink: notes the keys of one micro-batch."""
+        """Records the keys of one micro-batch. It is the sink of the query."""
         for row in rows.select("k").collect():
             self.emitted.put(row["k"])
 
     def wait_for(self, key: int) -> None:
-        """Returns when the key has been emitted."""
+        """Waits until the key has been emitted."""
         while self.emitted.get(timeout=_WAIT_S) != key:
             pass
 
@@ -62,20 +63,20 @@ Runner = Callable[[DataFrame, Job, str], Any]
 
 
 def native(stream: DataFrame, job: Job, checkpoint: str) -> Any:
-    """Spark's own windows, which emit each window that has changed."""
+    """Starts a query with Spark's own windows, which emit each window that has changed."""
     counts = stream.groupBy("k", SF.window("ts", "1 hour")).agg(SF.count("*").alias("n"), SF.sum("v").alias("s"))
     writer = counts.writeStream.outputMode("update").foreachBatch(job.take).option("checkpointLocation", checkpoint)
     return writer.trigger(processingTime=f"{_TRIGGER_S} seconds").start()
 
 
 def panes(stream: DataFrame, job: Job, checkpoint: str) -> Any:
-    """The same windows of panewise, its panes in a query of one's own."""
+    """Starts the same windows in panewise, with its panes in a query of the user."""
     writer = _result(stream).panes.writeStream.outputMode("append").foreachBatch(job.take)
     return writer.option("checkpointLocation", checkpoint).trigger(processingTime=f"{_TRIGGER_S} seconds").start()
 
 
 def write(stream: DataFrame, job: Job, checkpoint: str) -> Any:
-    """The same, by ``write``."""
+    """Starts the same windows in panewise by ``write``."""
     return _result(stream).write(panes=job.take, checkpoint=checkpoint, processing_time=f"{_TRIGGER_S} seconds")
 
 
@@ -85,7 +86,7 @@ def _result(stream: DataFrame) -> Any:
 
 
 def run(runner: Runner, rows: int) -> dict[str, Any]:
-    """The times of one query: to its first pane, then of each of some rows from the file to the pane."""
+    """Returns the times of one query: to its first pane, then from file to pane for each of `rows` rows."""
     spark = session.start()
     spark.conf.set("spark.sql.streaming.metricsEnabled", "false")
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
@@ -112,7 +113,7 @@ def _seconds_of_row(job: Job) -> float:
 
 
 def _cpu_seconds() -> float:
-    """CPU time of this process and of all that it has started: the JVM, Spark's Python workers."""
+    """Returns the CPU time of this process and its descendants: the JVM and Spark's Python workers."""
     parents, ticks = {}, {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:

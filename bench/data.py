@@ -1,7 +1,7 @@
 """The events: Parquet files of (ts, k, v), 24 bytes an event, one file for each micro-batch.
 
-A million events cover about a minute, whatever the size of the batches, so windows complete as a run goes on. An event comes
-up to two seconds out of order, less than the watermark delay: no row is late.
+A million events cover about a minute for every size of the batches, so windows become complete during a run.
+Events are up to two seconds out of order. This is less than the watermark delay, so no row is late.
 """
 
 import os
@@ -32,12 +32,12 @@ class Events:
 
     @property
     def rows(self) -> int:
-        """All the rows of all the files."""
+        """The number of rows in all files."""
         return self.batch_rows * self.batches
 
 
 def cached(batch_rows: int, batches: int, cache: Path = CACHE) -> Events:
-    """The events of this size, made if they are not there yet; the same whenever they are made."""
+    """Returns the events of this size, and creates them if they do not exist. They are always the same."""
     events = Events(cache / f"{batches}x{batch_rows}", batch_rows, batches)
     if not events.directory.exists():
         cache.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,7 @@
-"""The floor under ours: its two Python stages with next to nothing in them: rows are read and counted, the counts added up in state."""
+"""The lower bound for ours: its two Python stages with almost no work.
+
+Rows are read and counted, and the counts are summed in state.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +21,7 @@ _DATA = StructType([StructField("data", BinaryType())])
 
 
 def query(events: DataFrame) -> DataFrame:
-    """As many stages, shards and state variables as :class:`panewise.spark.dataflow.Dataflow` has."""
+    """Has as many stages, shards and state variables as :class:`panewise.spark.dataflow.Dataflow`."""
     shards = int(events.sparkSession.conf.get("spark.sql.shuffle.partitions", "2"))
     counted = events.withWatermark("ts", WATERMARK_DELAY).mapInArrow(_counts(shards), _COUNTED)
     return counted.groupBy("shard").transformWithStateInPandas(Empty(), _COUNTED, "Append", "EventTime")
@@ -36,7 +39,7 @@ def _counts(shards: int) -> Any:
 
 
 class Empty(StatefulProcessor):
-    """One value read, one written, one line sent for each shard and micro-batch."""
+    """Reads one value, writes one value and emits one row for each shard and micro-batch."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Opens the state."""
@@ -44,7 +47,7 @@ class Empty(StatefulProcessor):
         self.state = handle.getMapState("state", _NAME, _DATA)
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
-        """Reads and writes."""
+        """Adds the rows to the count in state."""
         total = sum(int(frame["rows"].sum()) for frame in rows)
         held = self.state.getValue(("rows",))
         before = 0 if held is None else int(bytes(held[0]))

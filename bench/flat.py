@@ -1,7 +1,8 @@
 """How the time of a micro-batch grows with the state: `python -m bench.flat`.
 
-One window holds every key. The state is filled with each key once; then come batches of 100 thousand rows of random keys, and every
-batch sends the windows that it changed. Ours and native run over the same files, one after the other, for each number of keys.
+Every key has one window. The state is filled with each key once. Batches of 100 thousand rows of random keys
+follow, and every batch emits the windows that it changes. For each number of keys, ours and native run one after
+the other over the same files.
 """
 
 import argparse
@@ -29,7 +30,7 @@ _WINDOW = Windows("flat", 100 * 3_600_000_000, 100 * 3_600_000_000)
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """One runner at one size of the state."""
+    """The result of one runner at one size of the state."""
 
     runner: str
     keys: int
@@ -39,13 +40,13 @@ class Flat:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """For the table."""
+        """The cells of its row in the table."""
         worst = f"{self.worst_s / self.median_s:.1f}"
         return (self.runner, f"{self.keys:,}", f"{self.median_s:.3f}", worst, f"{self.batch_bytes / 1e6:.1f}")
 
 
 def events(keys: int, cache: Path = data.CACHE) -> data.Events:
-    """Files that fill the state, then those that are measured."""
+    """Returns files that fill the state, followed by those that are measured; creates missing files."""
     folder = cache / f"flat-{keys}"
     fills = -(-keys // FILL_ROWS)
     if not folder.exists():
@@ -61,7 +62,7 @@ def events(keys: int, cache: Path = data.CACHE) -> data.Events:
 
 
 def measure(spark: SparkSession, runner: str, query: Callable[[DataFrame], DataFrame], mode: str, keys: int) -> Flat:
-    """Runs a query over all files; the batches after the fill count, less a few that warm up."""
+    """Runs a query over all files. Only batches after the fill and a few warm-up batches count."""
     given = events(keys)
     with tempfile.TemporaryDirectory(prefix="bench-") as checkpoint:
         seconds = seconds_of(query(session.read(spark, given)), mode, checkpoint)[given.batches - BATCHES + _WARM_UP :]
@@ -71,7 +72,7 @@ def measure(spark: SparkSession, runner: str, query: Callable[[DataFrame], DataF
 
 
 def table(results: Sequence[Flat]) -> str:
-    """The results in columns."""
+    """Returns a table of the results."""
     headings = ("runner", "keys", "median s", "worst / median", "MB written a batch")
     rows = [headings, *(result.cells for result in results)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(headings))]
@@ -79,7 +80,7 @@ def table(results: Sequence[Flat]) -> str:
 
 
 def main() -> None:
-    """Every size, ours and native in turn."""
+    """Runs ours and native in turn, for every size."""
     parser = argparse.ArgumentParser(prog="python -m bench.flat", description="How the time of a micro-batch grows with the state.")
     parser.add_argument("--keys", type=int, nargs="+", default=[100_000, 1_000_000, 10_000_000], help="live keys; default: %(default)s")
     parser.add_argument("--runner", choices=["ours", "native"], help="one of them; default: both")

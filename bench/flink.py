@@ -1,7 +1,8 @@
-"""Windows and frames of rows beside Flink's: `python -m bench.flink`, or `make bench-peers`, which makes Flink's environment first.
+"""Compares windows of rows and OVER rows with Flink's: `python -m bench.flink`.
 
-Ours reads the files as a stream on Spark, and each micro-batch writes a checkpoint; Flink has their columns in memory before the clock
-starts, and checkpoints its state twice a second, unless it is asked not to. Both have two cores, and run in turn.
+`make bench-peers` creates Flink's environment first. Ours reads the files as a stream on Spark, and each
+micro-batch writes a checkpoint. Flink has their columns in memory before the clock starts, and checkpoints its
+state twice a second, except with `--state memory`. Both have two cores, and run in turn.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from bench.measure import WARM_UP_BATCHES, alternate, stream_seconds
 from bench.shapes import SHAPES
 
 ENVIRONMENT = Path(__file__).parents[1] / ".venv-flink"
-QUERIES = ("rows", "over")  # of bench.flink_job, and shapes of ours
+QUERIES = ("rows", "over")  # names of queries of bench.flink_job, and of shapes
 STATES = {
     "heap": "on the heap, with checkpoints (default)",
     "rocksdb": "in RocksDB, with incremental checkpoints",
@@ -29,10 +30,10 @@ _PARALLELISM = 2
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """What is asked for on the command line.
+    """Returns the arguments of the command line.
 
     Raises:
-        SystemExit: where it makes no sense; the message says why.
+        SystemExit: if they make no sense; the message says why.
     """
     parser = argparse.ArgumentParser(prog="python -m bench.flink", description="Compares windows of rows with Flink's.")
     parser.add_argument("--batch-rows", type=int, default=1_000_000, help="rows in a micro-batch; default: %(default)s")
@@ -49,10 +50,10 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def flink_seconds(query: str, events: data.Events, state: str) -> float:
-    """Seconds that Flink takes for as many rows as are in one file.
+    """Returns the seconds that Flink takes for as many rows as one file contains.
 
     Raises:
-        SystemExit: if there is no Flink.
+        SystemExit: if Flink is not installed.
     """
     python = ENVIRONMENT / "bin" / "python"
     if not python.exists():
@@ -63,7 +64,7 @@ def flink_seconds(query: str, events: data.Events, state: str) -> float:
 
 
 def main() -> None:
-    """Runs both in turn; results are kept as they come, the table is printed at the end."""
+    """Runs both in turn; stores each result at once, and prints the table at the end."""
     asked = arguments()
     events, spark = data.cached(asked.batch_rows, asked.batches), session.start()
     results = []

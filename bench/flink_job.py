@@ -1,8 +1,9 @@
-"""One Flink job over the event files, on its own Python: `flink_job.py QUERY DIRECTORY PARALLELISM STATE`; prints seconds as JSON.
+"""Runs one Flink job over the event files: `flink_job.py QUERY DIRECTORY PARALLELISM STATE`.
 
-It is run by `python -m bench.flink` in .venv-flink, whose libraries clash with ours, so it imports nothing of ours. The files are
-read before the clock starts, and Flink gets them as Arrow; what comes out is thrown away. STATE is heap, rocksdb, or memory, without
-checkpoints. The job runs twice, the second time counts, and the time that the job takes to start is taken off.
+It prints seconds as JSON. `python -m bench.flink` runs it in .venv-flink, whose libraries clash with those of
+panewise, so it imports nothing of panewise. The files are read before the clock starts, and Flink gets them as
+Arrow; its output is discarded. STATE is heap, rocksdb, or memory, which has no checkpoints. The job runs twice
+and the second run counts. The time that the job takes to start is subtracted.
 """
 
 import json
@@ -22,14 +23,14 @@ _PRECEDING = "SELECT k, SUM(v) OVER (PARTITION BY k ORDER BY arrived ROWS BETWEE
 
 
 def rows(tables: TableEnvironment) -> Table:
-    """Windows of 100 rows of a key: their number, the sum of v, the largest v."""
+    """Returns windows of 100 rows of a key: the number of rows, the sum of v, the largest v."""
     windows = tables.from_path("timed").window(Tumble.over(row_interval(100)).on(col("arrived")).alias("w"))
     v = col("v")
     return windows.group_by(col("w"), col("k")).select(col("k"), v.count.alias("n"), v.sum.alias("s"), v.max.alias("m"))
 
 
 def over(tables: TableEnvironment) -> Table:
-    """For each row the sum of v over it and the two rows of its key before it."""
+    """Returns for each row the sum of v over it and the two rows of its key before it."""
     return tables.sql_query(_PRECEDING)
 
 
@@ -43,7 +44,10 @@ QUERIES = {"rows": (rows, "k BIGINT, n BIGINT, s BIGINT, m BIGINT"), "over": (ov
 
 
 def seconds(query: str, directory: str, parallelism: int, settings: dict[str, str]) -> float:
-    """How long the job takes from its submission to its end, less what it takes for a few rows: that is the start of its cluster."""
+    """Returns the seconds from the submission of the job to its end, without the start of its cluster.
+
+    The start is measured as the time of the same job over a few rows.
+    """
     tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     tables.get_config().set("parallelism.default", str(parallelism))
     tables.get_config().set("pipeline.object-reuse", "true")

@@ -1,4 +1,4 @@
-"""What bounds the others: the mere way through Python on Spark, and the same windows without Spark."""
+"""Bounds for the other runners: a bare pass through Python on Spark, and the same windows without Spark."""
 
 import time
 
@@ -11,20 +11,20 @@ from bench.shapes import Counted, Framed, Sessions, Shape, Slides, Windows
 
 
 def identity(events: DataFrame) -> DataFrame:
-    """The events, taken to Python and back unchanged: what every operator written in Python pays."""
-    # A lambda travels by value: a function of this module would load Polars in workers that later serve other queries.
+    """Returns the events, passed to Python and back unchanged: the cost that every Python operator has."""
+    # A lambda is pickled by value: a function of this module would load Polars in workers that later serve other queries.
     return events.mapInArrow(lambda batches: batches, events.schema)
 
 
 def polars_seconds(events: Events, shape: Shape) -> list[float]:
-    """Seconds per file of one query over all files: no batches, no state, no checkpoint."""
+    """Returns seconds per file of one query over all files, without batches, state or checkpoint."""
     began = time.perf_counter()
     polars_panes(pl.scan_parquet(events.directory), shape).collect(engine="streaming")
     return [(time.perf_counter() - began) / events.batches]
 
 
 def polars_panes(events: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
-    """All windows of the events, complete or not; of windows of rows the complete ones; of frames all rows."""
+    """Returns all windows, complete or not; only the complete windows of rows; all rows of the OVER shapes."""
     if isinstance(shape, Framed):
         return over.polars(events, shape)
     if isinstance(shape, Counted):
@@ -40,7 +40,7 @@ _COLUMNS = ("k", "start", "end", "n", "s", "m")
 
 
 def _windows(events: pl.LazyFrame, shape: Windows) -> pl.LazyFrame:
-    """Aggregates over the stretches between two hops, then those of each window together."""
+    """Aggregates each interval between two hops, and merges the intervals of each window."""
     size, hop = pl.duration(microseconds=shape.size_us), f"{shape.hop_us}us"
     if shape.measure != "totals":
         full = events.group_by("k", pl.col("ts").dt.truncate(hop).alias("start")).agg(*_FULL[shape.measure])
@@ -61,7 +61,7 @@ def _counted(events: pl.LazyFrame, shape: Counted) -> pl.LazyFrame:
 
 
 def _slides(events: pl.LazyFrame, shape: Slides) -> pl.LazyFrame:
-    """One for each row; those of the same time are the same."""
+    """Computes a window for each row. Rows of a key with the same time make the same window."""
     keyed = events.with_columns(pl.col("k") % shape.keys).sort("k", "ts")
     panes = keyed.rolling("ts", period=f"{shape.size_us}us", closed="both", group_by="k").agg(*_TOTALS).unique(["k", "ts"])
     return panes.with_columns((pl.col("ts") - pl.duration(microseconds=shape.size_us)).alias("start"), pl.col("ts").alias("end")).select(

@@ -1,4 +1,4 @@
-"""Seconds per micro-batch: running a streaming query, taking the times out of its progress, comparing two runners."""
+"""Measures seconds per micro-batch from the progress of streaming queries, and compares two runners."""
 
 import statistics
 import tempfile
@@ -27,7 +27,10 @@ class Pair:
 
 
 def alternate(ours: Run, peer: Run, rounds: int, warm_up: Sequence[Run]) -> Pair:
-    """Runs ours, peer, ours, peer, ..., ours; before that the warm-up, in which the JVM compiles its code and which does not count."""
+    """Runs ours and the peer in turn, first and last ours; returns the median of each.
+
+    The warm-up, in which the JVM compiles its code, runs before them and does not count.
+    """
     for run in warm_up:
         run()
     samples: tuple[list[float], list[float]] = ([], [])
@@ -39,26 +42,26 @@ def alternate(ours: Run, peer: Run, rounds: int, warm_up: Sequence[Run]) -> Pair
 
 
 def batch_seconds(progress: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Seconds of each batch that read data. The batch without data that Spark adds at the end does not count."""
+    """Returns the seconds of each batch that read data, without the empty batch that Spark adds at the end."""
     data = sorted((p for p in progress if p["numInputRows"] > 0), key=lambda p: int(p["batchId"]))
     return [p["durationMs"]["triggerExecution"] / 1000 for p in data]
 
 
 def warm(seconds: Sequence[float]) -> list[float]:
-    """The seconds less those of the warm-up."""
+    """Returns the seconds without those of the warm-up batches."""
     if len(seconds) <= WARM_UP_BATCHES:
         raise ValueError(f"{len(seconds)} batches with data | the first {WARM_UP_BATCHES} are warm-up | give more batches")
     return list(seconds[WARM_UP_BATCHES:])
 
 
 def stream_seconds(frame: DataFrame, output_mode: str) -> list[float]:
-    """Runs a query over all its input into nothing, with a checkpoint of its own; the batches after the warm-up."""
+    """Runs a query over all its input with a new checkpoint; returns the seconds of batches after the warm-up."""
     with tempfile.TemporaryDirectory(prefix="bench-") as checkpoint:
         return warm(seconds_of(frame, output_mode, checkpoint))
 
 
 def seconds_of(frame: DataFrame, output_mode: str, checkpoint: str) -> list[float]:
-    """Runs a query over all its input into nothing; every batch."""
+    """Runs a query over all its input and discards the output; returns the seconds of every batch."""
     writer = frame.writeStream.format("noop").outputMode(output_mode).option("checkpointLocation", checkpoint)
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()

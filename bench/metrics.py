@@ -1,4 +1,7 @@
-"""What the counts in progress reports cost: `python -m bench.metrics`. Queries with and without them alternate."""
+"""Measures the cost of the counts in progress reports: `python -m bench.metrics`.
+
+Queries with the counts and without them alternate.
+"""
 
 import argparse
 
@@ -12,7 +15,7 @@ _DEFAULT, _OFF = "panewise", ""
 
 
 def main() -> None:
-    """Compares small and large micro-batches of every shape that is asked for."""
+    """Measures small and large micro-batches of every shape on the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.metrics", description="What the counts in progress reports cost.")
     parser.add_argument("--shape", choices=SHAPES, nargs="+", default=["tumbling", "rows"], help="default: %(default)s")
     asked = parser.parse_args()

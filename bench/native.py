@@ -17,14 +17,14 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
 
 
 def query(events: DataFrame, shape: Windows | Sessions) -> DataFrame:
-    """The panes of a shape; run it in the shape's output mode."""
+    """Returns the panes of a shape. The query must run in the shape's output mode."""
     grouped = events.withWatermark("ts", WATERMARK_DELAY).groupBy("k", _window(shape).alias("w"))
     measures = _measures(shape)
     return grouped.agg(*measures.values()).select("k", "w.start", "w.end", *measures)
 
 
 def _measures(shape: Windows | Sessions) -> dict[str, Column]:
-    """Made when a session is there: PySpark's functions need one."""
+    """Returns the aggregates of a shape. It is no constant because PySpark's functions need a session."""
     made = {
         "totals": {"n": sf.count("*"), "s": sf.sum("v"), "m": sf.max("v")},
         "median": {"median": sf.median("v")},

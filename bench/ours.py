@@ -1,4 +1,4 @@
-"""The same through panewise."""
+"""The shapes in panewise."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
@@ -17,7 +17,7 @@ _MEASURES = {
 
 
 def query(events: DataFrame, shape: Shape) -> DataFrame:
-    """The panes of a shape, in append mode whatever the shape."""
+    """Returns the panes of a shape. The query runs in append mode for every shape."""
     if isinstance(shape, Framed):
         return over.ours(events, shape)
     if isinstance(shape, Counted):

@@ -1,6 +1,7 @@
-"""Rows with a sum over the rows before them: ours, in transformWithStateInPandas as its documentation shows it, and without Spark.
+"""Rows with a sum over the rows before them: in panewise, in transformWithStateInPandas and without Spark.
 
-Rows of a key are taken as they arrive, those of one micro-batch in the order of their time.
+transformWithStateInPandas is used as its documentation shows it. Rows of a key are taken as they arrive, and those
+of one micro-batch in order of event time.
 """
 
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ _COLUMNS = "ts TIMESTAMP, k BIGINT, v BIGINT, s BIGINT"
 
 
 def ours(events: DataFrame, shape: Framed) -> DataFrame:
-    """Through panewise; the rows come in order of event time if the shape says so, and else at once."""
+    """Returns the rows of panewise, in order of event time if the shape says so, otherwise as they arrive."""
     keyed = Window.partitionBy("k").orderBy("ts") if shape.by_time else Window.partitionBy("k")
     frame = keyed.rowsBetween(-shape.preceding, Window.currentRow)
     watched = events.withWatermark("ts", WATERMARK_DELAY) if shape.by_time else events
@@ -28,13 +29,13 @@ def ours(events: DataFrame, shape: Framed) -> DataFrame:
 
 
 def per_key(events: DataFrame, shape: Framed) -> DataFrame:
-    """One call per key, with the last values in a state variable."""
+    """Returns the rows of one call per key, which has the last values in a state variable."""
     keyed = events.withWatermark("ts", WATERMARK_DELAY).groupBy("k")
     return keyed.transformWithStateInPandas(RowProcessor(shape), _COLUMNS, "append", "EventTime")
 
 
 class RowProcessor(StatefulProcessor):
-    """One read and one write for a key and micro-batch; the sums of its rows by pandas."""
+    """Reads and writes state once for each key and micro-batch; pandas computes the sums."""
 
     def __init__(self, shape: Framed) -> None:
         self.shape = shape
@@ -44,7 +45,7 @@ class RowProcessor(StatefulProcessor):
         self.last = handle.getValueState("last", "v ARRAY<BIGINT>")
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
-        """Sends every row with its sum."""
+        """Emits every row with its sum."""
         came = pd.concat(rows).sort_values("ts", kind="stable")
         held = self.last.get()
         before = [] if held is None else list(held[0])
@@ -55,6 +56,6 @@ class RowProcessor(StatefulProcessor):
 
 
 def polars(events: pl.LazyFrame, shape: Framed) -> pl.LazyFrame:
-    """All rows, in the order of their time."""
+    """Returns all rows with their sums, in order of event time."""
     total = pl.col("v").rolling_sum(shape.preceding + 1, min_samples=1).over("k")
     return events.sort("ts", maintain_order=True).with_columns(total.alias("s"))

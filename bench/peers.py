@@ -1,4 +1,4 @@
-"""The peers: what ours is compared with, and how much of each is run."""
+"""The peers that ours is compared with, and how much of each is run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from bench.shapes import Counted, Framed, Shape, Slides, output_mode
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A way to compute a shape: seconds per micro-batch of one run.
+    """A way to compute a shape. `run` returns the seconds per micro-batch of one run.
 
-    A slow peer runs once over the first few batches, without a warm-up run of its own. Spark's own operator has neither windows of rows
-    nor sliding ones for each row.
+    A slow peer runs once over fewer batches, without a warm-up run of its own. Spark's own operator does not have
+    all shapes: it has no windows of rows, no sliding windows made by rows and no OVER rows.
     """
 
     run: Callable[[SparkSession, Events, Shape], list[float]]
@@ -24,7 +24,7 @@ class Peer:
     all_shapes: bool = True
 
     def can(self, shape: Shape) -> bool:
-        """Whether it can compute the shape."""
+        """Returns whether the peer can compute the shape."""
         return self.all_shapes or not isinstance(shape, Counted | Slides | Framed)
 
 

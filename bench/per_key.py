@@ -1,7 +1,7 @@
-"""transformWithStateInPandas as its documentation shows it: one call per key, a MapState of the key's windows, a timer per window.
+"""Uses transformWithStateInPandas as its documentation shows it: one call per key, one timer per window.
 
-The rows of one key and batch are folded together before state is touched, so each window costs one read and one write a batch.
-The events hold no late rows, so none are looked for.
+The windows of a key are in a MapState. The rows of one key and batch are aggregated before state is accessed, so
+each window costs one read and one write a batch. The events contain no late rows, so the code does not look for them.
 """
 
 import statistics
@@ -26,7 +26,7 @@ Totals = tuple[int, int, int]  # n, s, m
 
 
 def query(events: DataFrame, shape: Shape) -> DataFrame:
-    """The panes of a shape; run it in the shape's output mode."""
+    """Returns the panes of a shape. The query must run in the shape's output mode."""
     if isinstance(shape, Framed):
         return over.per_key(events, shape)
     if isinstance(shape, Slides):
@@ -50,7 +50,10 @@ def _processor(shape: Windows | Sessions | Counted | Slides) -> StatefulProcesso
 
 
 class WindowProcessor(StatefulProcessor):
-    """Tumbling and hopping windows: sent when they change, or, final, by the timer at their end, which clears them in any case."""
+    """Tumbling and hopping windows, emitted when they change or, if final, by the timer at their end.
+
+    The timer purges the windows in both cases.
+    """
 
     def __init__(self, shape: Windows) -> None:
         self.shape = shape
@@ -74,7 +77,7 @@ class WindowProcessor(StatefulProcessor):
             yield _panes(key, changed)
 
     def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
-        """Clears the window that ends here."""
+        """Purges the window that ends here, and emits it if the shape is final."""
         end = expiredTimerInfo.getExpiryTimeInMs() * 1000
         window = (end - self.shape.size_us, end)
         totals = self.windows.getValue(window)
@@ -93,7 +96,7 @@ class WindowProcessor(StatefulProcessor):
 
 
 class FullProcessor(StatefulProcessor):
-    """Tumbling windows that need all their values: sent and cleared by the timer at their end."""
+    """Tumbling windows that need all their values, emitted and purged by the timer at their end."""
 
     def __init__(self, shape: Windows) -> None:
         self.shape = shape
@@ -117,7 +120,7 @@ class FullProcessor(StatefulProcessor):
         return iter(())
 
     def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
-        """Sends and clears the window that ends here."""
+        """Emits and purges the window that ends here."""
         end = expiredTimerInfo.getExpiryTimeInMs() * 1000
         window = (end - self.shape.size_us, end)
         held = self.windows.getValue(window)
@@ -128,7 +131,7 @@ class FullProcessor(StatefulProcessor):
 
 
 class CountedProcessor(StatefulProcessor):
-    """Windows of so many rows: sent and cleared by the last of them. State is one value for each key."""
+    """Windows of rows, emitted and purged by their last row. State is one value for each key."""
 
     def __init__(self, shape: Counted) -> None:
         self.shape = shape
@@ -156,7 +159,7 @@ class CountedProcessor(StatefulProcessor):
 
 
 class SessionProcessor(StatefulProcessor):
-    """Sessions: sent and cleared by the timer at their end; timers of sessions that have grown since find nothing."""
+    """Sessions, emitted and purged by the timer at their end. Timers of sessions that have grown do nothing."""
 
     def __init__(self, shape: Sessions) -> None:
         self.shape = shape
@@ -167,7 +170,7 @@ class SessionProcessor(StatefulProcessor):
         self.sessions = handle.getMapState("sessions", _STATE_KEY, _STATE_VALUE)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
-        """Merges the rows with the sessions held."""
+        """Merges the rows with the stored sessions."""
         held = dict(self.sessions.iterator())
         events = [((t, t + self.shape.gap_us), (1, v, v)) for t, v in _events(rows)]
         merged = _merge_sessions([*held.items(), *events])
@@ -180,7 +183,7 @@ class SessionProcessor(StatefulProcessor):
         return iter(())
 
     def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
-        """Sends the session that ends here, if it still does."""
+        """Emits and purges the session that ends here, if one still does."""
         at = expiredTimerInfo.getExpiryTimeInMs()
         ended = {window: totals for window, totals in self.sessions.iterator() if _timer(window) == at}
         for window in ended:
@@ -190,9 +193,10 @@ class SessionProcessor(StatefulProcessor):
 
 
 class SlidingProcessor(StatefulProcessor):
-    """A window for each different time. State is one value for each key: the rows that later windows hold, in order of their time.
+    """A window for each different event time of a key.
 
-    Rows are swept once for all windows that are complete, with every batch and by a timer for the first that is not.
+    State is one value for each key: the rows that later windows contain, in order of event time. One sweep
+    over the rows computes all complete windows. Every batch sweeps, and so does a timer for the first incomplete window.
     """
 
     def __init__(self, shape: Slides) -> None:
@@ -204,11 +208,11 @@ class SlidingProcessor(StatefulProcessor):
         self.held = handle.getValueState("held", "times ARRAY<BIGINT>, v ARRAY<BIGINT>, sent BIGINT")
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
-        """Adds the rows."""
+        """Adds the rows, and emits the windows that are complete."""
         return self._sweep(key, list(_events(rows)), timerValues)
 
     def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
-        """Some windows are complete."""
+        """Emits the windows that are complete."""
         return self._sweep(key, [], timerValues)
 
     def _sweep(self, key: Any, more: list[tuple[int, int]], timers: TimerValues) -> Iterator[pd.DataFrame]:
@@ -226,7 +230,10 @@ class SlidingProcessor(StatefulProcessor):
 
 
 def _slid(rows: list[tuple[int, int]], size: int) -> dict[Window, Totals]:
-    """The window that ends with each row; the last row of a time has all of them. `largest` falls, so its first is the maximum."""
+    """Returns the window that ends at each row's time. The last row of a time completes its window.
+
+    The values in `largest` are strictly decreasing, so its first value is the maximum.
+    """
     windows: dict[Window, Totals] = {}
     largest: deque[tuple[int, int]] = deque()
     first = total = 0

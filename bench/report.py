@@ -19,7 +19,7 @@ ratio: peer_s / ours_s; above 1, ours is faster"""
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One shape beside one peer: the medians of seconds per micro-batch, both over batches of the same size."""
+    """One shape, ours and one peer: median seconds per micro-batch, over batches of the same size."""
 
     shape: str
     peer: str
@@ -37,7 +37,7 @@ def append(result: Result, path: Path = RESULTS) -> None:
 
 
 def table(results: Sequence[Result]) -> str:
-    """The results in columns, with what the columns mean below."""
+    """Returns a table of the results, with a legend below."""
     rows = [_HEADINGS, *(_cells(result) for result in results)]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     lines = ["  ".join(_aligned(at, cell, width) for at, (cell, width) in enumerate(zip(row, widths, strict=True))) for row in rows]

@@ -1,4 +1,4 @@
-"""The Spark session that everything is measured in, and the stream that everything reads."""
+"""The Spark session of all measurements, and the stream that all queries read."""
 
 import os
 import sys
@@ -31,7 +31,7 @@ _SETTINGS = {
 
 
 def start() -> SparkSession:
-    """A session on two cores."""
+    """Starts a session on two cores."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.master("local[2]").appName("panewise bench")
@@ -41,7 +41,7 @@ def start() -> SparkSession:
 
 
 def beside(spark: SparkSession) -> SparkSession:
-    """A session of the same Spark whose settings, the benchmark's, are its own."""
+    """Returns a new session of the same Spark that has the settings of the benchmarks."""
     session = configure(spark.newSession(), local_checkpoints=True)
     for name, value in _SETTINGS.items():
         session.conf.set(name, value)
@@ -50,7 +50,7 @@ def beside(spark: SparkSession) -> SparkSession:
 
 @contextmanager
 def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    """Other settings for the queries that start inside."""
+    """Changes settings for the queries that start inside, and restores them at the end."""
     before = {name: spark.conf.get(name, None) for name in values}
     for name, value in values.items():
         spark.conf.set(name, value)
@@ -62,6 +62,6 @@ def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
 
 
 def read(spark: SparkSession, events: Events) -> DataFrame:
-    """The events as a stream, one file for each micro-batch."""
+    """Returns the events as a stream, one file for each micro-batch."""
     stream = spark.readStream.schema("ts TIMESTAMP, k BIGINT, v BIGINT").option("maxFilesPerTrigger", 1)
     return stream.parquet(str(events.directory))

@@ -1,8 +1,8 @@
-"""The shapes: what each benchmark computes, whoever computes it.
+"""The shapes: what each benchmark computes, with every runner.
 
-They count rows, sum v and take the largest v per key and window, or, the full ones, need all values: their median, or
-the list of them. Every runner gives the columns k, start, end and those of the measures, or, ours, the same under its own names.
-Of windows of rows, start and end are numbers of rows.
+Most shapes count rows, sum v and take the largest v per key and window. Those that need all values compute
+their median, or a list of them. Every runner returns the columns k, start, end and those of the measures; ours has names
+of its own for start and end. For windows of rows, start and end are row numbers.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,10 @@ Measure = Literal["totals", "median", "list"]
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Windows of one length, one every `hop_us`; `final`: sent once, when complete, not with every batch that changes them."""
+    """Windows of one length, one every `hop_us`.
+
+    If `final`, they are emitted once, when complete; otherwise with every batch that changes them.
+    """
 
     name: str
     size_us: int
@@ -28,7 +31,7 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """Windows that end where a key is silent for the gap; sent when complete."""
+    """Sessions of a key, separated by a gap without rows; emitted when complete."""
 
     name: str
     gap_us: int
@@ -38,7 +41,7 @@ class Sessions:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Windows of so many rows of a key, in the order in which they come; sent when complete. Spark itself has no such windows."""
+    """Windows of `rows` rows of a key in arrival order, emitted when complete. Spark has no such windows."""
 
     name: str
     rows: int
@@ -48,9 +51,10 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Slides:
-    """A window for each different time of a key, of the rows up to it, ends included; sent when complete. Spark itself has no such windows.
+    """A window that ends at each different event time of a key, closed at both ends; emitted when complete.
 
-    Keys are taken modulo `keys`, so that a window of a minute holds about a thousand rows.
+    Spark has no such windows. Keys are taken modulo `keys`, so that a window of a minute contains about a thousand
+    rows.
     """
 
     name: str
@@ -62,7 +66,10 @@ class Slides:
 
 @dataclass(frozen=True, slots=True)
 class Framed:
-    """Every row with the sum of v over itself and so many rows of its key before it: as they arrive, or in the order of event time."""
+    """Every row with the sum of v over itself and the `preceding` rows of its key before it.
+
+    Rows are taken as they arrive, or in order of event time if `by_time`.
+    """
 
     name: str
     preceding: int
@@ -88,5 +95,5 @@ SHAPES = {shape.name: shape for shape in _SHAPES}
 
 
 def output_mode(shape: Shape) -> Literal["append", "update"]:
-    """Spark's name for when a shape's windows are sent."""
+    """Returns Spark's output mode for a shape."""
     return "append" if shape.final else "update"

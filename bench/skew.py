@@ -1,4 +1,7 @@
-"""What a hot key costs: `python -m bench.skew`. One key gets half of all rows; the same rows, evenly spread, are the measure."""
+"""Measures the cost of a hot key: `python -m bench.skew`.
+
+One key gets half of all rows. The baseline is the same rows, evenly spread over the keys.
+"""
 
 import argparse
 import shutil
@@ -13,7 +16,7 @@ _BATCH_ROWS, _BATCHES, _ROUNDS = 1_000_000, 6, 2
 
 
 def skewed(even: data.Events) -> data.Events:
-    """The events with every second row given to one key."""
+    """Returns the events with every second row given to one key; creates the files if they are missing."""
     folder = even.directory.with_name(f"{even.directory.name}-skewed")
     if not folder.exists():
         staging = folder.with_name(f"{folder.name}.part")
@@ -27,7 +30,7 @@ def skewed(even: data.Events) -> data.Events:
 
 
 def main() -> None:
-    """Every shape that is asked for."""
+    """Measures every shape on the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.skew", description="What a key that gets half of all rows costs.")
     parser.add_argument("--shape", choices=SHAPES, nargs="+", default=["tumbling", "session", "median"], help="default: %(default)s")
     asked = parser.parse_args()

@@ -1,4 +1,4 @@
-"""What the tests share: the environment Spark needs, and one lazily made session."""
+"""Shared by all tests: the environment that Spark needs, one lazily created session, and markers."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ from tests.jvm import QUICK_JVM
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Before any JVM or worker starts. Workers must be this very Python; the driver must not look for a host name.
+# Set before any JVM or worker starts. Workers must run this Python; the driver must not look up a host name.
 os.environ["PYSPARK_PYTHON"] = sys.executable
 os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -49,7 +49,7 @@ def _session(scratch: Path) -> "SparkSession":
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator["SparkSession"]:
-    """The one session of a test run, made by the first test that asks for it."""
+    """Yields the only session of a test run, created for the first test that requests it."""
     with tempfile.TemporaryDirectory(prefix="panewise-") as scratch:
         session = _session(Path(scratch))
         yield session
@@ -57,13 +57,16 @@ def spark() -> Iterator["SparkSession"]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """PySpark 4.1 leaves the domain sockets of its own actions open, as 4.2 does not: there that is no error of the test that runs."""
+    """Ignores warnings about open sockets on PySpark 4.1.
+
+    Unlike 4.2, PySpark 4.1 leaves the domain sockets of its actions open. The running test is not at fault.
+    """
     if version("pyspark").startswith("4.1."):
         for leak in ("Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning", "unclosed <socket:ResourceWarning"):
             config.addinivalue_line("filterwarnings", f"ignore:{leak}")
 
 
-# What depends on PySpark or pandas without a session, too: conversions, settings, processes of their own.
+# Tests here depend on PySpark or pandas even without the session: conversions, settings, separate processes.
 _ROOT = Path(__file__).resolve().parents[1]
 _OF_SPARK = [_ROOT / "tests" / name for name in ("spark", "connectors", "faults", "cli", "demo")] + [_ROOT / "src" / "panewise" / "spark"]
 
@@ -71,8 +74,8 @@ _OF_SPARK = [_ROOT / "tests" / name for name in ("spark", "connectors", "faults"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks tests by what they use.
 
-    A test that asks for the session is a spark test: `-m "not spark"` leaves out all of them. Such tests, and all that lie in the
-    folders about Spark, depend on its version: `-m versions` selects them.
+    A test that requests the session is a spark test; `-m "not spark"` leaves out all of them. Spark tests, and all
+    tests in the folders about Spark, depend on its version; `-m versions` selects them.
     """
     for item in items:
         needs_session = "spark" in getattr(item, "fixturenames", ())

@@ -1,6 +1,6 @@
-"""Checks what the environment itself is made with: the version of Python, and Java for Spark.
+"""Checks the prerequisites of the environment: the version of Python, and Java for Spark.
 
-Runs before there is an environment, on whatever `python3` is, so: standard library only, and old syntax.
+It runs before the environment exists, on any `python3`. So it uses only the standard library and old syntax.
 """
 
 import os
@@ -15,12 +15,12 @@ JAVA = (17, 21)
 
 
 def explain(given, rule, remedy):
-    """The form of every message of this project."""
+    """Returns a message in the form that all messages of this project have."""
     return "{} | {} | {}".format(given, rule, remedy)
 
 
 def python_problem(version):
-    """What is wrong with this Python; None if nothing is."""
+    """Returns what is wrong with a version of Python, or None if nothing is."""
     if tuple(version[:2]) >= PYTHON:
         return None
     given = "python3 is Python {}.{}".format(*version[:2])
@@ -28,7 +28,7 @@ def python_problem(version):
 
 
 def java_command(environ):
-    """The java that Spark would start: that of JAVA_HOME, else the first in PATH; None if there is none."""
+    """Returns the java that Spark would start, or None: that of JAVA_HOME if set, else the first in PATH."""
     home = environ.get("JAVA_HOME")
     if home:
         return shutil.which("java", path=str(Path(home) / "bin"))
@@ -36,13 +36,13 @@ def java_command(environ):
 
 
 def java_version(text):
-    """The major version in what `java -version` prints; None if it prints none. Java 8 calls itself 1.8."""
+    """Returns the major version in the output of `java -version`, or None. Java 8 calls itself 1.8."""
     found = re.search(r'version "(?:1\.)?(\d+)', text)
     return int(found.group(1)) if found else None
 
 
 def java_problem(environ):
-    """What is wrong with Java; None if nothing is."""
+    """Returns what is wrong with Java, or None if nothing is."""
     remedy = "install Java 17 (Debian: apt-get install openjdk-17-jre-headless), and set JAVA_HOME or PATH to it"
     rule = "Spark 4 runs on Java 17 or 21"
     command = java_command(environ)
@@ -57,7 +57,7 @@ def java_problem(environ):
 
 
 def main():
-    """Prints every problem and fails if there is one."""
+    """Prints every problem; returns 1 if there is one, otherwise 0."""
     problems = [p for p in (python_problem(sys.version_info), java_problem(os.environ)) if p is not None]
     for problem in problems:
         sys.stderr.write(problem + "\n")

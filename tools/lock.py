@@ -1,7 +1,7 @@
 """Resolves pyproject.toml into requirements.lock: exact versions with hashes, for every platform and Python from 3.11.
 
-Versions in the present lock are kept unless pyproject.toml excludes them; `--upgrade` moves all of them.
-No index is named in the lock: whoever installs from it uses the index of their own pip.
+Versions in the present lock are kept unless pyproject.toml excludes them; `--upgrade` updates all of them.
+The lock names no index: an installation uses the index that pip is configured with.
 """
 
 import subprocess
@@ -13,7 +13,7 @@ EXTRAS = ("spark", "connect", "testing", "demo")
 
 
 def main() -> int:
-    """Runs uv, which the development environment holds."""
+    """Runs uv, which is in the development environment; returns its exit code."""
     command = [sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml", "--group", "dev"]
     for extra in EXTRAS:
         command += ["--extra", extra]

@@ -1,8 +1,8 @@
 """Runs the tests that depend on PySpark or pandas on every version of PySpark that the extra `spark` admits.
 
-``python tools/matrix.py [VERSION|all] [pytest arguments]``. The locked version runs in ``.venv``. Each of the others gets an
-environment of its own, ``.venv-matrix-VERSION``: `requirements.lock` with another PySpark, so every other package, pandas 2 included,
-is the locked one.
+``python tools/matrix.py [VERSION|all] [pytest arguments]``. The locked version runs in ``.venv``. Each of the
+others has an environment of its own, ``.venv-matrix-VERSION``. It is made from `requirements.lock` with another PySpark, so
+every other package, pandas 2 included, has the locked version.
 """
 
 import os
@@ -24,20 +24,20 @@ _PIN = re.compile(r"^pyspark==(\S+) \\\n(?: +--hash=\S+(?: \\)?\n)+", re.MULTILI
 
 
 def locked(lock: str) -> str:
-    """The version of PySpark that a lock pins."""
+    """Returns the version of PySpark that a lock pins."""
     (version,) = _PIN.findall(lock)
     return str(version)
 
 
 def pinned(lock: str, version: str) -> str:
-    """The lock with this version of PySpark in place of its own."""
+    """Returns the lock with this version of PySpark in place of its own."""
     if version == locked(lock):
         return lock
     return _PIN.sub(f"pyspark=={version} \\\\\n    --hash=sha256:{VERSIONS[version]}\n", lock)
 
 
 def chosen(asked: str) -> list[str]:
-    """The versions that an argument names."""
+    """Returns the versions that an argument names."""
     if asked == "all":
         return list(VERSIONS)
     if asked not in VERSIONS:
@@ -47,7 +47,10 @@ def chosen(asked: str) -> list[str]:
 
 
 def environment(version: str) -> Path:
-    """The Python of a version's environment, which is made first if it is not there or the lock has changed."""
+    """Returns the Python of a version's environment.
+
+    Creates the environment if it is missing or the lock has changed.
+    """
     lock = LOCK.read_text(encoding="utf-8")
     if version == locked(lock):
         return Path(sys.executable)  # `make matrix` runs in .venv, which is made from the lock
@@ -67,7 +70,7 @@ def environment(version: str) -> Path:
 
 
 def run(version: str, arguments: list[str]) -> int:
-    """The exit code of pytest on one version."""
+    """Runs pytest on one version; returns its exit code."""
     python = environment(version)
     say(f"PySpark {version}")
     command = [str(python), "-m", "pytest", "-m", "versions and not soak", "-p", "no:cacheprovider", *arguments]
@@ -75,7 +78,7 @@ def run(version: str, arguments: list[str]) -> int:
 
 
 def _without_spark(environ: "os._Environ[str]") -> dict[str, str]:
-    """The environment without what would start another Spark, or workers of another environment."""
+    """Returns the variables without those that select another Spark or workers of another environment."""
     return {name: value for name, value in environ.items() if name not in ("SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")}
 
 
@@ -86,7 +89,7 @@ def say(text: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the versions one after the other; fails if one of them does."""
+    """Runs the versions one after the other; returns the highest exit code."""
     codes = {version: run(version, arguments[1:]) for version in chosen(arguments[0] if arguments else "all")}
     for version, code in codes.items():
         say(f"PySpark {version}: {'passed' if code == 0 else f'failed (pytest ended with {code})'}")

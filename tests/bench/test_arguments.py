@@ -1,4 +1,4 @@
-"""python -m bench: what is asked for, and what is refused."""
+"""python -m bench: the arguments that it accepts, and those that it refuses."""
 
 import pytest
 

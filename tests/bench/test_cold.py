@@ -1,4 +1,4 @@
-"""The times of a cold start: the runners emit the row that they are given, and medians are those of what processes print."""
+"""The benchmark of cold starts: runners emit the key of each row, and results are medians over processes."""
 
 import json
 from pathlib import Path

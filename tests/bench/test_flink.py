@@ -1,4 +1,7 @@
-"""The comparison with Flink: what is asked for, and what is said without Flink. The jobs themselves are run by `make bench-peers`."""
+"""The comparison with Flink: its arguments, and its message if Flink is missing.
+
+`make bench-peers` runs the jobs themselves.
+"""
 
 from pathlib import Path
 

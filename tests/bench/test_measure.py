@@ -1,4 +1,4 @@
-"""bench.measure: which batches count, and who runs when."""
+"""bench.measure: the batches that count, and the order of the runs."""
 
 from typing import Any
 

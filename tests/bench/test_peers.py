@@ -1,4 +1,4 @@
-"""Ours and the peers compute the same: their answers are those of a Polars aggregate of the same events."""
+"""panewise and the peers give the same results as a Polars aggregation of the same events."""
 
 import statistics
 from pathlib import Path
@@ -34,7 +34,7 @@ def beside(spark: "SparkSession") -> "SparkSession":
 
 
 def answers(panes: "DataFrame", mode: str, scratch: Path) -> pl.DataFrame:
-    """The last pane of every window."""
+    """Returns the last pane of every window."""
     parts: list[pl.DataFrame] = []
 
     def keep(batch: "DataFrame", number: int) -> None:
@@ -46,7 +46,7 @@ def answers(panes: "DataFrame", mode: str, scratch: Path) -> pl.DataFrame:
 
 
 def expected(events: Events, shape: Windows | Sessions | Counted | Slides) -> pl.DataFrame:
-    """All windows; of a shape whose windows are sent when complete, those that are by the watermark's last value."""
+    """Returns all windows, or for a final shape those that are complete at the last watermark."""
     frame = pl.read_parquet(events.directory)
     if isinstance(shape, Counted):
         return polars_panes(frame.lazy(), shape).collect()
@@ -57,7 +57,7 @@ def expected(events: Events, shape: Windows | Sessions | Counted | Slides) -> pl
 
 
 def by_hand(events: Events, shape: Windows | Sessions | Counted | Slides) -> dict[tuple[Any, ...], tuple[Any, ...]]:
-    """Row by row, to check the Polars queries."""
+    """Returns the windows, computed row by row, to check the Polars queries."""
     if isinstance(shape, Counted):
         return counted_by_hand(events, shape)
     if isinstance(shape, Slides):
@@ -105,7 +105,7 @@ def slid_by_hand(events: Events, shape: Slides) -> dict[tuple[Any, ...], tuple[A
 
 
 def plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A row that can be compared: the order of a list is nobody's."""
+    """Returns a row that can be compared: its lists are sorted, because their order is not defined."""
     return tuple(tuple(sorted(value)) if isinstance(value, list) else value for value in row)
 
 
@@ -138,7 +138,7 @@ def test_the_empty_stages_read_every_row(beside: "SparkSession", events: Events,
 
 
 def rows_by_hand(events: Events, *, in_batches: bool) -> list[tuple[Any, ...]]:
-    """Every row with its sum; those of a key one after the other, batch by batch or in the order of time over all."""
+    """Returns every row with its sum; the order of rows is time, within each batch or over all batches."""
     files = [pl.read_parquet(path).sort("ts", maintain_order=True) for path in sorted(events.directory.glob("*.parquet"))]
     rows = (pl.concat(files) if in_batches else pl.concat(files).sort("ts", maintain_order=True)).select("ts", "k", "v").rows()
     seen: dict[int, list[int]] = {}
@@ -161,7 +161,7 @@ def test_rows_agree(beside: "SparkSession", events: Events, runner: Any, tmp_pat
 
 
 def test_rows_in_the_order_of_time_agree(beside: "SparkSession", events: Events, tmp_path: Path) -> None:
-    """Those that the watermark has passed."""
+    """Only the rows that the watermark has passed are emitted and compared."""
     found = sorted(sent(ours.query(session.read(beside, events), ROWS["over_time"]), tmp_path))
     wanted = rows_by_hand(events, in_batches=False)
     assert len(found) > 1000
@@ -169,7 +169,7 @@ def test_rows_in_the_order_of_time_agree(beside: "SparkSession", events: Events,
 
 
 def sent(rows: "DataFrame", scratch: Path) -> list[tuple[Any, ...]]:
-    """All rows of a query."""
+    """Returns all rows that a query emits."""
     told: list[tuple[Any, ...]] = []
     writer = rows.writeStream.option("checkpointLocation", str(scratch))
     writer = writer.foreachBatch(lambda batch, _: told.extend(pl.DataFrame(batch.toArrow()).select("ts", "k", "v", "s").rows()))

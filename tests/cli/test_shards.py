@@ -1,4 +1,4 @@
-"""What the command says of one shard: its windows counted from its runs, and what it refuses to count."""
+"""Tests of `shard_state`: the windows of a shard, counted from its runs, and the errors for corrupt state."""
 
 import json
 import random
@@ -64,14 +64,14 @@ BY_ROWS = ("rows", "session of rows")
 
 
 def content(store: MemoryRunStore) -> dict[str, bytes]:
-    """What Spark's state has of a shard."""
+    """Returns the state of a shard as Spark stores it: the runs by name, and the manifest."""
     manifest = store.manifest()
     return {name: store.run(name) for name in store.names} | ({} if manifest is None else {"manifest": manifest.encode()})
 
 
 @pytest.mark.parametrize("name", sorted(SPECS))
 def test_windows_are_counted_as_the_operator_counts_them(name: str) -> None:
-    """After every commit of a stream with merges of runs and of sessions, retractions and expiry."""
+    """The counts are right after each commit, with merges of runs and of sessions, retractions and expiry."""
     spec, store, draw = SPECS[name], MemoryRunStore(), random.Random(3)
     for step in range(40):
         stored = Stored.load(spec, SCHEMA, StoredLibrary(store, Cache()))
@@ -162,7 +162,7 @@ def test_what_is_corrupt_is_refused_with_the_shard_and_the_run(name: str) -> Non
 
 
 def test_partitions_of_windows_by_policies_are_counted_once() -> None:
-    """Though what is due in them, and so the end that runs have, changes with every step (semantics 10)."""
+    """A partition counts once, though each step stores another deadline as its end (semantics 10.14)."""
     spec = pw.StreamWindow.tumbling(time("10 seconds"), partition_by=["k"], partition_eviction=partition_age("30 seconds"))
     store = MemoryRunStore()
     for now in (1, 2, 3):

@@ -1,4 +1,4 @@
-"""`panewise state`: what it says of the checkpoints of real queries, and of what is none."""
+"""Tests of the command `panewise state`, on checkpoints of real queries and on paths that have none."""
 
 import json
 import shutil
@@ -33,7 +33,8 @@ FED = [
     [(130, "a", 5), (3, "key 0", 7), (3, "b", 7)],
     [(400, "d", 9)],
 ]
-WATERMARKS = [None, 51, 120, 390]  # of each micro-batch: 10 seconds behind the rows before; the last one is without rows
+# Of each micro-batch, in seconds: 10 seconds behind the rows before it. The last micro-batch has no rows.
+WATERMARKS = [None, 51, 120, 390]
 
 
 def over(feed: Feed) -> Windowed:
@@ -48,7 +49,7 @@ def run(feed: Feed, result: Result) -> str:
 
 @pytest.fixture(scope="module")
 def checkpoint(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Of a query that retracts, with lateness, that has taken what is FED, a list in each micro-batch."""
+    """Returns the checkpoint of a retracting query that has read FED, one list in each micro-batch."""
     feed = Feed(spark, tmp_path_factory.mktemp("state"))
     for batch in FED:
         feed.put(*batch)
@@ -62,7 +63,7 @@ def feed(spark: SparkSession, tmp_path: Path) -> Feed:
 
 
 def held_after(batch: int) -> set[tuple[str, int]]:
-    """Key and end of the windows held, by what was fed."""
+    """Returns key and end, in seconds, of each live window after a micro-batch, computed from FED."""
     fed = [(k, (s // 60 + 1) * 60) for rows in FED[: batch + 1] for s, k, _ in rows]
     watermark = WATERMARKS[batch]
     return {(k, end) for k, end in fed if watermark is None or end + 120 > watermark}
@@ -132,7 +133,7 @@ def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The message of a command that cannot be done."""
+    """Returns the message of a command that must fail, without its prefix."""
     assert main(["state", *arguments]) == 2
     told = capsys.readouterr()
     assert told.out == ""
@@ -180,7 +181,7 @@ def test_a_state_that_spark_cannot_read(spark: SparkSession, checkpoint: str, tm
 
 
 def test_a_corrupt_run(spark: SparkSession, checkpoint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every kind of damage is in test_shards.py."""
+    """A corrupt run is an error of the command. test_shards.py tests every kind of damage."""
     sound = checkpoint_reader._by_shard
 
     def damaged(rows: Iterable[Any]) -> Iterator[tuple[int, dict[str, bytes]]]:

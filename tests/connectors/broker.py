@@ -30,7 +30,10 @@ _CLUSTER = "AAAAAAAAAAAAAAAAAAAAAA"  # 16 bytes in base64
 
 
 class Broker:
-    """One node, which is broker and controller (KRaft) and makes a topic when it is written to. What it keeps is under `folder`."""
+    """One node that is broker and controller (KRaft), and creates a topic at the first write to it.
+
+    Its files are under `folder`.
+    """
 
     def __init__(self, folder: Path, partitions: int) -> None:
         folder.mkdir(parents=True)
@@ -49,7 +52,7 @@ class Broker:
 
     @contextmanager
     def running(self) -> Iterator["Broker"]:
-        """Starts it, and kills what runs of it at the end."""
+        """Yields the started broker, and kills it at the end."""
         try:
             self.start()
             yield self
@@ -57,12 +60,12 @@ class Broker:
             self.kill()
 
     def start(self) -> None:
-        """Starts it, and waits until it takes connections."""
+        """Starts the broker, and waits until it accepts connections."""
         self._process = self._run("kafka.Kafka", str(self._settings))
         assert wait_until(self._answers, PATIENCE), self.log
 
     def kill(self) -> None:
-        """kill -9; a broker that has ended by itself is none to kill."""
+        """Kills the broker with SIGKILL, unless it has ended by itself."""
         if self._process.poll() is None:
             kill_job(self._process)
         assert not living([self._process.pid])

@@ -1,7 +1,7 @@
-"""Tumbling windows from files into two Delta tables: run in a process of its own, which kills itself between a write and the commit.
+"""Writes tumbling windows from files into two Delta tables; can kill itself between a write and the commit.
 
 ``python -m tests.connectors.delta_job SOURCE OUT JARS [DIES_AT]``. With DIES_AT the process kills itself in that
-micro-batch, when both tables are written. At its end it copies the tables to Parquet.
+micro-batch, after both tables are written. Otherwise it copies the tables to Parquet at its end.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A user's sink for Delta: all panes in one table, the newest pane of each window in another."""
+"""A sink for Delta as users write one: one table of all panes, one of the newest pane of each window."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ SELECT * EXCEPT (place) FROM (
 class DeltaSink:
     """Writes panes to two tables under `out`; a repeated micro-batch changes neither.
 
-    `appended` uses `txnAppId` and `txnVersion`, by which Delta knows a repeated batch. `merged` is written by MERGE.
-    In the micro-batch `breaks_at`, `breaks` is called when both tables are written.
+    `appended` uses `txnAppId` and `txnVersion`, by which Delta recognizes a repeated batch. `merged` is written by
+    MERGE. In the micro-batch `breaks_at`, `breaks` is called after both tables are written.
     """
 
     out: Path
@@ -45,7 +45,7 @@ class DeltaSink:
             self.breaks()
 
     def copy(self, session: SparkSession) -> None:
-        """Copies the tables to Parquet, which needs no Delta to be read."""
+        """Copies the tables to Parquet, which can be read without Delta."""
         for table in ("appended", "merged"):
             read = session.read.format("delta").load(f"{self.out}/{table}")
             read.coalesce(1).write.parquet(f"{self.out}/{table}-copy")

@@ -1,7 +1,8 @@
 """Jars from a Maven repository, resolved once by Spark's own Ivy and kept for later runs.
 
 They are kept outside the repository, in ``$XDG_CACHE_HOME/panewise/jars`` (``~/.cache`` without the variable).
-``python -m tests.connectors.jars COORDINATE FOLDER FILE`` is the one step that needs a network: it writes the paths into FILE.
+``python -m tests.connectors.jars COORDINATE FOLDER FILE`` is the only step that needs a
+network. It writes the paths into FILE.
 """
 
 import os
@@ -25,15 +26,15 @@ DELTA_FITS = SPARK in ("4.1", "4.2")
 
 
 def cache() -> Path:
-    """The folder for jars."""
+    """Returns the folder for jars."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "panewise" / "jars"
 
 
 def jars(coordinate: str) -> list[Path]:
-    """The jars of a Maven coordinate (group:artifact:version) and of all that it depends on.
+    """Returns the jars of a Maven coordinate (group:artifact:version) and of all its dependencies.
 
     Raises:
-        AssertionError: if they are not there and cannot be fetched.
+        AssertionError: if they are missing and cannot be fetched.
     """
     folder = cache() / coordinate.replace(":", "_")
     listed = folder / "jars.txt"
@@ -46,7 +47,7 @@ def jars(coordinate: str) -> list[Path]:
 
 
 def _fetch(coordinate: str, folder: Path, listed: Path) -> None:
-    """Resolves in a process of its own, as a session that runs would keep the jars that it has."""
+    """Resolves the jars in a process of its own, because a running session keeps the jars that it has."""
     folder.mkdir(parents=True, exist_ok=True)
     part = listed.with_suffix(f".{os.getpid()}")
     command = [sys.executable, "-m", "tests.connectors.jars", coordinate, str(folder), str(part)]

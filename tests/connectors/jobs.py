@@ -1,4 +1,4 @@
-"""Jobs with real connectors as processes of their own."""
+"""Starts jobs with real connectors in processes of their own."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from tests.faults.rounds import PATIENCE, ROOT, bury
 
 @dataclass(frozen=True)
 class ConnectorJob:
-    """A module of this folder with its arguments; what it prints is in `folder`/printed."""
+    """A module of this folder with its arguments. Its output goes to `folder`/printed."""
 
     folder: Path
     module: str
@@ -22,12 +22,12 @@ class ConnectorJob:
 
     @property
     def log(self) -> str:
-        """The end of what it has printed."""
+        """The end of what the job has printed."""
         return (self.folder / "printed").read_text(errors="replace")[-6000:]
 
     @contextmanager
     def started(self) -> Iterator[subprocess.Popen[bytes]]:
-        """A new process in a session of its own, nothing of which is left at the end."""
+        """Yields a new process in a session of its own, and kills what is left of the session at the end."""
         command = [sys.executable, "-m", f"tests.connectors.{self.module}", *self.arguments]
         with (self.folder / "printed").open("ab") as log:
             process = subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=log, stderr=log, start_new_session=True)
@@ -38,6 +38,6 @@ class ConnectorJob:
             assert not living([process.pid])
 
     def wait_for(self, process: subprocess.Popen[bytes], path: Path) -> None:
-        """Waits until there is a file, which the job makes."""
+        """Waits until the job has created a file."""
         assert wait_until(lambda: path.exists() or process.poll() is not None, PATIENCE), self.log
         assert path.exists(), self.log

@@ -1,8 +1,8 @@
-"""Tumbling windows over a Kafka topic that is read twice: run in a process of its own, which is killed and started again.
+"""Runs tumbling windows over a Kafka topic that is read twice. The test kills this process and restarts it.
 
-``python -m tests.connectors.kafka_job BROKER OUT JARS FIRST PHASES``. It produces the phases of the topic from FIRST, one of them at
-once and the others when files OUT/go-PHASE are there; then it makes OUT/produced-PHASE. Meanwhile it makes panes. After the last phase
-it ends its input and ends.
+``python -m tests.connectors.kafka_job BROKER OUT JARS FIRST PHASES``. The job produces phase FIRST of the
+topic at once. It produces each later phase when the file OUT/go-PHASE exists, and then creates OUT/produced-PHASE.
+Meanwhile it emits panes. After the last phase it ends its input and exits.
 """
 
 import json
@@ -28,7 +28,7 @@ VALUE = "id BIGINT, ts TIMESTAMP, k STRING, v BIGINT"
 
 
 def messages(phase: int) -> list[tuple[int, str]]:
-    """The messages of a phase, whose times are a second apart: (partition, value)."""
+    """Returns the messages of a phase as (partition, value). Their times are a second apart."""
     return [(id_ % PARTITIONS, _message(id_)) for id_ in range(phase * PHASE, (phase + 1) * PHASE)]
 
 
@@ -44,7 +44,10 @@ def produce(spark: SparkSession, broker: str, phase: int) -> None:
 
 
 def topic_twice(spark: SparkSession, broker: str, messages_of_a_batch: int = PHASE // 2) -> DataFrame:
-    """The topic from its beginning, and once more: every message comes twice from the same place, as with two readers of one log."""
+    """Returns the topic, read twice from its beginning.
+
+    Every message comes twice with the same position, as from two readers of one log.
+    """
     reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", broker).option("subscribe", TOPIC)
     reader = reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", messages_of_a_batch)
     both = reader.load().union(reader.load())
@@ -53,7 +56,7 @@ def topic_twice(spark: SparkSession, broker: str, messages_of_a_batch: int = PHA
 
 
 def operator(rows: DataFrame, finish: Literal["never", "at_end"]) -> Result:
-    """The windows: every row that is applied is in one pane."""
+    """Returns the windows. Every applied row is in exactly one pane."""
     described = windowed(rows, "ts").groupBy("k").window(pw.Tumbling("1 minute")).position("partition", "offset")
     described = described.trigger(pw.AfterWatermark(early=pw.AfterCount(3), late=pw.Always())).accumulation("discarding")
     return described.finish(finish).agg(F.collect_list("id").alias("ids"), F.sum("v").alias("s"))

@@ -1,7 +1,7 @@
-"""Panes in Delta tables, by functions of the user's own: a driver that ends between a write and the commit changes neither table.
+"""A driver that dies between a write to Delta tables and the commit leaves the tables right.
 
-One table is appended to with `txnAppId` and `txnVersion`, which Delta uses to write a repeated batch only once. The other
-holds the newest pane of each window, by MERGE.
+One table is appended to with `txnAppId` and `txnVersion`, which Delta uses to write a repeated batch only
+once. The other contains the newest pane of each window, written by MERGE.
 """
 
 import signal
@@ -44,7 +44,7 @@ def _versions(table: Path) -> int:
 
 
 def _panes(undisturbed: Expected, source: Path) -> pl.DataFrame:
-    """All panes of a run that nobody disturbs."""
+    """Returns all panes of a run without faults."""
     out = undisturbed.folder(SPEC, (1,) * FILES)
     paths = sorted(out.glob("panes/batch_id=*/part-*.parquet"))
     return pl.concat([pl.read_parquet(path, hive_partitioning=False) for path in paths])
@@ -55,5 +55,5 @@ def _read(folder: Path) -> pl.DataFrame:
 
 
 def _lines(panes: pl.DataFrame) -> Counter[str]:
-    """The panes without what differs from run to run."""
+    """Returns the panes without the column that differs from run to run."""
     return Counter(str(row) for row in panes.drop("processing_time").iter_rows(named=True))

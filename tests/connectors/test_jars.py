@@ -1,4 +1,4 @@
-"""Jars that cannot be fetched fail a test with the reason, and leave nothing that a later run takes for them."""
+"""Jars that cannot be fetched fail a test with the reason, and leave no files that a later run would use."""
 
 import sys
 from pathlib import Path

@@ -1,6 +1,7 @@
 """Windows over a real Kafka topic: kill -9 of the driver and of the broker lose no message and count none twice.
 
-The source position is Kafka's own partition and offset (semantics 4). The topic is read twice, so that every message comes again.
+The source position is Kafka's own partition and offset (semantics 4). The topic is read twice, so that every
+message comes twice.
 """
 
 from collections import Counter
@@ -44,11 +45,11 @@ def test_driver_and_broker_are_killed(tmp_path: Path) -> None:
 
 
 def check(out: Path, produced: int) -> None:
-    """Every message is in one pane, late or invalid, once; and the counts add up."""
+    """Checks that every message is once in a pane, late or invalid, and that the counts add up."""
     panes, late, invalid, counts = (rows(out, kind) for kind in ("panes", "late", "invalid", "counts"))
     in_panes = Counter(panes["ids"].explode(empty_as_null=False).to_list())
     assert in_panes == Counter(set(range(produced)) - LATE - INVALID)
-    # The on-time pane comes with no row, too, where all rows are in earlier panes (semantics 20): then its sum is null.
+    # The on-time pane is emitted even if all rows are in earlier panes (semantics 21.4). Its sum is then null.
     assert [sum(id_ * 10 for id_ in ids) or None for ids in panes["ids"]] == panes["s"].to_list()
     assert sorted(row["id"] for row in late["row"]) == sorted(LATE)
     assert {row["id"] for row in invalid["row"]} == INVALID
@@ -61,6 +62,6 @@ def check(out: Path, produced: int) -> None:
 
 
 def rows(out: Path, kind: str) -> pl.DataFrame:
-    """What a sink holds."""
+    """Returns the rows of a sink."""
     found = sorted((out / kind).glob("batch_id=*/part-*.parquet"))
     return pl.concat([pl.read_parquet(path, hive_partitioning=False) for path in found])

@@ -1,6 +1,6 @@
-"""Real parts in every test run: a Kafka topic in, Delta tables out, a micro-batch that is repeated (semantics 4, 33 and 35).
+"""From a Kafka topic into Delta tables, with a repeated micro-batch (semantics 4, 33 and 35).
 
-What kills processes is in test_kafka.py and test_delta.py, which `make soak` runs.
+Every test run has this test. `make soak` also runs test_kafka.py and test_delta.py, which kill processes.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""A week of the demo's flights, and what its query should write about them."""
+"""A week of the demo's flights, and the outputs that its query should write for them."""
 
 from datetime import UTC, datetime
 
@@ -17,7 +17,7 @@ def year() -> pl.DataFrame:
 
 @pytest.fixture(scope="session")
 def arrived(year: pl.DataFrame) -> pl.DataFrame:
-    """The week of the storm."""
+    """Returns the flights of the week of the storm, in batches."""
     week = pl.col("known").is_between(datetime(2013, 3, 5, 22, tzinfo=UTC), datetime(2013, 3, 12, tzinfo=UTC))
     return flights.in_batches(year.filter(week))
 

@@ -1,4 +1,4 @@
-"""The outputs that the demo's query should write, made window by window in plain Python: material for tests of what reads them."""
+"""Simulates the demo's query window by window in plain Python, for tests of code that reads its outputs."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -81,7 +81,7 @@ class Query:
         for key, window in sorted(self.windows.items()):
             if self.watermark is None or self.watermark < window.end:
                 continue
-            if window.pending or not window.flipped:  # the on-time pane comes even if no flight is new
+            if window.pending or not window.flipped:  # the on-time pane is emitted even if no flight is new
                 self._fire(batch_id, key, "LATE" if window.flipped else "ON_TIME")
             window.flipped = True
             if self.watermark >= window.end + LATENESS:

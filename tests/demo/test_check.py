@@ -1,4 +1,4 @@
-"""The demo's checks hold for right outputs, and each breaks when the output it looks at is wrong."""
+"""The demo's checks pass for right outputs, and each fails if the output that it reads is wrong."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +23,7 @@ def test_right_outputs_pass(arrived: pl.DataFrame, outputs: Outputs) -> None:
 
 
 def _first(column: str, change: int) -> pl.Expr:
-    """The column with its first value changed."""
+    """Returns the column with its first value changed."""
     return pl.when(pl.int_range(pl.len()) == 0).then(pl.col(column) + change).otherwise(pl.col(column))
 
 

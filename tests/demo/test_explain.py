@@ -32,9 +32,9 @@ def test_a_pane_stands_at_the_beginning_or_the_end_of_its_batch() -> None:
     fired = explain._fired(panes, clock).sort("index", "op", descending=[False, False])
     assert fired.select("index", "op", "arrival").rows() == [
         (0, "+", at(2)),
-        (0, "-", at(2)),  # withdrawn for the on-time pane
+        (0, "-", at(2)),  # retracted for the on-time pane
         (1, "+", at(2)),
-        (1, "-", at(3)),  # withdrawn for the late pane
+        (1, "-", at(3)),  # retracted for the late pane
         (2, "+", at(3)),
     ]
 

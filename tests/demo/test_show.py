@@ -1,4 +1,4 @@
-"""What the demo says in the terminal, and how it ends."""
+"""The output of the demo in the terminal, and the text of its page."""
 
 import io
 

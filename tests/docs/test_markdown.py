@@ -1,4 +1,4 @@
-"""Every example in the documents runs, and prints what it says."""
+"""Every example in the documents runs, and prints the output that the document shows."""
 
 import doctest
 from pathlib import Path

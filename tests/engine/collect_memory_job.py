@@ -1,4 +1,7 @@
-"""Run by test_collect_memory in a process of its own: steps that collect long strings, and the memory that they need at most."""
+"""Measures the peak memory of steps that collect long strings.
+
+test_collect_memory runs this script in a process of its own.
+"""
 
 import base64
 import json
@@ -33,19 +36,20 @@ def spec(*, early: bool) -> pw.WindowOperator:
 
 
 def texts(rows: int, keys: int, seed: int) -> pl.DataFrame:
+    """Returns rows with random strings of LENGTH bytes, spread over the keys."""
     draw = random.Random(seed)
     drawn = [base64.b64encode(draw.randbytes(LENGTH * 3 // 4)).decode() for _ in range(rows)]
     return pl.DataFrame({"key": [row % keys for row in range(rows)], "event_time": [1] * rows, "v": drawn}, schema=SCHEMA)
 
 
 def status(field: str) -> int:
-    """Bytes of a field of /proc/self/status: VmRSS is what is resident now, VmHWM the most that was."""
+    """Returns the bytes of a field of /proc/self/status: VmRSS is the resident memory, VmHWM its peak."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith(field)).split()[1]) << 10
 
 
 class Worker:
-    """What a worker does with a shard. A worker that starts anew finds the store, and neither cache nor mirror."""
+    """The worker of a shard. After a restart it has the store, but neither cache nor mirror."""
 
     def __init__(self, folder: Path, early: bool) -> None:
         self.folder, self.spec, self.started = folder, spec(early=early), 0
@@ -57,7 +61,10 @@ class Worker:
         self.parts = DiskStore(self.folder / "durable"), Cache(), Mirror(self.folder / f"mirror{self.started}")
 
     def step(self, rows: pl.DataFrame | None) -> int:
-        """One micro-batch, or the watermark; the panes as envelopes, then the commit. Returns the bytes of the panes."""
+        """Returns the bytes of the encoded panes of one micro-batch.
+
+        Adds the rows, or advances the watermark if `rows` is None. Encodes the panes, then commits.
+        """
         stored = Stored.load(self.spec, SCHEMA, StoredLibrary(*self.parts))
         sent = self._sent(stored, rows)
         stored.commit()
@@ -71,7 +78,7 @@ class Worker:
 def main(folder: str, case: str, keys: int, megabytes: int) -> None:
     early, rows = case == "early", (megabytes << 20) // LENGTH // BATCHES
     warm = Worker(Path(folder) / "warm", early)
-    for given in (texts(2 * keys, keys, 0), None):  # what is imported and compiled once
+    for given in (texts(2 * keys, keys, 0), None):  # imports and compiles everything before the measurement
         warm.step(given)
     worker, sent = Worker(Path(folder) / "measured", early), 0
     before, most = status("VmRSS"), 0

@@ -1,6 +1,6 @@
-"""Columns of decimals with the sum and the mean that Spark 4.2 gives in ANSI mode; None where it raises.
+"""Columns of decimals with the sum and the mean that Spark 4.2 returns in ANSI mode, None where it raises.
 
-tests/spark/test_decimals.py compares the table with Spark itself.
+tests/spark/test_decimals.py compares the table with Spark.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ WIDEST = "9" * 38
 
 @dataclass(frozen=True)
 class Case:
-    """Values of a decimal(precision, scale), in the order in which they arrive."""
+    """Values of a decimal(precision, scale) in arrival order, with their sum and mean."""
 
     precision: int
     scale: int
@@ -28,7 +28,7 @@ class Case:
 
     @property
     def kind(self) -> str:
-        """The type's name."""
+        """Returns the name of the type."""
         return f"decimal({self.precision},{self.scale})"
 
     @property

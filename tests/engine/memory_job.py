@@ -1,4 +1,7 @@
-"""Run by test_memory in a process of its own: steps over a long state with a small cache, and what memory they leave behind."""
+"""Measures the resident memory after steps over a large state with a small cache.
+
+test_memory runs this script in a process of its own.
+"""
 
 import json
 import os
@@ -26,7 +29,7 @@ FILL, STEP = 100_000, 20_000
 
 
 class DiskStore:
-    """The durable store, outside this process's memory."""
+    """A durable store on disk, outside the memory of this process."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -49,7 +52,7 @@ class DiskStore:
 
 
 def resident() -> int:
-    """Resident bytes of this process, mapped files included."""
+    """Returns the resident bytes of this process, mapped files included."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 

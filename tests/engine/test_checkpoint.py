@@ -1,4 +1,4 @@
-"""An operator's state in runs: what a step writes, how runs are merged, what a cache saves, what is refused."""
+"""The state of an operator in runs: what a step writes, merges, cache and mirror, refused states."""
 
 import random
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def rows(*given: tuple[int, int, int]) -> pl.DataFrame:
 
 
 class CountingStore(MemoryRunStore):
-    """Counts what is read and written."""
+    """A run store that records which runs are read, and how many bytes are written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,16 +64,18 @@ def step(
 
 
 def test_a_store_gives_what_an_operator_in_memory_gives_whatever_the_cache_knows() -> None:
+    """A stored operator emits what an operator in memory emits, with warm and with empty caches."""
     draw = random.Random(7)
     plain, store, warm = Operator(spec(), SCHEMA), MemoryRunStore(), Cache()
     for n in range(60):
         batch = rows(*((draw.randrange(20), draw.randrange(n * 50, n * 50 + 900), draw.randrange(9)) for _ in range(30)))
         expected = pl.concat([plain.advance(0, n * 50 - 200).panes, plain.add(batch).panes])
-        cache = warm if draw.random() < 0.7 else Cache()  # a worker that has seen the shard before, or one that has not
+        cache = warm if draw.random() < 0.7 else Cache()  # a worker that knows the shard, or a new one
         assert_frame_equal(step(store, cache, batch, n * 50 - 200), expected)
 
 
 def test_a_store_holds_few_runs_and_no_window_that_has_expired() -> None:
+    """Runs are merged, and merges purge expired windows."""
     store, cache = MemoryRunStore(), Cache()
     for n in range(200):
         step(store, cache, rows((n % 50, n * 100, 1)), n * 100 - 1_500)
@@ -84,11 +86,12 @@ def test_a_store_holds_few_runs_and_no_window_that_has_expired() -> None:
 
 
 def test_what_a_step_writes_does_not_depend_on_what_is_held() -> None:
+    """The bytes that a step writes do not grow with the size of the state."""
     store, cache = CountingStore(), Cache()
     step(store, cache, rows(*((k, 0, 1) for k in range(20_000))))
     for n in range(64):
         step(store, cache, rows(*((n * 10 + k, 1, 1) for k in range(10))))
-    # The first run is 20,000 rows; small ones are merged among themselves, never with it.
+    # The first run has 20,000 rows. Small runs are merged with each other, never with it.
     assert max(store.written_bytes[1:]) < store.written_bytes[0] / 20
 
 
@@ -102,18 +105,19 @@ def test_a_long_table_is_kept_in_parts_and_a_step_merges_a_part_at_a_time() -> N
     changed = list(range(0, 400_000, 997))
     step(store, cache, rows(*((k, 5, 1) for k in changed)))
     panes = step(store, cache, rows(), 10_000)
-    assert panes.filter(pl.col("n") == 2)["key"].to_list() == changed  # all complete now; those with a second row were found
+    assert panes.filter(pl.col("n") == 2)["key"].to_list() == changed  # changed windows are found
     assert panes.height == 400_000
 
 
 def test_a_warm_cache_reads_nothing_and_a_cold_one_what_it_needs() -> None:
+    """A step with a warm cache reads no runs; one with an empty cache reads only the runs that it needs."""
     store, cache = CountingStore(), Cache()
     step(store, cache, rows(*((k, 0, 1) for k in range(100))))
     step(store, cache, rows((1, 1, 1)))
     step(store, cache, rows((1, 5_000, 1)))
     assert store.read == []
     load(store).operator.add(rows((1, 2, 1)))
-    assert len(store.read) == 2  # the newest run, whose windows are others, and the one before, which has the window
+    assert len(store.read) == 2  # the newest run, without the window, and the one before it, which has it
 
 
 def test_a_cold_worker_does_not_read_what_has_expired() -> None:
@@ -135,6 +139,7 @@ def test_a_step_that_is_repeated_from_the_same_state_writes_the_same_names() -> 
 
 
 def test_a_cache_that_knows_another_history_is_not_believed() -> None:
+    """A cached run of another store is not used, even if it has the name of a run of this store."""
     one, two, cache = MemoryRunStore(), MemoryRunStore(), Cache()
     step(one, cache, rows((1, 0, 5)))
     step(two, cache, rows((2, 0, 7)))
@@ -160,12 +165,18 @@ def test_a_cache_keeps_its_bound_and_forgets_the_least_recently_used() -> None:
 
 @pytest.fixture(params=["short", "long"])
 def _length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Copies as those of short runs, which are what is stored, and as those of long ones, which are mapped."""
+    """Treats all copies as those of short runs, or all as those of long runs.
+
+    The copy of a short run is the stored bytes. The copy of a long run is memory-mapped.
+    """
     monkeypatch.setattr(checkpoint, "_SHORT", 0 if request.param == "long" else 1 << 22)
 
 
 def copies(folder: Path) -> set[str]:
-    """The checksums of the runs that have a copy; behind them are those of the columns of the hash."""
+    """Returns the checksums of the runs that have a copy in the folder.
+
+    The name of a copy is this checksum, a hyphen, and a checksum of the columns by which rows are hashed.
+    """
     return {path.stem.partition("-")[0] for path in folder.iterdir()}
 
 
@@ -193,12 +204,13 @@ def test_a_lost_or_damaged_copy_is_read_from_the_store(tmp_path: Path, damage: C
         copy.write_bytes(damage(sound))
     assert load(store, mirror=mirror).operator.held()["pending"].to_list() == [1]
     assert store.read == store.names
-    assert copy.read_bytes() == sound  # made again
+    assert copy.read_bytes() == sound  # the copy was written again
     assert load(store, mirror=mirror).operator.held().height == 1
     assert len(store.read) == 1
 
 
 def test_a_disk_that_takes_no_copies_is_done_without(tmp_path: Path) -> None:
+    """If the mirror cannot write, runs are read from the store."""
     (tmp_path / "file").write_text("in the way")
     store, mirror = CountingStore(), Mirror(tmp_path / "file" / "runs")
     step(store, Cache(), rows((1, 0, 5)), mirror=mirror)
@@ -215,6 +227,7 @@ def test_a_lost_run_is_an_error_and_not_an_empty_state() -> None:
 
 
 def test_clocks_alone_are_nothing_to_write() -> None:
+    """A step that only moves clocks does not change the state; the end of input does."""
     store = MemoryRunStore()
     stored = load(store)
     stored.operator.advance(5, 5)
@@ -260,6 +273,7 @@ def test_saved_and_restored_is_the_same_operator() -> None:
 
 
 def test_the_columns_of_a_position_are_such_as_json_keeps() -> None:
+    """Columns of a position whose types JSON cannot restore are refused (semantics 4)."""
     positioned = pw.WindowOperator(
         window=pw.Tumbling(10), aggregates=[F.count().alias("n")], keys=["key"], position=pw.spec.Position("p", "v")
     )
@@ -271,7 +285,7 @@ def test_the_columns_of_a_position_are_such_as_json_keeps() -> None:
 
 
 def test_late_rows_come_in_arrival_order_whatever_makes_them_late() -> None:
-    """semantics 13.3, 23: with drop_by="row" the rows of Global() can be late, though it never expires."""
+    """With drop_by="row" rows of Global() can be late, and keep their arrival order (semantics 13.3, 23)."""
     late = pw.WindowOperator(window=pw.Global(), aggregates=[F.count().alias("n")], keys=["key"], drop_by="row", trigger=pw.Always())
     operator = Operator(late, SCHEMA)
     operator.advance(0, 2)

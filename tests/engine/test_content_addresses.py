@@ -1,4 +1,4 @@
-"""Cache and mirror are addressed by content: several states share them, whatever names their runs have."""
+"""Cache and mirror are addressed by content, so states share them whatever the names of their runs are."""
 
 import random
 import subprocess
@@ -38,7 +38,7 @@ def rows(*given: tuple[int, int, float]) -> pl.DataFrame:
 
 
 class Worker:
-    """What the steps of one process share: its cache and its view of the mirror."""
+    """A process, whose steps share a cache and a mirror."""
 
     def __init__(self, folder: Path, limit: int = 1 << 30) -> None:
         self.cache, self.mirror = Cache(limit), Mirror(folder)
@@ -54,7 +54,7 @@ class Worker:
 
 
 class CountingStore(MemoryRunStore):
-    """Counts what is read."""
+    """A run store that records which runs are read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,12 +67,12 @@ class CountingStore(MemoryRunStore):
 
 @pytest.fixture(params=["short", "long"], autouse=True)
 def _length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Copies as those of short runs, and as those of long ones."""
+    """Treats all copies as those of short runs, or all as those of long runs."""
     monkeypatch.setattr(checkpoint, "_SHORT", 0 if request.param == "long" else 1 << 22)
 
 
 def test_two_states_with_the_same_names_share_a_cache_and_a_mirror(tmp_path: Path) -> None:
-    """One query reads what the other wrote as little as if each had a machine of its own."""
+    """Two queries that share cache and mirror do not mix up their runs, which have the same names."""
     draw, workers = random.Random(3), [Worker(tmp_path), Worker(tmp_path), Worker(tmp_path, limit=0)]
     plain, stores = [Operator(SPEC, SCHEMA), Operator(SPEC, SCHEMA)], [MemoryRunStore(), MemoryRunStore()]
     for _ in range(40):
@@ -84,7 +84,7 @@ def test_two_states_with_the_same_names_share_a_cache_and_a_mirror(tmp_path: Pat
 
 
 def test_a_state_that_went_back_is_not_given_what_came_after(tmp_path: Path) -> None:
-    """A checkpoint that is restored from a copy has other rows under the names that the lost steps used."""
+    """After a restore, a copy of a lost run is not used for a new run of the same name."""
     workers, store = [Worker(tmp_path), Worker(tmp_path)], MemoryRunStore()
     workers[0].step(store, rows((1, 0, 1)))
     copy = copied(store)
@@ -103,6 +103,7 @@ def copied(store: MemoryRunStore) -> MemoryRunStore:
 
 
 def test_a_state_that_starts_again_finds_its_copies(tmp_path: Path) -> None:
+    """A new process reads the mirror instead of the store."""
     store = CountingStore()
     Worker(tmp_path).step(store, rows((1, 0, 1)))
     assert Worker(tmp_path).step(store, rows((1, 0, 1)))["n"].to_list() == [2]
@@ -110,6 +111,7 @@ def test_a_state_that_starts_again_finds_its_copies(tmp_path: Path) -> None:
 
 
 def test_two_files_of_the_mirror_that_are_exchanged_are_not_taken(tmp_path: Path) -> None:
+    """A copy whose content does not match its name is not used."""
     stores = [MemoryRunStore(), MemoryRunStore()]
     for number, store in enumerate(stores):
         Worker(tmp_path).step(store, rows((1, 0, 10 + number)))
@@ -123,6 +125,7 @@ def test_two_files_of_the_mirror_that_are_exchanged_are_not_taken(tmp_path: Path
 
 
 def test_what_two_states_both_have_may_be_dropped_by_one(tmp_path: Path) -> None:
+    """If one state deletes a run, another state that has the same run still reads it."""
     worker, store = Worker(tmp_path), MemoryRunStore()
     worker.step(store, rows((1, 0, 5)))
     copy = copied(store)
@@ -138,7 +141,10 @@ def test_what_two_states_both_have_may_be_dropped_by_one(tmp_path: Path) -> None
 
 
 def test_the_same_bytes_in_another_order_of_columns_of_the_hash_are_another_run(tmp_path: Path) -> None:
-    """Sessions and fixed windows can have the same rows; the hashes that the library adds are made of other columns."""
+    """Runs with equal bytes whose rows are hashed by different columns have different addresses.
+
+    Sessions and fixed windows can store the same rows, but hash them by different columns.
+    """
     fixed = replace(SPEC, window=pw.Tumbling(1_000))
     session = replace(SPEC, window=pw.Session(1_000))
     worker, stores = Worker(tmp_path), (MemoryRunStore(), MemoryRunStore())
@@ -151,7 +157,7 @@ def test_the_same_bytes_in_another_order_of_columns_of_the_hash_are_another_run(
 
 
 def other_attempt(store: MemoryRunStore) -> MemoryRunStore:
-    """The store as another attempt at its step would have left it: the last digit of a sum is different, and nothing else."""
+    """Returns the store of another attempt at the same step: only the last digit of a sum differs."""
     other = copied(store)
     (name,) = other.names
     frame = decode(other.run(name), name)
@@ -161,7 +167,7 @@ def other_attempt(store: MemoryRunStore) -> MemoryRunStore:
 
 
 def test_attempts_at_a_step_need_not_be_the_same_to_the_byte() -> None:
-    """Lists, and sums of partial sums of doubles, depend on the order in which a shuffle brings rows."""
+    """The same rows in another order make other bytes: a shuffle does not fix the order of rows."""
     listing, sums = replace(SPEC, aggregates=[F.collect_list("v").alias("l")]), set()
     for order in permutations([(1, 0, 0.1), (1, 0, 0.2), (1, 0, 0.3)]):
         store = MemoryRunStore()
@@ -173,7 +179,10 @@ def test_attempts_at_a_step_need_not_be_the_same_to_the_byte() -> None:
 
 
 def test_a_run_of_another_attempt_at_the_same_step_is_taken_and_described_anew(tmp_path: Path) -> None:
-    """Spark restores the snapshot of one attempt with the change logs of another (docs/decisions/0009)."""
+    """A run of another attempt is accepted, and the manifest gets its checksum.
+
+    Spark may restore the snapshot of one attempt with the change logs of another (docs/decisions/0009).
+    """
     store, worker = MemoryRunStore(), Worker(tmp_path)
     worker.step(store, rows((1, 0, 0.1)))
     other = other_attempt(store)
@@ -218,7 +227,7 @@ def test_a_damaged_run_of_the_store_is_named(tmp_path: Path, at: int) -> None:
 
 @pytest.mark.parametrize("name", [name for name in sorted(CASES) if 1 in formats_of(name)])
 def test_runs_of_format_1_have_checksums_once_they_are_read_and_written_about(tmp_path: Path, name: str) -> None:
-    """Until then they are read from the store: their names are no address."""
+    """Runs of format 1 have no checksum, so they are read from the store; a commit adds their checksums."""
     store, spec = read(name, 1), CASES[name].spec
     stored = Stored.load(spec, GOLDEN_SCHEMA, StoredLibrary(store, Cache(), Mirror(tmp_path)))
     assert {run.checksum for run in stored.manifest.runs} == {None}
@@ -247,7 +256,7 @@ print(mirror.read("a"))
 
 
 def test_a_truncated_copy_is_seen_before_it_is_mapped(tmp_path: Path) -> None:
-    """To look at a page of a mapped file that is not there kills a process."""
+    """A truncated copy is deleted, not mapped: reading a missing page of a mapped file kills the process."""
     done = subprocess.run([sys.executable, "-c", TRUNCATED, str(tmp_path)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "None\n", "")
     assert list(tmp_path.iterdir()) == []

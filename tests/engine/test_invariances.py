@@ -1,4 +1,7 @@
-"""What must not matter: where batches are cut, how rows of a batch are placed, and restarts; and what retractions add up to."""
+"""Output does not depend on batch cuts, the order of rows in a batch, or restarts.
+
+Retractions leave the latest pane of each window.
+"""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -26,7 +29,10 @@ def play(spec: WindowOperator, script: Events) -> Events:
 
 
 def numbered(script: Events) -> Events:
-    """The script with each row's number as its order, so that arrival order does not depend on batches; one batch where several meet."""
+    """Returns the script with adjacent batches merged into one, and its rows numbered in the column `order`.
+
+    With that order column, arrival order does not depend on where batches are cut.
+    """
     merged: Events = []
     number = 0
     for event in script:
@@ -43,7 +49,7 @@ def numbered(script: Events) -> Events:
 
 
 def cut(script: Events, lengths: Sequence[int]) -> Events:
-    """The script with its batches cut into pieces of the lengths, over and over."""
+    """Returns the script with each batch cut into pieces of these lengths, which are repeated as needed."""
     pieces: Events = []
     for event in script:
         rows = event.get("rows", [])
@@ -58,7 +64,7 @@ def cut(script: Events, lengths: Sequence[int]) -> Events:
 
 
 def together(outputs: Events) -> dict[str, Any]:
-    """Everything that was sent, one after the other, and what is held at the end."""
+    """Returns all emitted rows in order, the sums of the counts, and the windows stored at the end."""
     lists = {part: [entry for output in outputs for entry in output[part]] for part in ("panes", "late", "invalid")}
     counts = {name: sum(output["counts"][name] for output in outputs) for name in COUNTS}
     return {**lists, "counts": counts, "windows": outputs[-1]["windows"] if outputs else []}
@@ -73,7 +79,7 @@ def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
 @examples(30)
 @given(data=st.data())
 def test_batches_may_be_cut_anywhere(kind: str, data: st.DataObject) -> None:
-    """semantics 3.1, 18.1: with evaluate="record", panes too."""
+    """With evaluate="record" no output depends on where batches are cut (semantics 3.1, 18.1)."""
     spec = data.draw(specs(kind, evaluate="record", **BY_ORDER))
     script = numbered(data.draw(events(spec)))
     whole = together(play(spec, script))
@@ -85,7 +91,7 @@ def test_batches_may_be_cut_anywhere(kind: str, data: st.DataObject) -> None:
 @examples(30)
 @given(data=st.data())
 def test_rows_may_stand_anywhere_in_their_batch(kind: str, data: st.DataObject) -> None:
-    """semantics 3, 23: order columns that have no ties decide everything."""
+    """Order columns without ties determine the arrival order completely (semantics 3, 23)."""
     spec = data.draw(specs(kind, **BY_ORDER))
     script = numbered(data.draw(events(spec)))
     shuffled = [{**event, "rows": data.draw(st.permutations(event["rows"]))} if event["op"] == "add" else event for event in script]
@@ -97,7 +103,7 @@ def test_rows_may_stand_anywhere_in_their_batch(kind: str, data: st.DataObject) 
 @examples(30)
 @given(data=st.data())
 def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
-    """semantics 33: one after every event."""
+    """A restart after every event changes no output (semantics 33)."""
     spec = data.draw(specs(kind))
     script = data.draw(events(spec))
     interrupted = play(spec, [step for event in script for step in (event, {"op": "restart"})])
@@ -109,7 +115,7 @@ def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
 @examples(30)
 @given(data=st.data())
 def test_retractions_leave_the_latest_pane(kind: str, data: st.DataObject) -> None:
-    """semantics 21.1: a withdrawn pane was live, and a window has one live pane at most."""
+    """A retraction repeats the live pane; a window has at most one (semantics 20.3, 21.1, 21.2)."""
     spec = data.draw(specs(kind, accumulation="retracting"))
     live: dict[tuple[Any, ...], dict[str, Any]] = {}
     for output in play(spec, data.draw(events(spec))):
@@ -126,6 +132,9 @@ def test_retractions_leave_the_latest_pane(kind: str, data: st.DataObject) -> No
 
 
 def disjoint(spec: WindowOperator, live: dict[tuple[Any, ...], dict[str, Any]]) -> bool:
-    """Live panes of a key's sessions do not overlap: those merged away are withdrawn (semantics 9.2)."""
+    """Returns whether the sessions of each key that have a live pane are disjoint.
+
+    The panes of sessions that are merged away are retracted (semantics 9.2).
+    """
     sessions = sorted(live, key=lambda window: (repr(window[:-2]), *window[-2:]))
     return all(one[:-2] != other[:-2] or one[-1] <= other[-2] for one, other in pairwise(sessions))

@@ -1,4 +1,4 @@
-"""Null and NaN keys where Polars treats floats in a way of its own (semantics 15.2)."""
+"""Null and NaN keys in operations for which Polars has other rules for floats (semantics 15.2)."""
 
 import math
 
@@ -30,7 +30,7 @@ def test_a_join_by_one_sorted_column_of_floats_matches_nan(values: list[float | 
     ],
 )
 def test_a_key_that_is_nan_alone(fields: dict[str, object]) -> None:
-    """Over several batches and restarts the only key of a table is NaN: its column is sorted."""
+    """A table whose only key is NaN, so that its key column counts as sorted, is right over restarts."""
     spec = WindowOperator(keys=["x"], accumulation="accumulating", aggregates=[F.count().alias("n")], **fields)  # type: ignore[arg-type]
     batches = [{"op": "add", "rows": [{"event_time": t, "x": NAN}]} for t in (1, 2, 4, 3, 20)]
     events = [step for batch in batches for step in (batch, {"op": "restart"})] + [{"op": "finish"}]

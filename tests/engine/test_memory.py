@@ -1,4 +1,4 @@
-"""A worker's memory stays within its bound, however long the state is."""
+"""The memory of a worker stays within its bound, however large the state is."""
 
 import json
 import os
@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 MB = 1 << 20
-WORKING = 96 * MB  # what a step of 20,000 rows and merges need besides the cache; 72 were measured
-FREED = 64 * MB  # what of it Polars' allocator has freed, and keeps for some time
-KEPT = 64 * MB  # what a worker of Spark keeps for its next micro-batch (panewise.spark.worker)
-# Allocators that return at once what is freed. How much they keep by default depends on how fast the machine is.
+WORKING = 96 * MB  # for a step of 20,000 rows and for merges, besides the cache; 72 MB were measured
+FREED = 64 * MB  # freed memory that the allocator of Polars keeps for some time
+KEPT = 64 * MB  # memory that a Spark worker keeps for its next micro-batch (panewise.spark.worker)
+# Settings with which allocators return freed memory at once. By default they return it after some time, so
+# the memory that they keep depends on the speed of the machine.
 GIVING_BACK = {
     "_RJEM_MALLOC_CONF": "dirty_decay_ms:0,muzzy_decay_ms:0",
     "MALLOC_ARENA_MAX": "1",

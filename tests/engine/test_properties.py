@@ -1,4 +1,4 @@
-"""The engine and the oracle give the same output after every event, over the whole space of specifications."""
+"""Engine and oracle emit the same output after every event, for specifications of every kind."""
 
 from typing import Any
 
@@ -17,6 +17,7 @@ Events = list[dict[str, Any]]
 
 
 def agree(spec: WindowOperator, script: Events) -> None:
+    """Asserts that engine and oracle have the same output and stored windows after every event."""
     types = types_of(spec)
     wanted = run(spec, script, "oracle", types=types, windows=True)
     got = run(spec, script, "engine", types=types, windows=True)
@@ -33,12 +34,12 @@ def agree(spec: WindowOperator, script: Events) -> None:
 
 
 def keys(spec: WindowOperator, output: dict[str, Any]) -> list[str]:
-    """The keys of panes and windows as they are written: -0.0 equals 0.0, but is not shown (semantics 15.2)."""
+    """Returns the keys of panes and windows as text, in which -0.0 and 0.0 differ (semantics 15.2)."""
     return [repr([told[name] for name in spec.keys]) for part in ("panes", "windows") for told in output[part]]
 
 
 def shape(value: Any) -> Any:
-    """The value's type, and those of what it holds: a whole number is not a float, even if they are equal."""
+    """Returns the type of a value, and those of its elements. So 1 and 1.0 differ."""
     if isinstance(value, dict):
         return {name: shape(item) for name, item in value.items()}
     return [shape(item) for item in value] if isinstance(value, list) else type(value)

@@ -1,4 +1,4 @@
-"""Spark clusters on this machine, and panewise shipped to them as a zip."""
+"""Starts Spark clusters on this machine, and ships panewise to their workers as a zip."""
 
 import os
 import socket
@@ -17,7 +17,10 @@ from tests.faults.rounds import ROOT
 
 
 def spark_home(folder: Path) -> Path:
-    """The Spark of pyspark in another place: a local cluster keeps its executors' files in SPARK_HOME/work, whatever is set."""
+    """Returns a SPARK_HOME under `folder` that links to the Spark of pyspark.
+
+    A local cluster writes its executors' files to SPARK_HOME/work, and no setting changes that.
+    """
     home = folder / "spark"
     home.mkdir(parents=True)
     for entry in Path(pyspark.__file__).parent.iterdir():
@@ -27,10 +30,10 @@ def spark_home(folder: Path) -> Path:
 
 
 def shipped(folder: Path) -> dict[str, str]:
-    """Settings that ship panewise as users ship a package, to workers that could not import it otherwise.
+    """Returns settings that ship panewise as users ship a package, to workers that could not import it otherwise.
 
-    The workers' Python is that of the tests with -S: it does not read .pth files, and so does not find the editable
-    installation. Its third-party packages are found by PYTHONPATH.
+    The workers run the Python of the tests with -S. It does not read .pth files, and so does not find the
+    editable installation. It finds third-party packages by PYTHONPATH.
     """
     archive = folder / "panewise.zip"
     with ZipFile(archive, "w") as file:
@@ -47,9 +50,10 @@ def shipped(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def standalone(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """A Master and two Workers on loopback, of one core each: the URL, and the sessions of their processes.
+    """Yields the URL of a cluster on loopback, and the sessions of its processes.
 
-    The Workers have hosts of their own, as Spark runs no second copy of a task on a host that runs the first.
+    The cluster has a Master and two Workers of one core each. Each Worker has a host of its own, because Spark
+    does not run the second copy of a task on the host that runs the first.
     """
     folder.mkdir(parents=True)
     port = _free_port()

@@ -1,4 +1,4 @@
-"""Inputs, and what the sinks hold after a run that nobody disturbs."""
+"""Input files, and the contents of the sinks after runs without faults."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.faults.stream_files import write_files
 
 
 class Expected:
-    """Runs that nobody disturbs, each done once."""
+    """Runs without faults. Each is run once, when a test first needs it."""
 
     def __init__(self, spark: SparkSession, factory: pytest.TempPathFactory) -> None:
         self._spark, self._factory = spark, factory
@@ -19,13 +19,13 @@ class Expected:
         self._folders: dict[tuple[str, tuple[int, ...]], Path] = {}
 
     def source(self, cuts: tuple[int, ...]) -> Path:
-        """A directory of input, a file for each cut."""
+        """Returns a directory of input, with one file for each cut."""
         if cuts not in self._sources:
             self._sources[cuts] = write_files(self._factory.mktemp("input") / "in", seed=sum(cuts), cuts=cuts)
         return self._sources[cuts]
 
     def folder(self, spec: str, cuts: tuple[int, ...]) -> Path:
-        """Where the sinks are after the micro-batches are cut so."""
+        """Returns the folder of the sinks after a run with one micro-batch for each cut."""
         if (spec, cuts) not in self._folders:
             out = self._factory.mktemp("undisturbed") / spec
             begin(self._spark, str(self.source(cuts)), str(out), spec).awaitTermination()
@@ -33,11 +33,11 @@ class Expected:
         return self._folders[spec, cuts]
 
     def sinks(self, spec: str, cuts: tuple[int, ...]) -> Contents:
-        """What the sinks hold after the micro-batches are cut so."""
+        """Returns the contents of the sinks after a run with one micro-batch for each cut."""
         return contents(self.folder(spec, cuts), len(cuts))
 
     def __call__(self, spec: str, files: int) -> tuple[Path, Contents]:
-        """Input in so many files, and the sinks where each is a micro-batch."""
+        """Returns input of `files` files, and the contents of the sinks if each file is a micro-batch."""
         return self.source((1,) * files), self.sinks(spec, (1,) * files)
 
 

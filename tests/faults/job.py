@@ -1,6 +1,7 @@
-"""One operator over a directory of files to its end: run in a process of its own, which is killed and started again.
+"""Runs one operator over a directory of files to its end. The tests kill this process and start it again.
 
-``python -m tests.faults.job SOURCE OUT MASTER SPEC [KEY=VALUE ...]``, with settings of Spark and those of Asked.
+``python -m tests.faults.job SOURCE OUT MASTER SPEC [KEY=VALUE ...]``. A KEY is a setting of Spark, or ``job.``
+and a field of Asked.
 """
 
 import sys
@@ -35,11 +36,11 @@ CONF = {
 
 @dataclass(frozen=True)
 class Asked:
-    """What a job can be asked for, as job.finish=never and the like.
+    """The options of a job, given as job.finish=never and so on.
 
-    With `fails_at`, the sink of panes fails in that micro-batch, as soon as snapshots of the state are there. `checkpoints` is "local"
-    where the session is told that they are, so that Spark writes them another way. With `mirror` "read-only" nothing can
-    be written where copies of state would be.
+    With `fails_at`, the sink of panes fails in that micro-batch, as soon as snapshots of the state exist. With
+    `checkpoints` "local", the session is configured for local checkpoints, which Spark writes in another way.
+    With `mirror` "read-only", the directory of the mirror cannot be written to.
     """
 
     finish: str = "at_end"
@@ -50,7 +51,7 @@ class Asked:
 
 
 def begin(spark: SparkSession, source: str, out: str, name: str, asked: Asked = Asked()) -> WindowQuery:
-    """Starts, or resumes, the query of a specification."""
+    """Starts or resumes the query of a specification."""
     stream = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(source).withWatermark("ts", "20 seconds")
     kinds = ("panes", "counts") if name in WITHOUT_LATE_ROWS else ("panes", "counts", "late", "invalid")
     sinks: dict[str, Any] = {kind: ParquetSink(f"{out}/{kind}") for kind in kinds}
@@ -63,7 +64,7 @@ def begin(spark: SparkSession, source: str, out: str, name: str, asked: Asked = 
 
 @dataclass(frozen=True)
 class FailingSink:
-    """Fails in one micro-batch, when its state is in the checkpoint as a snapshot and the batch is not committed."""
+    """Fails in one micro-batch, after the snapshots of its state are stored and before it is committed."""
 
     sink: ParquetSink
     out: Path
@@ -78,7 +79,7 @@ class FailingSink:
 
 
 def where_panewise_is(spark: SparkSession) -> list[str]:
-    """The file that `import panewise` finds in the Python workers."""
+    """Returns the files that `import panewise` finds in the Python workers."""
 
     def look(frames: Iterable[Any]) -> Iterator[Any]:
         import panewise

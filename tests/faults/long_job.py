@@ -1,7 +1,8 @@
-"""Hundreds of micro-batches of one row each, in a process of its own that watches its JVM's memory and its files.
+"""Runs hundreds of micro-batches of one row each, and reports the JVM's memory and the number of files.
 
-``python -m tests.faults.long_job FOLDER BATCHES EVERY OPERATOR [KEY=VALUE ...]``, with settings of Spark. Each EVERY micro-batches
-it prints a line of JSON. OPERATOR is "ours", or "native" for Spark's own windows over the same input into the same sink.
+``python -m tests.faults.long_job FOLDER BATCHES EVERY OPERATOR [KEY=VALUE ...]``, with settings of Spark. It
+prints a line of JSON every EVERY micro-batches. OPERATOR is "ours" for panewise, or "native" for Spark's own
+windows over the same input into the same sink.
 """
 
 import json
@@ -28,7 +29,7 @@ DDL = "ts TIMESTAMP, k STRING, v BIGINT"
 
 @dataclass(frozen=True)
 class Watching:
-    """A sink that looks at the process and at its files before it writes."""
+    """A sink that, before it writes, reports the memory of the process and the number of its files."""
 
     sink: ParquetSink
     folder: Path
@@ -43,12 +44,12 @@ class Watching:
         self.sink(rows, batch_id)
 
     def prepare(self, empty: DataFrame) -> None:
-        """As the sink itself."""
+        """Prepares the wrapped sink."""
         self.sink.prepare(empty)
 
 
 def memory(spark: SparkSession) -> dict[str, float]:
-    """Megabytes of the JVM after a collection: live objects, what is beside the heap, and what the process has resident."""
+    """Returns megabytes of the JVM after garbage collection: live objects, non-heap and resident memory."""
     jvm: Any = spark._jvm
     for _ in range(3):  # the next collection frees what a finalizer or a cleaner released
         jvm.System.gc()
@@ -60,12 +61,12 @@ def memory(spark: SparkSession) -> dict[str, float]:
 
 
 def files(folder: Path) -> int:
-    """Files under a folder, while others are made and removed there."""
+    """Returns the number of files under a folder. Files may be created and deleted there meanwhile."""
     return sum(len(names) for _, _, names in os.walk(folder))
 
 
 def write_input(source: Path, batches: int) -> None:
-    """A file of one row for each micro-batch, ten seconds of event time apart."""
+    """Writes a file of one row for each micro-batch. The rows are ten seconds of event time apart."""
     source.mkdir(parents=True)
     for number in range(batches):
         path = source / f"{number:04}.parquet"

@@ -1,4 +1,4 @@
-"""Windows of millions of keys: run in a process of its own, which is killed and started again.
+"""Runs windows of millions of keys. The test kills this process and starts it again.
 
 ``python -m tests.faults.many_keys_job FOLDER``, with the input in FOLDER/in.
 """
@@ -13,7 +13,7 @@ from panewise.spark import ParquetSink, configure, windowed
 from tests.faults.job import CONF
 
 DDL = "ts TIMESTAMP, k BIGINT, v BIGINT"
-CACHE = 128  # MB of state for a worker, less than its part of the state
+CACHE = 128  # MB of cached state in a worker, less than its share of the state
 HEAP = "1g"
 
 

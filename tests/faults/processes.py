@@ -1,4 +1,4 @@
-"""The processes of a job, as the kernel lists them, and how they are killed."""
+"""Lists the processes of a job from /proc, and kills them."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-PACE = 0.02  # seconds between two looks
+PACE = 0.02  # seconds between two checks
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,16 @@ class Found:
 
 
 def living(sessions: Iterable[int]) -> list[Found]:
-    """The processes of these sessions. A job is a session of its own; not a process group, as PySpark's daemon makes one for itself."""
+    """Returns the living processes of these sessions.
+
+    A job has a session of its own. Its process group would miss PySpark's daemon, which makes one for itself.
+    """
     wanted, found = set(sessions), []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
-            # pid (name) state parent group session ...; the name may hold anything, parentheses too.
+            # pid (name) state parent group session ...; the name may contain anything, even parentheses.
             state, parent, _, session = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
             command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:  # it has ended meanwhile
@@ -40,18 +43,18 @@ def living(sessions: Iterable[int]) -> list[Found]:
 
 
 def python_workers(sessions: Iterable[int]) -> list[Found]:
-    """The workers, which PySpark's daemons fork."""
+    """Returns the Python workers, which PySpark's daemons fork."""
     of_pyspark = {one.pid: one for one in living(sessions) if "pyspark.daemon" in one.command}
     return sorted((one for one in of_pyspark.values() if one.parent in of_pyspark), key=lambda one: one.pid)
 
 
 def executors(sessions: Iterable[int]) -> list[Found]:
-    """The JVMs of executors."""
+    """Returns the JVMs of executors."""
     return sorted((one for one in living(sessions) if "CoarseGrainedExecutorBackend" in one.command), key=lambda one: one.pid)
 
 
 def kill(pid: int) -> bool:
-    """kill -9; whether there was still something to kill."""
+    """Kills a process with SIGKILL; returns whether it still existed."""
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -60,7 +63,11 @@ def kill(pid: int) -> bool:
 
 
 def kill_job(job: subprocess.Popen[bytes]) -> None:
-    """The driver and its JVM at once. What is left of its session (PySpark's daemons see that they are alone) gets a moment to end."""
+    """Kills the driver and its JVM at once.
+
+    The rest of the session has five seconds to end by itself, as PySpark's daemons do without a JVM. What is
+    left then is killed.
+    """
     os.killpg(job.pid, signal.SIGKILL)
     job.wait()
     if not wait_until(lambda: not living([job.pid]), 5):
@@ -70,7 +77,7 @@ def kill_job(job: subprocess.Popen[bytes]) -> None:
 
 
 def wait_until(happened: Callable[[], bool], seconds: float) -> bool:
-    """Looks again and again; whether it happened in time."""
+    """Checks a condition repeatedly; returns whether it became true in time."""
     end = time.monotonic() + seconds
     while not happened():
         if time.monotonic() > end:
@@ -80,5 +87,5 @@ def wait_until(happened: Callable[[], bool], seconds: float) -> bool:
 
 
 def pause(seconds: float) -> None:
-    """Lets time pass."""
+    """Waits for some seconds."""
     threading.Event().wait(seconds)

@@ -1,4 +1,4 @@
-"""A round: a job is started, something of it is killed at a random moment, it is started again until it ends well."""
+"""Rounds: a round starts a job, kills parts of it at random moments and restarts it until it ends well."""
 
 import os
 import random
@@ -22,7 +22,7 @@ Victim = Literal["driver", "worker", "executor"]
 
 @dataclass
 class Job:
-    """How a job is started, as often as need be. What it leaves is under `folder`."""
+    """A job that can be started repeatedly. Its files are under `folder`."""
 
     folder: Path
     source: Path
@@ -30,7 +30,7 @@ class Job:
     master: str = "local[2]"
     settings: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
-    also: tuple[int, ...] = ()  # sessions of a standing cluster, whose processes can be killed too
+    also: tuple[int, ...] = ()  # sessions of a standalone cluster, whose processes can be killed too
     through: tuple[str, ...] = ()  # a command that runs the job
 
     @property
@@ -42,7 +42,7 @@ class Job:
         return (self.folder / "log").read_text(errors="replace")
 
     def start(self) -> subprocess.Popen[bytes]:
-        """A new process in a session of its own."""
+        """Returns a new process, in a session of its own."""
         self.folder.mkdir(parents=True, exist_ok=True)
         settings = {"spark.local.dir": str(self.folder / "local"), **self.settings}
         command = [*self.through, sys.executable, "-m", "tests.faults.job", str(self.source), str(self.out), self.master, self.spec]
@@ -53,7 +53,7 @@ class Job:
             )
 
     def run(self) -> None:
-        """Once, undisturbed."""
+        """Runs the job once without faults, and asserts that it exits with 0."""
         process = self.start()
         try:
             code = process.wait(PATIENCE)
@@ -63,26 +63,26 @@ class Job:
         assert code == 0, self.log[-4000:]
 
     def cuts(self) -> tuple[int, ...]:
-        """How many files each micro-batch with data had.
+        """Returns the number of files of each micro-batch with data.
 
-        One, unless the driver died between the file source's own log and that of the query: Spark gives the file that
-        was noted then to the next micro-batch, which has two.
+        It is one, unless the driver died after the file source wrote its log and before the query wrote its own.
+        Spark then gives the logged file to the next micro-batch, which has two files.
         """
         batches = sorted((self.out / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
         ends = [int(re.findall(r'"logOffset":(-?\d+)', path.read_text(encoding="utf-8"))[0]) for path in batches]
         return tuple(end - before for before, end in pairwise([-1, *ends]) if end > before)
 
     def commits(self) -> int:
-        """Micro-batches that are committed."""
+        """Returns the number of committed micro-batches."""
         return len(list((self.out / "checkpoint" / "commits").glob("[0-9]*")))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is killed, how often, and when: `seed` decides. `files` is the number of micro-batches that have data.
+    """What is killed, and how often; `seed` decides when. `files` is the number of micro-batches with data.
 
-    With other `means` a worker or an executor is stopped for some seconds, or gets no more memory. The `delay` is the longest from the
-    commit of a micro-batch to the strike, in seconds.
+    With other `means` a worker or an executor is stopped for some seconds, or gets no more memory. `delay` is the
+    maximum time from the commit of a micro-batch to the strike, in seconds.
     """
 
     seed: int
@@ -94,9 +94,9 @@ class Plan:
 
 
 def play(job: Job, plan: Plan) -> list[str]:
-    """Plays a round to its good end; what happened, for the message of a test that fails."""
+    """Plays a round until the job ends well; returns what happened, for the message of a failing test."""
     draw = random.Random(plan.seed)
-    # From 0 (the checkpoint is being prepared) to the last panes, which come after the data.
+    # Batches from 0 (the checkpoint is being prepared) to that of the last panes, which comes after the data.
     moments = sorted((draw.randrange(plan.files + 2), draw.uniform(0, plan.delay)) for _ in range(plan.kills))
     story: list[str] = []
     for restarts in range(plan.kills + 1):
@@ -118,7 +118,7 @@ def play(job: Job, plan: Plan) -> list[str]:
 
 
 def _reached(job: Job, process: subprocess.Popen[bytes], batches: int, delay: float) -> bool:
-    """Waits for a moment; False if the job ended before it."""
+    """Waits for the moment of a strike; returns False if the job ended before it."""
 
     def now() -> bool:
         there = job.commits() >= batches if batches else job.out.exists()
@@ -130,7 +130,7 @@ def _reached(job: Job, process: subprocess.Popen[bytes], batches: int, delay: fl
 
 
 def _strike(draw: random.Random, job: Job, process: subprocess.Popen[bytes], plan: Plan) -> str:
-    """Kills; a job whose driver was killed has ended then."""
+    """Strikes one process of the plan's kind; returns what happened. Killing the driver ends the job."""
     if plan.victim == "driver":
         kill_job(process)
         return "driver killed"
@@ -145,7 +145,7 @@ def _strike(draw: random.Random, job: Job, process: subprocess.Popen[bytes], pla
 
 
 def bury(process: subprocess.Popen[bytes]) -> None:
-    """Nothing of a job may outlive it."""
+    """Kills what is left of a job, so that no process of it outlives it."""
     if process.poll() is None:
         kill_job(process)
     elif not wait_until(lambda: not living([process.pid]), 5):

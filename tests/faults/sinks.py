@@ -1,21 +1,21 @@
-"""What the sinks of a job hold, in a form that can be compared row for row."""
+"""Reads the sinks of a job in a form that can be compared row by row."""
 
 from collections import Counter
 from pathlib import Path
 
 import polars as pl
 
-# They differ from run to run, as two runs do not have the same processing time.
+# Columns that differ from run to run: no two runs have the same processing time.
 LEFT_OUT = {"processing_time"}
 
 Contents = dict[str, Counter[str]]
 
 
 def contents(out: Path, files: int) -> Contents:
-    """The rows of each sink and how often each is there, with the number of their micro-batch.
+    """Returns the rows of each sink with the number of their micro-batch, and how often each occurs.
 
-    Micro-batches without data come after the `files` that have some, and Spark makes one more or one less of them
-    after a restart, so they count as one.
+    Micro-batches without data come after the `files` batches with data. A restart can change their number by
+    one, so they count as one batch.
     """
     return {kind.name: _rows(kind, files) for kind in sorted(out.iterdir()) if kind.name != "checkpoint"}
 
@@ -25,14 +25,14 @@ def _rows(kind: Path, files: int) -> Counter[str]:
     for batch in sorted(kind.glob("batch_id=*")):
         number = int(batch.name.removeprefix("batch_id="))
         frame = pl.read_parquet(batch / "part-*.parquet", hive_partitioning=False).drop(LEFT_OUT, strict=False)
-        if kind.name == "counts":  # an invalid row is counted by the shard that its task happens to tell
+        if kind.name == "counts":  # the shard that counts an invalid row depends on the task that reads it
             frame = frame.drop("shard").group_by("watermark").sum()
         rows.update(f"batch {number if number < files else 'end'} {row}" for row in frame.iter_rows(named=True))
     return rows
 
 
 def check_same(got: Contents, expected: Contents, story: object) -> None:
-    """Asserts that the sinks hold the same rows, equally often; the message names a few that do not fit."""
+    """Asserts that the sinks contain the same rows, equally often; the message shows a few that differ."""
     assert sorted(got) == sorted(expected)
     for kind, rows in expected.items():
         missing, surplus = rows - got[kind], got[kind] - rows

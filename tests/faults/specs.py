@@ -1,6 +1,6 @@
-"""The operators that are run and killed: every kind of window with every accumulation, and a few with something special.
+"""The operators that are run and killed: every window with every accumulation mode, and special cases.
 
-None asks for processing time (Every, max_future_skew), which no two runs have in common.
+None uses processing time (Every, max_future_skew), because no two runs have the same one.
 """
 
 from typing import Any
@@ -23,7 +23,8 @@ TRIGGERS: dict[str, Trigger] = {
     "accumulating": pw.AfterWatermark(early=pw.Always(), late=pw.AfterCount(2)),
     "retracting": pw.AfterWatermark(early=pw.AfterCount(2), late=pw.Always()),
 }
-# Floats are multiples of a quarter (stream_files.py), so that sums do not depend on the order in which partial sums meet.
+# Floats are multiples of a quarter (stream_files.py), so that sums do not depend on the order in which partial
+# sums are merged.
 AGGREGATES = (
     F.count().alias("n"),
     F.sum("v").alias("s"),
@@ -48,8 +49,8 @@ def _operator(kind: str, accumulation: str, **fields: object) -> pw.WindowOperat
     return pw.WindowOperator(**(given | fields))  # type: ignore[arg-type]
 
 
-# Windows times accumulations, and what is not seen by them: positions with replays, row by row, panes on request, rows
-# combined where they are read, windows that close.
+# Every window with every accumulation mode, and features that these do not use: source positions with replays,
+# an evaluation after each row, panes on request, pre-aggregation where rows are read, windows that close.
 SPECS: dict[str, pw.WindowOperator] = {
     **{f"{window}-{mode}": _operator(window, mode) for window in WINDOWS for mode in TRIGGERS},
     "replays": _operator("tumbling", "retracting", position=pw.Position("part", "off")),
@@ -58,7 +59,7 @@ SPECS: dict[str, pw.WindowOperator] = {
     "combined": _operator("hopping", "retracting", aggregates=[F.count().alias("n"), F.sum("v").alias("s"), F.avg("x").alias("mean")]),
     "closing-sessions": _operator("session", "accumulating", trigger=pw.AfterWatermark(early=pw.Always()), allowed_lateness=0),
 }
-WITHOUT_LATE_ROWS = {"combined"}  # then rows are combined where they are read
+WITHOUT_LATE_ROWS = {"combined"}  # only then are rows pre-aggregated where they are read
 
 
 def _counted(window: Window, accumulation: str) -> pw.WindowOperator:
@@ -66,7 +67,7 @@ def _counted(window: Window, accumulation: str) -> pw.WindowOperator:
 
 
 def _taken(self: Any, event: Any) -> Any:
-    """What a listener does that adds up the tuples that came in, and tells at each event how far it is."""
+    """Handles the events of a listener: sums the inserted tuples, and yields the sum so far at each event."""
     self.total = getattr(self, "total", 0) + (sum(row["v"] for row in event.tuples) if event.type == "INSERTION" else 0)
     yield {"total": self.total}
 
@@ -74,7 +75,7 @@ def _taken(self: Any, event: Any) -> Any:
 # Made here, so that Spark's workers need not import this module.
 _ADDING = WindowListener(type("Adding", (), {"handle": _taken}), name="adding", outputs={"total": "bigint"})
 _SUMS = F.sum("v").alias("sum")
-# Windows that rows make, frames, and windows by policies.
+# Sliding windows, windows of rows, OVER operators and policy windows.
 OF_ROWS: dict[str, Specification] = {
     "frames": FrameOperator(
         columns=[

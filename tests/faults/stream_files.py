@@ -1,4 +1,7 @@
-"""The input: small Parquet files, out of order, with late, invalid and repeated rows. The same for the same seed."""
+"""Writes the input: small Parquet files, out of order, with late, invalid and repeated rows.
+
+The same seed gives the same rows.
+"""
 
 import os
 import random
@@ -27,7 +30,10 @@ Row = tuple[datetime | None, str | None, int, float, int, int, int]
 
 
 def write_files(folder: Path, seed: int, cuts: Sequence[int]) -> Path:
-    """Writes the files of a stream, which Spark reads in order of their times. Each has the rows of one or more `cuts`."""
+    """Writes the files of a stream, which Spark reads in order of their modification times.
+
+    Each cut is the number of pieces of the stream that its file contains.
+    """
     folder.mkdir(parents=True)
     pieces = iter(_pieces(seed, sum(cuts)))
     for number, cut in enumerate(cuts):
@@ -52,7 +58,7 @@ def _pieces(seed: int, count: int) -> list[list[Row]]:
 def _row(draw: random.Random, number: int, id_: int) -> Row:
     chance = draw.random()
     behind = draw.uniform(150, 600) if chance < 0.04 else draw.uniform(30, 120) if chance < 0.12 else draw.uniform(-STEP, 20)
-    # The id as microseconds: no two rows have one time, so their order does not depend on how a file is split.
+    # The id as microseconds: two rows never have the same time, so their order does not depend on file splits.
     at = START + timedelta(seconds=round(number * STEP - behind) + 1_000, microseconds=id_)
     key = None if chance > 0.98 else draw.choice(KEYS)
     return (None if 0.96 < chance < 0.98 else at), key, draw.randrange(1_000), draw.randrange(400) / 4, id_, id_ % 3, id_

@@ -1,4 +1,4 @@
-"""What can happen to a process of a job: kill -9, a stop for some seconds, or no more memory."""
+"""Strikes against a process of a job: kill -9, a stop for some seconds, or no more memory."""
 
 import os
 import random
@@ -13,11 +13,11 @@ from tests.faults.processes import kill, wait_until
 Means = Literal["kill", "stop", "starve"]
 
 STOPPED = (4.0, 25.0)  # seconds
-_STARVING = 60  # seconds until a process that gets no more memory has asked for some
+_STARVING = 60  # seconds to wait for a process without more memory to end
 
 
 def strike(means: Means, pid: int, draw: random.Random, ended: Callable[[], bool]) -> str:
-    """Does it, and says what happened. A stop is over earlier where the job has `ended`."""
+    """Strikes a process; returns what happened. A stop ends early if the job has `ended`."""
     try:
         if means == "stop":
             return _stop(pid, draw.uniform(*STOPPED), ended)
@@ -36,7 +36,7 @@ def _stop(pid: int, seconds: float, ended: Callable[[], bool]) -> str:
 
 
 def _starve(pid: int, ended: Callable[[], bool]) -> str:
-    """From now on its address space does not grow, so the next thread, or the next large allocation, fails."""
+    """Limits the address space to its present size, so that the next thread or large allocation fails."""
     pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[0])
     limit = pages * resource.getpagesize()
     resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))

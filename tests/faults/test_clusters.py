@@ -1,4 +1,4 @@
-"""A local cluster and a standalone one, to which panewise is shipped as a zip, give what the threads of one machine give."""
+"""A local and a standalone cluster, with panewise shipped as a zip, give the same output as local threads."""
 
 from pathlib import Path
 
@@ -14,13 +14,13 @@ SPEC = "hopping-retracting"
 
 
 def _check_shipped(job: Job) -> None:
-    """The workers, whose Python could not import panewise otherwise, had it from the zip."""
+    """Checks that the workers, whose Python could not import panewise otherwise, imported it from the zip."""
     (line,) = [line for line in job.log.splitlines() if line.startswith("panewise in workers: ")]
     assert line.endswith("panewise.zip/panewise/__init__.py")
     assert " " not in line.removeprefix("panewise in workers: ")
 
 
-@pytest.mark.soak  # every run has one whose executors are killed: test_killed.py
+@pytest.mark.soak  # every test run has a local cluster whose executors are killed: test_killed.py
 def test_a_local_cluster(tmp_path: Path, undisturbed: Expected) -> None:
     source, expected = undisturbed(SPEC, FILES)
     job = Job(tmp_path, source, SPEC, "local-cluster[2,1,1024]", shipped(tmp_path), {"SPARK_HOME": str(spark_home(tmp_path))})

@@ -1,4 +1,4 @@
-"""A checkpoint whose state is damaged: the query that resumes it fails, or finds its way; it never writes a wrong row."""
+"""A query that resumes from damaged state fails or recovers; it never writes a wrong row."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,7 @@ def truncated(data: bytes) -> bytes:
 
 
 def flipped(data: bytes) -> bytes:
-    """One bit in the middle."""
+    """Returns the data with one bit in the middle flipped."""
     middle = len(data) // 2
     return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
 
@@ -29,7 +29,10 @@ def emptied(data: bytes) -> bytes:
 
 
 def damage(out: Path, suffix: str, how: Callable[[bytes], bytes], *, sums: bool) -> None:
-    """Damages the newest file of a kind in every partition of the state. Without `sums`, Hadoop's checksums beside the files go too."""
+    """Damages the newest file of a kind in every partition of the state.
+
+    Without `sums`, Hadoop's checksums of these files are deleted.
+    """
     done = 0
     for partition in (out / "checkpoint" / "state" / "0").glob("[0-9]*"):
         newest = max(partition.glob(f"*{suffix}"), key=lambda path: int(path.name.split(".")[0].split("_")[0]))
@@ -41,7 +44,7 @@ def damage(out: Path, suffix: str, how: Callable[[bytes], bytes], *, sums: bool)
 
 
 def no_wrong_row(stage: Stage) -> None:
-    """Every row that was written is one of those of an undisturbed run."""
+    """Checks that every written row is a row of a run without faults."""
     got, expected = without_numbers(contents(stage.out, FILES)), without_numbers(stage.expected)
     for kind, rows in got.items():
         assert rows <= expected[kind], kind
@@ -69,7 +72,10 @@ def test_a_damaged_change_log(
 
 
 def test_a_flipped_bit_in_a_change_log(spark: SparkSession, undisturbed: Expected, tmp_path: Path) -> None:
-    """LZ4 sees nearly every one; a few give the same bytes as before, such as another distance inside a run of zeros."""
+    """LZ4 detects nearly every flipped bit.
+
+    A few decompress to the same bytes as before, such as another distance inside a run of zeros.
+    """
     stage = Stage(spark, undisturbed, tmp_path)
     stage.first()
     damage(stage.out, ".changelog", flipped, sums=False)
@@ -77,7 +83,7 @@ def test_a_flipped_bit_in_a_change_log(spark: SparkSession, undisturbed: Expecte
 
 
 def test_a_damaged_snapshot(spark: SparkSession, undisturbed: Expected, tmp_path: Path) -> None:
-    """Spark may do without it, as the change logs from the start are all there."""
+    """Spark may resume without the snapshot, because all change logs from the start exist."""
     stage = Stage(spark, undisturbed, tmp_path)
     first = some_files(stage.all, tmp_path / "in", FILES // 2)
     snapshots = OFTEN_SNAPSHOTS | {"spark.sql.streaming.stateStore.minDeltasForSnapshot": "1", "job.finish": "never"}

@@ -1,4 +1,4 @@
-"""The input of these tests holds what they are about: otherwise they would show little."""
+"""The input of these tests contains every case that they are about."""
 
 import pytest
 

@@ -1,7 +1,7 @@
-"""Semantics 33 and 35: whatever is killed with kill -9 and whenever, the sinks hold what they would have held without it.
+"""A kill -9 of any process at any moment does not change the contents of the sinks (semantics 33 and 35).
 
-A few rounds here; `make soak` plays a hundred, over all windows and accumulations, and some over windows of rows.
-A round that fails is played again by its number.
+Every test run plays a few rounds. `make soak` plays a hundred over all windows and accumulation modes, and 24
+over sliding windows, windows of rows, OVER operators and policy windows. The number of a round repeats it.
 """
 
 import os
@@ -20,7 +20,7 @@ FILES = 4
 LONG_FILES = 12
 CLUSTER = "local-cluster[2,1,1024]"
 
-# Snapshots of the state are rare and slow to come by default; here they come often enough to be part of the game.
+# By default snapshots of the state are too rare to take part in these tests.
 OFTEN_SNAPSHOTS = {
     "spark.sql.streaming.stateStore.minDeltasForSnapshot": "3",
     "spark.sql.streaming.stateStore.maintenanceInterval": "1s",
@@ -56,7 +56,7 @@ def test_a_killed_job_leaves_what_an_undisturbed_one_does(
 
 
 def drawn(number: int, specs: Iterable[str] = SPECS) -> tuple[str, str, Plan]:
-    """The round of a number: all specifications in turn, with victims that change from one turn to the next."""
+    """Returns the round with a number: the specifications in turn, with victims that change each turn."""
     names = sorted(specs)
     victims: list[tuple[Victim, str]] = [("driver", "local[2]"), ("worker", "local[2,4]"), ("worker", "local[2]"), ("executor", CLUSTER)]
     victim, master = victims[(number + number // len(names)) % len(victims)]

@@ -1,4 +1,4 @@
-"""A query that runs for long keeps neither memory nor files for the micro-batches that are done."""
+"""A query that runs for long keeps neither memory nor files for completed micro-batches."""
 
 import json
 import os
@@ -21,7 +21,7 @@ SETTINGS = {"spark.sql.streaming.stateStore.maintenanceInterval": "5s"}
 
 
 def looks(folder: Path, operator: str) -> list[dict[str, Any]]:
-    """What a job saw in each micro-batch in which it looked."""
+    """Returns what a job reported, one entry for each micro-batch with a report."""
     settings = [f"{name}={value}" for name, value in SETTINGS.items()]
     command = [sys.executable, "-m", "tests.faults.long_job", str(folder), str(TO + 5), str(EVERY), operator, *settings]
     with (folder / "printed").open("wb") as printed:
@@ -36,10 +36,10 @@ def looks(folder: Path, operator: str) -> list[dict[str, Any]]:
 
 
 def test_three_hundred_batches_of_one_row(tmp_path: Path) -> None:
-    """From the hundredth to the last micro-batch live objects and what the JVM has beside the heap grow by less than 50 MB together.
+    """Live objects and non-heap memory grow by less than 50 MB together from micro-batch 100 to 300.
 
-    The number of files of the state and of the local directory does not grow either. What is resident is shown only: it
-    depends on when the JVM collects.
+    From 200 to 300 the number of files of the state, and that in the local directory, grow by less than a quarter.
+    Resident memory is only reported, because it depends on when the JVM collects garbage.
     """
     seen = looks(tmp_path, "ours")
     assert [one["batch"] for one in seen] == list(range(0, TO + 1, EVERY))

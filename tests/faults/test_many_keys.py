@@ -1,4 +1,4 @@
-"""Five million keys on Spark: kill -9 when all are in the state, a restart, and the right pane of each key in bounded memory."""
+"""Five million keys on Spark: after kill -9 and a restart each key has the right pane, in bounded memory."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ MEMORY = 800  # MB of one Python worker, with half a million rows in a micro-bat
 
 
 class Peak:
-    """The most anonymous memory that a Python worker of a job has had. Files that are mapped are the machine's, and are not in it."""
+    """The maximum of the anonymous memory of a job's Python workers. Memory-mapped files do not count."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -41,7 +41,7 @@ class Peak:
 
 
 def files() -> list[pl.DataFrame]:
-    """Each key once, then some keys again. Keys are far apart and in no order."""
+    """Returns files with each key once, then files with some keys again. Keys are far apart and unordered."""
     numbers = pl.int_range(KEYS, eager=True)
     first = [numbers[at : at + OF_A_FILE] for at in range(0, KEYS, OF_A_FILE)]
     again = [numbers.gather_every(SOME, offset) for offset in range(MORE_FILES)]
@@ -81,7 +81,7 @@ def start(folder: Path) -> subprocess.Popen[bytes]:
 
 
 def run(folder: Path, process: subprocess.Popen[bytes], killed: Callable[[], bool]) -> float:
-    """Runs a job to its good end, or until it is to be killed; gives the most megabytes that a worker had."""
+    """Runs a job until it ends well or `killed()` is true; returns the maximum memory of a worker in MB."""
     peak = Peak(process)
 
     def done() -> bool:
@@ -100,7 +100,7 @@ def run(folder: Path, process: subprocess.Popen[bytes], killed: Callable[[], boo
 
 
 def check(folder: Path, given: list[pl.DataFrame]) -> None:
-    """One pane for each key, which is that of a batch query over the same rows; and every row is counted once."""
+    """Checks that each key has one pane, equal to that of a batch query, and that every row is counted once."""
     expected = pl.concat(given).group_by("k").agg(n=pl.len().cast(pl.Int64), s=pl.col("v").sum(), most=pl.col("v").max()).sort("k")
     panes = _written(folder / "panes").select("k", "n", "s", "most", "timing", "index", "is_last")
     assert panes.select("timing", "index", "is_last").unique().rows() == [("ON_TIME", 0, True)]

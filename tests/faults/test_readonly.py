@@ -1,6 +1,7 @@
-"""Directories that cannot be written to: that of the copies of state costs no answer, a checkpoint and a sink stop the query with a reason.
+"""Read-only directories: a query needs no mirror, but a read-only checkpoint or sink stops it with a reason.
 
-Once they can be written to, the query continues, and the sinks hold what an undisturbed run leaves (semantics 33 and 35).
+Once these are writable, the query continues, and the sinks are as after a run without faults
+(semantics 33 and 35).
 """
 
 import os
@@ -28,7 +29,7 @@ BOUND_BY_MODES = ("setpriv", f"--bounding-set={_CAPABILITIES}", f"--inh-caps={_C
 
 
 def test_no_copies_of_state(tmp_path: Path, undisturbed: Expected) -> None:
-    """Every step reads its state from Spark's."""
+    """Without a mirror every micro-batch reads its state from Spark's state store."""
     source, expected = undisturbed(SPEC, FILES)
     local = tmp_path / "local"
     job = Job(tmp_path, source, SPEC, "local[2,4]", {"job.mirror": "read-only", "spark.local.dir": str(local)}, through=BOUND_BY_MODES)
@@ -58,7 +59,7 @@ def test_a_query_stops_and_continues(spark: SparkSession, tmp_path: Path, undist
 
 @contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """Takes the right to write from a folder and all that are in it, and gives it back."""
+    """Makes a folder and all folders in it read-only, and writable again at the end."""
     folders = [Path(name) for name, _, _ in os.walk(folder)]
     for one in folders:
         one.chmod(0o555)

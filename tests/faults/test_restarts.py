@@ -1,4 +1,4 @@
-"""Restarts in other surroundings: other numbers of cores, shuffle partitions and shards; a state that was written twice."""
+"""Restarts with other numbers of cores, shuffle partitions and shards, and after state was written twice."""
 
 import shutil
 from collections import Counter
@@ -20,7 +20,7 @@ SPEC = "tumbling-retracting"
 
 
 def some_files(source: Path, folder: Path, count: int) -> Path:
-    """A directory with the first files of another; called again with a higher count it adds the next."""
+    """Copies the first files of a directory to `folder`. A call with a higher count adds the next ones."""
     folder.mkdir(exist_ok=True)
     for path in sorted(source.glob("*.parquet"))[:count]:
         if not (folder / path.name).exists():
@@ -54,13 +54,16 @@ class Stage:
         begin(self.spark, str(source), str(self.out), SPEC, Asked(shards=shards)).awaitTermination()
 
     def check(self) -> None:
-        # The lines of counts are those of shards; they are summed up elsewhere.
+        # The counts are left out, because they have a row for each shard. Other tests compare their sums.
         got, expected = without_numbers(contents(self.out, FILES)), without_numbers(self.expected)
         check_same(got, expected, "second half resumed")
 
 
 def without_numbers(sinks: Contents) -> Contents:
-    """The rows without the numbers of their micro-batches, which depend on where runs end; and without counts, which depend on shards."""
+    """Returns the rows without the numbers of their micro-batches, and leaves out the counts.
+
+    The numbers depend on where runs end; the counts depend on the shards.
+    """
     kept: Contents = {}
     for kind, rows in sinks.items():
         if kind != "counts":
@@ -76,7 +79,7 @@ def stage(spark: SparkSession, undisturbed: Expected, tmp_path: Path) -> Stage:
 
 
 def test_fewer_cores(stage: Stage) -> None:
-    """By default shards are as many as shuffle partitions, not as cores."""
+    """By default the number of shards is that of the shuffle partitions, not that of the cores."""
     stage.first()
     some_files(stage.all, stage.folder / "in", FILES)
     Job(stage.folder, stage.folder / "in", SPEC, "local[1]", {"spark.default.parallelism": "1"}).run()
@@ -85,7 +88,7 @@ def test_fewer_cores(stage: Stage) -> None:
 
 @pytest.mark.parametrize("shards", ["", "3"])
 def test_other_shuffle_partitions(stage: Stage, shards: str) -> None:
-    """Spark keeps the checkpoint's number of partitions, and panewise its shards, whether they were asked for or not."""
+    """Spark keeps the checkpoint's number of partitions, and panewise its number of shards, given or not."""
     stage.first(shards)
     with partitions(stage.spark, 5):
         stage.second(shards)
@@ -93,9 +96,10 @@ def test_other_shuffle_partitions(stage: Stage, shards: str) -> None:
 
 
 def test_a_snapshot_of_a_micro_batch_that_was_repeated(undisturbed: Expected, tmp_path: Path) -> None:
-    """A sink fails after the snapshot of its micro-batch was stored; the repeated batch only writes its change log; then a restart.
+    """A sink fails after its micro-batch's snapshot is stored; the repeated batch writes only a change log.
 
-    Spark takes the snapshot of the first attempt and the logs since the second: it counts on both having written the same.
+    A later restart loads the snapshot of the first attempt and the change logs since the second. Spark relies on
+    both attempts having written the same state.
     """
     source, expected = undisturbed(SPEC, FILES)
     first = some_files(source, tmp_path / "in", 2)

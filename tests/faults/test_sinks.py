@@ -1,4 +1,4 @@
-"""A sink that fails when a part of its rows is written: the repeated micro-batch puts the whole in its place (semantics 33)."""
+"""If a sink fails after writing a part of its rows, the repeated micro-batch replaces them (semantics 35)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -26,9 +26,10 @@ SPEC = "session-retracting"
 
 @dataclass(frozen=True)
 class BreakingSink:
-    """Fails in one micro-batch, with some of its rows at their place.
+    """Fails in one micro-batch, with some of its rows already in place.
 
-    With `by="task"` one task of the write fails after the others have put their files there; the committer of version 2 leaves these.
+    With `by="task"` one task of the write fails after the others have put their files in place. The file output
+    committer of version 2 leaves these files there.
     """
 
     sink: ParquetSink
@@ -47,7 +48,7 @@ class BreakingSink:
         raise RuntimeError("the sink breaks")
 
     def prepare(self, empty: DataFrame) -> None:
-        """As the sink itself."""
+        """Prepares the wrapped sink."""
         self.sink.prepare(empty)
 
 

@@ -1,6 +1,7 @@
-"""Clusters under strain: speculative copies of tasks, processes that stop and go on, no memory, kills under load (semantics 33 and 35).
+"""Speculative tasks, stopped processes, no memory, and kills under load do not change the sinks.
 
-All run on a standalone cluster of processes. After each the sinks hold what an undisturbed run leaves.
+All tests run on a standalone cluster of processes. After each the sinks are as after a run without faults
+(semantics 33 and 35).
 """
 
 import json
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.soak
 
 FILES = 6
 SPEC = "session-retracting"
-# A copy of every task that takes longer than its neighbour.
+# Spark starts a copy of every task that takes slightly longer than the median.
 SPECULATION = {
     "spark.speculation": "true",
     "spark.speculation.interval": "50ms",
@@ -28,7 +29,7 @@ SPECULATION = {
     "spark.speculation.minTaskRuntime": "50ms",
     "spark.speculation.efficiency.enabled": "false",
 }
-# An executor that is silent for so long counts as lost; when it goes on, its tasks run elsewhere.
+# An executor that is silent for 10 seconds counts as lost. When it continues, its tasks already run elsewhere.
 IMPATIENT = {
     "spark.network.timeout": "10s",
     "spark.network.timeoutInterval": "5s",
@@ -38,7 +39,7 @@ IMPATIENT = {
 
 
 def strained(folder: Path, source: Path, spec: str, plan: Plan | None, settings: dict[str, str]) -> tuple[Job, list[str]]:
-    """A round on a cluster; without a plan nothing is done to its processes."""
+    """Plays a round on a cluster; without a plan the job runs without faults."""
     known = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     with standalone(folder / "cluster") as (master, sessions):
         given = {**OFTEN_SNAPSHOTS, "spark.executorEnv.PYTHONPATH": known, **settings}
@@ -50,13 +51,13 @@ def strained(folder: Path, source: Path, spec: str, plan: Plan | None, settings:
 
 
 def check(job: Job, undisturbed: Expected, story: list[str]) -> None:
-    """The sinks hold what they should."""
+    """Checks that the sinks are as after a run without faults."""
     cuts = job.cuts()
     check_same(contents(job.out, len(cuts)), undisturbed.sinks(job.spec, cuts), [*story, cuts])
 
 
 def copies(events: Path) -> int:
-    """Tasks of which Spark ran a second copy, by the log of its events."""
+    """Returns the number of speculative copies of tasks in Spark's event log."""
     found = 0
     for path in events.rglob("*"):
         for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
@@ -81,7 +82,7 @@ def test_speculative_copies(tmp_path: Path, undisturbed: Expected, spec: str) ->
 @pytest.mark.parametrize("victim", ["worker", "executor"])
 @pytest.mark.parametrize("seed", range(3))
 def test_processes_that_stop_and_go_on(tmp_path: Path, undisturbed: Expected, victim: str, seed: int) -> None:
-    """An executor that counts as lost and goes on writes nothing that counts."""
+    """An executor that counts as lost and then continues writes nothing that counts."""
     plan = Plan(seed, "worker" if victim == "worker" else "executor", FILES, kills=2, means="stop")
     job, story = strained(tmp_path, undisturbed.source((1,) * FILES), SPEC, plan, IMPATIENT)
     check(job, undisturbed, story)
@@ -99,7 +100,7 @@ def test_processes_without_memory(tmp_path: Path, undisturbed: Expected, victim:
 
 @pytest.mark.parametrize("spec", ["hopping-retracting", "combined"])
 def test_executors_are_killed_under_load(tmp_path: Path, undisturbed: Expected, spec: str) -> None:
-    """Each micro-batch takes seconds, so that kills hit it at work; killed are five executors, one after the other."""
+    """Kills five executors one after the other, in micro-batches that take seconds, so that they are at work."""
     source = undisturbed.source((500,) * FILES)
     plan = Plan(7, "executor", FILES, kills=5, delay=4.0)
     job, story = strained(tmp_path, source, spec, plan, {"spark.task.maxFailures": "20", "spark.deploy.maxExecutorRetries": "-1"})

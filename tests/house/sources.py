@@ -23,19 +23,25 @@ def tree(path: Path) -> ast.Module:
 
 
 def part(path: Path) -> str:
-    """The part of the house that a file belongs to: `spec` for spec/windows/kinds.py, `chrono` for chrono.py, `` for __init__.py."""
+    """Returns the part of panewise that a file belongs to.
+
+    It is `spec` for spec/windows/kinds.py, `chrono` for chrono.py, and empty for __init__.py.
+    """
     first = path.relative_to(SRC).parts[0].removesuffix(".py")
     return "" if first == "__init__" else first
 
 
 def part_of_module(module: str) -> str:
-    """The same of a dotted name that starts with panewise: `` for panewise itself."""
+    """Returns the part that a dotted name in panewise belongs to. It is empty for panewise itself."""
     _, _, rest = module.partition(".")
     return rest.split(".")[0]
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Dotted names of what a file imports, wherever in the file; `from a import b` gives a.b where that is a module of panewise."""
+    """Yields the dotted names of the modules that a file imports, anywhere in the file.
+
+    `from a import b` yields a. Only for `from panewise import b` it is panewise.b if b is a module.
+    """
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
@@ -58,6 +64,6 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 
 def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Lines of the body without the docstring."""
+    """Returns the number of lines of the body without the docstring."""
     body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
     return body[-1].end_lineno - body[0].lineno + 1 if body else 0  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""tools/check_env.py: what a fresh machine is told."""
+"""tools/check_env.py: the problems that it reports on a fresh machine."""
 
 import importlib.util
 from pathlib import Path
@@ -20,7 +20,7 @@ def check_env() -> ModuleType:
 
 
 def java(folder: Path, text: str) -> Path:
-    """A folder like JAVA_HOME, whose java says `text`."""
+    """Returns a folder like JAVA_HOME, whose java prints `text`."""
     command = folder / "bin" / "java"
     command.parent.mkdir(parents=True)
     command.write_text(f"#!/bin/sh\necho '{text}' >&2\n", encoding="utf-8")

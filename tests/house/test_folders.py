@@ -1,8 +1,8 @@
 """Imports between the folders of engine/, spec/ and oracle/ run one way.
 
 In engine/: kernels <- {store, progress, aggregate <- ingest} <- windowing <- {windows <- chain, over, policy} <- the files of engine/.
-Operator families know nothing of one another, but a chain is made of window operators. What several of them
-share lies in a folder below them.
+Operator families do not import one another, except that chain imports the window operators. Code that several
+of them share is in a folder below them.
 """
 
 from pathlib import Path
@@ -62,7 +62,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
     },
 }
 FOR_ALL = {"columns"}
-# What is still to be untangled; an entry that is not needed any more fails.
+# Imports that still break a rule. A test fails if an entry is no longer needed.
 TO_DO = {
     ("engine/over/operator.py", "panewise.engine.windows.operator"),  # the state of all operators is one class
     ("engine/policy/operator.py", "panewise.engine.windows.operator"),  # it is a window operator with another step
@@ -73,13 +73,13 @@ PLACES = [path for path in files() if path.relative_to(SRC).parts[0] in MAY_IMPO
 
 
 def place(path: Path) -> tuple[str, str]:
-    """The part that a file is in, and its folder, or its own name if it is in none."""
+    """Returns the part that a file is in, and its folder there, or its own name if it is in no folder."""
     part, first, *_ = path.relative_to(SRC).parts
     return part, first.removesuffix(".py")
 
 
 def upward(path: Path) -> set[tuple[str, str]]:
-    """The imports of a file that go against the arrows."""
+    """Returns the imports of a file that the rules do not allow."""
     part, here = place(path)
     rules = MAY_IMPORT[part]
     if here not in rules:

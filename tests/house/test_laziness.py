@@ -1,4 +1,7 @@
-"""`import panewise` is cheap: the heavy packages load with the part that needs them. So do the parts that Spark's workers need."""
+"""`import panewise` is cheap, and so are the modules that Spark's driver and workers import.
+
+Heavy packages load with the part that needs them.
+"""
 
 import subprocess
 import sys
@@ -47,7 +50,7 @@ def test_pack_loads_no_operator() -> None:
 
 
 def test_names_of_the_spark_package_are_no_modules() -> None:
-    """A module that is imported takes the place of a name that is imported when it is first used."""
+    """The import of a submodule would replace a lazily imported name that is the same."""
     names = {module.name for module in iter_modules(panewise.spark.__path__)}
     assert names.isdisjoint(panewise.spark.__all__)
     assert set(dir(panewise.spark)) >= set(panewise.spark.__all__)

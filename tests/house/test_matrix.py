@@ -1,4 +1,4 @@
-"""tools/matrix.py: which versions of PySpark the suite is run on, and with which other packages."""
+"""tools/matrix.py: the versions of PySpark that the tests run on, and the other packages beside them."""
 
 import importlib.util
 import re

@@ -1,4 +1,4 @@
-"""What users see: every public name exists and says what it is; the version is in the changelog."""
+"""Every public name exists and has a docstring, and the changelog starts with the version."""
 
 import inspect
 import re
@@ -20,7 +20,7 @@ def test_public_names_exist_and_are_documented(name: str) -> None:
         return
     assert inspect.getdoc(value), f"panewise.{name} has no docstring"
     assert value.__doc__ is not None, f"the docstring of panewise.{name} is inherited"
-    # What dataclass writes where there is none: the signature.
+    # For a class without a docstring, dataclass makes one from the signature.
     assert not value.__doc__.startswith(f"{name}("), f"panewise.{name} has no docstring of its own"
 
 

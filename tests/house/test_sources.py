@@ -1,4 +1,4 @@
-"""Functions stay short, and some words stay out."""
+"""Functions are short, and some words, imports and file names are forbidden."""
 
 import re
 from pathlib import Path

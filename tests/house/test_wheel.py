@@ -1,4 +1,4 @@
-"""What the wheel has besides code."""
+"""The wheel contains py.typed, which marks the package as typed."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Calendar windows against dates that anyone can look up."""
+"""Calendar windows of the oracle, compared with known dates (semantics 6.4, 6.5)."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -16,7 +16,7 @@ def us(text: str) -> int:
 
 
 def window(calendar: Calendar, text: str) -> tuple[str, float]:
-    """Start in UTC, and hours."""
+    """Returns the start in UTC and the length in hours of the window that contains a time."""
     [(start, end)] = windows_of(calendar, us(text), {})
     assert start is not None
     assert end is not None
@@ -30,19 +30,19 @@ DAYS = {
     # midnight is skipped: the day starts at 01:00
     ("America/Sao_Paulo", "2018-11-04 04:00"): ("2018-11-04 03:00:00", 23),
     ("America/Sao_Paulo", "2018-11-04 02:59"): ("2018-11-03 03:00:00", 24),
-    # back from midnight to 23:00: midnight comes once, an hour later
+    # clocks go back at midnight to 23:00: the next date begins an hour later
     ("America/Sao_Paulo", "2018-02-18 02:30"): ("2018-02-17 02:00:00", 25),
     ("America/Sao_Paulo", "2018-02-18 03:00"): ("2018-02-18 03:00:00", 24),
-    # back from 00:01 to 23:01: the date has been reached, and is not left
+    # clocks go back from 00:01 to 23:01: the new date began at the first midnight
     ("America/St_Johns", "2006-10-29 02:30"): ("2006-10-29 02:30:00", 25),
     ("America/St_Johns", "2006-10-29 02:31"): ("2006-10-29 02:30:00", 25),
     ("America/St_Johns", "2006-10-29 02:29"): ("2006-10-28 02:30:00", 24),
-    # forward at 23:30: half an hour of the next date is skipped with the end of this one
+    # clocks go forward at 23:30: the last half hour of a date and the first of the next are skipped
     ("America/Toronto", "1919-03-31 04:30"): ("1919-03-31 04:30:00", 23.5),
-    # a date that never was
+    # a date that was skipped
     ("Pacific/Apia", "2011-12-30 09:59"): ("2011-12-29 10:00:00", 24),
     ("Pacific/Apia", "2011-12-30 10:00"): ("2011-12-30 10:00:00", 24),
-    # a date that was twice
+    # a date that occurred twice
     ("Pacific/Kwajalein", "1969-10-01 11:59"): ("1969-09-29 13:00:00", 47),
     ("Asia/Kolkata", "1970-01-01 00:00"): ("1969-12-31 18:30:00", 24),
 }
@@ -77,14 +77,14 @@ def test_longer_units(calendar: Calendar, text: str) -> None:
 
 
 def test_the_ends_of_the_calendar() -> None:
-    """Semantics 6.5."""
+    """A calendar window whose bounds are not from 0002-01-01 to 9999-01-01 does not exist (semantics 6.5)."""
     first, last = us("0002-01-01 00:00"), us("9999-01-01 00:00")
     days, years = Calendar("day"), Calendar("year")
     assert windows_of(days, first, {}) == [(first, first + 24 * HOUR)]
     assert windows_of(days, last - 1, {}) == [(last - 24 * HOUR, last)]
     for t in (first - 1, last, MIN_INSTANT + 1, MAX_INSTANT):
         assert windows_of(days, t, {}) == windows_of(years, t, {}) == []
-    # A window that begins or ends beyond them does not exist as a whole.
+    # A window does not exist at all if only one of its bounds lies outside.
     assert windows_of(Calendar("day", zone="Asia/Kolkata"), last - 1, {}) == []
     assert windows_of(Calendar("year", 5000), 0, {}) == [(0, us("6970-01-01 00:00"))]
     assert windows_of(Calendar("year", 5000), -1, {}) == windows_of(Calendar("year", 5000), us("6970-01-01 00:00"), {}) == []

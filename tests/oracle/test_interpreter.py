@@ -1,4 +1,4 @@
-"""The oracle's own tests: what transcripts cannot say, and what must hold for any input."""
+"""Tests of the oracle: cases that transcripts cannot express, and properties that hold for any input."""
 
 import random
 import warnings
@@ -56,12 +56,14 @@ def test_clock_and_watermark_together_are_one_evaluation() -> None:
 
 
 def test_top_level_every_is_on_time_if_it_is_due_in_the_evaluation_of_the_flip() -> None:
+    """A firing in the evaluation in which a window flips is ON_TIME, whatever its cause (semantics 20.1)."""
     oracle = Interpreter(spec(trigger=Every(10), allowed_lateness=5))
     oracle.add([{"t": 1, "v": 1}])
     assert brief(oracle.advance(10, 12)["panes"]) == [(10, 1, "ON_TIME", "+")]
 
 
 def test_advance_leaves_what_is_not_given() -> None:
+    """`advance` does not move a clock or watermark that is None."""
     oracle = Interpreter(spec())
     oracle.add([{"t": 1, "v": 1}])
     assert oracle.advance(5, None)["panes"] == []
@@ -165,7 +167,10 @@ def test_evaluation_after_each_row_is_batches_of_one_row(window: Any, seed: int)
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("window", WINDOWS, ids=str)
 def test_accumulation_modes_agree(window: Any, seed: int) -> None:
-    """semantics 15.1, 16.6, 21, 21.1: discarded panes add up to the rows applied; so do the retracted ones."""
+    """Discarding and retracting mode emit the same number of rows, retractions subtracted.
+
+    All rows are counted, and no row remains without a firing (semantics 15.1, 16.6, 21, 21.1).
+    """
     totals = []
     for accumulation in ("discarding", "retracting"):
         generator = random.Random(seed)
@@ -186,7 +191,7 @@ def test_accumulation_modes_agree(window: Any, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_sessions_do_not_depend_on_order_as_far_as_nothing_is_late(seed: int) -> None:
-    """semantics 9."""
+    """Sessions do not depend on arrival order if no row is late (semantics 9)."""
     generator = random.Random(seed)
     rows = random_rows(generator, 12)
     shuffled = generator.sample(rows, len(rows))
@@ -200,7 +205,7 @@ def test_sessions_do_not_depend_on_order_as_far_as_nothing_is_late(seed: int) ->
 
 
 def test_positions_make_a_second_delivery_harmless() -> None:
-    """semantics 4."""
+    """Rows that are delivered again are replays and change nothing (semantics 4)."""
     rows = [{"t": offset % 7, "v": 1, "partition": offset % 2, "offset": offset} for offset in range(10)]
     oracle = Interpreter(spec(position=Position()))
     oracle.add(rows[:6])
@@ -209,7 +214,10 @@ def test_positions_make_a_second_delivery_harmless() -> None:
 
 
 def test_panes_windowed_again_are_in_the_windows_that_hold_theirs() -> None:
-    """semantics 22.1: by their last instant they are; by their end they are in the next ones."""
+    """Panes windowed again by `window_time` are in the windows that contain their own ones (semantics 22.1).
+
+    Panes windowed again by `end` are in the next windows.
+    """
     hours = {}
     for timestamp in ("end", "window_time"):
         minutes = Interpreter(spec(timestamp=timestamp, trigger=Always()))
@@ -225,7 +233,7 @@ def test_panes_windowed_again_are_in_the_windows_that_hold_theirs() -> None:
 @pytest.mark.parametrize("delta", [False, True])
 @pytest.mark.parametrize("runtime", ["oracle", "engine"])
 def test_the_columns_of_a_pane_have_an_order(runtime: str, delta: bool, timestamp: Any) -> None:
-    """Semantics 20.4."""
+    """The columns of a pane have the order of semantics 20.4 in oracle and engine."""
     fields: dict[str, Any] = {"timestamp": timestamp, "delta": delta, "accumulation": "retracting", "trigger": Always()}
     spec = WindowOperator(window=Tumbling(10), keys=["k"], aggregates=[F.sum("v").alias("s")], **fields)
     events = [{"op": "add", "rows": [{"event_time": 1, "k": "a", "v": v}]} for v in (1, 2)]

@@ -1,4 +1,4 @@
-"""Types, validity and aggregates of the oracle where they need Python's own values."""
+"""Types, validity and aggregates of the oracle, for values that only Python can express."""
 
 import math
 from decimal import Decimal
@@ -15,6 +15,7 @@ INT64 = 2**63
 
 
 def reason(row: dict[str, Any], types: dict[str, str] | None = None, **arguments: Any) -> str | None:
+    """Returns the reason why a row is invalid, None if it is valid."""
     spec = WindowOperator(window=Tumbling(10), event_time="t", aggregates=[F.max("v").alias("m")], **arguments)
     invalid = Interpreter(spec, types).add([row])["invalid"]
     return invalid[0]["reason"] if invalid else None
@@ -77,7 +78,7 @@ def test_all_null_keys_are_tested_before_nan_keys() -> None:
 
 
 def test_null_and_nan_are_keys_unless_the_specification_says_otherwise() -> None:
-    """semantics 15.2, 15.4."""
+    """By default rows with null and NaN keys are grouped; NaN equals NaN (semantics 15.2, 15.4)."""
     assert reason({"t": 1, "a": math.nan, "b": None}, keys=["a", "b"]) is None
     oracle = Interpreter(WindowOperator(window=Tumbling(10), keys=["a"], event_time="t", aggregates=[F.count().alias("n")]))
     oracle.add([{"t": 1, "a": float("nan")}, {"t": 2, "a": None}, {"t": 3, "a": -float("nan")}, {"t": 4, "a": None}])
@@ -99,6 +100,7 @@ def test_negative_zero_as_a_key_is_zero() -> None:
 
 
 def result(aggregate: Aggregate, values: list[Any], kind: str | None = None) -> Any:
+    """Returns the aggregate of the values, in one window."""
     spec = WindowOperator(window=Tumbling(10), event_time="t", aggregates=[aggregate.alias("a")])
     oracle = Interpreter(spec, {"v": kind} if kind else None)
     oracle.add([{"t": 1, "v": value} for value in values])

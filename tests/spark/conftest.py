@@ -1,4 +1,4 @@
-"""A small stream of Parquet files, and what is read back from the sinks."""
+"""Fixtures of the Spark tests: a stream of small Parquet files, and what the sinks have written."""
 
 import os
 from collections.abc import Callable
@@ -21,18 +21,18 @@ def at(seconds: float) -> datetime:
 
 
 class Feed:
-    """A directory that a stream reads, one file a micro-batch."""
+    """A directory that a stream reads, one file in each micro-batch."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark, self.folder, self.path, self.files = spark, folder, folder / "in", 0
         self.path.mkdir()
 
     def put(self, *rows: tuple[float | None, str | None, int | None]) -> None:
-        """A file of (seconds, key, value)."""
+        """Adds a file with rows of (seconds, key, value)."""
         self.files += 1
         given = [(None if s is None else at(s), k, v) for s, k, v in rows]
-        # Spark reads files in order of their times, not of their names. A query that runs must not see a file with another
-        # time before: it would take all files that are a week older for files that it has read.
+        # Spark reads files in the order of their modification times, so a file gets its time before a query
+        # can see it. A query that had seen a file of today would ignore all that are more than a week older.
         hidden = self.path / f".{self.files:04}.parquet"
         pl.DataFrame(given, schema=SCHEMA, orient="row").write_parquet(hidden)
         os.utime(hidden, (self.files, self.files))
@@ -49,12 +49,12 @@ class Feed:
         return str(self.folder / name)
 
     def read(self, name: str) -> pl.DataFrame:
-        """What a ParquetSink holds."""
+        """Returns what a ParquetSink has written."""
         return pl.DataFrame(self.spark.read.parquet(self.sink(name)).toArrow())
 
 
 def best(value: str, by: str, k: int, *, least: bool = False) -> Column:
-    """Spark's ``max_by(value, by, k)``, or ``min_by``, which PySpark 4.1 does not have: there sorted and cut."""
+    """Returns Spark's ``max_by(value, by, k)`` or ``min_by``. On PySpark 4.1 it sorts and cuts."""
     if not version("pyspark").startswith("4.1."):
         return SF.expr(f"{'min_by' if least else 'max_by'}({value}, {by}, {k})")
     pairs = f"collect_list(struct({by} AS b, {value} AS v)) FILTER (WHERE {by} IS NOT NULL)"
@@ -68,7 +68,7 @@ def feed(spark: SparkSession, tmp_path: Path) -> Feed:
 
 @pytest.fixture
 def sums(feed: Feed) -> Callable[[], dict[Any, int]]:
-    """Per key and window: the sum over + panes less the sum over - panes."""
+    """Returns a function that sums `s` by key and window: the + panes minus the - panes."""
 
     def read() -> dict[Any, int]:
         signed = feed.read("panes").with_columns(pl.when(pl.col("op") == "+").then("s").otherwise(-pl.col("s")).alias("s"))

@@ -1,4 +1,4 @@
-"""Run by test_connect in a process of its own: the same operator through Spark Connect."""
+"""The job of test_connect: the operator through Spark Connect, in a process of its own."""
 
 import json
 import sys
@@ -62,14 +62,17 @@ def main(source: str, out: str) -> None:
 
 
 def observed(query) -> list[int]:  # type: ignore[no-untyped-def]
-    """The sums of the metrics over all micro-batches. PySpark's client may give their values as a list, beside their schema."""
+    """Returns the sums of the metrics over all micro-batches.
+
+    PySpark's client may give their values as a list, beside their schema.
+    """
     found = [progress.observedMetrics["panewise"].asDict() for progress in query.recentProgress if progress.observedMetrics]
     numbers = [line.get("values") or [line[name] for name in NAMES] for line in found]
     return [sum(column) for column in zip(*numbers, strict=True)]
 
 
 def as_pyspark(df, out: str) -> list[object]:  # type: ignore[no-untyped-def]
-    """Functions over a window by pyspark's names."""
+    """Returns the rows of a streaming query with a function over a window under its pyspark name."""
     w = drop_in.Window.partitionBy("k").orderBy("ts")
     made = df.withColumn("rise", drop_in.functions.col("v") - drop_in.functions.lag("v").over(w))
     query = made.writeStream.format("parquet").option("checkpointLocation", f"{out}/own").trigger(availableNow=True)

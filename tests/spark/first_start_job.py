@@ -1,4 +1,4 @@
-"""Run by test_first_start in a process of its own, with Spark's log as it comes: the first start of a query."""
+"""The job of test_first_start: the first start of a query, in its own process with Spark's default log."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Aggregates beside Spark's own batch aggregates of the same name: values and types (semantics 24.1, 24.8 to 24.13)."""
+"""Compares aggregates with Spark's batch aggregates: values and types (semantics 24.1, 24.8 to 24.13)."""
 
 import random
 from collections.abc import Callable
@@ -46,7 +46,10 @@ PAIRS: dict[str, tuple[pw.Aggregate, Native]] = {
 
 
 def numbers(spark: SparkSession) -> DataFrame:
-    """Groups of two, of nulls alone, of one row; `id` tells the rows of a group apart, null where it is a multiple of nine."""
+    """Returns two large groups, one with nulls alone, and one of a single row.
+
+    `id` differs between the rows of a large group, and is null where it would be a multiple of nine.
+    """
     random.seed(3)
     now = datetime(2024, 1, 1, tzinfo=UTC)
     rows: list[Any] = []
@@ -101,7 +104,7 @@ def test_every_type_of_column(spark: SparkSession) -> None:
 
 
 def test_reduce_and_fold_over_micro_batches(spark: SparkSession) -> None:
-    """Semantics 24.14: closures travel, and batches are combined."""
+    """Closures reach the workers, and the states of batches are combined (semantics 24.14)."""
     product = pw.UserAggregate.reduce("product", lambda one, other: one * other, result="bigint")
     trail = pw.UserAggregate.fold("trail", "", lambda state, v: state + str(v), combine=lambda one, other: one + other, result="string")
     spec = pw.WindowOperator(window=pw.Tumbling(10), aggregates=[product("v").alias("p"), trail("v").alias("t")])

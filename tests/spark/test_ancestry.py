@@ -1,4 +1,4 @@
-"""Operators behind operators: those that would wait for each other are refused when the second is built."""
+"""Tests of operators on the output of other operators: those that would wait for each other are refused."""
 
 from collections.abc import Callable
 
@@ -26,7 +26,7 @@ def by_minutes(df: DataFrame) -> Result:
 
 
 def by_pairs(df: DataFrame) -> Result:
-    """Windows of rows, which wait for no watermark."""
+    """Returns the sums of windows of two rows, which wait for no watermark."""
     return windowed(df).groupBy("k").window(pw.Tumbling(pw.rows(2))).agg(SUM)
 
 
@@ -63,14 +63,14 @@ def test_an_operator_with_a_watermark_on_panes_that_wait_for_it(feed: Feed) -> N
 
 
 def test_an_operator_with_a_watermark_on_one_without(feed: Feed) -> None:
-    """The first one's stream has a constant watermark, so that of the query never moves."""
+    """The first operator's stream has a constant watermark, so the watermark of the query never moves."""
     panes = by_pairs(feed.stream()).panes.withWatermark("processing_time", "1 second")
     with pytest.raises(SetupError, match=REFUSED):
         windowed(panes, "processing_time").groupBy("k").window(MINUTE).agg(SUM)
 
 
 def test_two_operators_without_a_watermark(feed: Feed) -> None:
-    """Neither waits, so both emit."""
+    """Neither operator waits, so both emit."""
     feed.put((0, "a", 1), (1, "a", 2), (2, "a", 3), (3, "a", 4), (4, "a", 5))
     pairs = by_pairs(feed.stream()).panes
     fours = windowed(pairs).groupBy("k").window(pw.Tumbling(pw.rows(2))).agg(SUM).panes
@@ -89,7 +89,7 @@ def test_a_batch_of_panes(feed: Feed) -> None:
 
 
 def test_a_stream_joined_with_a_batch_of_panes(feed: Feed) -> None:
-    """A static side waits for nothing, and has no metrics."""
+    """The batch side waits for nothing, and has no metrics."""
     feed.put((0, "a", 1), (61, "a", 2))
     static = by_minutes(feed.batch()).panes.select("k", SF.col("v").alias("w"))
     joined = feed.stream().join(static, "k")

@@ -1,4 +1,4 @@
-"""The operator over batch DataFrames: all rows are one batch, then the input ends."""
+"""Tests of the operator on batch DataFrames: all rows are one batch, and then the input ends."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -30,7 +30,7 @@ def test_tumbling_equals_sparks_own_window(feed: Feed) -> None:
 
 
 def test_types_of_results_are_sparks(spark: SparkSession) -> None:
-    """Semantics 24.1."""
+    """The types and values are those of Spark (semantics 24.1)."""
     ddl = "ts TIMESTAMP, b BYTE, i INT, f FLOAT, d DECIMAL(10,2), s STRING, t TIMESTAMP, dt DATE, o BOOLEAN, y BINARY, a ARRAY<INT>"
     now = datetime(2024, 1, 1, tzinfo=UTC)
     row = (now, 1, 2, 0.5, Decimal("1.25"), "x", now, now.date(), True, b"z", [1, 2])
@@ -84,7 +84,7 @@ def test_the_sessions_time_zone_changes_no_instant(feed: Feed, zone: str) -> Non
 
 
 def test_sessions_with_a_gap_for_each_row(feed: Feed) -> None:
-    """Semantics 9.3; Spark's session_window takes such a gap, too, and merges sessions that touch."""
+    """The sessions are those of Spark's session_window, which merges sessions that touch (semantics 9.3)."""
     feed.put(*((n * 7 % 400, "abc"[n % 3], n % 11 + 1) for n in range(100)), (5, "a", None), (6, "b", 0))
     df = feed.batch().withColumn("gap", SF.expr("make_dt_interval(0, 0, 0, v)"))
     result = windowed(df, event_time="ts").groupBy("k").window(pw.Session("gap", touching="merge")).agg(F.count().alias("n"))

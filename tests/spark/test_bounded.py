@@ -1,6 +1,6 @@
-"""Long outputs and inputs of a shard travel in many envelopes: none grows with the number of rows.
+"""Tests that the size of envelopes is bounded: long inputs and outputs of a shard travel in many envelopes.
 
-Spark copies a value several times on the JVM's heap, and a value of 2 GB cannot be written.
+Spark copies a value several times on the JVM's heap, and cannot write a value of 2 GB.
 """
 
 import polars as pl
@@ -21,7 +21,7 @@ from panewise.spark.unpack import Unpack
 
 ROWS = 1_200_000
 LONG = pl.DataFrame({"n": pl.int_range(ROWS, eager=True) * 2**30, "text": ["é" * 8, None, ""] * (ROWS // 3)})
-ROOM = LARGEST * 11 // 10  # what is around the rows of an envelope, too
+ROOM = LARGEST * 11 // 10  # an envelope with what surrounds its rows
 SCHEMA = {"t": pl.Datetime("us", "UTC"), "k": pl.Int64(), "v": pl.Int64()}
 
 
@@ -57,7 +57,7 @@ def test_groups_are_bounded_and_have_all_envelopes_in_order() -> None:
 @pytest.mark.parametrize("shards", [[0], [0, 1]])
 @pytest.mark.parametrize("late_wanted", [True, False])
 def test_the_first_stage(shards: list[int], *, late_wanted: bool) -> None:
-    """Rows where late ones are wanted, else partials of as many keys."""
+    """Pack emits rows if late rows are wanted, otherwise partials, here of as many keys as there are rows."""
     spec = pw.WindowOperator(window=pw.Tumbling("1 day"), keys=["k"], event_time="t", aggregates=[F.sum("v").alias("s")])
     n = pl.int_range(ROWS // 2, eager=True)
     rows = pl.DataFrame({"t": n, "k": n * 2**40, "v": n * 2**40}, schema=SCHEMA)

@@ -1,4 +1,4 @@
-"""Chains as real queries: one stateful operator, restarted, woken by timers, over several shards, and on batch DataFrames."""
+"""Tests of chains in real queries: restarts, timers, several shards, and batch DataFrames."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ PANE = ["window_start", "n", "timing", "index", "op"]
 
 
 def keyed(feed: Feed, *, batch: bool = False, **options: Any) -> Result:
-    """Counts for each key and value, one minute each, retracting."""
+    """Returns the counts of each key and value in windows of one minute, in retracting mode."""
     df = feed.batch() if batch else feed.stream().withWatermark("ts", "10 seconds")
     described = windowed(df, event_time="ts").groupBy("k", "v").window(pw.Tumbling("1 minute")).accumulation("retracting")
     described = described.trigger(pw.AfterWatermark(early=pw.Always(), late=pw.Always())).allowed_lateness("2 minutes")
@@ -35,7 +35,7 @@ def run(feed: Feed, result: Result, checkpoint: str = "checkpoint") -> None:
 
 
 def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
-    """semantics 33: the same files in one run, and in a run for each; late rows are those of the operator (30.9)."""
+    """A run for each file emits the same as one run (semantics 33). Late rows are the operator's (30.9)."""
     other = Feed(feed.spark, feed.folder / "other") if (feed.folder / "other").mkdir() is None else feed
     chain = {"keys": ["k"], "aggregates": [SUM, F.count().alias("values"), F.max("last").alias("last")]}
     for n in range(5):
@@ -59,7 +59,7 @@ def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
 
 
 def test_windows_are_completed_by_timers(feed: Feed) -> None:
-    """In the batch without data that follows, in every shard."""
+    """The micro-batch without data that follows completes windows in every shard."""
     feed.put(*((1, f"key {n % 10}", n) for n in range(40)))
     feed.put((300, "key 0", 1))
     described = windowed(feed.stream().withWatermark("ts", "10 seconds"), "ts").groupBy("k", "v").window(pw.Tumbling("1 minute"))
@@ -70,7 +70,7 @@ def test_windows_are_completed_by_timers(feed: Feed) -> None:
 
 
 def test_a_key_moves_between_aggregates(feed: Feed) -> None:
-    """semantics 30.4, 30.11: the second stage's key is an aggregate, so there is one shard."""
+    """If the key of a stage is an aggregate, it retracts, and there is one shard (semantics 30.4, 30.11)."""
     feed.put((0, "a", 1), (1, "b", 1), (2, "b", 1))
     feed.put((3, "a", 1))
     result = keyed(feed).then(keys=["n"], aggregates=[F.count().alias("keys")]).then(keys=["n"], aggregates=[F.sum("keys").alias("keys")])
@@ -81,7 +81,7 @@ def test_a_key_moves_between_aggregates(feed: Feed) -> None:
 
 
 def test_batch_dataframes(feed: Feed) -> None:
-    """The sums of sums are Spark's own sums."""
+    """The stage's sums of counts are Spark's own counts."""
     feed.put(*((n * 7 % 400, "abc"[n % 3], n % 5) for n in range(200)))
     df = feed.batch()
     result = keyed(feed, batch=True).then(keys=["k"], aggregates=[SUM])

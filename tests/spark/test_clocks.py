@@ -1,4 +1,4 @@
-"""Clocks in real streaming queries: watermarks that the operator makes itself."""
+"""Tests of clocks in streaming queries: the operator's own watermarks, processing time, clock streams."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -26,7 +26,7 @@ def run(feed: Feed, result: Result) -> None:
 
 
 def test_a_fixed_lag_needs_no_watermark_of_the_stream(feed: Feed) -> None:
-    """Semantics 12.4: the rows of 2024 are years behind the clock; one is ahead of it."""
+    """Rows of 2024 are years behind the clock, and late. A row ahead of the clock is not (semantics 12.4)."""
     feed.put((0, "a", 1), (YEARS_40, "a", 2), (70, "b", 3))
     run(feed, minutes(feed.stream()).watermark(pw.FixedLag("1 hour")).finish("at_end").agg(F.sum("v").alias("s")))
     late = feed.read("late")
@@ -35,7 +35,7 @@ def test_a_fixed_lag_needs_no_watermark_of_the_stream(feed: Feed) -> None:
 
 
 def test_the_watermark_of_the_stream_counts_beside_a_fixed_lag(feed: Feed) -> None:
-    """Semantics 12.4: the larger wins."""
+    """The larger of the stream's watermark and the fixed lag wins (semantics 12.4)."""
     feed.put((0, "a", 1))
     feed.put((300, "b", 2))
     feed.put((30, "a", 4))
@@ -46,7 +46,10 @@ def test_the_watermark_of_the_stream_counts_beside_a_fixed_lag(feed: Feed) -> No
 
 
 def test_windows_of_processing_time(feed: Feed) -> None:
-    """Semantics 6.7, 6.8: rows without a time, on a stream without a watermark; each micro-batch is in a window of its own."""
+    """Windows of processing time need neither event times nor a watermark (semantics 6.7, 6.8).
+
+    Each micro-batch is in a window of its own.
+    """
     feed.put((0, "a", 1), (None, "b", 2))
     feed.put((-500, None, 3))
     result = windowed(feed.stream()).window(pw.Tumbling(1)).options(time="processing").agg(F.count().alias("n"))
@@ -54,7 +57,7 @@ def test_windows_of_processing_time(feed: Feed) -> None:
     panes = feed.read("panes")
     assert panes["n"].to_list() == [2]
     assert (panes["processing_time"] > panes["window_start"]).all()
-    run(feed, result)  # nothing has come: nothing is sent
+    run(feed, result)  # without new rows nothing is emitted
     assert feed.read("panes").height == 1
     run(feed, replace(result, at_end=True))
     panes = feed.read("panes").sort("window_start")
@@ -65,7 +68,7 @@ def test_windows_of_processing_time(feed: Feed) -> None:
 
 @pytest.mark.parametrize(("policy", "sent"), [("min", [1]), ("max", [1, 2, 4])])
 def test_spark_takes_the_least_watermark_of_a_union(feed: Feed, policy: str, sent: list[int]) -> None:
-    """Semantics 12.5: the stream that is behind holds the windows of both open, unless Spark is told otherwise."""
+    """The stream that is behind decides the watermark, unless Spark's policy is `max` (semantics 12.5)."""
     (feed.folder / "other").mkdir()
     other = Feed(feed.spark, feed.folder / "other")
     feed.put((0, "ahead", 1), (70, "ahead", 2), (500, "ahead", 3))
@@ -81,7 +84,7 @@ def test_spark_takes_the_least_watermark_of_a_union(feed: Feed, policy: str, sen
 
 
 def test_stream_time_does_not_depend_on_shards(feed: Feed) -> None:
-    """Semantics 12.8: the rows of fast keys do not make those of slow ones late, wherever they are."""
+    """Rows of fast keys do not make those of slow keys late, in any number of shards (semantics 12.8)."""
     feed.put(*((n * 100, f"key {n}", 1) for n in range(8)), (3, "key 0", 2))
     feed.put(*((n * 100 + 61, f"key {n}", 3) for n in range(8)), (59, "key 0", 4))
     feed.put((2, "key 0", 5), (0, "key 7", 6))
@@ -100,13 +103,13 @@ def test_stream_time_does_not_depend_on_shards(feed: Feed) -> None:
 
 @pytest.mark.parametrize(("ticking", "sent"), [(True, [("EARLY", 3)]), (False, [])])
 def test_a_clock_stream_fires_time_triggers_of_a_silent_stream(feed: Feed, ticking: bool, sent: list[tuple[str, int]]) -> None:
-    """Semantics 12.7: a later run without rows; it ends."""
+    """A clock stream fires the trigger in a later run without rows, and this run ends (semantics 12.7)."""
     feed.put((0, "a", 1), (1, "a", 2))
     early = pw.AfterAll(pw.Every("1 millisecond"), pw.AfterProcessingTime("1 millisecond"))
     described = minutes(feed.stream().withWatermark("ts", "10 seconds")).trigger(pw.AfterWatermark(early=early))
     result = (described.clock("1 millisecond") if ticking else described).agg(F.sum("v").alias("s"))
     run(feed, result)
-    assert feed.read("panes").is_empty()  # the row waits for a later time than that of its micro-batch
+    assert feed.read("panes").is_empty()  # the trigger waits for a later time than that of the micro-batch
     run(feed, result)
     assert feed.read("panes").select("timing", "s").rows() == sent
     assert feed.read("counts")["rows_in"].sum() == 2
@@ -119,7 +122,7 @@ def test_a_clock_means_nothing_on_a_batch(feed: Feed) -> None:
 
 
 def test_processing_time_and_stream_time_on_a_batch(feed: Feed) -> None:
-    """All rows come at once: none is late, and one window of processing time holds them all."""
+    """All rows arrive at once: none is late, and one window of processing time contains them all."""
     feed.put((0, "a", 1), (None, "b", 2), (500, "a", 4))
     arrived = windowed(feed.batch()).window(pw.Calendar("year", 100)).options(time="processing").agg(F.sum("v").alias("s"))
     assert [(row.s, row.timing) for row in arrived.panes.collect()] == [(7, "ON_TIME")]

@@ -1,4 +1,4 @@
-"""The same API through Spark Connect, in a process of its own: one process is either classic or Connect."""
+"""Tests the API through Spark Connect, in a process of its own: a process is either classic or Connect."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Evictors and deltas on Spark: rows that a window keeps, in the order in which they came, through state and sinks (semantics 11, 21.7)."""
+"""Tests of evictors and deltas on Spark: row buffers keep rows and their order (semantics 11.1, 21.7)."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ Told = list[tuple[str, list[int], list[tuple[Any, ...]]]]
 
 
 def described(feed: Feed) -> Windowed:
-    """Windows of a minute that keep their last two rows, asked for a pane by each micro-batch."""
+    """Returns windows of a minute that keep their last two rows and fire in each micro-batch."""
     by_key = windowed(feed.stream().withWatermark("ts", "10 seconds"), event_time="ts").groupBy("k").window(pw.Tumbling("1 minute"))
     return by_key.trigger(pw.Always()).accumulation("accumulating").evictor(pw.CountEvictor(2))
 
 
 def run(feed: Feed, described: Windowed) -> Told:
-    """Key, values held and delta of the panes so far; two shards, and a checkpoint to go on from."""
+    """Continues from the checkpoint, with two shards. Returns key, values and delta of all panes so far."""
     result = described.shards(2).agg(F.collect_list("v").alias("vs"))
     result.write(panes=ParquetSink(feed.sink("panes")), checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
     panes = feed.read("panes").sort("batch_id", "k").to_dicts()
@@ -25,7 +25,7 @@ def run(feed: Feed, described: Windowed) -> Told:
 
 
 def test_rows_are_kept_from_run_to_run(feed: Feed) -> None:
-    """The order is that of event time, then of the file; a restart changes nothing."""
+    """The order is that of event time, then of the file. A restart changes nothing."""
     feed.put((2, "a", 2), (1, "a", 1), (2, "a", 3), (5, "b", 5))
     first: Told = [("a", [2, 3], [(at(1), 1), (at(2), 2), (at(2), 3)]), ("b", [5], [(at(5), 5)])]
     assert run(feed, described(feed).delta("ts", "v")) == first

@@ -1,4 +1,4 @@
-"""Decimals beside Spark's own batch aggregates in ANSI mode: values, types and overflow (semantics 24.16)."""
+"""Compares decimals with Spark's batch aggregates in ANSI mode: values, types, overflow (semantics 24.16)."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -21,7 +21,7 @@ def frame(spark: SparkSession, case: Case) -> DataFrame:
 
 
 def native(df: DataFrame, what: Column) -> Decimal | None:
-    """What Spark gives; None where it raises that the result does not fit."""
+    """Returns Spark's result, or None where Spark raises that the result does not fit."""
     try:
         value: Decimal = df.agg(what.alias("a")).collect()[0]["a"]
     except PySparkException as error:
@@ -37,7 +37,7 @@ def test_the_table_is_that_of_spark(spark: SparkSession, case: Case) -> None:
     df = frame(spark, case)
     total, mean = (None if value is None else Decimal(value) for value in (case.total, case.mean))
     assert native(df, SF.sum("v")) == total
-    if total is not None:  # whether Spark notices that the sum below a mean does not fit hangs on its partitions
+    if total is not None:  # whether Spark notices the overflow of a mean's sum depends on its partitions
         assert native(df, SF.avg("v")) == mean
 
 
@@ -51,7 +51,7 @@ def test_types_are_those_of_spark(spark: SparkSession) -> None:
 
 
 def test_a_batch_on_spark(spark: SparkSession) -> None:
-    """A sum and a mean of 38 digits on the way through the operator, and one that does not fit."""
+    """A sum and a mean of 38 digits pass through the operator, and a sum that does not fit is an error."""
     fits, beyond = (next(one for one in CASES if one.kind == kind) for kind in ("decimal(35,35)", "decimal(38,37)"))
     made = [F.sum("v").alias("total"), F.avg("v").alias("mean")]
     results = [windowed(frame(spark, case), event_time="ts").window(pw.Tumbling("1 hour")).agg(*made) for case in (fits, beyond)]

@@ -1,4 +1,4 @@
-"""Frames as payloads of envelopes."""
+"""Tests of the encoding of rows as payloads of envelopes."""
 
 import datetime as dt
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from panewise.spark.envelope import decode, encode
 from tests.engine.effort import FEW
 
-ROWS = 9_000  # of a column of 64 bits: more than an envelope leaves as they are
+ROWS = 9_000  # of one column of 64 bits: enough for delta encoding
 _WHOLE = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-300, 300), st.none())
 
 

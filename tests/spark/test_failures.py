@@ -1,4 +1,4 @@
-"""Failed queries say first why they failed."""
+"""Tests of the messages of failed queries, which begin with the reason."""
 
 import shutil
 from pathlib import Path
@@ -46,7 +46,7 @@ Caused by: java.io.IOException: Mkdirs failed to create file:/out/panes
 
 
 def test_the_reason_of_a_sink_that_cannot_write() -> None:
-    """The last error of Python only names a method of the JVM: the first cause in the JVM is the reason."""
+    """If the last Python error only names a method of the JVM, the first cause in the JVM is the reason."""
     assert reason_of(SINK) == "java.io.IOException: Mkdirs failed to create file:/out/panes"
     proxy = "Caused by: py4j.Py4JException: An exception was raised by the Python Proxy.\n"
     assert reason_of(SINK + proxy) == "java.io.IOException: Mkdirs failed to create file:/out/panes"
@@ -79,7 +79,7 @@ def own(feed: Feed, lateness: str) -> None:
 
 
 def test_a_query_of_ones_own(feed: Feed) -> None:
-    """The worker's error has one line, without a traceback before it."""
+    """An error of panewise in a worker is reported in one line, without a traceback."""
     feed.put((0, "a", 1))
     own(feed, "1 minute")
     feed.put((1, "a", 1))
@@ -95,7 +95,7 @@ def test_a_written_query(feed: Feed) -> None:
     feed.put((0, "a", 1))
     written = {"panes": ParquetSink(feed.sink("panes"))}
     minutes(feed.stream(), "1 minute").write(**written, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
-    shutil.rmtree(Path(feed.sink("checkpoint")) / "panewise" / "operator")  # else it is refused before the start
+    shutil.rmtree(Path(feed.sink("checkpoint")) / "panewise" / "operator")  # else write() refuses the change
     feed.put((1, "a", 1))
     query = minutes(feed.stream(), "2 minutes").write(**written, checkpoint=feed.sink("checkpoint"), available_now=True)
     with pytest.raises(QueryError) as caught:

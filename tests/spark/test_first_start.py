@@ -1,4 +1,4 @@
-"""The first start of a query, as users see it: with the log that Spark writes by default."""
+"""Tests the first start of a query with the log that Spark writes by default."""
 
 import subprocess
 import sys
@@ -17,5 +17,5 @@ def test_a_new_checkpoint_logs_no_missing_files(feed: Feed) -> None:
         [sys.executable, str(job), str(feed.path), str(feed.folder)], capture_output=True, text=True, timeout=240, check=False
     )
     assert done.stdout.endswith("ended well\n"), done.stderr[-3000:]
-    assert " WARN " in done.stderr  # else this test would see nothing
+    assert " WARN " in done.stderr  # otherwise the log is off, and the next line checks nothing
     assert "FileNotFoundException" not in done.stderr

@@ -1,4 +1,7 @@
-"""Frames as real queries: Spark's own window functions say what is right; restarts, timers, shards, late rows (semantics 29)."""
+"""Tests of OVER operators in real queries (semantics 29).
+
+Spark's own window functions give the expected results. Restarts, timers, shards and late rows are covered.
+"""
 
 import random
 from typing import Any
@@ -40,7 +43,7 @@ def test_columns_one_after_another_are_one_operator(feed: Feed) -> None:
 
 
 def put_some(feed: Feed, files: int = 3) -> None:
-    """Rows in disorder, no two of a key at the same time, none late."""
+    """Adds files of unordered rows. No two rows of a key have the same time, and none is late."""
     chosen = random.Random(5)
     for n in range(files):
         times = chosen.sample(range(n * 40, n * 40 + 45), 25)
@@ -49,7 +52,7 @@ def put_some(feed: Feed, files: int = 3) -> None:
 
 
 def windows(kind: Any, ordered: Any, spark: bool) -> dict[str, Any]:
-    """The same windows in either library; times in seconds, resp. microseconds."""
+    """Returns the same windows for either library, with bounds in seconds for Spark, else in microseconds."""
     one = 1 if spark else 1_000_000
     return {
         "rows": ordered.rowsBetween(-2, kind.currentRow),
@@ -69,7 +72,7 @@ def _seconds(ordered: Any, spark: bool) -> Any:
 
 
 def made(fns: Any, over_: dict[str, Any]) -> dict[str, Any]:
-    """New columns, by the functions that both libraries have."""
+    """Returns new columns, computed by the functions that both libraries have."""
     columns = {
         f"{fn} {name}": getattr(fns, fn)("v").over(window)
         for name, window in over_.items()
@@ -95,7 +98,7 @@ def made(fns: Any, over_: dict[str, Any]) -> dict[str, Any]:
 
 
 def spark_answers(feed: Feed) -> DataFrame:
-    """Spark's own; its numbers are of 32 bits, and ours are not, as a stream has no end."""
+    """Returns Spark's own results. Its ranks and row numbers are cast to bigint, the type in panewise."""
     columns: dict[str, Column] = made(SF, windows(SparkWindow, SparkWindow.partitionBy("k").orderBy("ts"), spark=True))
     numbers = {name: columns[name].cast("bigint") for name in ("number", "rank", "dense")}
     return feed.batch().withColumns(columns | numbers)
@@ -121,7 +124,10 @@ COLUMNS = made(F, windows(Window, Window.partitionBy("k").orderBy("ts"), spark=F
 
 
 def test_a_stream_answers_as_spark_does_on_a_batch(feed: Feed) -> None:
-    """Every function and kind of frame, over several micro-batches and shards; the end of input sends what waits."""
+    """Every function and kind of frame agrees with Spark, over several micro-batches and shards.
+
+    The end of input emits the rows that wait.
+    """
     put_some(feed)
     run(ours(feed).finish("at_end").withColumns(COLUMNS), feed)
     assert_equal(feed.read("panes"), native(feed))
@@ -130,7 +136,7 @@ def test_a_stream_answers_as_spark_does_on_a_batch(feed: Feed) -> None:
 
 
 def test_peers_answer_as_in_spark(feed: Feed) -> None:
-    """Rows of the same time, and nulls: where the order of equal rows does not matter, frames of a range and ranks are Spark's."""
+    """Ranges and ranks do not depend on the order of peers, so they agree with Spark, nulls included."""
     chosen = random.Random(7)
     feed.put(*((chosen.randrange(12), chosen.choice("ab"), chosen.choice([None, 1, 2, 5])) for _ in range(60)))
 
@@ -160,7 +166,7 @@ def test_a_batch_answers_as_spark_does(feed: Feed) -> None:
 
 
 def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
-    """semantics 33, 29.3: the same files in one run, and in a run for each; late and invalid rows too."""
+    """A run for each file emits the same as one run, late and invalid rows included (semantics 33, 29.3)."""
     (feed.folder / "other").mkdir()
     other = Feed(feed.spark, feed.folder / "other")
     w = Window.partitionBy("k").orderBy("ts")
@@ -184,7 +190,7 @@ def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
 
 
 def test_rows_are_sent_by_timers(feed: Feed) -> None:
-    """In the batch without data that follows, in every shard; what the watermark has not passed stays."""
+    """The micro-batch without data that follows emits, in every shard, the rows that have passed."""
     feed.put(*((1 + n / 100, f"key {n % 10}", n) for n in range(40)), (30, "key 0", 1))
     run(ours(feed).withColumn("before", F.lag("v").over(Window.partitionBy("k").orderBy("ts"))), feed)
     assert feed.read("panes")["before"].to_list().count(None) == 10
@@ -195,7 +201,7 @@ def test_rows_are_sent_by_timers(feed: Feed) -> None:
 
 
 def test_rows_that_are_taken_as_they_arrive_are_sent_at_once(feed: Feed) -> None:
-    """Without a watermark; those of one micro-batch in the order of the event time."""
+    """Without a watermark rows pass as they arrive, those of one micro-batch in the order of event time."""
     feed.put((5, "a", 1), (3, "a", 2), (4, "b", 4))
     feed.put((1, "a", 8), (9, "b", 16))
     w = Window.partitionBy("k").rowsBetween(-1, Window.currentRow)
@@ -206,7 +212,7 @@ def test_rows_that_are_taken_as_they_arrive_are_sent_at_once(feed: Feed) -> None
 
 
 def test_rows_go_through_a_window_after_it(feed: Feed) -> None:
-    """On a batch DataFrame an operator follows an operator."""
+    """On a batch DataFrame the rows of one operator can be the input of another."""
     feed.put(*((n, "a", n) for n in range(10)))
     rows = ours(feed, batch=True).withColumn("step", F.lag("v").over(Window.partitionBy("k").orderBy("ts"))).rows
     panes = windowed(rows, "ts").groupBy("k").window(pw.Tumbling("1 minute")).agg(F.count("step").alias("steps")).panes

@@ -1,4 +1,7 @@
-"""What the first stage tells the shards of inputs (semantics 12.9), without a query: any number of partitions and shards gives the same."""
+"""Tests of what pack reports of inputs to the shards (semantics 12.9), without a query.
+
+The outputs and the watermark are the same with any number of partitions and shards.
+"""
 
 from typing import Any
 
@@ -26,7 +29,7 @@ INPUTS = st.sampled_from([Inputs(["a", "b"], column="input"), Inputs(["a", "b"],
 
 
 def envelopes(spec: WindowOperator, columns: dict[str, pl.DataType], rows: pl.DataFrame, partitions: int) -> list[dict[str, Any]]:
-    """Those of all partitions of a micro-batch, which rows are dealt to in turn."""
+    """Returns the envelopes of a micro-batch whose rows are dealt to the partitions in turn."""
     pack = Pack(spec, columns, SHARDS, late_wanted=False)
     dealt = [rows.gather_every(partitions, offset) for offset in range(partitions)]
     return [row for part in dealt for sent in pack(iter(part.to_arrow().to_batches())) for row in sent.to_pylist()]

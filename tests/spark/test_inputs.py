@@ -1,4 +1,4 @@
-"""Inputs whose watermarks rows tell (semantics 12.9), in real streaming queries over a union."""
+"""Tests of inputs whose watermarks are driven by rows (semantics 12.9), in streaming queries over a union."""
 
 from typing import Any
 
@@ -16,13 +16,13 @@ SINKS = ("panes", "late", "invalid", "counts")
 
 
 def feeds(feed: Feed) -> tuple[Feed, Feed]:
-    """The feed, and another one beside it."""
+    """Returns the feed, and another one beside it."""
     (feed.folder / "other").mkdir()
     return feed, Feed(feed.spark, feed.folder / "other")
 
 
 def union(one: Feed, other: Feed) -> DataFrame:
-    """Both streams, with a column that says which of them a row is of."""
+    """Returns the union of both streams, with a column that names the stream of a row."""
     named = [each.stream().withColumn("source", S.lit(name)) for each, name in ((one, "one"), (other, "other"))]
     return named[0].union(named[1])
 
@@ -40,13 +40,13 @@ def drain(feed: Feed, result: Result) -> None:
 
 
 def told(feed: Feed) -> list[tuple[Any, ...]]:
-    """Key, start in seconds, sum, timing and index of every pane."""
+    """Returns key, start in seconds, sum, timing and index of every pane."""
     panes = feed.read("panes").sort("k", "window_start", "index")
     return [(k, (start - START).seconds, *rest) for k, start, *rest in panes.select("k", "window_start", "s", "timing", "index").rows()]
 
 
 def by_the_oracle(spec: Any, batches: list[list[tuple[float, str, int, str]]]) -> list[tuple[Any, ...]]:
-    """The same from the oracle."""
+    """Returns the same from the oracle."""
     rows = [[{"ts": int(s * 1e6), "k": k, "v": v, "source": source} for s, k, v, source in batch] for batch in batches]
     events = [{"op": "add", "rows": batch} for batch in rows]
     panes = [pane for output in run(spec, events) for pane in output["panes"]]
@@ -56,7 +56,10 @@ def by_the_oracle(spec: Any, batches: list[list[tuple[float, str, int, str]]]) -
 
 @pytest.mark.soak
 def test_the_least_of_a_union_whose_streams_take_turns(feed: Feed) -> None:
-    """A run for each batch, so that each begins with the checkpoint of the one before; all shards hear of all rows."""
+    """Every shard takes account of all rows, also after a restart.
+
+    Each batch has a run of its own, which begins with the checkpoint of the run before.
+    """
     one, other = feeds(feed)
     batches = [
         [(0.0, "a", 1, "one"), (70.0, "a", 2, "other")],
@@ -77,7 +80,7 @@ def test_the_least_of_a_union_whose_streams_take_turns(feed: Feed) -> None:
 
 
 def test_a_stream_that_falls_silent_is_left_out_by_the_clock(feed: Feed) -> None:
-    """A clock stream reads the time in later runs, in which nothing comes (semantics 12.6, 12.7)."""
+    """A clock stream makes an input idle, also in later runs without rows (semantics 12.6, 12.7)."""
     one, other = feeds(feed)
     one.put((0.0, "a", 1), (70.0, "b", 2), (3.0, "c", 4))
     other.put((15.0, "a", 8))
@@ -85,10 +88,10 @@ def test_a_stream_that_falls_silent_is_left_out_by_the_clock(feed: Feed) -> None
     drain(feed, result)
     assert feed.read("panes").is_empty()  # the watermark is that of the other stream: 5 seconds
     one.put((75.0, "a", 16))
-    drain(feed, result)  # both were silent between the runs; this one wakes, and counts alone
+    drain(feed, result)  # both were idle between the runs; `one` reports again, and counts alone
     assert told(feed) == [("a", 0, 9, "ON_TIME", 0), ("c", 0, 4, "ON_TIME", 0)]
     other.put((72.0, "c", 32), (65.0, "d", 64))
-    drain(feed, result)  # at 62 seconds, which is less than there was
+    drain(feed, result)  # `other` reports 62 seconds, and the watermark does not go back
     assert feed.read("late").is_empty()
     drain(feed, result)  # all are idle: the watermark stays
     assert len(told(feed)) == 2
@@ -96,7 +99,7 @@ def test_a_stream_that_falls_silent_is_left_out_by_the_clock(feed: Feed) -> None
 
 @pytest.mark.usefixtures("spark")
 def test_windows_close_by_the_clock_alone_in_every_shard() -> None:
-    """An input falls silent, the query is restarted, and the clock goes on: the same with several shards as in the oracle."""
+    """Windows complete when an input becomes idle: with several shards and restarts as in the oracle."""
     inputs = {"kind": "inputs", "names": ["a", "b"], "idle_after": 10, "column": "s", "delay": {"a": 1, "b": 0}}
     spec = {"keys": ["k"], "window": {"kind": "tumbling", "size": 5}, "aggregates": [{"fn": "sum", "column": "v", "name": "sum"}]}
     add = lambda *rows: {"op": "add", "rows": [dict(zip(("event_time", "k", "s", "v"), row, strict=True)) for row in rows]}  # noqa: E731
@@ -133,7 +136,7 @@ def test_rows_of_no_input_are_invalid(feed: Feed) -> None:
 
 
 def test_inputs_of_a_batch(feed: Feed) -> None:
-    """All rows come at once, so none is late."""
+    """All rows arrive at once, so none is late."""
     feed.put((0.0, "one", 1), (200.0, "one", 2), (10.0, "other", 4), (100.0, "other", 8))
     mark = pw.Inputs(["one", "other"], column="k")
     result = windowed(feed.batch(), "ts").groupBy("k").window(pw.Tumbling("1 minute")).watermark(mark).agg(F.sum("v").alias("s"))

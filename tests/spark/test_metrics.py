@@ -1,4 +1,4 @@
-"""Observed metrics: what became of the rows of each micro-batch, in the progress of every query."""
+"""Tests of observed metrics: the counts of each micro-batch, in the progress of every query."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ ROWS = [((0, "a", 1), (1, "a", 2), (None, "a", 3), (2, None, 4)), ((90, "b", 5),
 
 
 def totals(query: Any) -> dict[str, int]:
-    """The sums over all micro-batches."""
+    """Returns the sums over all micro-batches."""
     found = [progress.observedMetrics["panewise"].asDict() for progress in query.recentProgress if progress.observedMetrics]
     return {name: sum(line[name] for line in found) for name in NAMES}
 
@@ -44,7 +44,7 @@ def metrics(rows_in: int, applied: int, late: int, invalid: int, panes: int) -> 
     return dict(zip(NAMES, (rows_in, applied, 0, late, invalid, panes), strict=True))
 
 
-# Rows: one without a time and one without a key, one that comes too late; the first minute of "a" completes.
+# One row has no event time, one has no key, and one is late. The first minute of "a" completes.
 QUERIES: dict[str, tuple[Callable[[DataFrame], DataFrame], dict[str, int]]] = {
     "panes, as real columns": (lambda df: minutes(df).agg(F.sum("v").alias("s")).panes, metrics(7, 4, 1, 2, 1)),
     "panes with lists": (lambda df: minutes(df).agg(F.collect_list("v").alias("l")).panes, metrics(7, 4, 1, 2, 1)),
@@ -57,7 +57,7 @@ QUERIES: dict[str, tuple[Callable[[DataFrame], DataFrame], dict[str, int]]] = {
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_query_of_ones_own(feed: Feed, name: str) -> None:
-    """Semantics 15.5: whichever output a query has; and that output has its own rows and columns only."""
+    """Metrics are reported whichever output a query has, and are not part of that output (semantics 15.5)."""
     build, expected = QUERIES[name]
     for rows in ROWS:
         feed.put(*rows)
@@ -77,7 +77,7 @@ def saved(feed: Feed, output: DataFrame) -> pl.DataFrame:
 
 
 def test_counts_of_a_query_whose_panes_have_text_in_lists(feed: Feed) -> None:
-    """Semantics 15.1: such panes leave the memory of the state first; the counts of the same step are emitted all the same."""
+    """Such panes are encoded before the state is committed. No count of the step is lost (semantics 15.1)."""
     for rows in ROWS:
         feed.put(*rows)
     counts = saved(feed, minutes(feed.stream()).trigger(pw.Always()).agg(F.collect_list("k").alias("l")).counts)
@@ -93,7 +93,7 @@ def test_panes_beside_invalid_rows_with_text_in_lists(feed: Feed) -> None:
 
 
 def test_a_written_query(feed: Feed) -> None:
-    """Semantics 15.5: the metrics are the sums of the counts."""
+    """The metrics are the sums of the counts (semantics 15.5)."""
     for rows in ROWS:
         feed.put(*rows)
     result = minutes(feed.stream()).agg(F.sum("v").alias("s"))
@@ -114,7 +114,7 @@ def named(spark: SparkSession, name: str | None) -> Iterator[None]:
 
 
 def test_two_operators_in_one_query_have_two_names(feed: Feed, spark: SparkSession) -> None:
-    """Semantics 15.5: the name is the one that the session has when the operator is built."""
+    """An operator has the name that the session has when the operator is built (semantics 15.5)."""
     feed.put((0, "a", 1), (1, "b", 2), (None, "b", 2))
     first = windowed(feed.stream(), "ts").groupBy("k").window(pw.Tumbling(pw.rows(1))).agg(F.sum("v").alias("s"))
     with named(spark, "others"):

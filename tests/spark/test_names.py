@@ -1,4 +1,4 @@
-"""What a user of PySpark types in the place of a column's name: Columns, lists, expressions, another case, dotted names."""
+"""Tests of what PySpark accepts for a column's name: Columns, lists, expressions, another case, dots."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def written(feed: Feed, result: Result, **more: Any) -> None:
 
 
 def test_keys_and_aggregates_are_columns_and_expressions(feed: Feed) -> None:
-    """semantics 15.4, 24.17, 24.18: the same as Spark's own groupBy, null keys as well."""
+    """The results are those of Spark's own groupBy, also for null keys (semantics 15.4, 24.17, 24.18)."""
     feed.put(*ROWS)
     df = feed.batch()
     upper, twice, odd = SF.upper("k").alias("shop"), SF.col("v") * 2.5, SF.col("v") % 2 == 1
@@ -63,7 +63,7 @@ def test_a_column_by_its_name_is_that_column(feed: Feed) -> None:
 
 
 def test_names_in_another_case(feed: Feed) -> None:
-    """As in Spark a key has the spelling of groupBy; rows that are late or invalid are as they came."""
+    """A key has the spelling of groupBy, late and invalid rows have that of the input (semantics 35.2)."""
     feed.put((0, "a", 1), (5, "a", 2), (None, "b", 3))
     feed.put((200, "a", 1))
     feed.put((1, "a", 9), (400, "a", 0))
@@ -165,7 +165,7 @@ def test_maps_are_not_compared(feed: Feed) -> None:
 
 
 def test_functions_over_windows_of_expressions_and_dotted_names(feed: Feed) -> None:
-    """What is computed for the operator is not among its rows."""
+    """A column that is computed for the operator is not in its rows (semantics 35.1)."""
     feed.put((0, "a", 1), (1, "a", 2), (2, "b", 4))
     df = dotted(feed.batch())
     w = pw.Window.partitionBy("THE.KEY").orderBy("event.ts")
@@ -175,7 +175,7 @@ def test_functions_over_windows_of_expressions_and_dotted_names(feed: Feed) -> N
 
 
 def test_null_and_nan_keys_on_a_stream(feed: Feed) -> None:
-    """semantics 15.2, 15.4: they are grouped over several micro-batches, as Spark groups them."""
+    """Such keys are grouped as in Spark, over several micro-batches (semantics 15.2, 15.4)."""
     for rows in (((0, None, 0), (1, "a", 1)), ((2, None, 0), (3, "a", 2)), ((200, "z", 9), (201, "z", 9))):
         feed.put(*rows)
     feed.put((300, "z", 9))
@@ -196,7 +196,7 @@ def test_null_and_nan_keys_on_a_stream(feed: Feed) -> None:
 
 
 def test_two_expressions_of_one_name_are_refused(feed: Feed) -> None:
-    """Semantics 35.1: fields of two structs, and two expressions with one alias, whose case does not count."""
+    """Also fields of two structs, and two aliases that differ only in case (semantics 35.1)."""
     df = feed.batch().select("ts", "k", "v", SF.struct(SF.col("v").alias("f")).alias("s"), SF.struct((-SF.col("v")).alias("f")).alias("t"))
     fields = (SF.col("s.f"), SF.col("t.f"))
     aliases = ((SF.col("v") + 1).alias("x"), (SF.col("v") + 2).alias("X"))
@@ -220,7 +220,7 @@ def test_an_expression_may_be_written_twice(feed: Feed) -> None:
 
 
 def test_an_alias_stays(feed: Feed) -> None:
-    """An alias is kept by a filter, and by an expression whose text it contains."""
+    """A filter keeps an alias, and so does an expression whose text the alias contains."""
     assert F.sum("v").alias("total").filter("flag").name == "total"
     df = feed.batch().withColumn("s", SF.struct(SF.col("v").alias("f")))
     result = whole(df).agg(F.sum(SF.col("s.f")).alias("s.f_total"))

@@ -1,4 +1,7 @@
-"""One DataFrame of panes may be started any number of times: queries share caches and copies of state, and mix nothing up."""
+"""Tests that one DataFrame of panes may be started any number of times.
+
+The queries share caches and copies of state, and must not mix them up.
+"""
 
 import os
 import shutil
@@ -20,19 +23,19 @@ Totals = dict[str, tuple[int, int]]
 
 
 def daily(feed: Feed) -> Result:
-    """Windows whose panes hold all rows until now, sent with every row."""
+    """Returns accumulating windows of one day that fire in every micro-batch."""
     days = windowed(feed.stream().withWatermark("ts", "1 day"), event_time="ts").groupBy("k").window(pw.Tumbling("1 day"))
     return days.trigger(pw.Always()).accumulation("accumulating").agg(F.count().alias("n"), F.sum("v").alias("s"))
 
 
 class Input:
-    """A source whose files differ from query to query: it has only those that no query has taken yet."""
+    """A source that contains only its last file, so a query that starts later misses the files before."""
 
     def __init__(self, feed: Feed) -> None:
         self.feed, self.number = feed, 0
 
     def put(self) -> list[tuple[float, str, int]]:
-        """Replaces what there is by a file of eight rows."""
+        """Replaces the file by one of eight rows, and returns these rows."""
         for path in self.feed.path.iterdir():
             path.unlink()
         self.number += 1
@@ -42,7 +45,7 @@ class Input:
 
 
 class Query:
-    """A query of a DataFrame of panes, and what it should have sent for what it has taken."""
+    """A query of a DataFrame of panes, and the totals that it must emit for the rows that it has read."""
 
     def __init__(self, panes: DataFrame, checkpoint: str) -> None:
         self.panes, self.checkpoint = panes, checkpoint
@@ -59,7 +62,7 @@ class Query:
         return started
 
     def run(self, rows: list[tuple[float, str, int]]) -> None:
-        """Takes what there is, and ends."""
+        """Reads what there is, stops, and checks the totals."""
         with live(self) as query:
             query.processAllAvailable()
         self.taken += rows
@@ -104,7 +107,7 @@ def test_two_queries_at_the_same_time(feed: Feed, source: Input) -> None:
 
 
 def test_a_loop_in_a_notebook(feed: Feed, source: Input) -> None:
-    """A new checkpoint and other rows each time, from one DataFrame."""
+    """Each query has a new checkpoint and other rows, and all are made from one DataFrame."""
     panes = daily(feed).panes
     for number in range(3):
         query = Query(panes, feed.sink(f"checkpoint {number}"))
@@ -140,7 +143,7 @@ def test_copies_of_a_checkpoint(feed: Feed, source: Input) -> None:
 
 
 def exchange(files: list[Path]) -> None:
-    """Each file gets the content of another."""
+    """Replaces the content of each file by that of another."""
     contents = [path.read_bytes() for path in files]
     for path, data in zip(files, [*contents[1:], *contents[:1]], strict=True):
         path.write_bytes(data)
@@ -160,7 +163,7 @@ def delete(files: list[Path]) -> None:
 def test_a_mirror_that_is_harmed_while_queries_run(
     spark: SparkSession, feed: Feed, source: Input, harm: Callable[[list[Path]], None]
 ) -> None:
-    """Workers read copies in each micro-batch: they may keep no run in memory that is longer than a megabyte."""
+    """Damaged copies change no output. Nothing is cached here, so workers read copies in each micro-batch."""
     spark.conf.set("panewise.cacheMegabytes", "0")
     panes = daily(feed).panes
     spark.conf.set("panewise.cacheMegabytes", "1024")
@@ -185,5 +188,5 @@ def test_a_session_without_a_mirror(spark: SparkSession, feed: Feed, source: Inp
 
 
 def copies(spark: SparkSession) -> list[Path]:
-    """The files of the mirror of this machine."""
+    """Returns the files of the mirror on this machine."""
     return list(Path(spark.conf.get("spark.local.dir", "")).glob("**/panewise/*.run"))

@@ -1,4 +1,4 @@
-"""The first stage without a query."""
+"""Tests of pack, and of the step on its envelopes, without a query."""
 
 from collections import defaultdict
 from dataclasses import replace
@@ -24,7 +24,10 @@ SCHEMA = {"t": pl.Int64(), "k": pl.Int64(), "v": pl.Int64(), "partition": pl.Int
 
 @pytest.mark.parametrize("chunk", [1, 7, 1000])
 def test_rows_of_one_position_meet_in_one_shard(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
-    """Three rows were made of each record (`explode`), with keys of their own: two of them are replays (semantics 4.2)."""
+    """Rows of one position go to one shard, whatever their keys (semantics 4.2).
+
+    Each record became three rows, as with `explode`. Two of them are replays.
+    """
     monkeypatch.setattr("panewise.spark.pack._CHUNK_ROWS", chunk)
     rows = pl.DataFrame([{"t": 0, "k": at % 7, "v": at, "partition": 0, "offset": at // 3} for at in range(60)], schema=SCHEMA)
     batches: list[pa.RecordBatch] = rows.to_arrow().to_batches(max_chunksize=1)
@@ -40,7 +43,7 @@ def test_rows_of_one_position_meet_in_one_shard(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_rows_keep_their_order_through_envelopes_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Semantics 3: without a column that tells it, rows arrive as they stand, chunk after chunk."""
+    """Without columns that order them, rows arrive as they stand, chunk after chunk (semantics 3, 8.5)."""
     monkeypatch.setattr("panewise.spark.pack._CHUNK_ROWS", 3)
     spec = pw.WindowOperator(window=pw.Tumbling(pw.rows(100)), trigger=pw.AfterWatermark(), aggregates=[F.collect_list("v").alias("all")])
     schema = {"v": pl.Int64()}
@@ -55,7 +58,7 @@ def test_rows_keep_their_order_through_envelopes_in_any_order(monkeypatch: pytes
 
 @pytest.mark.parametrize("ordered", [True, False])
 def test_every_shard_has_the_marks_of_all_rows(ordered: bool) -> None:
-    """semantics 3.1, 4.4: those that one operator has which takes the same batches."""
+    """Each shard has the marks of a single operator that takes the same batches (semantics 3.1, 4, 4.4)."""
     position = pw.Position() if ordered else pw.Position(ordered=False, remember=2)
     spec = replace(SPEC, position=position)
     batches = [[3, 4, 10, 11], [0, 1, 6, 7, 8, 9], [20, 2, 5], [4, 12, 13, 15, 17]]
@@ -80,7 +83,10 @@ def _packed(spec: pw.WindowOperator, rows: pl.DataFrame) -> list[dict[str, Any]]
 
 @pytest.mark.parametrize("inputs", [False, True])
 def test_the_same_rows_make_the_same_envelopes(*, inputs: bool) -> None:
-    """Spark compares checksums where a lost executor's part of a shuffle is made again, and fails the query if they differ."""
+    """Packing is deterministic.
+
+    When Spark computes a lost part of a shuffle again, it compares checksums, and fails if they differ.
+    """
     watermark = pw.Inputs(["a", "b", "c", "d", "e"], column="name") if inputs else None
     spec = pw.WindowOperator(
         window=pw.Tumbling("1 minute"),

@@ -1,4 +1,4 @@
-"""The snippets of window functions in the README: batch code of pyspark, and the same code on a stream."""
+"""Tests of the README's snippets of window functions: batch code of pyspark, also run on a stream."""
 
 import re
 from pathlib import Path
@@ -15,12 +15,12 @@ COLUMNS = ["origin", "scheduled", "delay", "worse_by", "three_in_a_row"]
 
 
 def snippet(beginning: str) -> str:
-    """The block of Python that begins so."""
+    """Returns the block of Python that begins with this text."""
     return next(block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if block.startswith(beginning))
 
 
 def made(code: str, flights: DataFrame) -> dict[str, Any]:
-    """The names that a snippet defines."""
+    """Runs a snippet, and returns the names that it defines."""
     known: dict[str, Any] = {"flights": flights}
     exec(code, known)
     return known
@@ -37,7 +37,7 @@ def collected(feed: Feed, df: DataFrame) -> pl.DataFrame:
 
 
 def test_one_import_makes_batch_code_run_on_a_stream(feed: Feed) -> None:
-    """semantics 29.12: the code after the import is batch code that pyspark itself takes."""
+    """The code after the import also runs with pyspark itself, and gives the same rows (semantics 29.12)."""
     feed.put(*((10 * n, "ab"[n % 2], n * n) for n in range(8)))
     ours = snippet("from panewise.spark.sql import")
     of_pyspark = re.sub(r"^from panewise\.spark\.sql import", "from pyspark.sql import", ours)
@@ -50,7 +50,7 @@ def test_one_import_makes_batch_code_run_on_a_stream(feed: Feed) -> None:
 
 
 def test_the_same_step_by_step(feed: Feed) -> None:
-    """semantics 29.6, 29.7."""
+    """The snippet with `panewise.Window` computes sums, lags and row numbers (semantics 29.6, 29.7)."""
     feed.put(*((10 * n, "ab"[n % 2], n) for n in range(6)))
     result = made(snippet("from panewise import Window, functions as F"), flights(feed.batch()))["result"]
     rows = pl.DataFrame(result.rows.toArrow()).sort("origin", "scheduled")

@@ -1,4 +1,4 @@
-"""What is refused before a query starts, with the whole message."""
+"""Tests of what is refused before a query starts, and of the messages."""
 
 import re
 from collections.abc import Callable

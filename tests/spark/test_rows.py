@@ -1,4 +1,4 @@
-"""Windows of rows in real streaming queries."""
+"""Tests of row number windows in streaming queries."""
 
 import polars as pl
 import pytest
@@ -19,7 +19,10 @@ def run(feed: Feed, result: Result) -> None:
 
 
 def test_a_stream_without_a_watermark_in_any_number_of_shards(feed: Feed) -> None:
-    """Semantics 8, 8.1, 8.6: bounds are numbers; nothing hangs on event times, of which some are null here; a restart between the rows."""
+    """Bounds are row numbers, and event times, some of them null, do not matter (semantics 8, 8.1, 8.5, 8.6).
+
+    The query restarts between the rows.
+    """
     feed.put((0, "a", 1), (None, "a", 2), (-5, "b", 10))
     windows = windowed(feed.stream()).groupBy("k").window(pw.Tumbling(pw.rows(3)))
     result = windows.finish("at_end").agg(F.collect_list("v").alias("seen"))
@@ -38,7 +41,7 @@ def test_a_stream_without_a_watermark_in_any_number_of_shards(feed: Feed) -> Non
 
 
 def test_late_and_invalid_rows(feed: Feed) -> None:
-    """Semantics 8.3 to 8.5: an event time that is named orders the rows of a micro-batch."""
+    """A named event time is validated, and orders the rows of a micro-batch (semantics 8.3 to 8.5)."""
     feed.put((3, "a", 3), (1, "a", 1), (None, "a", 0), (2, "a", 2), (4, "a", 4))
     windows = windowed(feed.stream(), "ts").groupBy("k").window(pw.Hopping(pw.rows(3), pw.rows(4), gaps=True))
     with pytest.warns(pw.DataLossWarning):
@@ -52,7 +55,7 @@ def test_late_and_invalid_rows(feed: Feed) -> None:
 
 
 def test_sessions_that_the_rows_of_others_end(feed: Feed) -> None:
-    """Semantics 9.5, 9.7: one shard, though there are two partitions."""
+    """Sessions of rows have one shard, though Spark has two partitions (semantics 9.5, 9.7)."""
     feed.put((0, "a", 1), (1, "a", 2), (2, "b", 3))
     feed.put((0, "b", 4), (1, "c", 5))
     windows = windowed(feed.stream()).groupBy("k").window(pw.Session(pw.rows(2)))

@@ -1,4 +1,4 @@
-"""What `configure` sets."""
+"""Tests of `configure`: what it sets, checks and refuses."""
 
 import sys
 import warnings
@@ -15,14 +15,17 @@ from panewise.spark import configure, windowed
 
 
 def faults_of_children(spark: Any) -> int:
-    """Page faults of processes that the JVM has started and that have ended; each of them has some hundred."""
+    """Returns the page faults of the processes that the JVM has started and that have ended.
+
+    Each process has some hundred.
+    """
     pid = spark._jvm.java.lang.ProcessHandle.current().pid()
     after_name = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2]
     return int(after_name.split()[8])
 
 
 def processes_cost(spark: SparkSession, folder: Path, *, local: bool) -> int:
-    """What is spent on processes by a query of one micro-batch."""
+    """Returns the page faults of the processes that a query of one micro-batch starts."""
     session = configure(spark.newSession(), local_checkpoints=local)
     session.range(3).write.parquet(str(folder / "in"))
     writer = session.readStream.schema("id BIGINT").parquet(str(folder / "in")).writeStream.format("noop")
@@ -48,14 +51,14 @@ def test_a_shuffle_has_a_partition_or_more(spark: SparkSession) -> None:
 
 
 def test_shuffle_partitions(spark: SparkSession) -> None:
-    """Twice two cores, in the session alone that was configured."""
+    """The number is set in the configured session alone."""
     session = configure(spark.newSession(), shuffle_partitions=4)
     assert session.conf.get("spark.sql.shuffle.partitions") == "4"
     assert configure(spark.newSession()).conf.get("spark.sql.shuffle.partitions") == "2"
 
 
 def test_many_shuffle_partitions(spark: SparkSession) -> None:
-    """Up to 4 for each core are not too many; a batch DataFrame may have any number."""
+    """Up to four partitions for each core are accepted. A batch DataFrame may have any number."""
 
     def build(partitions: int, *, streaming: bool = True) -> None:
         session = configure(spark.newSession(), shuffle_partitions=partitions)
@@ -79,7 +82,7 @@ def test_many_shuffle_partitions(spark: SparkSession) -> None:
 
 
 def interpreter(folder: Path, options: str) -> str:
-    """A command that runs this Python with options."""
+    """Returns the path of a command that runs this Python with options."""
     path = folder / "python"
     path.write_text(f'#!/bin/sh\nexec {sys.executable} {options} "$@"\n', encoding="utf-8")
     path.chmod(0o755)

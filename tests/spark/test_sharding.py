@@ -1,4 +1,4 @@
-"""Shards: stable, even, and where Spark's partitioner puts them."""
+"""Tests of shards: the shard of a key is stable, shards are even, and partitions have equally many."""
 
 from collections import Counter
 from datetime import date
@@ -34,14 +34,14 @@ def test_sparks_partitioner_puts_as_many_shards_on_each_partition(spark: SparkSe
 
 
 def test_the_numbers_of_shards_never_change_and_0_is_among_them() -> None:
-    """They are part of stored state: these are those of the first release."""
+    """The numbers are part of stored state, so they are those of the first release."""
     assert even_shards(2) == SHARDS_OF_2
     assert even_shards(5) == SHARDS_OF_5
     assert all(even_shards(shards)[0] == 0 for shards in range(1, 40))
 
 
 def test_a_keys_shard_never_changes() -> None:
-    """It is part of stored state: these numbers are those of the first release."""
+    """The shard of a key is part of stored state, so it is that of the first release."""
     frame = pl.DataFrame(
         {
             "i": [1, None, -(2**63)],

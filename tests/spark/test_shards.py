@@ -1,4 +1,7 @@
-"""The number of shards changes no output (semantics 3.1): random events in a query of one shard and of five, and in the oracle."""
+"""Tests that the number of shards changes no output (semantics 3.1).
+
+The same events go through a query of one shard, a query of five, and the oracle.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is checked of sinks before a query starts, and sinks that come later."""
+"""Tests of the checks of sinks before a query starts, and of sinks that are added later."""
 
 import re
 from collections.abc import Mapping

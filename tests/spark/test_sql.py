@@ -1,4 +1,4 @@
-"""Batch code with one import changed: on a stream it gives what pyspark gives of the same rows in a batch (semantics 29.12)."""
+"""Tests of batch code with one import changed: a stream gives what a batch does (semantics 29.12)."""
 
 from collections.abc import Callable
 from functools import reduce
@@ -22,7 +22,7 @@ W = Window.partitionBy("k").orderBy("ts")
 
 
 def job(sql: Any, df: DataFrame) -> DataFrame:
-    """As it may stand in somebody's batch code: `sql` is what it imports."""
+    """Returns what somebody's batch code may make of a DataFrame; `sql` is the module that it imports."""
     F, Window = sql.functions, sql.Window  # noqa: N806 - PySpark's names
     w = Window.partitionBy("k").orderBy("ts")
     last = w.rowsBetween(-2, Window.currentRow)
@@ -162,5 +162,5 @@ def test_what_has_no_window_is_as_it_was(spark: SparkSession, feed: Feed) -> Non
     with pytest.raises(AttributeError, match="no_such_function"):
         _ = F.no_such_function
     doubled = F.udf(lambda value: value * 2, "bigint")
-    # Rows and not Parquet columns: PySpark 4.2.0 waits for ever on a Python function over a Parquet file.
+    # A range, not a Parquet file: PySpark 4.2.0 waits forever on a Python function over a Parquet file.
     assert [row[0] for row in spark.range(1, 3).select(doubled("id")).collect()] == [2, 4]

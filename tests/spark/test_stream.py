@@ -1,4 +1,4 @@
-"""The operator in real streaming queries: watermark, timers, sinks, restart, end of input."""
+"""Tests of the operator in streaming queries: watermark, timers, sinks, restart, end of input."""
 
 import shutil
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def test_panes_late_and_invalid_rows_from_one_query(feed: Feed, sums: Callable[[
     feed.put((0, "a", 1), (5, "a", 2), (7, "b", 3))
     feed.put((130, "a", 5), (3, "a", 7), (8, None, 1), (None, "b", 1))
     feed.put((400, "c", 9))
-    feed.put((1, "a", 100), (350, "c", 1))  # the watermark is 390 now: the first is too late, the second within the lateness
+    feed.put((1, "a", 100), (350, "c", 1))  # W is 390: the first row is late, the second is not
     run(feed, minutes(feed.stream(), null_keys=False).finish("at_end").agg(*AGGREGATES))
 
     assert sums() == {("a", 0): 10, ("b", 0): 3, ("a", 120): 5, ("c", 360): 9, ("c", 300): 1}
@@ -54,7 +54,7 @@ def test_panes_late_and_invalid_rows_from_one_query(feed: Feed, sums: Callable[[
 
 
 def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
-    """Semantics 33: the same files in one run, and in a run for each."""
+    """A run for each file emits the same as one run for all files (semantics 33)."""
     batches = [[(n * 20 + d, "abc"[(n + d) % 3], d) for d in (0, 7, 31, -50)] for n in range(6)]
     other = Feed(feed.spark, feed.folder / "other") if (feed.folder / "other").mkdir() is None else feed
     for batch in batches:
@@ -70,7 +70,7 @@ def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
 
 
 def test_a_batch_that_is_repeated_writes_the_same_once(feed: Feed) -> None:
-    """Semantics 35: the driver died after the sinks were written and before the batch was committed."""
+    """The driver died after the sinks were written and before the batch was committed (semantics 35)."""
     feed.put((0, "a", 1))
     feed.put((70, "a", 2), (1, "a", 3))
     run(feed, minutes(feed.stream()).agg(*AGGREGATES))
@@ -84,7 +84,7 @@ def test_a_batch_that_is_repeated_writes_the_same_once(feed: Feed) -> None:
 
 
 def test_a_silent_shard_is_woken_by_the_watermark(feed: Feed) -> None:
-    """Windows of keys without new rows complete in the batch without data that follows."""
+    """The micro-batch without data that follows completes the windows of keys without new rows."""
     feed.put(*((1, f"key {n}", n) for n in range(40)))
     feed.put((300, "key 0", 1))
     described = windowed(feed.stream().withWatermark("ts", "10 seconds"), event_time="ts").groupBy("k").window(pw.Tumbling("1 minute"))
@@ -134,7 +134,10 @@ def test_a_changed_specification_is_refused_before_the_query_starts(feed: Feed) 
 
 
 def test_a_changed_specification_is_found_in_the_state_itself(feed: Feed) -> None:
-    """Where the note beside the checkpoint is missing, as for a query that was started without write()."""
+    """A change is also found if the note beside the checkpoint is missing.
+
+    A query that was started without write() has no such note.
+    """
     feed.put((0, "a", 1))
     run(feed, minutes(feed.stream()).agg(*AGGREGATES))
     shutil.rmtree(Path(feed.sink("checkpoint")) / "panewise" / "operator")
@@ -144,7 +147,7 @@ def test_a_changed_specification_is_found_in_the_state_itself(feed: Feed) -> Non
 
 
 def test_rows_are_combined_where_they_are_read_only_if_nobody_asks_for_late_rows(feed: Feed, sums: Callable[[], dict[Any, int]]) -> None:
-    """Panes and counts are the same either way."""
+    """Panes and counts are the same with and without pre-aggregation."""
     for n in range(4):
         feed.put(*((n * 60 + d, "ab"[d % 2], d) for d in (1, 2, 3, -400)))
     with_late = minutes(feed.stream()).agg(*AGGREGATES)
@@ -168,7 +171,7 @@ def test_processing_time_is_that_of_the_micro_batch(feed: Feed) -> None:
 
 
 def test_dataframes_of_panes_late_and_invalid_rows(feed: Feed) -> None:
-    """Each is a streaming DataFrame like any other."""
+    """Each output is a streaming DataFrame like any other."""
     feed.put((0, "a", 1), (None, "a", 2))
     feed.put((500, "a", 3))
     feed.put((1, "a", 4))
@@ -183,7 +186,7 @@ def test_dataframes_of_panes_late_and_invalid_rows(feed: Feed) -> None:
 
 
 def test_event_times_far_ahead_of_the_micro_batch_are_invalid(feed: Feed) -> None:
-    """Semantics 15, 15.3."""
+    """They are counted as invalid, and still move the watermark (semantics 15, 15.1, 15.3)."""
     feed.put((0, "a", 1), (76 * 365 * 86_400, "a", 2))
     feed.put((30, "a", 3))
     run(feed, minutes(feed.stream(), max_future_skew="1 hour").agg(*AGGREGATES))

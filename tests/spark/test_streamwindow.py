@@ -1,4 +1,4 @@
-"""Windows by policies on Spark: a stream, a batch, restarts, shards, and what is refused."""
+"""Tests of policy windows on Spark: streams, batch DataFrames, restarts, shards, refused specifications."""
 
 from typing import Any
 
@@ -79,7 +79,7 @@ def test_a_stream_goes_on_after_a_restart(feed: Feed) -> None:
 
 
 def test_time_passes_between_micro_batches(feed: Feed) -> None:
-    """semantics 10.25: tuples come at the time of their micro-batch, and the next one reads the clock."""
+    """Tuples arrive at the time of their micro-batch; the next reads the clock (semantics 10.24, 10.25)."""
     spec = StreamWindow.tumbling(time("1 microsecond"), partition_by=["k"], columns=["v"], events=["EVICTION"])
     for n in range(3):
         feed.put((n, "a", n))
@@ -88,7 +88,7 @@ def test_time_passes_between_micro_batches(feed: Feed) -> None:
 
 
 class Total:
-    """Adds up what has come in; tells at every eviction, and at the end."""
+    """Adds up the inserted values, and returns the total at every other event."""
 
     def __init__(self) -> None:
         self.total = 0
@@ -100,7 +100,7 @@ class Total:
             yield {"total": self.total}
 
 
-# By its methods alone: a class of this module would have to be importable by Spark's workers.
+# Made from the methods alone: Spark's workers would have to import a class of this module.
 LISTENER = type("Total", (), {"__init__": Total.__init__, "handle": Total.handle})
 TOTAL = WindowListener(LISTENER, name="total", outputs={"total": "bigint"})
 
@@ -127,7 +127,7 @@ KEPT = {
 
 @pytest.mark.parametrize("kept", KEPT)
 def test_what_is_kept_over_a_restart(feed: Feed, kept: str) -> None:
-    """semantics 10.24"""
+    """A restart keeps the state of listeners, partitions and policies (semantics 10.24)."""
     rows = [(n, row["k"], row["v"]) for n, row in enumerate(ROWS)]
     feed.put(*rows[:3])
     write(feed, KEPT[kept])

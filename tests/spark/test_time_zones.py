@@ -1,4 +1,4 @@
-"""Session time zones: every one that Spark accepts works, and changes no instant."""
+"""Tests of session time zones: every one that Spark accepts works, and none changes an instant."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ from panewise.spark.types import in_utc
 from tests.spark.conftest import START, Feed
 
 ZONE = "spark.sql.session.timeZone"
-ZONES = ["+05:30", "GMT+8", "UTC+01:00", "Z", "PST"]  # Spark accepts them, the IANA database has none of them
+ZONES = ["+05:30", "GMT+8", "UTC+01:00", "Z", "PST"]  # accepted by Spark, and not in the IANA database
 MINUTE = pw.Tumbling("1 minute")
 HOUR = 3_600_000_000
 
@@ -35,7 +35,7 @@ def zone(spark: SparkSession, name: str) -> Iterator[None]:
 
 
 def described(df: DataFrame, *, at_end: bool = False) -> Result:
-    """Calendar days of Berlin, with instants in columns that travel with whole rows, nested in structs and arrays."""
+    """Returns windows of calendar days in Berlin, over rows with instants nested in structs and arrays."""
     nested = df.withColumn("seen", SF.struct(SF.col("ts").alias("at"), SF.array("ts").alias("all")))
     watched = nested.withWatermark("ts", "0 seconds") if df.isStreaming else nested
     window = pw.Calendar("day", zone="Europe/Berlin")
@@ -47,7 +47,7 @@ def micros(df: DataFrame, *names: str) -> list[list[Any]]:
     return sorted(list(row) for row in df.selectExpr(*(f"unix_micros({name}) AS m{n}" for n, name in enumerate(names))).collect())
 
 
-BERLIN_DAY = int(START.timestamp()) * 1_000_000 - HOUR  # 2024-01-01 there begins an hour before that of UTC
+BERLIN_DAY = int(START.timestamp()) * 1_000_000 - HOUR  # 2024-01-01 begins an hour earlier there than in UTC
 PANES = [[BERLIN_DAY, BERLIN_DAY + HOUR + 40_000_000], [BERLIN_DAY + 24 * HOUR, BERLIN_DAY + 25 * HOUR]]
 
 
@@ -77,7 +77,7 @@ def test_a_stream_written_with_late_rows(feed: Feed, spark: SparkSession, name: 
 
 @pytest.mark.parametrize("name", ["PST"])
 def test_a_query_of_ones_own(feed: Feed, spark: SparkSession, name: str) -> None:
-    """Real columns come out of the state operator itself."""
+    """The panes leave the state operator as real columns."""
     feed.put((0, "a", 1), (40, "a", 2))
     feed.put((86_400 * 3, "a", 3))
     with zone(spark, name):
@@ -102,7 +102,7 @@ def test_a_calendar_needs_a_zone_with_rules(name: str) -> None:
 
 
 def test_timestamps_get_another_label_wherever_they_are() -> None:
-    """No value is copied, and local timestamps have no zone to change."""
+    """No value is copied. Local timestamps have no zone, and stay as they are."""
     told, ntz = pa.timestamp("us", "PST"), pa.timestamp("us")
     struct = pa.struct([pa.field("at", told), pa.field("n", pa.int64(), nullable=False)])
     types = [told, ntz, struct, pa.list_(struct), pa.large_list(told), pa.map_(pa.string(), told), pa.map_(told, struct)]

@@ -1,4 +1,4 @@
-"""Conformance transcripts on a real streaming query: a few of each file here, all of them under soak."""
+"""Runs conformance transcripts in streaming queries: a few of each file here, all of them under soak."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from panewise.testing.events import OF_POLICIES
 from tests.transcripts.functions import USER_LISTENERS, USER_WINDOWS
 
 FILES = sorted((Path(__file__).parents[1] / "transcripts").glob("*.yaml"))
-# Without what a checkpoint of Spark's does in its own way.
+# Without the transcripts whose events are no input events on Spark (semantics 10.24).
 DOCUMENTS = [
     (path.stem, document)
     for path in FILES

@@ -1,4 +1,4 @@
-"""What is settled in a Python worker of Spark, and nowhere else."""
+"""Tests of settings that apply in the Python workers of Spark, and nowhere else."""
 
 import gc
 import os
@@ -28,7 +28,7 @@ def _told(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _faults(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Page faults while 60 MB are written and freed for the third time."""
+    """Yields the number of page faults while 60 MB are written and freed for the third time."""
     settle()
     for one in batches:
         for _ in range(3):
@@ -58,7 +58,7 @@ def test_a_driver_is_left_as_it_is() -> None:
 
 
 def test_a_machine_without_a_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only Spark's local directory can be written to, as in a container with a read-only file system."""
+    """The mirror is in Spark's local directory if nothing else is writable, as in a read-only container."""
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/proc/self"])
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},/other")

@@ -1,4 +1,4 @@
-"""A rule of the specification, shown to pass and to fail."""
+"""A rule of the specification, with a case that obeys it and a case that breaks it."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from panewise.errors import SpecError
 
 
 class Rule(NamedTuple):
-    """What obeys the rule, what breaks it, and the whole message."""
+    """A call that obeys the rule, one that breaks it, and the whole message of its error."""
 
     obeys: Callable[[], Any]
     breaks: Callable[[], Any]
@@ -17,6 +17,7 @@ class Rule(NamedTuple):
 
 
 def check(rule: Rule) -> None:
+    """Checks that one call is accepted, and that the other raises a SpecError with the message."""
     rule.obeys()
     with pytest.raises(SpecError) as caught:
         rule.breaks()

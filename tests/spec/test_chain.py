@@ -1,4 +1,4 @@
-"""Chains as values: what is refused, JSON both ways, and words."""
+"""Chains as values: what is refused, JSON in both directions, and descriptions."""
 
 import json
 
@@ -32,7 +32,10 @@ def test_a_chain_is_a_value() -> None:
 
 
 def test_the_default_accumulation_of_a_chain() -> None:
-    """semantics 21, 30.4, 30.5: retracting where a stage needs retractions, and none was named."""
+    """semantics 21, 30.4, 30.5: retracting is the default where a stage needs retractions.
+
+    A mode that is named stays. With `only_updated` such a chain is refused.
+    """
     by_count = first().then(keys=["n"], aggregates=[TOTAL])
     late = CHAIN.then(keys=["most"], aggregates=[F.count()])
     sessions = first(window=pw.Session(10)).then(aggregates=[TOTAL])
@@ -84,7 +87,7 @@ def test_shared_keys_are_those_of_every_stage() -> None:
     ],
 )
 def test_what_a_stage_cannot_be(keys: list[str], aggregates: list[pw.Aggregate], fields: dict[str, object], message: str) -> None:
-    """semantics 30.1, 30.4, 30.5."""
+    """semantics 30.1, 30.4, 30.5, 30.6: keys, aggregates and operators that a stage refuses."""
     with pytest.raises(SpecError, match=message):
         first(**fields).then(keys=keys, aggregates=aggregates)
 

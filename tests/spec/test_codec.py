@@ -1,4 +1,4 @@
-"""Specifications as dicts and JSON: what is written is read back; what is not understood is refused by name."""
+"""Specifications as dicts and JSON: what is written is read back, and what is unknown is refused by name."""
 
 import json
 import warnings
@@ -119,11 +119,11 @@ def test_window_functions_are_written_by_name() -> None:
 def test_every_field_is_written_and_read(name: str) -> None:
     values: dict[str, Any] = {"window": Tumbling(10), "aggregates": [F.count().alias("n")]}
     if name == "only_updated":
-        values["accumulation"] = "accumulating"  # it needs that
+        values["accumulation"] = "accumulating"  # only_updated needs this mode
     if name == "trigger":
-        values["on_time"] = "if_pending"  # whose default the trigger decides
+        values["on_time"] = "if_pending"  # the default depends on the trigger
     if name == "keys":
-        values["null_keys"] = False  # its default is True where there are keys
+        values["null_keys"] = False  # the default is True where there are keys
     plain, other = WindowOperator(**values), WindowOperator(**{**values, name: OTHER_VALUES[name]})
     assert changed_fields(to_dict(plain), to_dict(other)) == [name]
     assert from_dict(to_dict(other)) == other != plain
@@ -131,7 +131,10 @@ def test_every_field_is_written_and_read(name: str) -> None:
 
 
 def test_the_default_of_on_time_is_written_out() -> None:
-    """semantics 21.4: it is resolved when the specification is built; one that is left out has the default."""
+    """semantics 21.4: the default is resolved when the specification is built, and is written to JSON.
+
+    A dict without the field is read with the default.
+    """
     trigger = AfterWatermark(early=AfterCount(2))
     early = WindowOperator(window=Tumbling(10), aggregates=[F.count()], trigger=trigger)
     written = to_dict(early)
@@ -147,7 +150,7 @@ def test_the_default_of_on_time_is_written_out() -> None:
     [(Tumbling(10), "accumulating"), (Session(10), "accumulating"), (Sliding(rows(3)), "discarding")],
 )
 def test_the_default_of_accumulation_is_written_out(window: Any, accumulation: str) -> None:
-    """semantics 21: it is resolved when the specification is built."""
+    """semantics 21: the default is resolved when the specification is built, and is written to JSON."""
     spec = WindowOperator(window=window, aggregates=[F.count()])
     written = to_dict(spec)
     assert (spec.accumulation, written["accumulation"]) == (accumulation, accumulation)
@@ -250,7 +253,7 @@ def test_changed_fields_fills_in_defaults() -> None:
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
-    """SMALL with one value set, under a path such as window.size."""
+    """Returns SMALL with a trigger, and with one value set at a path such as window.size."""
     document = json.loads(json.dumps({**SMALL, "trigger": {"kind": "after_watermark", "late": {"kind": "always"}}}))
     *parents, last = [int(step) if step.isdigit() else step for step in path.split(".")]
     inner = document

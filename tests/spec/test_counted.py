@@ -1,4 +1,4 @@
-"""Windows of rows: what they may be, and what a specification that has them may not have (semantics 8.5, 8.6, 9.5)."""
+"""Windows of rows: their own rules, and what a specification with them refuses (semantics 8.5, 8.6, 9.5)."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Frame operators as values: rules, the builder with pyspark's names, JSON, and words (semantics 29)."""
+"""OVER operators as values: rules, the builder with pyspark's names, JSON, descriptions (semantics 29)."""
 
 import json
 from datetime import timedelta
@@ -203,7 +203,7 @@ def test_windows_as_pyspark_writes_them() -> None:
 
 
 def test_the_operator_of_windows() -> None:
-    """semantics 29.10: the frame by default, the event time, and functions that pass over the frame."""
+    """semantics 29.10: the default frame, the event time and order, and functions that ignore the frame."""
     made = frame_operator({"a": F.sum("v").over(BY_TIME), "b": F.lag("v").over(BY_TIME.rowsBetween(-1, 0))}, null_keys=True)
     assert made == FrameOperator(
         keys=["k"], event_time="ts", null_keys=True,
@@ -225,7 +225,7 @@ def test_an_alias_names_the_column() -> None:
 
 
 def test_functions_take_what_those_of_pyspark_take() -> None:
-    """semantics 29.7: the names of arguments, and offsets of either sign."""
+    """semantics 29.6, 29.7: arguments have pyspark's names, and offsets may be negative."""
     assert F.lag("v", offset=-2, default=0) == F.lead("v", 2, 0).alias("lag(v, -2, 0)")
     assert F.lead("v", offset=-1).alias("x") == F.lag("v").alias("x")
     assert F.first_value("v", ignoreNulls=True) == F.first("v", ignorenulls=True)

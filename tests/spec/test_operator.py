@@ -1,4 +1,4 @@
-"""Every rule of the whole specification, passing and failing, with its whole message."""
+"""Every rule of a whole specification: a case that obeys it, one that breaks it, and the whole message."""
 
 import warnings
 from typing import Any
@@ -339,7 +339,7 @@ def test_rule(name: str) -> None:
     ],
 )
 def test_data_loss_is_warned_of_once(fields: dict[str, Any], loses: bool) -> None:
-    """semantics 19."""
+    """semantics 19: a trigger that can lose data warns once, or raises with `strict=True`."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         spec = operator(**fields)

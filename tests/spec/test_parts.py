@@ -1,4 +1,7 @@
-"""Every rule of windows, triggers and aggregates, passing and failing, with its whole message."""
+"""Every rule of the parts of a specification: a case that obeys it, one that breaks it, the whole message.
+
+The parts are windows, evictors, positions, aggregates and simple triggers.
+"""
 
 import copy
 from datetime import UTC, datetime
@@ -567,7 +570,7 @@ def test_names_that_a_stream_does_not_have_are_not_there_and_say_why() -> None:
 
 
 def test_a_filter_names_what_it_makes_null() -> None:
-    """semantics 24.17."""
+    """semantics 24.17: the column that a filter makes null is `by` for `max_by`; `count()` is `count_if`."""
     assert F.count().filter("flag") == Aggregate("count_if", "flag", "count(*) FILTER (WHERE flag)")
     made = F.max_by("v", "t").filter("flag")
     assert (made.column, made.by) == ("v", "CASE WHEN flag THEN t END")
@@ -575,6 +578,6 @@ def test_a_filter_names_what_it_makes_null() -> None:
 
 
 def test_several_columns_are_counted_as_one() -> None:
-    """semantics 24.18."""
+    """semantics 24.18: `count_distinct` of several columns reads one column of their combinations."""
     assert F.count_distinct("a", "`b.c`").column == "a, b.c"
     assert F.count_distinct("a", "b").name == "count_distinct(a, b)"

@@ -1,4 +1,4 @@
-"""Policies by name are the terms that semantics 17 says they are."""
+"""Trigger presets: each returns the trigger that semantics 17 gives for it."""
 
 import pytest
 
@@ -53,7 +53,7 @@ def test_a_policy_is_a_term(policy: Trigger, term: Trigger) -> None:
 
 
 def test_each_message_is_no_period() -> None:
-    """semantics 17.1."""
+    """semantics 17.1: only a late period can be aligned; `late="each"` is no period."""
     with pytest.raises(SpecError) as caught:
         policies.samza(late="each", late_aligned=True)
     assert str(caught.value) == (

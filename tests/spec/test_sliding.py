@@ -1,4 +1,4 @@
-"""Sliding windows as a specification: what is refused, and the words for it (semantics 7 to 7.9, 8.8)."""
+"""Sliding windows in a specification: JSON, what is refused, and descriptions (semantics 7 to 7.9, 8.8)."""
 
 from typing import Any
 

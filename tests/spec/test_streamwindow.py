@@ -1,4 +1,4 @@
-"""Windows by policies: what is legal, what is refused and how, JSON, and words (semantics 10)."""
+"""Policy windows: what is accepted, what is refused and how, JSON, and descriptions (semantics 10)."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Triggers: every rule, passing and failing; what the static analysis says; words (semantics 16, 19)."""
+"""Triggers: every rule, when they can finish or fire at all, and descriptions (semantics 16, 19)."""
 
 import warnings
 from datetime import timedelta
@@ -142,7 +142,7 @@ def test_when_a_trigger_can_finish(trigger: Trigger, wanted: str, once: bool) ->
     ],
 )
 def test_what_can_never_fire_is_warned_of(trigger: Trigger, idle: Trigger | None) -> None:
-    """semantics 16.13."""
+    """semantics 16.13: a part of a trigger that can never fire warns, or raises with `strict=True`."""
     fields: dict[str, Any] = {"window": Tumbling(1), "aggregates": [F.count()], "trigger": trigger}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -1,4 +1,4 @@
-"""Types of columns are checked when a query is built: the same error from the specification, the oracle and the engine."""
+"""Column types are checked before anything runs, with the same errors in every runtime (semantics 24.19)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -89,13 +89,18 @@ REFUSED: list[tuple[Build, str]] = [
 ]
 
 
-# Columns that are of one type in testing.run, unless another one is given: a value of another type makes its row invalid.
+# Unless a type is given, testing.run does not infer the types of these columns from their values. A value of
+# another type makes its row invalid.
 NEVER_INFERRED = ("offset", "input", "gap")
 
 
 @pytest.mark.parametrize(("build", "message"), REFUSED, ids=[message.split(" | ")[0] for _, message in REFUSED])
 def test_a_column_of_a_type_without_a_use_is_refused_when_built(build: Build, message: str) -> None:
-    """By the check itself, by a run with types given and with types inferred, and by the oracle and the engine alone."""
+    """semantics 24.19: every way of checking raises the same error.
+
+    The ways are the check itself, a run with given types, a run with inferred types, the oracle alone, and the
+    engine alone.
+    """
     spec = build()
     add = [{"op": "add", "rows": [ROW]}]
     ways: list[Callable[[], Any]] = [
@@ -116,7 +121,7 @@ def test_a_column_of_a_type_without_a_use_is_refused_when_built(build: Build, me
 
 
 def test_a_column_without_values_has_a_type_that_fits() -> None:
-    """Nobody says what it is: it is Boolean where only that has a use, and else bigint."""
+    """The inferred type is boolean if the column needs to be Boolean, otherwise bigint."""
     spec = pw.WindowOperator(window=pw.Global(), aggregates=[F.count_if("o").alias("n"), F.sum("v").alias("s")])
     events = [{"op": "add", "rows": [{"event_time": 1, "o": None, "v": None}]}, {"op": "finish"}]
     for runtime in ("oracle", "engine"):

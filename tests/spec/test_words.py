@@ -1,4 +1,4 @@
-"""Plain words for every combination, and the right ones where it matters."""
+"""Descriptions: every specification has a complete one, and given fields give given lines."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Small states, step by step; and the command that writes them to files: ``python -m tests.state.make_golden``.
+"""Cases of small states, and the command that writes them to files: ``python -m tests.state.make_golden``.
 
-The files under ``golden`` are never written again: they are what the queries of a release left behind. A new format
-gets new ones beside them, and a new case has the formats from today's on.
+The files under ``golden`` are never rewritten: they are what the queries of a release left behind. A new format
+adds new files beside them. A new case has files from the current format on.
 """
 
 import sys
@@ -32,13 +32,13 @@ SCHEMA: dict[str, pl.DataType] = {
 
 
 class Seeing:
-    """A listener that keeps how many events of each kind it was told of."""
+    """A listener that counts the events of each type that it is called with."""
 
     def __init__(self) -> None:
         self.events: dict[str, int] = {}
 
     def handle(self, event: pw.WindowEvent) -> Iterator[dict[str, int]]:
-        """Tells the number, and how many tuples the event has."""
+        """Yields how many events of this type there were, and how many tuples this event has."""
         self.events[event.type] = self.events.get(event.type, 0) + 1
         yield {"seen": self.events[event.type], "tuples": len(event.tuples)}
 
@@ -57,14 +57,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Case:
-    """A state: the specification and the steps that it comes from."""
+    """A specification, and the steps that lead to a state."""
 
     spec: pw.WindowOperator | pw.Chain | pw.FrameOperator | pw.StreamWindow
     steps: tuple[Step, ...]
 
 
 CASES = {
-    # Three runs: the newest rows of [10, 20) are in the third, those of [0, 10) have expired in the first two.
+    # Three runs. The third has the newest row of [10, 20). The windows [0, 10) of the first two have expired.
     "tumbling": Case(
         pw.WindowOperator(
             window=pw.Tumbling("10 seconds"),
@@ -84,7 +84,8 @@ CASES = {
             Step(3, 31, ((33, "c", 7), (26, "d", 1))),
         ),
     ),
-    # Offsets as intervals: 1, 4, 6 and 8 were those of invalid rows, so two intervals are left above the floor, which is 3.
+    # Offsets as intervals. The rows with the offsets 1, 4, 6 and 8 are invalid. So two intervals remain above
+    # the floor, which is 3.
     "positions": Case(
         pw.WindowOperator(
             window=pw.Tumbling("10 seconds"),
@@ -100,7 +101,7 @@ CASES = {
             Step(2, None, ((3, "a", 5), (14, None, 10), (15, "b", 1), (15, None, 1))),  # type: ignore[arg-type]
         ),
     ),
-    # The second run says that the session [0, 10) of a is gone: it grew to [0, 18).
+    # The second run has a tombstone for the session [0, 10) of a, which was merged into [0, 18).
     "session": Case(
         pw.WindowOperator(
             window=pw.Session("10 seconds"),
@@ -116,7 +117,8 @@ CASES = {
             Step(3, 6, ((40, "a", 6),)),
         ),
     ),
-    # Windows that keep rows: the session [0, 13) of a was sent, kept its last three rows, and grew to [0, 22), in which all is new.
+    # Windows with a row buffer. The session [0, 13) of a fired, and its evictor left the last three rows.
+    # Then it was merged into [0, 22), in which all rows are new.
     "contents": Case(
         pw.WindowOperator(
             window=pw.Session("10 seconds"),
@@ -136,7 +138,8 @@ CASES = {
             Step(3, None, ((12, "a", 6),)),
         ),
     ),
-    # Each stage has two tables: c moves from the window of 1 to that of 2, and a is taken out with the horizon.
+    # Each stage has two tables. In the second step c moves from the window of n = 1 to that of n = 2, and the
+    # window of a expires.
     "chain": Case(
         pw.WindowOperator(
             window=pw.Tumbling("10 seconds"),
@@ -154,7 +157,8 @@ CASES = {
             Step(2, 10, ((14, "c", 8),)),
         ),
     ),
-    # The trigger holds rows back that came before the window was complete: the on-time pane is still to come.
+    # The trigger holds back a row that arrived before the window was complete. So the on-time firing of a is
+    # still to come.
     "held_back": Case(
         pw.WindowOperator(
             window=pw.Tumbling("10 seconds"),
@@ -168,7 +172,7 @@ CASES = {
         ),
         (Step(1, None, ((1, "a", 1),)), Step(2, 12, ((2, "a", 2), (3, "b", 4)))),
     ),
-    # A group of the null key, which the second step adds to.
+    # Windows of the null key. The second step adds a row to one of them.
     "null_key": Case(
         pw.WindowOperator(
             window=pw.Tumbling("10 seconds"),
@@ -181,7 +185,7 @@ CASES = {
             Step(2, 5, ((3, None, 4),)),  # type: ignore[arg-type]
         ),
     ),
-    # No keys, no bounds.
+    # A window without keys and without bounds.
     "global": Case(
         pw.WindowOperator(
             window=pw.Global(),
@@ -193,7 +197,8 @@ CASES = {
         ),
         (Step(1, None, ((0, "a", 1), (1, "b", 5))), Step(2, None, ((-5, "c", 3),))),
     ),
-    # A watermark for each key: a is at 23 s and its first window has gone, b at 3 s. In the last run a's is told again.
+    # A watermark for each key. That of a is at 23 s, and its first window has expired. That of b is at 3 s.
+    # The last run has the watermark of a again.
     "stream_time": Case(
         pw.WindowOperator(
             window=pw.Tumbling("10 seconds"),
@@ -210,7 +215,7 @@ CASES = {
             Step(2, None, ((25, "a", 4),)),
         ),
     ),
-    # Windows of rows: of a there were four rows and one window is complete, of b one.
+    # Windows of rows. The key a has four rows, which complete [-2, 2) and [0, 4). The key b has one row.
     "rows": Case(
         pw.WindowOperator(
             window=pw.Hopping(pw.rows(4), pw.rows(2)),
@@ -222,7 +227,7 @@ CASES = {
         ),
         (Step(1, None, ((0, "a", 1), (0, "a", 2), (0, "a", 3), (0, "b", 9))), Step(2, None, ((0, "a", 4),))),
     ),
-    # A session that the rows of others end: that of a is over with the third row of b.
+    # Sessions that end with rows of other keys. That of a will end with the third row of b.
     "session_of_rows": Case(
         pw.WindowOperator(
             window=pw.Session(pw.rows(3)),
@@ -234,7 +239,7 @@ CASES = {
         ),
         (Step(1, None, ((0, "a", 1), (0, "a", 2), (0, "b", 3))), Step(2, None, ((0, "b", 4),))),
     ),
-    # The watermarks of two inputs: none has told one since the clock was read.
+    # The watermarks of two inputs. Neither has reported one since the first reading of the clock.
     "inputs": Case(
         pw.WindowOperator(
             window=pw.Tumbling("10 seconds"),
@@ -247,7 +252,8 @@ CASES = {
         ),
         (Step(1, None, ((1, "a", 1),)), Step(2, None, ((12, "a", 2),))),
     ),
-    # All five tables of frames: a row of a waits; a's second row has taken the slot of its first.
+    # All five tables of an OVER operator. The third row of a waits for the watermark. The second row of a has
+    # taken the slot of the first.
     "frames": Case(
         pw.FrameOperator(
             keys=["k"],
@@ -266,7 +272,8 @@ CASES = {
             Step(3, 10, ((11, "c", 32),)),
         ),
     ),
-    # Rows that wait for a row after them are kept whole, with their ranks; and those that their ranges look back to.
+    # Rows that wait for a row after them are stored with all columns and their ranks. The rows that their
+    # ranges look back to are stored, too.
     "frames_ahead": Case(
         pw.FrameOperator(
             keys=["k"],
@@ -283,7 +290,8 @@ CASES = {
             Step(2, 5, ((12, "a", 16),)),
         ),
     ),
-    # Slices: those of a at 1 s and 4 s wait for the windows that begin after them, of which none is made before it is complete.
+    # Slices. A window is created when it is complete. The slices of a at 1 s and 4 s are stored until the
+    # windows that begin right after them are created.
     "sliding": Case(
         pw.WindowOperator(
             window=pw.Sliding("10 seconds", "both"),
@@ -298,7 +306,8 @@ CASES = {
             Step(2, 5, ((9, "a", 16), (4, "a", 32))),
         ),
     ),
-    # Windows made with their first rows beside the slices, and a watermark for each key: b is at 2 s, a at 9 s.
+    # Windows are created with their first rows, and stored beside the slices. Each key has its own watermark:
+    # that of b is at 2 s, that of a at 9 s.
     "sliding_updates": Case(
         pw.WindowOperator(
             window=pw.Sliding("5 seconds"),
@@ -321,7 +330,7 @@ CASES = {
         pw.WindowOperator(window=pw.Sliding(pw.rows(3)), keys=["k"], null_keys=False, aggregates=[F.sum("v").alias("s")], order=["offset"]),
         (Step(1, None, ((0, "a", 1), (0, "a", 2), (0, "a", 4), (0, "b", 8))), Step(2, None, ((0, "a", 16),))),
     ),
-    # Windows by policies with a reference, and listeners.
+    # Policy windows with a reference of a delta trigger, and with listeners.
     "listeners": Case(
         pw.StreamWindow.sliding(count(3), delta("v", 4), partition_by=["k"], null_keys=False, listener=SEEING, order=["offset"]),
         (
@@ -329,7 +338,8 @@ CASES = {
             Step(2, None, ((0, "a", 7), (0, "a", 8))),
         ),
     ),
-    # Windows by policies: at 6 s the first tuple of a is overdue, and at 10 s its trigger. The second run has b anew, and not a.
+    # Policy windows. At 6 s the tuples of a are overdue, and at 10 s its trigger is due. The second run has
+    # b again, but not a.
     "policies": Case(
         pw.StreamWindow.sliding(
             time("5 seconds"),
@@ -349,13 +359,13 @@ CASES = {
 
 
 def rows(given: tuple[tuple[int, str, int], ...], offset: int = 0) -> pl.DataFrame:
-    """Rows of partition 0, from that offset on."""
+    """Returns rows of partition 0, with offsets from the given one on."""
     whole = [(s * SECOND, k, v, 0, offset + place) for place, (s, k, v) in enumerate(given)]
     return pl.DataFrame(whole, schema={**SCHEMA, "ts": pl.Int64()}, orient="row").cast(SCHEMA)  # type: ignore[arg-type]
 
 
 def store_of(case: Case) -> MemoryRunStore:
-    """The state after the steps."""
+    """Returns the state after the steps of a case."""
     store, offset = MemoryRunStore(), 0
     for step in case.steps:
         stored = Stored.load(case.spec, SCHEMA, StoredLibrary(store, Cache()))
@@ -367,17 +377,17 @@ def store_of(case: Case) -> MemoryRunStore:
 
 
 def formats_of(name: str) -> list[int]:
-    """The formats of which there are files."""
+    """Returns the formats in which there are files of a case."""
     return [number for number in READABLE if folder_of(name, number).exists()]
 
 
 def folder_of(name: str, number: int) -> Path:
-    """Where the files of a state are."""
+    """Returns the folder of the files of a case in a format."""
     return FOLDER / f"{name}-format-{number}"
 
 
 def write(name: str, say: Callable[[str], object]) -> None:
-    """Writes a state's manifest and runs in today's format; files that are there stay as they are."""
+    """Writes the manifest and the runs of a case in the current format, unless its folder exists."""
     folder, store = folder_of(name, FORMAT), store_of(CASES[name])
     if folder.exists():
         say(f"{folder} is there\n")
@@ -390,7 +400,7 @@ def write(name: str, say: Callable[[str], object]) -> None:
 
 
 def read(name: str, number: int = FORMAT) -> MemoryRunStore:
-    """A state that was written in a format."""
+    """Returns the state of a case from its files in a format."""
     folder, store = folder_of(name, number), MemoryRunStore()
     store.put_manifest((folder / "manifest.json").read_text(encoding="utf-8"))
     for run in Manifest.decode(store.manifest() or "").runs:

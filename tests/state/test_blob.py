@@ -1,4 +1,4 @@
-"""The stored form of runs: read back as written, refused when damaged."""
+"""The stored form of runs: what is written is read back, and a damaged run is refused."""
 
 import struct
 import zlib

@@ -1,4 +1,4 @@
-"""Damaged manifests and runs: whatever reads them gives a StateError, or what was there; never another error."""
+"""Damaged manifests and runs: a reader raises a StateError or returns the sound content, and nothing else."""
 
 import json
 import random
@@ -49,13 +49,13 @@ LIMITS = settings(max_examples=100, derandomize=True, database=None, deadline=No
 
 
 def shard_of(name: str, number: int) -> Shard:
-    """What Spark's state has of the shard."""
+    """Returns the entries of a shard in Spark's state: its manifest and its runs."""
     store = read(name, number)
     return {"manifest": (store.manifest() or "").encode(), **{run: store.run(run) for run in store.names}}
 
 
 def bytes_changed(draw: random.Random, data: bytes) -> bytes:
-    """Bytes with one change: some flipped, cut, doubled or left out."""
+    """Returns the bytes with one change: a piece is replaced, removed or doubled, or the end is cut off."""
     at, length = draw.randrange(len(data) + 1), draw.choice([1, 1, 1, 2, 8, 100])
     piece = data[at : at + length]
     new = [bytes(draw.randrange(256) for _ in piece), b"", piece * 2, bytes(len(piece)), bytes([draw.randrange(256)]) + piece]
@@ -63,7 +63,7 @@ def bytes_changed(draw: random.Random, data: bytes) -> bytes:
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths to all members of a JSON value."""
+    """Yields the paths to all members of a JSON value, at any depth."""
     inside = list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
     for name, member in inside:
         yield (*path, name)
@@ -71,7 +71,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def json_changed(text: bytes, path: tuple[Any, ...], change: Any) -> bytes:
-    """JSON text with another value at a path, or without the member (`...`)."""
+    """Returns JSON text with another value at a path, or without that member if the value is `...`."""
     whole = json.loads(text)
     *above, last = path
     inner = whole
@@ -85,7 +85,10 @@ def json_changed(text: bytes, path: tuple[Any, ...], change: Any) -> bytes:
 
 
 def damaged(draw: random.Random, shard: Shard) -> Shard:
-    """The shard with one mutation of its manifest or of a run, whose sums may be made right again."""
+    """Returns the shard with its manifest or one of its runs damaged.
+
+    The CRC-32 of a run that is cut short is made to match.
+    """
     kind, run = draw.random(), draw.choice([name for name in shard if name != "manifest"])
     if kind < 0.5:
         path = draw.choice(list(places(json.loads(shard["manifest"]))))
@@ -95,14 +98,14 @@ def damaged(draw: random.Random, shard: Shard) -> Shard:
     if kind < 0.8:
         return shard | {run: shard[draw.choice([name for name in shard if name != "manifest"])]}
     changed = bytes_changed(draw, shard[run])
-    if kind < 0.9 and len(changed) > 64:  # the end of the stream is cut, and its sum is right
+    if kind < 0.9 and len(changed) > 64:  # the end of the stream is cut off, and its CRC-32 matches
         changed = shard[run][: draw.randrange(64, len(shard[run]))]
         changed = changed[:6] + zlib.crc32(changed[64:]).to_bytes(4, "little") + changed[10:]
     return shard | {run: changed}
 
 
 def inspected(shard: Shard) -> ShardState:
-    """All that `panewise state` does with a shard but to get it from Spark."""
+    """Returns the state of a shard, after all that `panewise state` does except reading it from Spark."""
     found = shard_state(0, shard)
     manifest = Manifest.decode(shard["manifest"].decode(errors="replace"))
     state = CheckpointState("here", 0, (OperatorState(0, recorded_spec(manifest), manifest.shards, (found,)),))
@@ -112,7 +115,7 @@ def inspected(shard: Shard) -> ShardState:
 
 
 def resumed(name: str, shard: Shard) -> None:
-    """A step of the query that has this state."""
+    """Runs one step of the query that has this state, and commits it."""
     store = MemoryRunStore()
     store.put_manifest(shard["manifest"].decode(errors="replace"))
     for run in shard:
@@ -124,6 +127,11 @@ def resumed(name: str, shard: Shard) -> None:
 
 
 def tried(name: str, number: int, shard: Shard) -> None:
+    """Checks that a damaged shard is inspected and resumed without another error than a StateError.
+
+    If it can be inspected, the result is that of the sound shard. Format 1 is an exception, as it has no
+    checksum of the manifest.
+    """
     sound = inspected(shard_of(name, number))
     try:
         found = inspected(shard)
@@ -135,6 +143,7 @@ def tried(name: str, number: int, shard: Shard) -> None:
 
 
 def campaign(seeds: range) -> None:
+    """Checks one damaged state for each seed."""
     shards = {state: shard_of(*state) for state in STATES}
     for seed in seeds:
         draw = random.Random(seed)

@@ -1,4 +1,7 @@
-"""What earlier releases stored is read by this one: states of each format in files (made by make_golden.py), and hashes."""
+"""This release reads the states of earlier ones, from files of each format, and computes the same hashes.
+
+``make_golden`` writes the files.
+"""
 
 import doctest
 import json
@@ -27,7 +30,7 @@ PANE = ["timing", "index", "nonspeculative_index", "is_first", "is_last", "op"]
 
 
 class Loaded:
-    """The format that :func:`load` reads."""
+    """The format of the files that :func:`load` reads."""
 
     number = READABLE[-1]
 
@@ -38,19 +41,19 @@ def _each_format(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
 
 def load(name: str) -> Stored:
-    """A stored state in the format of the test; one that is younger than the format in the first that it has."""
+    """Returns a stored state in the format of the test, or in its first format if that is newer."""
     number = max(Loaded.number, formats_of(name)[0])
     return Stored.load(CASES[name].spec, SCHEMA, StoredLibrary(read(name, number), Cache()))
 
 
 def windows(stored: Stored) -> list[tuple[Any, ...]]:
-    """Key, start and end in seconds, pending rows."""
+    """Returns the key, start and end in seconds, and pending rows of each live window."""
     held = stored.operator.held()
     return [(k, start // SECOND, end // SECOND, pending) for k, start, end, pending, _ in held.rows()]
 
 
 def panes(sent: pl.DataFrame) -> list[tuple[Any, ...]]:
-    """What is in the panes, and where in the window's life they stand."""
+    """Returns the panes as tuples, with bounds in seconds and without their processing times."""
     seconds = [pl.col(name) // SECOND for name in ("window_start", "window_end")]
     return sent.with_columns(seconds).drop("processing_time").rows()
 
@@ -63,14 +66,14 @@ def test_tumbling_windows_that_retract() -> None:
         ("a", 10, 20, 3, 17, 17 / 3, "ON_TIME", 1, 0, False, False, "-"),
         ("a", 10, 20, 4, 117, 29.25, "LATE", 2, 1, False, False, "+"),
     ]
-    assert late.late["__reason"].to_list() == ["expired"]  # [0, 10) of b, which the runs still have
+    assert late.late["__reason"].to_list() == ["expired"]  # for [0, 10) of b, which the runs still contain
     finished = stored.operator.finish()
     assert panes(finished.panes) == [("c", 30, 40, 1, 7, 7.0, "ON_TIME", 0, 0, True, True, "+")]
     assert stored.operator.held().is_empty()
 
 
 def test_the_group_of_the_null_key() -> None:
-    """semantics 15.2: the rows of a restored state are found by the null key."""
+    """semantics 15.2: a row with a null key finds the stored window of the null key."""
     stored = load("null_key")
     assert windows(stored) == [(None, 0, 10, 2), ("a", 0, 10, 1), (None, 10, 20, 1)]
     sent = stored.operator.add(rows(((4, None, 8),), offset=4))  # type: ignore[arg-type]
@@ -87,7 +90,7 @@ def test_marks_of_source_positions() -> None:
 
 
 def test_intervals_of_offsets() -> None:
-    """semantics 4.4: offsets up to 3 count as received, 4 and 6 were not, 5 and 7 were."""
+    """semantics 4.4: offsets up to the floor, 3, count as received. So do 5 and 7, but not 4 and 6."""
     stored = load("positions")
     assert stored.manifest.header["marks"] == [[0, None, 3], [0, 5, 5], [0, 7, 7]]
     for offset, replays in ((1, 1), (4, 0), (4, 1), (5, 1), (6, 0), (7, 1)):
@@ -101,7 +104,7 @@ def test_frames() -> None:
     told = stored.operator.finish().panes.select("k", "v", "before", "total", "most", "second")
     assert told.rows() == [
         ("c", 32, None, 32, 32, None),
-        ("a", 8, 4, 13, 128, 4),  # both rows of that time are in its range
+        ("a", 8, 4, 13, 128, 4),  # its range contains both rows of that time
         ("a", 128, 8, 141, 128, 4),
         ("b", 64, 16, 82, 64, 16),
     ]
@@ -133,7 +136,7 @@ def test_sessions_are_found_and_merged() -> None:
 
 
 def test_windows_that_keep_rows() -> None:
-    """semantics 11.7, 21.8."""
+    """semantics 11.7, 21.8: a merged session has the rows that its evictor left; all are in its delta."""
     stored = load("contents")
     assert windows(stored) == [("b", 5, 15, 1), ("a", 0, 22, 1), ("a", 25, 35, 1)]
     told = [(k, s, [row["v"] for row in delta]) for k, s, delta in stored.operator.finish().panes.select("k", "s", "delta").rows()]
@@ -141,7 +144,10 @@ def test_windows_that_keep_rows() -> None:
 
 
 def test_rows_that_a_trigger_holds_back() -> None:
-    """semantics 20.1: the firing that has them is the on-time one. A state of release 0.1 has lost it."""
+    """semantics 20.1: the firing that emits the rows is the on-time firing.
+
+    A state of release 0.1 does not record that this firing is still to come, so its pane is LATE.
+    """
     expected = {"held_back": "ON_TIME", "held_back_of_0.1": "LATE"}
     for name, timing in expected.items():
         store = read(name, 1 if name.endswith("0.1") else Loaded.number if Loaded.number > 1 else 2)
@@ -153,7 +159,7 @@ def test_rows_that_a_trigger_holds_back() -> None:
 
 
 def test_a_chain() -> None:
-    """semantics 30.2, 30.4: what stages keep, and that they go on from it."""
+    """semantics 30.2, 30.4: what the stages store, and that they continue from it."""
     stored = load("chain")
     kept = [table.all().select(pl.exclude("__start", "^__live.*$")).sort(pl.all()).rows() for table in stored.operator.state.following]
     end = 20 * SECOND
@@ -209,28 +215,31 @@ def test_the_silence_of_inputs_goes_on() -> None:
 
 
 def slices(stored: Stored) -> list[tuple[Any, ...]]:
-    """Key, time and end (in seconds, resp. rows), and how many rows."""
+    """Returns the key, start and end (in microseconds or row numbers), and number of rows of each slice."""
     found = stored.operator.state.slices
     assert found is not None
     return sorted(found.held.all().select("k", "__start", "__end", "__rows").rows())
 
 
 def test_slices_of_windows_that_are_not_made_yet() -> None:
-    """semantics 7, 7.4: where order matters a slice has its rows, or the turn of the one that counts."""
+    """semantics 7, 7.4: windows made from stored slices have their rows in arrival order.
+
+    For an order-sensitive aggregate a slice stores its rows, or the turn of the row that the aggregate returns.
+    """
     stored = load("sliding")
-    last = 20 * SECOND + 2  # microseconds after its time a slice is needed
+    last = 20 * SECOND + 2  # how long a slice is needed after its time, in microseconds
     at = {t: (t * SECOND, t * SECOND + last) for t in (1, 2, 4, 9)}
     assert slices(stored) == [("a", *at[1], 1), ("a", *at[4], 3), ("a", *at[9], 1), ("b", *at[2], 1)]
     assert windows(stored) == [("a", -1, 9, 5), ("a", 1, 11, 4), ("a", 4, 14, 1)]
     assert stored.operator.state.received == 6
     sent = stored.operator.advance(watermark=14 * SECOND + 1).panes
-    first, second = [2, 1, 4, 32, 16], [1, 4, 32, 16]  # in the order in which they arrived
+    first, second = [2, 1, 4, 32, 16], [1, 4, 32, 16]  # in arrival order
     assert [row[:7] for row in panes(sent)] == [("a", -1, 9, 5, 55, 16, first), ("a", 1, 11, 4, 53, 16, second)]
     assert [row[:7] for row in panes(stored.operator.finish().panes)] == [("a", 4, 14, 1, 16, 16, [16])]
 
 
 def test_slices_beside_windows() -> None:
-    """semantics 7.1, 12.8: a row behind others makes a window, and comes into one that is there."""
+    """semantics 7, 7.1, 12.8: a row that arrives out of order makes a window, and belongs to a stored one."""
     stored = load("sliding_updates")
     assert windows(stored) == [("b", -3, 2, 0), ("a", 4, 9, 0)]
     assert panes(stored.operator.add(rows(((7, "a", 16), (4, "b", 32)), 4)).panes) == [
@@ -242,7 +251,7 @@ def test_slices_beside_windows() -> None:
 
 
 def test_the_last_rows_of_keys() -> None:
-    """semantics 8.8."""
+    """semantics 8.8: the last two rows of each key are stored, and the next windows contain them."""
     stored = load("sliding_rows")
     assert slices(stored) == [("a", 2, 5, 1), ("a", 3, 6, 1), ("b", 0, 3, 1)]
     sent = stored.operator.add(rows(((0, "a", 32), (0, "b", 64)), 5)).panes
@@ -250,7 +259,7 @@ def test_the_last_rows_of_keys() -> None:
 
 
 def test_listeners() -> None:
-    """semantics 10.8, 10.19: they go on with their attributes, and triggers with their references."""
+    """semantics 10.8, 10.19: listeners keep their attributes, and triggers their references."""
     stored = load("listeners")
     assert [row[0::3] for row in stored.operator.held().rows()] == [("a", 3), ("b", 1)]
     told = stored.operator.add(rows(((0, "a", 12), (0, "b", 6)), 5)).panes.select("k", "event", "seen", "tuples").rows()
@@ -258,7 +267,7 @@ def test_listeners() -> None:
 
 
 def test_windows_by_policies() -> None:
-    """semantics 10.10: what is due when, and what partitions hold."""
+    """semantics 10.10, 10.14: what partitions contain, and what becomes due at which reading of the clock."""
     stored = load("policies")
     assert [row[0::3] for row in stored.operator.held().rows()] == [("a", 2), ("b", 2)]
     assert stored.operator.state.tally == 4
@@ -290,10 +299,10 @@ def test_the_rows_of_runs_stand_in_the_order_of_their_hashes(name: str, number: 
 
 @pytest.mark.parametrize(("name", "number"), STATES)
 def test_the_same_steps_store_the_same_today(name: str, number: int) -> None:
-    """Not byte by byte, as the Arrow writer may change: the same manifest, and the same rows in the same order.
+    """The steps of a case give the stored manifest, and the stored rows in their order.
 
-    A field of the specification that is younger than the file is not in it, and has its default. Checksums are those
-    of bytes.
+    Bytes and checksums are not compared, as the Arrow writer may change. A field of the specification that is
+    newer than the file has its default.
     """
     assert _content(store_of(CASES[name])) == _content(read(name, number))
 
@@ -345,7 +354,7 @@ def values() -> pl.DataFrame:
 
 @pytest.mark.parametrize("name", sorted(HASHES))
 def test_hashes_never_change(name: str, values: pl.DataFrame) -> None:
-    """All 64 bits: they are the order of runs (and part of them the shard of a key)."""
+    """All 64 bits are compared: they decide the order of rows in runs, and some of them the shards."""
     assert row_hashes(values, [name]).tolist() == [*HASHES[name][1], NULL_HASH]
 
 
@@ -360,7 +369,7 @@ def test_the_width_of_a_whole_number_does_not_matter(dtype: type[pl.DataType]) -
 
 
 def test_hashes_are_what_the_document_says(values: pl.DataFrame) -> None:
-    """By the words of docs/state-format.md, in Python's whole numbers."""
+    """The expected hash is computed as docs/state-format.md describes it, in Python integers."""
     by_hand = _documented_hash([_documented(1), _documented(b"a")])
     assert row_hashes(pl.DataFrame({"n": [1], "t": ["a"]}), ["n", "t"]).tolist() == [by_hand]
 
@@ -380,7 +389,7 @@ def _documented_hash(hashes: list[int]) -> int:
 
 
 def _mixed(value: int) -> int:
-    """The finaliser of SplitMix64."""
+    """Returns the value after the finalizer of SplitMix64."""
     value %= 2**64
     value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     value = (value ^ (value >> 27)) * 0x94D049BB133111EB % 2**64

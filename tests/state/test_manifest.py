@@ -1,4 +1,4 @@
-"""The manifest: JSON, with a format, refused when it is not one."""
+"""Manifests: their JSON and its formats, and the texts that are refused."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The mirror: a bound for all processes, and nothing left behind."""
+"""The mirror: one limit for all processes, no wrong or partial copies, and no files left behind."""
 
 import os
 import resource
@@ -47,11 +47,11 @@ def test_a_process_does_not_look_at_the_directory_with_each_write(tmp_path: Path
     process = Mirror(tmp_path, 64 * 10 * LENGTH)
     for number in range(41):
         process.write(f"{number}", stream())
-    assert len(looked) == 5  # with the first write, and with each ten after it
+    assert len(looked) == 5  # at the first write, and after every ten more
 
 
 def test_the_least_recently_used_is_deleted_first(tmp_path: Path) -> None:
-    process = Mirror(tmp_path, 8 * LENGTH)  # of which seven are left
+    process = Mirror(tmp_path, 8 * LENGTH)  # a sweep leaves seven copies
     for number, name in enumerate("abcdefg"):
         process.write(name, stream(number))
         os.utime(tmp_path / f"{name}.run", (number, number))
@@ -73,7 +73,7 @@ def test_a_lower_bound_holds_at_once(tmp_path: Path) -> None:
 
 
 def test_a_swept_temporary_is_room_for_a_copy(tmp_path: Path) -> None:
-    process = Mirror(tmp_path, 8 * LENGTH)  # of which seven are left
+    process = Mirror(tmp_path, 8 * LENGTH)  # a sweep leaves seven copies
     for name in "abcd":
         process.write(name, stream())
     left = tmp_path / "999999999-left.tmp"
@@ -92,7 +92,7 @@ def test_what_would_leave_no_room_is_not_written(tmp_path: Path, limit: int) -> 
 
 
 def test_files_that_dead_processes_left_are_swept(tmp_path: Path) -> None:
-    dead = 2**22 + 1  # beyond the numbers that Linux gives
+    dead = 2**22 + 1  # above the highest process id of Linux
     for name in (f"{dead}-x.tmp", "none-x.tmp", f"{os.getpid()}-x.tmp", "foreign"):
         (tmp_path / name).write_bytes(b"x")
     Mirror(tmp_path).write("a", stream())
@@ -101,7 +101,7 @@ def test_files_that_dead_processes_left_are_swept(tmp_path: Path) -> None:
 
 @contextmanager
 def full_disk(room: int) -> Iterator[None]:
-    """Writing a file fails in the middle."""
+    """Makes a write fail once a file has `room` bytes."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
     try:
@@ -173,7 +173,7 @@ def test_a_mapped_copy_outlives_its_file(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_table_is_copied_as_its_stream_is(tmp_path: Path) -> None:
-    """A long one too, of which the checksum is not computed again."""
+    """The second table is long. The process that wrote its copy does not compute the checksum again."""
     process = Mirror(tmp_path)
     for rows in (3, mirror.MAPPED_FROM // 8):
         table = pl.DataFrame({"n": range(rows)}).to_arrow()

@@ -1,4 +1,4 @@
-"""Streams of frames contain what the rows use."""
+"""Arrow IPC streams of frames contain only the text of their own rows, and can be read again."""
 
 import gc
 import io
@@ -37,7 +37,7 @@ TEXT = st.sampled_from([None, "", "short", "longer than twelve bytes"])
 
 
 def few(values: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
-    """Lists that are mostly empty."""
+    """Returns a strategy for lists that are mostly empty."""
     return st.sampled_from([0, 0, 0, 1, 2]).flatmap(lambda count: st.lists(values, min_size=count, max_size=count))
 
 
@@ -55,7 +55,7 @@ ROWS = st.fixed_dictionaries(
 
 @st.composite
 def cut_frames(draw: st.DrawFn) -> pl.DataFrame:
-    """Frames that Polars has cut out of others, so that their lists may begin anywhere in the memory of the others."""
+    """Returns a frame cut from another one, so that its lists may begin anywhere in that one's memory."""
     rows = draw(st.lists(ROWS, max_size=5))
     frame = pl.DataFrame({name: pl.Series([row[name] for row in rows], dtype=dtype) for name, dtype in TYPES.items()})
     for how in draw(st.lists(st.sampled_from(["slice", "filter", "gather", "twice"]), min_size=1, max_size=3)):
@@ -88,7 +88,7 @@ def test_what_is_cut_out_of_nested_columns_is_read_again(long: int, compression:
 
 @pytest.mark.parametrize("compression", ["lz4", "uncompressed"])
 def test_an_empty_list_gathered_from_two_pieces_is_read_again(compression: streams.Compression) -> None:
-    """The smallest of such cases."""
+    """The smallest frame whose stream could not be read again."""
     one = pl.DataFrame({"structs": [[{"by": "a", "value": 1.0, "flag": True}], []]}, schema={"structs": TYPES["structs"]})
     frame = pl.concat([one, one])[[3]]
     into = io.BytesIO()
@@ -99,7 +99,7 @@ def test_an_empty_list_gathered_from_two_pieces_is_read_again(compression: strea
 @pytest.mark.parametrize("kind", NESTED)
 @pytest.mark.parametrize("how", ["run", "copy", "envelope"])
 def test_a_few_rows_of_many_are_stored_with_their_own_text(kind: str, how: str) -> None:
-    """Polars wrote the text of all rows that the few were gathered from."""
+    """Polars itself would also write the text of the other rows of the original frame."""
     few = pl.DataFrame({"k": range(100), "value": NESTED[kind]})[[3, 50]]
     if how == "envelope":
         stored = envelope.encode(few)

@@ -1,4 +1,4 @@
-"""Types of columns: inferred, and what fits them."""
+"""Column types of the runner: how they are inferred, and which values fit them."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Comparing outputs: what is the same, and how a difference reads."""
+"""Comparison of outputs: which values are equal, and how a difference is shown."""
 
 from decimal import Decimal
 from typing import Any

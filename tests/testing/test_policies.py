@@ -1,4 +1,7 @@
-"""The strategies of windows by policies reach every class of edge: counted over a fixed sample, with the oracle's output."""
+"""The strategies for policy windows generate every class of edge cases.
+
+The classes are counted over fixed samples, in the scripts and in the oracle's output.
+"""
 
 from collections import Counter
 from itertools import pairwise
@@ -16,7 +19,7 @@ Events = list[dict[str, Any]]
 
 
 def classes(spec: StreamWindow, script: Events, outputs: Events) -> set[str]:
-    """The edge classes that a script reaches."""
+    """Returns the classes of edge cases that a script reaches."""
     panes = [pane for output in outputs for pane in output["panes"]]
     found = {event["op"] for event in script} | {f"{event['op']} sends" for event, o in zip(script, outputs, strict=True) if o["panes"]}
     clocks = [event["to"] for event in script if event["op"] == "clock"]

@@ -1,4 +1,4 @@
-"""The runner: which events it takes, how it reads rows, and what outputs look like."""
+"""The runner: which events it accepts, how it reads rows, and what its outputs contain."""
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
@@ -69,7 +69,7 @@ def window(**fields: Any) -> dict[str, Any]:
 
 @RUNTIMES
 def test_stream_time_takes_no_watermark(runtime: str) -> None:
-    """semantics 12.8."""
+    """semantics 12.8: with `StreamTime` a watermark from outside is refused."""
     spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=StreamTime())
     with pytest.raises(InputError, match=r"a watermark from outside \| with StreamTime rows make the watermark .* \| add rows"):
         run(spec, [add({"event_time": 1}), {"op": "watermark", "to": 5}], runtime)
@@ -77,7 +77,7 @@ def test_stream_time_takes_no_watermark(runtime: str) -> None:
 
 @RUNTIMES
 def test_processing_time_takes_no_watermark(runtime: str) -> None:
-    """semantics 6.8."""
+    """semantics 6.8: with `time="processing"` a watermark from outside is refused."""
     spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], time="processing")
     with pytest.raises(InputError) as caught:
         run(spec, [add({"v": 1}), {"op": "watermark", "to": 5}], runtime)
@@ -101,7 +101,7 @@ def test_processing_time_takes_no_watermark(runtime: str) -> None:
     ],
 )
 def test_a_watermark_names_its_input(runtime: str, given: Inputs | None, event: dict[str, Any], message: str) -> None:
-    """semantics 12.5."""
+    """semantics 12.5: with `Inputs` a watermark names one of the inputs, otherwise none."""
     spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=given)
     with pytest.raises(InputError, match=re.escape(message)):
         run(spec, [{"op": "watermark", "to": 5, **event}], runtime)
@@ -109,7 +109,7 @@ def test_a_watermark_names_its_input(runtime: str, given: Inputs | None, event: 
 
 @RUNTIMES
 def test_no_watermark_comes_from_outside_where_rows_tell(runtime: str) -> None:
-    """semantics 12.9."""
+    """semantics 12.9: where rows drive the watermarks of inputs, a watermark from outside is refused."""
     spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=Inputs(["a", "b"], column="s"))
     message = "a watermark from outside | with a column of Inputs rows tell the watermarks of their inputs (semantics 12.9) | add rows"
     with pytest.raises(InputError, match=re.escape(message)):
@@ -127,7 +127,10 @@ def test_the_dict_form_and_restarts(runtime: str) -> None:
 @RUNTIMES
 @pytest.mark.parametrize("declared", [None, Position("p", "o"), Position("p", "o", "s")])
 def test_positions_are_spread_over_columns(runtime: str, declared: Position | None) -> None:
-    """semantics 4: the second of two equal positions is a replay; a null offset is invalid; rows come back as they were given."""
+    """semantics 3, 4, 4.1: positions decide the arrival order, replays, and which rows are invalid.
+
+    Invalid rows are returned as they were given.
+    """
     spec = WindowOperator(window=Tumbling(10), aggregates=[F.first("v").alias("first")], position=declared)
     rows = [{"event_time": 1, "v": n, "position": position} for n, position in enumerate([[0, 2], [0, 1], [0, 1], [0, None]])]
     outputs = run(spec, [add(*rows), {"op": "finish"}], runtime)
@@ -171,7 +174,7 @@ def test_positions_of_several_sources(runtime: str) -> None:
     ],
 )
 def test_reasons_come_in_order(runtime: str, row: dict[str, Any], reason: str) -> None:
-    """semantics 15."""
+    """semantics 15: an invalid row has the first reason in the documented order."""
     types = {"k": "string", "level": "double", "p": "bigint", "v": "bigint"}
     spec = WindowOperator(
         window=Tumbling(10),
@@ -286,7 +289,7 @@ def test_the_result_of_one_aggregate(runtime: str) -> None:
 
 @RUNTIMES
 def test_instants_may_be_datetimes(runtime: str) -> None:
-    """Rows come back as they were given; instants of outputs are microseconds."""
+    """Late rows are returned as they were given. All other instants in outputs are microseconds."""
     noon = datetime(1970, 1, 1, 12, tzinfo=UTC)
     spec = WindowOperator(window=Tumbling("1 hour"), aggregates=[F.count().alias("n")])
     row, late = {"event_time": noon}, {"event_time": noon.astimezone(timezone(timedelta(hours=2)))}
@@ -308,7 +311,7 @@ def test_instants_may_be_datetimes(runtime: str) -> None:
     ],
 )
 def test_a_datetime_without_a_zone_is_no_instant(event: dict[str, Any], given: str, runtime: str) -> None:
-    """Semantics 1."""
+    """semantics 1: a naive datetime is refused."""
     with pytest.raises(InputError) as caught:
         run(SPEC, [event], runtime)
     assert str(caught.value) == f"{given} | an instant has a time zone (semantics 1) | give tzinfo=UTC, or an int of microseconds"
@@ -326,7 +329,7 @@ def test_types_name_columns_that_are_there(runtime: str) -> None:
 
 @RUNTIMES
 def test_a_partition_may_be_evicted_before_any_row(runtime: str) -> None:
-    """It is not there, so nothing happens (semantics 10.23)."""
+    """semantics 10.23: evicting a partition that does not exist has no effect."""
     spec = StreamWindow.sliding(count(2), count(1), partition_by=["k"])
     evict: dict[str, Any] = {"op": "evict", "partition": {"k": "a"}}
     assert run(spec, [evict], runtime) == [NOTHING]

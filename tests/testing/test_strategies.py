@@ -1,4 +1,7 @@
-"""The strategies reach every class of edge by construction: counted over a fixed sample, with the oracle's output."""
+"""The strategies for window operators generate every class of edge cases.
+
+The classes are counted over fixed samples, in the scripts and in the oracle's output.
+"""
 
 import math
 from collections import Counter
@@ -17,7 +20,7 @@ Events = list[dict[str, Any]]
 
 
 def classes(spec: WindowOperator, script: Events, outputs: list[dict[str, Any]]) -> set[str]:
-    """The edge classes that a script reaches."""
+    """Returns the classes of edge cases that a script reaches."""
     rows = [row for event in script for row in event.get("rows", ())]
     panes = [pane for output in outputs for pane in output["panes"]]
     found = {f"timing {pane['timing']}" for pane in panes} | {f"op {pane['op']}" for pane in panes}
@@ -61,7 +64,10 @@ def _classes_of_rows(spec: WindowOperator, rows: Events) -> set[str]:
 
 
 def _classes_of_windows(spec: WindowOperator, script: Events, outputs: list[dict[str, Any]]) -> set[str]:
-    """What rows, watermarks and clocks hit exactly, or miss by one, of the windows held before them."""
+    """Returns the classes of the windows of a script: bounds that are met, merges, and firings by the clock.
+
+    A row or a watermark meets a bound of a window stored before it exactly, or misses it by one microsecond.
+    """
     found, held = set(), []
     for event, output in zip(script, outputs, strict=True):
         bounds = [(w["window_start"], w["window_end"]) for w in held if w["window_end"] is not None]
@@ -89,7 +95,7 @@ def _classes_of_windows(spec: WindowOperator, script: Events, outputs: list[dict
 
 
 def _classes_of_counted(spec: WindowOperator, event: dict[str, Any], output: dict[str, Any]) -> set[str]:
-    """Windows that a batch completes, and those that it does not."""
+    """Returns the classes of windows of rows: complete after a batch, or incomplete at the end of input."""
     complete = Counter(tuple(str(pane[key]) for key in spec.keys) for pane in output["panes"] if pane["is_last"] and pane["op"] == "+")
     found = {"complete"} if complete and event["op"] == "add" else set()
     found |= {"several complete"} if event["op"] == "add" and any(number > 1 for number in complete.values()) else set()
@@ -132,14 +138,15 @@ NOT_OF_SLIDING_ROWS = NOT_OF_COUNTED | NOT_OF_SLIDING | {"timing EARLY", "op -",
 ROUNDS, SAMPLES = 96, 50
 
 
-# Their scripts are drawn as those of another kind are, only for other windows; and it takes minutes to see that.
+# Scripts for these kinds are drawn like those for the kind on the right. As a check takes minutes, only the
+# soak run makes it.
 LIKE_ANOTHER = {"calendar": "tumbling", "cumulating": "hopping", "custom": "session", "session_of_rows": "session", "hopping_rows": "rows"}
 KINDS = [pytest.param(kind, marks=pytest.mark.soak) if kind in LIKE_ANOTHER else kind for kind in ALL_KINDS]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_edge_class_is_generated(kind: str) -> None:
-    """Each class is reached within ROUNDS fixed samples: examples of one sample are much alike."""
+    """Each class is reached within ROUNDS fixed samples. The examples of a single sample are much alike."""
     counts: Counter[str] = Counter()
     wanted = COMMON_CLASSES | CLASSES_OF_KINDS[kind]
     left_out = {"global": NOT_OF_GLOBAL, "sliding": NOT_OF_SLIDING, "sliding_rows": NOT_OF_SLIDING_ROWS}

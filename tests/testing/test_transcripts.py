@@ -1,4 +1,4 @@
-"""Transcripts say the same of every runtime in this process; and a transcript that is wrong is found out."""
+"""Every transcript passes in every in-process runtime, and a wrong transcript fails."""
 
 import copy
 import re
@@ -39,7 +39,7 @@ def test_transcript(document: dict[str, Any], runtime: str) -> None:
 @EACH
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 def test_transcript_of_the_engine_with_restarts(document: dict[str, Any]) -> None:
-    """semantics 33: a restart after every event changes nothing."""
+    """semantics 33: a restart after every event changes no output."""
     events = [step for event in document["events"] for step in (event, {"op": "restart"})]
     check({**document, "events": events}, "engine", user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)
 

@@ -1,4 +1,4 @@
-"""Aggregates against Spark's documented results, and at the edges of their types."""
+"""Aggregates have the results that Spark documents, also at the limits of their types."""
 
 import math
 from decimal import Decimal
@@ -17,7 +17,7 @@ NAN = float("nan")
 
 
 def pane(aggregate: pw.Aggregate, values: list[Any], dtype: pl.DataType, batches: int = 1) -> Any:
-    """The aggregate of the values, which come in some batches."""
+    """Returns the aggregate of the values, which are added in the given number of batches."""
     spec = pw.WindowOperator(window=pw.Global(), aggregates=[aggregate.alias("a")], trigger=pw.Never())
     operator = Operator(spec, {"event_time": pl.Int64(), "v": dtype})
     for n in range(batches):
@@ -74,13 +74,13 @@ def pane(aggregate: pw.Aggregate, values: list[Any], dtype: pl.DataType, batches
     ],
 )
 def test_results_are_those_of_spark(aggregate: pw.Aggregate, values: list[Any], dtype: pl.DataType, expected: Any, batches: int) -> None:
-    """Semantics 24.1, 24.2, wherever batches are cut."""
+    """The results do not depend on where batches are cut (semantics 24.1, 24.2)."""
     if values:
         assert pane(aggregate, values, dtype, batches) == pytest.approx(expected, nan_ok=True)
 
 
 def test_first_and_last_follow_arrival_order_and_count_nulls_unless_told() -> None:
-    """Semantics 24.6."""
+    """`first` and `last` use arrival order; nulls are skipped only on request (semantics 24.1, 24.6)."""
     values = [None, 1, 2, None]
     assert pane(F.first("v"), values, pl.Int64()) is None
     assert pane(F.last("v"), values, pl.Int64()) is None
@@ -89,14 +89,14 @@ def test_first_and_last_follow_arrival_order_and_count_nulls_unless_told() -> No
 
 
 def test_collections_keep_arrival_order() -> None:
-    """Semantics 24.4."""
+    """`collect_list` keeps arrival order, and `collect_set` the order of first arrival (semantics 24.4)."""
     assert pane(F.collect_list("v"), [3, None, 1, 3], pl.Int64()).to_list() == [3, 1, 3]
     assert pane(F.collect_set("v"), [3, None, 1, 3], pl.Int64()).to_list() == [3, 1]
 
 
 @pytest.mark.parametrize("values", [[2**62, 2**62], [-(2**62), -(2**62), -1]])
 def test_a_sum_that_leaves_64_bits_is_an_error_in_one_batch_and_over_several(values: list[int]) -> None:
-    """Semantics 24.3."""
+    """A sum never wraps around (semantics 24.3)."""
     message = r"sum\(v\) = -?\d+ \| a sum of whole numbers stays inside 64 bits .* \| cast v to double or decimal"
     for batches in (1, len(values)):
         with pytest.raises(AggregateOverflowError, match=message):
@@ -108,7 +108,7 @@ def test_large_values_whose_sum_fits_are_summed_exactly() -> None:
 
 
 def test_many_distinct_values_are_estimated_within_the_asked_deviation() -> None:
-    """Semantics 24.5: within four standard deviations, over several batches."""
+    """An estimate over several batches is within four standard deviations of the count (semantics 24.5)."""
     count = 50_000
     assert count > size_for(0.05)
     estimate = pane(F.approx_count_distinct("v", rsd=0.05), list(range(count)) * 2, pl.Int64(), batches=4)

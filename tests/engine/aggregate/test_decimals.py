@@ -1,4 +1,7 @@
-"""Sums and means of decimals: those of Spark in ANSI mode, in every operator, and an error where they do not fit (semantics 24.16)."""
+"""Sums and means of decimals are those of Spark in ANSI mode, in every operator (semantics 24.16).
+
+A sum or a mean that does not fit its type is an error.
+"""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -27,7 +30,7 @@ OVERFLOWS = [case for case in CASES if case.total is None]
 
 
 def outcome(spec: Any, events: list[dict[str, Any]], types: dict[str, str], runtime: str, name: str) -> Any:
-    """The values of a column of the panes, or "overflow"."""
+    """Returns the values of a column of the panes, or "overflow" if the run raises that error."""
     try:
         outputs = run(spec, events, runtime, types=types)
     except AggregateOverflowError:
@@ -42,7 +45,7 @@ def expected(value: str | None) -> Any:
 @pytest.mark.parametrize("batches", [1, 2])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_one_window(case: Case, batches: int) -> None:
-    """Semantics 24.16: the table is Spark's; a batch that is cut in two has two partials."""
+    """Oracle and engine give Spark's sum and mean, also if they merge two partials (semantics 24.16)."""
     rows = [row | {"event_time": n} for n, row in enumerate(case.rows)]
     cut = len(rows) // batches
     events = [{"op": "add", "rows": some} for some in (rows[:cut], rows[cut:]) if some] + [{"op": "finish"}]
@@ -54,7 +57,7 @@ def test_one_window(case: Case, batches: int) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_result_types(case: Case) -> None:
-    """Semantics 24.16."""
+    """Precision and scale of the results are those of semantics 24.16."""
     aggregation = Aggregation((F.sum("v"), F.avg("v"), F.max("v"), F.collect_list("v")), {"v": case.dtype})
     assert list(aggregation.result_types.values()) == [case.total_type, case.mean_type, case.dtype, pl.List(case.dtype)]
 
@@ -93,7 +96,7 @@ OPERATORS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("case", OVERFLOWS, ids=str)
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_a_sum_that_does_not_fit_is_an_error_in_every_operator(operator: str, case: Case, batches: int) -> None:
-    """Semantics 24.16."""
+    """Every operator raises the same error, wherever batches are cut (semantics 24.16)."""
     rows = [row | {"event_time": n} for n, row in enumerate(case.rows)]
     events = [{"op": "add", "rows": rows[n::batches]} for n in range(batches) if rows[n::batches]] + [{"op": "finish"}]
     for runtime in ("oracle", "engine"):
@@ -116,7 +119,10 @@ KINDS = (
 @DEFAULT
 @given(data=st.data())
 def test_engine_is_oracle_where_sums_may_not_fit(data: st.DataObject) -> None:
-    """Semantics 24.16: values that are not negative leave the type in some window, or in none; wherever batches are cut."""
+    """Engine and oracle raise for the same inputs, wherever batches are cut (semantics 24.16).
+
+    No value is negative, so a sum that once left its type does not come back into it.
+    """
     window = data.draw(st.sampled_from(KINDS))
     scale = data.draw(st.sampled_from([0, 18, 38]))
     row = st.fixed_dictionaries({"event_time": st.integers(0, 20), "v": st.none() | HUGE.map(lambda it: Decimal(it).scaleb(-scale))})
@@ -135,7 +141,7 @@ VALUE = st.none() | st.sampled_from(["1", "-1", "9" * 38, "-" + "9" * 38, "5" + 
 @DEFAULT
 @given(values=st.lists(VALUE, min_size=1, max_size=30), data=st.data())
 def test_spans_are_exact_or_raise(values: list[Decimal | None], data: st.DataObject) -> None:
-    """Whatever comes in between, and whatever lies between two spans."""
+    """The sum of an index range is exact or an error, whatever its partial sums and other rows are."""
     dtype = pl.Decimal(38, 0)
     aggregation = Aggregation((F.sum("v").alias("a"),), {"v": dtype})
     bounds = st.tuples(st.integers(0, len(values) - 1), st.integers(1, len(values))).filter(lambda span: span[0] < span[1])
@@ -154,7 +160,10 @@ def test_spans_are_exact_or_raise(values: list[Decimal | None], data: st.DataObj
 @DEFAULT
 @given(groups=st.lists(st.tuples(st.integers(0, 2), VALUE), min_size=1, max_size=30), merged=st.booleans())
 def test_groups_are_exact_or_raise(groups: list[tuple[int, Decimal | None]], merged: bool) -> None:
-    """Of rows as of partials; Polars adds modulo 2^128, so that a total that fits is right whatever came in between."""
+    """The sum of a group of rows or of partials is exact or an error.
+
+    Polars adds modulo 2^128, so a total that fits is right even if partial sums do not fit.
+    """
     dtype = pl.Decimal(38, 0)
     aggregation = Aggregation((F.sum("v").alias("a"),), {"v": dtype})
     rows = pl.DataFrame(groups, schema={"g": pl.Int64(), "v": dtype}, orient="row")
@@ -178,7 +187,10 @@ def test_groups_are_exact_or_raise(groups: list[tuple[int, Decimal | None]], mer
 
 
 def test_a_narrow_sum_that_does_not_fit_its_type_is_an_error() -> None:
-    """More rows than a test can have: the partial has 38 digits, the result of decimal(2,0) has 12."""
+    """A partial has 38 digits, the sum of a decimal(2,0) has 12.
+
+    The test starts from a partial, because it would take too many rows to exceed 12 digits.
+    """
     aggregation = Aggregation((F.sum("v"),), {"v": pl.Decimal(2, 0)})
     partial = pl.DataFrame({"__sum:v": [Decimal(10**12)]}, schema={"__sum:v": pl.Decimal(38, 0)})
     with pytest.raises(AggregateOverflowError, match=r"sum\(v\) beyond decimal\(12,0\)"):
@@ -186,7 +198,7 @@ def test_a_narrow_sum_that_does_not_fit_its_type_is_an_error() -> None:
 
 
 def test_ordinary_decimals_are_not_looked_at_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bound of the type clears a batch of decimal(10,2); exact totals are for batches that it does not clear."""
+    """The bounds of decimal(10,2) exclude an overflow, so the values of a small batch are not examined."""
     looked: list[str] = []
     greatest = overflow.greatest
     monkeypatch.setattr(overflow, "greatest", lambda values: (looked.append(values.name), greatest(values))[1])
@@ -196,7 +208,7 @@ def test_ordinary_decimals_are_not_looked_at_twice(monkeypatch: pytest.MonkeyPat
 
 
 def test_sums_of_one_batch_over_many_windows_stay_apart() -> None:
-    """Two keys whose sums fit, together with one that does not: the error is that of the group, not of the batch."""
+    """Overflow is tested for each group: the sums of both keys fit, the partial sums of the batch do not."""
     operator = Operator(_windows(pw.Tumbling(10), keys=["k"]), {"event_time": pl.Int64(), "k": pl.Int64(), "v": pl.Decimal(38, 0)})
     v = [Decimal("9" * 38), Decimal("9" * 38), Decimal("-" + "9" * 38)]
     schema = {"event_time": pl.Int64(), "k": pl.Int64(), "v": pl.Decimal(38, 0)}

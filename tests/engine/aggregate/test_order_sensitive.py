@@ -1,4 +1,4 @@
-"""Aggregates that are one row, or a few: their partials may be merged in any order, and are what the rows say as they came."""
+"""Partials of aggregates that depend on arrival order may be merged in any order, with the same results."""
 
 from typing import Any
 
@@ -35,6 +35,7 @@ ROWS = st.fixed_dictionaries(
 
 
 def results(aggregation: Aggregation, partials: pl.DataFrame) -> dict[str, Any]:
+    """Returns the aggregates, by name, of a window with these partials."""
     _, told = aggregation.fired(partials.with_columns(pl.lit(True).alias("fires")), "fires")
     return told.select(one.name for one in AGGREGATES).row(0, named=True)
 
@@ -42,6 +43,7 @@ def results(aggregation: Aggregation, partials: pl.DataFrame) -> dict[str, Any]:
 @settings(max_examples=150, derandomize=True, database=None, deadline=None)
 @given(given=st.lists(ROWS, min_size=1, max_size=12), data=st.data())
 def test_merged_in_any_order_they_are_those_of_the_rows_as_they_came(given: list[dict[str, Any]], data: st.DataObject) -> None:
+    """Partials that are merged in any order give the aggregates of the rows in arrival order."""
     rows = pl.DataFrame(given, schema={"piece": pl.Int64(), **SCHEMA}).with_row_index(ARRIVAL_NUMBER).cast({ARRIVAL_NUMBER: pl.Int64()})
     all_of_them = rows.with_columns(pl.lit(0).alias("all"))
     plain = Aggregation(AGGREGATES, SCHEMA)

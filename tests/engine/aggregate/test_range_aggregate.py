@@ -1,4 +1,4 @@
-"""Spans: what the kernel gives is what merging the pieces of each span gives."""
+"""Aggregates over index ranges equal those that result from merging the pieces of each range."""
 
 from decimal import Decimal
 from typing import Any
@@ -17,7 +17,7 @@ from panewise.errors import AggregateOverflowError
 from panewise.testing.compare import same
 
 SCHEMA = {"v": pl.Int64(), "x": pl.Float64(), "s": pl.String(), "d": pl.Decimal(10, 2)}
-# Its merge tells the earlier state from the later one.
+# An aggregate whose merge depends on the order of its arguments.
 WORDS = pw.UserAggregate.fold("words", "", lambda state, value: state + (value or "?"), lambda one, other: one + other, result="string")
 AGGREGATES: tuple[pw.Aggregate, ...] = (
     *(F.count("v"), F.sum("v"), F.avg("v"), F.min("v"), F.max("v"), F.first("v"), F.last("v", ignorenulls=True)),
@@ -40,12 +40,13 @@ ROWS = st.fixed_dictionaries(
 
 
 def pieces_of(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    """Rows that have the same `piece` make one."""
+    """Returns the partials of the rows, one piece for each value of `piece`."""
     frame = pl.DataFrame(rows, schema={"piece": pl.Int64(), **SCHEMA})
     return AGGREGATION.lift(frame, ["piece"])
 
 
 def read_off(partials: pl.DataFrame, aggregation: Aggregation = AGGREGATION) -> list[dict[str, Any]]:
+    """Returns the aggregates, by name, of each row of partials."""
     return partials.select(aggregation.results).select(one.name for one in aggregation.aggregates).to_dicts()
 
 
@@ -66,7 +67,7 @@ def test_spans_are_merged_pieces(rows: list[dict[str, Any]], data: st.DataObject
 
 
 def test_lists_are_joined_in_stretches() -> None:
-    """More pieces than there are blocks of at once, and spans in any order."""
+    """Lists are right over thousands of pieces, with ranges of all lengths in any order."""
     aggregation = Aggregation((F.top_n("v", 2), F.sum("v")), SCHEMA)
     values = [(n * 7919) % 10007 for n in range(10_000)]
     pieces = aggregation.singles(pl.DataFrame({"v": values}))
@@ -77,12 +78,14 @@ def test_lists_are_joined_in_stretches() -> None:
 
 
 def test_types_are_those_of_the_parts() -> None:
+    """The partials of a range have the schema of the aggregation."""
     pieces = pieces_of([{"piece": 0, "v": 1, "x": 1.0, "s": "a", "d": Decimal("1.00")}] * 3)
     spans = over(AGGREGATION, pieces, pl.Series([0]), pl.Series([1]))
     assert dict(spans.schema) == AGGREGATION.schema
 
 
 def test_a_sum_that_leaves_64_bits_is_refused_only_where_it_does() -> None:
+    """A range whose sum fits is exact even if the sums of shorter ranges do not fit (semantics 24.3)."""
     totals = Aggregation((F.sum("v"),), SCHEMA)
     rows = pl.DataFrame({"piece": [0, 1, 2], "v": [2**62, 2**62, -(2**62)]}, schema={"piece": pl.Int64(), "v": pl.Int64()})
     pieces = totals.lift(rows, ["piece"])

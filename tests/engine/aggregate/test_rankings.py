@@ -1,4 +1,4 @@
-"""Rankings: rows and values in the order of a column, wherever batches are cut (semantics 24.10 to 24.13)."""
+"""Rankings (`max_by`, `top_n` and others), wherever batches are cut (semantics 24.10 to 24.13)."""
 
 import random
 from typing import Any
@@ -18,7 +18,7 @@ ROWS = [("a", 1.0), ("b", None), (None, 5.0), ("c", 5.0), ("a", 3.0), ("d", NAN)
 
 
 def pane(aggregate: pw.Aggregate, rows: list[tuple[Any, Any]], batches: int) -> Any:
-    """The aggregate of (v, b), which come in this order in some batches."""
+    """Returns the aggregate of rows (v, b), which are added in this order in the given number of batches."""
     spec = pw.WindowOperator(window=pw.Global(), aggregates=[aggregate.alias("a")], trigger=pw.Never())
     operator = Operator(spec, SCHEMA)
     size = -(-len(rows) // batches)
@@ -66,7 +66,7 @@ def test_nothing_to_rank(aggregate: pw.Aggregate, expected: Any) -> None:
 
 
 def test_two_rankings_with_confusable_names() -> None:
-    """Parts have names of their own, whatever the columns are called."""
+    """Rankings whose column names together form the same text do not share partials."""
     schema = {"event_time": pl.Int64(), "a:b": pl.Int64(), "c": pl.Int64(), "a": pl.Int64(), "b:c": pl.Int64()}
     spec = pw.WindowOperator(
         window=pw.Global(), trigger=pw.Never(), aggregates=[F.max_by("a:b", "c").alias("one"), F.max_by("a", "b:c").alias("other")]
@@ -101,7 +101,7 @@ def test_lists_are_values_that_can_be_ranked_by_another_column() -> None:
     ],
 )
 def test_what_is_combined_before_the_shuffle_gives_the_same(aggregate: pw.Aggregate, combined: bool) -> None:
-    """Only what has a small state, and for which no order matters."""
+    """Pre-aggregation changes no result, and is used only for small states that do not depend on order."""
     schema = {"event_time": pl.Int64(), "k": pl.Int64(), "n": pl.Int64(), "f": pl.Boolean()}
     spec = pw.WindowOperator(window=pw.Tumbling(10), keys=["k"], aggregates=[aggregate.alias("a")])
     random.seed(7)

@@ -1,4 +1,4 @@
-"""Evictors and deltas in the engine: types, the edges of numbers, and what is kept of rows (semantics 11, 21.7)."""
+"""Evictors and deltas in the engine: types, limits of numbers, stored rows (semantics 11.1 to 11.8, 21.7)."""
 
 import math
 from datetime import UTC, datetime, timedelta
@@ -44,7 +44,7 @@ def spec(**fields: Any) -> WindowOperator:
 
 
 def held(evictor: Any, column: str, values: list[Any]) -> list[Any]:
-    """What an evictor leaves of rows with these values, in one batch."""
+    """Returns the values that an evictor leaves of a batch of rows with these values."""
     operator = Operator(spec(evictor=evictor, delta=[column]), {"event_time": pl.Int64(), column: SCHEMA[column]})
     times = values if column == "event_time" else list(range(len(values)))
     rows = pl.DataFrame({"event_time": times, column: values}, schema={"event_time": pl.Int64(), column: SCHEMA[column]})
@@ -63,12 +63,12 @@ def held(evictor: Any, column: str, values: list[Any]) -> list[Any]:
     ],
 )
 def test_differences_of_whole_numbers_are_exact(threshold: float, values: list[Any], left: list[Any]) -> None:
-    """semantics 11.4."""
+    """DeltaEvictor compares whole numbers exactly, also at the limits of 64 bits (semantics 11.4)."""
     assert held(DeltaEvictor("n", threshold), "n", values) == left
 
 
 def test_differences_of_doubles() -> None:
-    """semantics 11.4: NaN is no value, and infinity is at no distance from itself."""
+    """A NaN stays, and so does an infinite value if the reference is the same infinity (semantics 11.4)."""
     inf, nan = float("inf"), float("nan")
     assert held(DeltaEvictor("v", 0.5), "v", [1.0, 1.5, 2.0, None]) == [2.0, None]
     assert held(DeltaEvictor("v", 0.5), "v", [1.0, inf, -inf, None, inf]) == [inf, None, inf]
@@ -79,6 +79,7 @@ def test_differences_of_doubles() -> None:
 
 
 def test_differences_of_timestamps() -> None:
+    """Over timestamps the threshold is a duration (semantics 11.4)."""
     seen = [START, START + timedelta(seconds=59), None, START + timedelta(seconds=60)]
     assert held(DeltaEvictor("seen", "1 minute"), "seen", seen) == seen[1:]
 
@@ -93,7 +94,7 @@ def test_differences_of_timestamps() -> None:
     ],
 )
 def test_times_at_the_ends(duration: int, times: list[int], left: list[int]) -> None:
-    """semantics 11.3: the bound of what goes may lie outside of 64 bits."""
+    """TimeEvictor is right even if m - duration lies outside 64 bits (semantics 11.3)."""
     assert held(TimeEvictor(duration), "event_time", times) == left
 
 
@@ -132,9 +133,10 @@ def test_columns_that_an_evictor_cannot_use(evictor: Any, message: str) -> None:
 
 
 def test_only_what_is_needed_is_kept() -> None:
-    """Columns of rows, and whether it is told which are new."""
+    """A row buffer has only the columns that are read, and the number of new rows only if it is needed."""
 
     def kept(**fields: Any) -> tuple[list[str], bool]:
+        """Returns the columns of the row buffer, and whether the number of new rows is stored."""
         schema = Plan(spec(aggregates=[F.sum("n").alias("s")], **fields), SCHEMA).table_schema
         rows = schema.get(ROW_BUFFER)
         assert rows is None or isinstance(rows, pl.List)
@@ -153,6 +155,7 @@ def test_only_what_is_needed_is_kept() -> None:
 
 
 def test_rows_that_were_told_are_not_kept() -> None:
+    """Rows that were in an emitted delta are purged from the row buffer (semantics 21.7)."""
     operator = Operator(spec(delta=["n"]), {"event_time": pl.Int64(), "n": pl.Int64()})
     for n in range(3):
         operator.add(pl.DataFrame({"event_time": [n], "n": [n]}))
@@ -161,13 +164,14 @@ def test_rows_that_were_told_are_not_kept() -> None:
 
 @pytest.mark.parametrize("fields", [{"evictor": CountEvictor(1)}, {"delta": ["n"]}])
 def test_rows_are_not_combined_before_they_meet_the_state(fields: dict[str, Any]) -> None:
+    """With an evictor or a delta, rows are not pre-aggregated before the shuffle."""
     plain = {"window": Tumbling(10), "trigger": AfterWatermark(late=Always())}
     assert Plan(spec(**plain), SCHEMA).can_combine
     assert not Plan(spec(**plain, **fields), SCHEMA).can_combine
 
 
 def test_a_sum_that_is_evicted_in_time_does_not_overflow() -> None:
-    """semantics 11.8, 24.3."""
+    """Sums are computed when the window fires, so evicted rows cannot overflow (semantics 11.8, 24.3)."""
     aggregates = [F.sum("n").alias("s")]
     schema = {"event_time": pl.Int64(), "n": pl.Int64()}
     rows = pl.DataFrame({"event_time": [0, 1], "n": [HIGH, 1]})
@@ -179,7 +183,7 @@ def test_a_sum_that_is_evicted_in_time_does_not_overflow() -> None:
 
 
 def test_the_spread_of_one_row_that_is_no_number() -> None:
-    """semantics 24.2: in Polars it depends on how the rows were numbered."""
+    """The deviation of a single NaN is NaN (semantics 24.2). In Polars it depends on how rows are grouped."""
     operator = Operator(spec(aggregates=[F.stddev_pop("v").alias("spread")], evictor=CountEvictor(1)), SCHEMA)
     rows = pl.DataFrame({"event_time": [0, 1], "v": [0.0, math.nan]}).with_columns(
         pl.lit(None, dtype=SCHEMA[name]).alias(name) for name in ("n", "price", "seen")

@@ -1,4 +1,4 @@
-"""User-defined aggregates: results of the declared type and states that are JSON, in the oracle as in the engine (semantics 24.20)."""
+"""User-defined aggregates, in oracle and engine: types of results, states that are JSON (semantics 24.20)."""
 
 import math
 from collections.abc import Callable
@@ -14,12 +14,12 @@ RUNTIMES = ("oracle", "engine")
 
 
 def gives(value: Any, result: str) -> pw.UserAggregate:
-    """An aggregate whose result is that value."""
+    """Returns an aggregate whose result is the given value."""
     return pw.UserAggregate("mine", lambda: 0, lambda s, v: s, lambda a, b: a, lambda s: value, result)
 
 
 def held_in(state: Any) -> pw.UserAggregate:
-    """An aggregate whose state is that value once a row came."""
+    """Returns an aggregate whose state is the given value after its first row."""
     return pw.UserAggregate("mine", lambda: None, lambda s, v: state, lambda a, b: b, lambda s: 1.0)
 
 
@@ -66,6 +66,7 @@ def test_a_result_of_another_type_is_an_error(result: str, value: Any, runtime: 
     ],
 )
 def test_a_result_of_the_type_is_held_as_it(result: str, value: Any, held: Any, runtime: str) -> None:
+    """A result has the declared type; where a double is declared, a whole number becomes a double."""
     found = result_of(gives(value, result)("v"), [{"v": 1}], runtime)
     assert (found, type(found)) == (held, type(held))
     assert not isinstance(held, list) or list(map(type, found)) == list(map(type, held))
@@ -89,7 +90,7 @@ def test_the_state_of_no_rows_is_json_too(runtime: str) -> None:
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_lists_travel_through_batches_and_retractions(runtime: str) -> None:
-    """A result that is a list is compared with the live pane's as other lists are."""
+    """Lists are merged over batches, retracted, and compared with the live pane by value (semantics 21.1)."""
     kept = pw.UserAggregate.fold("kept", [], lambda s, v: sorted({*s, v}), lambda a, b: sorted({*a, *b}), result="array<bigint>")
     fields: dict[str, Any] = {"trigger": pw.Always(), "accumulation": "retracting"}
     spec = pw.WindowOperator(window=pw.Tumbling(10), aggregates=[kept("v").alias("a")], **fields)
@@ -100,7 +101,7 @@ def test_lists_travel_through_batches_and_retractions(runtime: str) -> None:
 
 @pytest.mark.parametrize(("initial", "result"), [("", "string"), (0.0, "double"), (False, "boolean")])
 def test_a_fold_has_the_type_of_its_initial_state(initial: Any, result: str) -> None:
-    """Semantics 24.14."""
+    """Without `result`, the type of `initial` is the type of the result (semantics 24.14)."""
     assert pw.UserAggregate.fold("f", initial, lambda s, v: s, combine=lambda a, b: a).result == result
 
 

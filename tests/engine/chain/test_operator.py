@@ -1,4 +1,4 @@
-"""Chains: the engine is the oracle; what must not matter does not; sums of sums are the direct sum."""
+"""Chains: engine and oracle agree, batch cuts and restarts do not matter, sums of sums are the direct sum."""
 
 from typing import Any
 
@@ -33,6 +33,7 @@ def play(chain: Chain, script: Events, runtime: str = "engine", **options: Any) 
 
 
 def agree(chain: Chain, script: Events) -> None:
+    """Asserts that engine and oracle have the same output and stored windows after every event."""
     got, wanted = play(chain, script), play(chain, script, "oracle")
     for number, (event, left, right) in enumerate(zip(script, got, wanted, strict=True)):
         for part in ("counts", "invalid", "late", "panes", "windows"):
@@ -44,7 +45,7 @@ def agree(chain: Chain, script: Events) -> None:
 
 
 def floats(chain: Chain, output: dict[str, Any]) -> list[str]:
-    """Keys that are floats as they are written: -0.0 equals 0.0, but is not shown (semantics 15.2)."""
+    """Returns the keys that are floats as text, in which -0.0 and 0.0 differ (semantics 15.2, 30.1)."""
     return [repr(pane[name]) for pane in output["panes"] for name in chain.keys if isinstance(pane[name], float)]
 
 
@@ -52,7 +53,7 @@ def floats(chain: Chain, output: dict[str, Any]) -> list[str]:
 @FEW
 @given(data=st.data())
 def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
-    """semantics 30 to 30.9."""
+    """Engine and oracle agree on chains over every kind of window (semantics 30 to 30.9)."""
     chain = data.draw(chains(kind))
     agree(chain, data.draw(events(chain.first)))
 
@@ -70,7 +71,7 @@ def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
 @examples(15)
 @given(data=st.data())
 def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
-    """semantics 33: one after every event, of what is saved at once, and of what a run store holds."""
+    """A restart after every event changes no output, from a saved state or a run store (semantics 33)."""
     chain = data.draw(chains(kind))
     script = data.draw(events(chain.first))
     interrupted = [step for event in script for step in (event, {"op": "restart"})]
@@ -84,7 +85,7 @@ def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
 @examples(15)
 @given(data=st.data())
 def test_batches_may_be_cut_anywhere(kind: str, data: st.DataObject) -> None:
-    """semantics 3.1, 18.1: with evaluate="record"."""
+    """With evaluate="record" no output depends on where batches are cut (semantics 3.1, 18.1)."""
     chain = data.draw(chains(kind, evaluate="record", order=["order"], position=None))
     script = numbered(data.draw(events(chain.first)))
     whole = together(play(chain, script))
@@ -96,7 +97,7 @@ def test_batches_may_be_cut_anywhere(kind: str, data: st.DataObject) -> None:
 @examples(15)
 @given(data=st.data())
 def test_retractions_leave_the_latest_pane(kind: str, data: st.DataObject) -> None:
-    """semantics 21.1, 30.4: a withdrawn pane was live, and a window has one live pane at most."""
+    """A retraction repeats the live pane, and a window has at most one live pane (semantics 21.1, 30.4)."""
     chain = data.draw(chains(kind, accumulation="retracting"))
     live: dict[str, dict[str, Any]] = {}
     for output in play(chain, data.draw(events(chain.first))):
@@ -110,7 +111,7 @@ def test_retractions_leave_the_latest_pane(kind: str, data: st.DataObject) -> No
 
 
 ALWAYS = [None, pw.Never(), pw.Always()]
-SUMS = [  # the direct aggregate, and what adds it up
+SUMS = [  # the aggregate of the operator, and that of the stage which gives the direct aggregate
     (F.sum("n"), F.sum),
     (F.sum("v"), F.sum),
     (F.sum("price"), F.sum),
@@ -128,8 +129,8 @@ SUMS = [  # the direct aggregate, and what adds it up
 @FEW
 @given(data=st.data())
 def test_sums_of_sums_are_the_direct_sum(kind: str, data: st.DataObject) -> None:
-    """semantics 30.10: at each firing, with its timing and numbers, retractions included."""
-    # With another late only the windows that late rows open fire at once, and those of different keys not together.
+    """The panes are those of the direct operator, with timing, indexes and retractions (semantics 30.10)."""
+    # With another `late` the windows of different keys do not fire together.
     after = pw.AfterWatermark(early=data.draw(st.sampled_from(ALWAYS)), late=pw.Always())
     trigger = data.draw(st.sampled_from([after, after, pw.Always(), pw.Never()]))
     direct, plus = data.draw(st.sampled_from(SUMS))
@@ -138,7 +139,7 @@ def test_sums_of_sums_are_the_direct_sum(kind: str, data: st.DataObject) -> None
         direct.alias("part"),
         F.count("shop").alias("shops"),
         F.count("key").alias("keys"),
-    ]  # both read all keys, so that the same rows are invalid
+    ]  # both operators read all keys, so the same rows are invalid
     fields = {"trigger": trigger, "keys": ["key", "shop"], "aggregates": made, "null_keys": True, "delta": False, "evictor": None}
     spec = data.draw(specs(kind, **fields).filter(can_go_on))
     chain = spec.then(keys=keys, aggregates=[plus("part").alias("part"), F.sum("shops").alias("shops"), F.sum("keys").alias("keys")])
@@ -149,7 +150,7 @@ def test_sums_of_sums_are_the_direct_sum(kind: str, data: st.DataObject) -> None
 
 
 def test_nothing_is_kept_of_windows_that_have_expired() -> None:
-    """semantics 30.9."""
+    """A stage purges its windows when they expire, in the engine and in the oracle (semantics 30.9)."""
     first = pw.WindowOperator(
         keys=["k"], window=pw.Tumbling(10), aggregates=[F.count().alias("n")], accumulation="retracting", allowed_lateness=5
     )
@@ -168,6 +169,7 @@ def test_nothing_is_kept_of_windows_that_have_expired() -> None:
 
 
 def test_a_long_table_is_sealed_into_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table of a stage that is moved into runs between batches gives the output of the oracle."""
     monkeypatch.setattr("panewise.engine.chain.operator.NEWEST_ROWS", 2)
     first = pw.WindowOperator(
         keys=["k"], window=pw.Global(), trigger=pw.Always(), aggregates=[F.count().alias("n")], accumulation="retracting"
@@ -180,6 +182,7 @@ def test_a_long_table_is_sealed_into_runs(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_lists_are_no_keys() -> None:
+    """A stage refuses a list as a key (semantics 30.1)."""
     first = pw.WindowOperator(window=pw.Global(), aggregates=[F.first("v").alias("v")])
     with pytest.raises(SpecError, match="then: key v: array"):
         operator_for(first.then(keys=["v"], aggregates=[F.count()]), {"v": pl.List(pl.Int64), "event_time": pl.Int64()})
@@ -187,7 +190,7 @@ def test_lists_are_no_keys() -> None:
 
 @pytest.mark.parametrize("runtime", ["oracle", "engine"])
 def test_a_key_is_never_minus_zero(runtime: str) -> None:
-    """semantics 30.1: which Polars does not get by adding 0.0 to several values."""
+    """A key of -0.0 becomes 0.0 (semantics 30.1). In Polars, adding 0.0 does not ensure this."""
     first = pw.WindowOperator(keys=["k"], window=pw.Global(), trigger=pw.Always(), aggregates=[F.min("v").alias("least")])
     rows = [{"event_time": 1, "k": k, "v": v} for k, v in enumerate([-0.0, 1.0, 0.0])]
     panes = run(first.then(keys=["least"], aggregates=[F.count().alias("n")]), [{"op": "add", "rows": rows}], runtime)[0]["panes"]

@@ -1,4 +1,4 @@
-"""Many rows are put in order another way than few."""
+"""Sorting, grouping and selecting rows; many rows take other code paths than few."""
 
 import math
 from datetime import UTC, datetime
@@ -15,6 +15,7 @@ from panewise.engine.kernels.sorting import codes, order
 
 @pytest.mark.parametrize("rows", [3, 20_000])
 def test_rows_are_in_the_order_of_the_columns_and_else_as_they_stood(rows: int) -> None:
+    """`ordered` sorts nulls first and NaN last, and rows that tie keep their order."""
     names = [None, "b", "a"]
     values = [2.0, float("nan"), None, -1.0, 2.0]
     frame = pl.DataFrame({"v": [values[at % 5] for at in range(rows)], "k": [names[at % 3] for at in range(rows)], "at": range(rows)})
@@ -28,6 +29,7 @@ def test_rows_are_in_the_order_of_the_columns_and_else_as_they_stood(rows: int) 
 
 
 def test_whole_numbers_and_instants_have_a_way_of_their_own() -> None:
+    """`ordered` sorts columns of whole numbers and instants correctly, which take a faster path."""
     rows = 20_000
     frame = pl.DataFrame({"t": [(at * 7919) % 100 - 50 for at in range(rows)], "k": [at % 3 for at in range(rows)], "at": range(rows)})
     frame = frame.with_columns(pl.col("t").cast(pl.Datetime("us")), pl.col("k").cast(pl.UInt8))
@@ -39,6 +41,7 @@ TYPES = [np.int8, np.uint8, np.int64, np.uint64]
 
 @given(st.data())
 def test_an_order_is_that_of_sorted(data: st.DataObject) -> None:
+    """`order` returns the same permutation as Python's stable `sorted`."""
     kinds = data.draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=3))
     height = data.draw(st.integers(0, 12))
     columns = []
@@ -71,6 +74,7 @@ def test_rows_have_equal_codes_where_keys_are_equal(data: st.DataObject) -> None
 @pytest.mark.parametrize("rows", [3, 20_000])
 @pytest.mark.parametrize("far", [1, 10**9])
 def test_different_keys(rows: int, far: int) -> None:
+    """`distinct` returns each key once, whether keys lie close together or far apart."""
     frame = pl.DataFrame({"k": [at % 1000 * far for at in range(rows)]})
     assert sorted(distinct(frame, ["k"])["k"]) == [at * far for at in range(min(rows, 1000))]
 
@@ -78,6 +82,7 @@ def test_different_keys(rows: int, far: int) -> None:
 @pytest.mark.parametrize("rows", [0, 3, 20_000])
 @pytest.mark.parametrize("keys", [["k"], ["far"], ["name"], ["name", "k"]])
 def test_rows_gathered_by_key(rows: int, keys: list[str]) -> None:
+    """`gathered` returns the positions of the rows of each key, in their order."""
     names = [None, "b", "a"]
     told = {
         "k": [at % 5 for at in range(rows)],
@@ -97,7 +102,7 @@ def test_rows_gathered_by_key(rows: int, keys: list[str]) -> None:
 
 @pytest.mark.parametrize("rows", [1, 2, 20_000])
 def test_one_row_with_a_list_is_what_polars_picks(rows: int) -> None:
-    """One row is taken another way, as Polars would copy the text of its list."""
+    """A single row with a list takes another path, because Polars would later copy all text of the list."""
     frame = pl.DataFrame({"k": range(rows), "texts": [["a", None], None] * (rows // 2) + [[]] * (rows % 2), "x": "b"})
     frame = pl.concat([frame.head(rows // 2), frame.tail(rows - rows // 2)], rechunk=False)
     for place in {0, rows // 2, rows - 1}:

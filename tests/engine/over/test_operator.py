@@ -1,4 +1,4 @@
-"""Frames in the engine: what is kept and written, rows that wait in runs, sums that overflow, types that do not fit (semantics 29)."""
+"""The OVER operator of the engine: what it stores and writes, overflow, and refused types (semantics 29)."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ COLUMNS: dict[str, pl.DataType] = {"t": pl.Int64(), "k": pl.Int64(), "v": pl.Int
 
 
 class CountingStore(MemoryRunStore):
-    """A run store that knows how many bytes were written to it."""
+    """A run store that counts the bytes written to it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +63,10 @@ TOTAL = FrameColumn(F.sum("v").alias("s"), Frame("rows", -2, 0))
 
 
 def stepped(spec: FrameOperator, batches: int, store: MemoryRunStore, count: int = 500, keys: int = 20) -> Iterator[tuple[Output, Output]]:
-    """Batches of rows out of order, each in a step of its own, with the watermark 50 before the times of the batch; then the end."""
+    """Yields the two outputs of each step: of the watermark, and of a batch or, at last, of the end of input.
+
+    The rows of a batch are not in order. The watermark is 50 before the first time of the batch.
+    """
     cache = Cache()
     for n in range(batches + 1):
         stored = Stored.load(spec, COLUMNS, StoredLibrary(store, cache))
@@ -74,7 +77,7 @@ def stepped(spec: FrameOperator, batches: int, store: MemoryRunStore, count: int
 
 
 def test_ranges_longer_than_steps() -> None:
-    """What is kept in blocks, and what is read one by one, make up the frames (engine/over/ranges.py): of every function, in order."""
+    """Frames of blocks and single rows (engine/over/ranges.py) have the results of one batch of all rows."""
     made = [F.sum("v"), F.min("v"), F.stddev("v"), F.collect_list("v"), F.first("v"), F.last("v"), F.median("v"), F.max_by("t", "v")]
     frames = {"long": Frame("range", -350, 0), "short": Frame("range", -30, 0), "around": Frame("range", -120, 25)}
     columns = [FrameColumn(what.alias(f"{name} {what.name}"), frame) for name, frame in frames.items() for what in made]
@@ -96,7 +99,7 @@ def test_ranges_after_the_last_instant_are_empty(start: int, end: int, wanted: l
 
 
 def test_rows_wait_in_runs() -> None:
-    """Over many steps, with runs that are merged, as if all rows had come together; and each row is sent in the order of its time."""
+    """Rows that wait in runs over many steps are emitted as if they were one batch, in the order of time."""
     spec = by_time(TOTAL, FrameColumn(F.max("v").alias("m"), Frame("range", -30, 0)), FrameColumn(F.row_number().alias("n")))
     sent = pl.concat([output.panes for pair in stepped(spec, 40, MemoryRunStore()) for output in pair])
     together = operator(spec)
@@ -107,7 +110,7 @@ def test_rows_wait_in_runs() -> None:
 
 @pytest.mark.parametrize("event_time", ["t", None])
 def test_what_is_written_does_not_hang_on_what_is_held(event_time: str | None) -> None:
-    """A step that meets ten keys writes as much with ten thousand keys held as with ten."""
+    """A step over ten keys writes as much if ten thousand keys are stored as if ten are."""
     spec = FrameOperator(keys=["k"], event_time=event_time, columns=[TOTAL, FrameColumn(F.avg("v").alias("a"), Frame("rows", None, 0))])
     written = []
     for keys in (10, 10_000):
@@ -125,7 +128,7 @@ def test_what_is_written_does_not_hang_on_what_is_held(event_time: str | None) -
 
 
 def test_what_is_kept() -> None:
-    """semantics 29.9: the last rows of a key for frames of rows, those of the last time for ranges, and no other."""
+    """The last rows of a key are stored for ROWS, and those within reach for RANGE (semantics 29.9)."""
     rowwise, timed = operator(by_time(TOTAL)), operator(by_time(FrameColumn(F.count().alias("n"), Frame("range", -10, 0))))
     for n in range(30):
         for one in (rowwise, timed):
@@ -134,14 +137,14 @@ def test_what_is_kept() -> None:
     assert rowwise.state.following[0].all().height == 2 * 2
     assert rowwise.state.windows.all().is_empty()
     passed, blocks = timed.state.following[2:]
-    assert sorted(passed.all()["__end"].unique()) == [140, 145]  # W is 146: those after 135
+    assert sorted(passed.all()["__end"].unique()) == [140, 145]  # W is 146: those from 136 on
     assert sorted(blocks.all()["__end"].unique()) == [140, 145]
     timed.advance(watermark=1000)
     assert all(table.all().is_empty() for table in timed.state.following)
 
 
 def test_rows_that_wait_look_back() -> None:
-    """semantics 29.9: what a row that waits for another looks back to stays, however far the watermark goes, until it is sent."""
+    """Rows in the range of a waiting row stay stored until it is emitted, whatever W is (semantics 29.9)."""
     spec = by_time(FrameColumn(F.sum("v").alias("s"), Frame("range", -10, 0)), FrameColumn(F.lead("v").alias("next")))
     one = operator(spec)
     one.add(rows((0, 1, 1), (5, 1, 2), (8, 1, 4)))
@@ -160,7 +163,7 @@ def restored(one: OverOperator) -> OverOperator:
 
 
 def test_long_batches_in_memory() -> None:
-    """An operator in memory puts what it has into runs, too."""
+    """An operator in memory stores the rows of long batches in runs, too, and emits the same rows."""
     spec = FrameOperator(keys=["k"], event_time="t", columns=[TOTAL, FrameColumn(F.lead("v", 2).alias("l"))])
     batches = [random_rows(n, 40_000, 30_000, n * 100) for n in range(5)]
     one, other = operator(spec), operator(spec)
@@ -176,7 +179,7 @@ def test_long_batches_in_memory() -> None:
 
 
 def test_a_sum_that_leaves_64_bits_is_refused() -> None:
-    """semantics 24.3, over rows of several batches."""
+    """A sum over the rows of several batches never wraps around (semantics 24.3)."""
     one = operator(FrameOperator(event_time=None, columns=[FrameColumn(F.sum("v").alias("s"), Frame("rows", None, 0))]))
     one.add(rows((0, 1, 2**62)))
     with pytest.raises(AggregateOverflowError, match=r"sum\(v\) = 9223372036854775808 \| .*64 bits"):
@@ -186,7 +189,7 @@ def test_a_sum_that_leaves_64_bits_is_refused() -> None:
 
 
 def test_rows_come_back_as_they_were() -> None:
-    """Lists, structs, timestamps and bytes that nothing reads; and -0.0 as a key (semantics 29.1)."""
+    """The columns of a row are emitted unchanged, nested ones and a key of -0.0 included (semantics 29.1)."""
     schema: dict[str, Any] = {
         "t": pl.Datetime("us", "UTC"), "k": pl.Float64(), "list": pl.List(pl.Int64()), "struct": pl.Struct({"a": pl.String()}),
         "b": pl.Binary(),
@@ -207,7 +210,7 @@ def test_rows_come_back_as_they_were() -> None:
 @settings(max_examples=60, derandomize=True, database=None, deadline=None)
 @given(given_rows=st.lists(ROWS, min_size=1, max_size=12))
 def test_single_rows_are_lifted_alike(given_rows: list[dict[str, Any]]) -> None:
-    """What is quick for rows alone is what grouping each gives."""
+    """`Aggregation.singles` returns the same partials as `lift` with each row as a group of its own."""
     aggregation = Aggregation(tuple(one.alias(f"a{n}") for n, one in enumerate((*AGGREGATES, F.count(), F.var_pop("x")))), SCHEMA)
     frame = pl.DataFrame(given_rows, schema={"piece": pl.Int64(), **SCHEMA})
     quick = aggregation.singles(frame)
@@ -237,6 +240,7 @@ def test_types_that_are_refused(spec: FrameOperator, message: str) -> None:
 
 
 def test_a_new_column_is_new() -> None:
+    """A new column with the name of an input column is refused (semantics 29)."""
     with pytest.raises(SpecError, match=r"'s' twice \| new columns have names of their own"):
         operator_for(by_time(TOTAL), {**COLUMNS, "s": pl.Int64()})
 
@@ -254,6 +258,7 @@ def test_a_state_of_another_operator_is_refused() -> None:
 
 @pytest.mark.parametrize("frame", [Frame("rows", None, 0), Frame("rows", -3, 0), Frame("range", -4, 0)])
 def test_long_spans_are_merged_some_at_a_time(monkeypatch: pytest.MonkeyPatch, frame: Frame) -> None:
+    """The results do not depend on how many values of index ranges are merged at once."""
     values = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5]
     aggregates = [F.median("v").alias("m"), F.collect_list("v").alias("l"), F.sum("v").alias("s")]
     spec = FrameOperator(columns=[FrameColumn(made, frame) for made in aggregates], keys=["k"], event_time="t")
@@ -261,7 +266,7 @@ def test_long_spans_are_merged_some_at_a_time(monkeypatch: pytest.MonkeyPatch, f
     def sent() -> list[tuple[Any, ...]]:
         made = operator(spec)
         told = []
-        for n in range(2):  # so that something is remembered
+        for n in range(2):  # two steps, so that the second one reads stored rows
             made.add(pl.DataFrame({"t": range(n * 20, n * 20 + 11), "k": [1, 2] * 5 + [1], "v": values}, schema=COLUMNS))
             told += made.advance(0, n * 20 + 15).panes.rows()
         return told
@@ -275,6 +280,7 @@ def test_long_spans_are_merged_some_at_a_time(monkeypatch: pytest.MonkeyPatch, f
 
 @pytest.mark.parametrize("fn", [F.lag, F.lead])
 def test_rows_farther_away_than_there_can_be_any(fn: Any) -> None:
+    """Distances of 2^62 rows in `lag`, `lead` and ROWS do not overflow."""
     far = 2**62
     columns = [FrameColumn(F.lag("v", far).alias("a")), FrameColumn(F.lead("v", far).alias("b")), FrameColumn(fn("v").alias("c"))]
     spec = FrameOperator(columns=[*columns, FrameColumn(F.count().alias("n"), Frame("rows", -far, far))], keys=["k"], event_time="t")

@@ -1,4 +1,4 @@
-"""Frames: the engine answers as the oracle does; and what must not matter does not (semantics 29)."""
+"""OVER: engine and oracle agree, and batch cuts and restarts change no output (semantics 29)."""
 
 from typing import Any
 
@@ -23,6 +23,7 @@ def play(spec: FrameOperator, script: Events, **options: Any) -> Events:
 
 
 def agree(spec: FrameOperator, script: Events, **options: Any) -> None:
+    """Asserts that engine and oracle have the same output and stored windows after every event."""
     wanted = run(spec, script, "oracle", types=types_of(spec), windows=True)
     for number, (event, right, left) in enumerate(zip(script, wanted, play(spec, script, **options), strict=True)):
         for part in ("counts", "invalid", "late", "panes", "windows"):
@@ -48,7 +49,7 @@ def test_engine_is_oracle(data: st.DataObject) -> None:
 @FEW
 @given(data=st.data())
 def test_stored_engine_is_oracle(data: st.DataObject) -> None:
-    """Every event reads its state from a store, and writes what it changed."""
+    """Engine and oracle agree if every event loads the state from a run store and commits its changes."""
     check(data, stored=True)
 
 
@@ -62,7 +63,10 @@ def test_engine_is_oracle_at_length(data: st.DataObject) -> None:
 @FEW
 @given(data=st.data())
 def test_batches_may_be_cut_anywhere(data: st.DataObject) -> None:
-    """semantics 3.1: given the same arrival order, and the same watermarks; those that rows tell follow the cuts."""
+    """With the same arrival order and watermarks, cuts change no output (semantics 3.1).
+
+    Watermarks driven by rows are left out, because they depend on the cuts.
+    """
     spec = data.draw(frame_specs(order=("order",), position=None).filter(lambda spec: row_driven(spec.watermark) is None))
     script = numbered(data.draw(frame_events(spec)))
     whole = sent(spec, script)
@@ -71,7 +75,10 @@ def test_batches_may_be_cut_anywhere(data: st.DataObject) -> None:
 
 
 def sent(spec: FrameOperator, script: Events) -> dict[str, Any]:
-    """Everything that was sent; where rows wait for others, key by key: how several come together follows the cuts (29.8)."""
+    """Returns everything that was emitted, in the order of the keys if the operator looks ahead.
+
+    Then the cuts decide which rows of several keys are emitted together (semantics 29.8).
+    """
     everything = together(play(spec, script))
     panes = sorted(everything["panes"], key=lambda row: repr([row[key] for key in spec.keys])) if spec.rows_ahead else everything["panes"]
     return {**everything, "panes": panes}
@@ -80,7 +87,7 @@ def sent(spec: FrameOperator, script: Events) -> dict[str, Any]:
 @FEW
 @given(data=st.data())
 def test_restarts_change_nothing(data: st.DataObject) -> None:
-    """semantics 33: one after every event."""
+    """A restart after every event changes no output (semantics 33)."""
     spec = data.draw(frame_specs())
     script = data.draw(frame_events(spec))
     interrupted = play(spec, [step for event in script for step in (event, {"op": "restart"})])

@@ -1,4 +1,7 @@
-"""Listeners of windows by policies: what they may not give, keep or ask for, and what they see (semantics 10.19, 10.26, 10.27)."""
+"""Listeners of policy windows (semantics 10.19, 10.26, 10.27).
+
+The tests cover the rows that a listener returns, its state, its requests for evictions, and its events.
+"""
 
 import math
 from collections import Counter, OrderedDict
@@ -24,7 +27,7 @@ ADD: list[dict[str, Any]] = [{"op": "add", "rows": [{"v": 1}]}]
 
 
 def refusal(make: Callable[[], Any], runtime: str, error: type[Exception] = InputError) -> str:
-    """The message of the error that a listener's first event ends with."""
+    """Returns the message of the error that the first event of a listener raises."""
     listener = WindowListener(make, name="wrong", outputs={"x": "bigint"})
     with pytest.raises(error) as caught:
         run(StreamWindow.tumbling(count(2), listener=listener), ADD, runtime)
@@ -32,7 +35,7 @@ def refusal(make: Callable[[], Any], runtime: str, error: type[Exception] = Inpu
 
 
 class Wrong:
-    """Gives, or remembers, what it was made with."""
+    """A listener that returns `given`, and has `kept` in its state."""
 
     def __init__(self, given: Any = None, kept: Any = None) -> None:
         self.kept, self.given = kept, given
@@ -82,13 +85,16 @@ KEPT = [
 @RUNTIMES
 @pytest.mark.parametrize("kept", KEPT, ids=lambda kept: type(kept).__name__)
 def test_state_that_would_come_back_as_something_else(runtime: str, kept: Any) -> None:
-    """semantics 10.19: else it would matter where batches are cut, and whether there is a restart (10.1, 33)."""
+    """State that JSON would restore as something else is an error (semantics 10.19).
+
+    Otherwise the output would depend on batch cuts and restarts (10.1, 33).
+    """
     assert refusal(lambda: Wrong(kept=kept), runtime).endswith(f" in the state of wrong | {STATE}")
 
 
 @RUNTIMES
 def test_state_that_stands_in_two_places(runtime: str) -> None:
-    """semantics 10.19: it would come back as two."""
+    """A list in two places of the state is an error: it would be restored as two lists (semantics 10.19)."""
     seen: list[int] = []
     rule = "the attributes of a listener are its state, a JSON value, in which no list or dict stands in two places"
     wanted = f"[] twice in the state of wrong | {rule} | keep it once, or a copy of it: list(it), dict(it)"
@@ -106,7 +112,7 @@ class Slots:
 
 
 class MoreThanSlots(Slots):
-    """Has attributes, of which only some are found."""
+    """A listener with both slots and a __dict__, so not all of its attributes are in the __dict__."""
 
 
 MADE = [
@@ -124,7 +130,7 @@ def test_objects_that_are_no_listeners(runtime: str, make: Any, what: str, messa
 
 
 def giving(given: Any) -> Any:
-    """A class of listeners without state."""
+    """Returns a class of listeners without state that return the given rows."""
     return type("Giving", (), {"handle": lambda self, event: given})
 
 
@@ -151,14 +157,14 @@ UNFIT = [("double", 10**400), ("string", "\ud800")]
 @RUNTIMES
 @pytest.mark.parametrize(("kind", "given"), UNFIT)
 def test_what_no_column_can_hold(runtime: str, kind: Any, given: Any) -> None:
-    """A whole number beyond every double, half of a surrogate pair."""
+    """A whole number beyond the range of doubles, and half of a surrogate pair, are refused."""
     listener = WindowListener(giving([{"x": given}]), name="wrong", outputs={"x": kind})
     with pytest.raises(InputError, match="what wrong gives are dicts of its outputs"):
         run(StreamWindow.tumbling(count(2), listener=listener), ADD, runtime)
 
 
 class Reusing:
-    """Gives the same dict again and again."""
+    """A listener that yields the same dict several times, each time with another value."""
 
     def __init__(self) -> None:
         self.row = {"x": 0}
@@ -171,7 +177,7 @@ class Reusing:
 
 @RUNTIMES
 def test_a_row_is_what_it_was_when_it_was_given(runtime: str) -> None:
-    """semantics 10.1: in whichever batch the next event comes."""
+    """A later change of a yielded dict does not change the row, wherever batches are cut (semantics 10.1)."""
     listener = WindowListener(Reusing, name="reusing", outputs={"x": "bigint"})
     spec = StreamWindow.tumbling(count(9), listener=listener)
     output = run(spec, [{"op": "add", "rows": [{"v": 1}, {"v": 2}]}], runtime)[0]
@@ -179,7 +185,7 @@ def test_a_row_is_what_it_was_when_it_was_given(runtime: str) -> None:
 
 
 class Asking:
-    """Asks for the partition that it was made with."""
+    """A listener that requests the eviction of a partition, by default of its own."""
 
     def __init__(self, named: Any = None) -> None:
         self.named = named
@@ -200,7 +206,7 @@ ASKED = [
 @RUNTIMES
 @pytest.mark.parametrize(("keys", "named", "message"), ASKED)
 def test_partitions_that_a_listener_cannot_ask_for(runtime: str, keys: list[str], named: Any, message: str) -> None:
-    """semantics 10.26."""
+    """Requests for partitions that a listener cannot name are errors (semantics 10.26)."""
     listener = WindowListener(lambda: Asking(named), name="asking", outputs={"x": "bigint"})
     with pytest.raises(InputError) as caught:
         run(StreamWindow.tumbling(count(2), partition_by=keys, listener=listener), [{"op": "add", "rows": [{"k": "a"}]}], runtime)
@@ -209,7 +215,11 @@ def test_partitions_that_a_listener_cannot_ask_for(runtime: str, keys: list[str]
 
 @RUNTIMES
 def test_a_partition_that_asks_to_go_when_the_clock_is_read(runtime: str) -> None:
-    """semantics 10.10, 10.26: after all that is due in it, and before what is due in the next one; others need not be due."""
+    """Requests at a reading of the clock are fulfilled between two partitions (semantics 10.10, 10.26).
+
+    They come after everything that is due in the event's partition, and before what is due in the next one.
+    Another requested partition is evicted even if nothing is due in it.
+    """
     listener = WindowListener(lambda: Emptying(), name="emptying", outputs={"held": "bigint"})
     spec = StreamWindow.sliding(time(5), time(9), partition_by=["k"], partition_eviction=partition_count(9), listener=listener)
     events = [{"op": "add", "rows": [{"k": "a"}, {"k": "b"}]}, {"op": "clock", "to": 4}, {"op": "add", "rows": [{"k": "c"}]}]
@@ -222,7 +232,7 @@ def test_a_partition_that_asks_to_go_when_the_clock_is_read(runtime: str) -> Non
 
 
 class Emptying:
-    """Lets its partition go when it is emptied, and then c."""
+    """A listener that requests its own partition when it raises EVICTION, and then the partition c."""
 
     def handle(self, event: Any) -> Any:
         if event.type == "EVICTION":
@@ -232,7 +242,7 @@ class Emptying:
 
 
 class Looking:
-    """Tells whom it could choose in the events that end its partition."""
+    """A listener that returns the existing partitions in the last event of its partition."""
 
     def handle(self, event: Any) -> Any:
         if event.type in ("PARTITION_EVICTION", "FINAL"):
@@ -248,7 +258,7 @@ LOOKING = WindowListener(Looking, name="looking", outputs={"held": "string", "ne
 @RUNTIMES
 @pytest.mark.parametrize("gone", [None, partition_count(9), tuple_count(9)], ids=repr)
 def test_a_partition_is_gone_when_it_is_told_so(runtime: str, gone: Any) -> None:
-    """semantics 10.12, 10.14, 10.27: in its last event it is not among those that are there."""
+    """In its last event a partition no longer exists (semantics 10.12, 10.14, 10.27)."""
     spec = StreamWindow.tumbling(count(9), partition_by=["k"], partition_eviction=gone, listener=LOOKING, flush_on_final=True)
     events = [{"op": "add", "rows": [{"k": key} for key in "aabc"]}, {"op": "evict", "partition": {"k": "b"}}, {"op": "finish"}]
     panes = [pane for output in run(spec, events, runtime) for pane in output["panes"]]
@@ -259,7 +269,7 @@ def test_a_partition_is_gone_when_it_is_told_so(runtime: str, gone: Any) -> None
 
 
 class Scribbling:
-    """Writes upon what it is told."""
+    """A listener that changes the objects of its event."""
 
     def handle(self, event: Any) -> Any:
         yield {"seen": f"{event.partition['k']} {[one.partition['k'] for one in event.partitions]} {event.tuples[0]}"}
@@ -274,7 +284,7 @@ SCRIBBLING = WindowListener(Scribbling, name="scribbling", outputs={"seen": "str
 
 @RUNTIMES
 def test_what_a_listener_writes_upon_is_its_own(runtime: str) -> None:
-    """semantics 10.1: the next event is told as if it came in another batch."""
+    """Changes that a listener makes to an event are not in the next one (semantics 10.1)."""
     spec = StreamWindow.sliding(count(2), partition_by=["k"], partition_eviction=partition_count(9), listener=SCRIBBLING)
     output = run(spec, [{"op": "add", "rows": [{"k": "a"}, {"k": "b"}, {"k": "a"}]}], runtime)[0]
     assert [pane["seen"] for pane in output["panes"] if pane["event"] == "TRIGGER"] == [
@@ -283,7 +293,7 @@ def test_what_a_listener_writes_upon_is_its_own(runtime: str) -> None:
 
 
 class Growing:
-    """Adds to the list in each tuple."""
+    """A listener that appends to a list in its first tuple."""
 
     def handle(self, event: Any) -> Any:
         event.tuples[0]["l"].append(0)
@@ -291,6 +301,7 @@ class Growing:
 
 
 def test_lists_in_tuples_are_its_own_too() -> None:
+    """A listener gets copies of nested values, so its changes are not in the next event."""
     listener = WindowListener(Growing, name="growing", outputs={"seen": "string"})
     operator = PolicyOperator(
         StreamWindow.sliding(count(2), listener=listener, events=["INSERTION", "TRIGGER"]), {"l": pl.List(pl.Int64())}
@@ -299,7 +310,7 @@ def test_lists_in_tuples_are_its_own_too() -> None:
 
 
 class Choosing:
-    """Asks whether any should go, and whether its own is there."""
+    """A listener that requests its own partition while there are too many."""
 
     def handle(self, event: Any) -> Any:
         if event.needs_partition_eviction:
@@ -307,7 +318,7 @@ class Choosing:
 
 
 def test_asking_whether_any_should_go_does_not_look_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is asked with each tuple, and there may be many partitions."""
+    """`needs_partition_eviction` does not list all partitions, because it may be read for each tuple."""
     shown = []
     whole = HeldPartition.__init__
 

@@ -1,4 +1,4 @@
-"""Windows by policies in the engine: types, listeners that do wrong, and what comes after the end."""
+"""Policy windows in the engine: column types, names of partitions, stored state, rows after the end."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -23,7 +23,7 @@ RUNTIMES = pytest.mark.parametrize("runtime", ["oracle", "engine"])
 
 
 class ListenerLog:
-    """Tells how many tuples it is told of."""
+    """A listener that returns the number of tuples of each event."""
 
     def handle(self, event: Any) -> Any:
         return [{"n": len(event.tuples)}]
@@ -53,6 +53,7 @@ DELTAS = [
 
 @pytest.mark.parametrize(("values", "amount", "wanted"), DELTAS)
 def test_differences_are_exact(values: pl.Series, amount: Any, wanted: list[list[Any]]) -> None:
+    """A delta compares the exact difference of two values, without overflow or rounding (semantics 10.4)."""
     spec = StreamWindow.tumbling(delta("v", amount), events=["EVICTION"])
     assert evicted(spec, values) == wanted
 
@@ -80,6 +81,7 @@ def test_a_duration_is_no_amount_of_doubles_and_decimals(dtype: pl.DataType, nam
 
 
 def test_markers_are_boolean() -> None:
+    """`punct` over a column that is not Boolean is refused (semantics 10.5)."""
     with pytest.raises(SpecError) as caught:
         PolicyOperator(StreamWindow.tumbling(punct("v")), {"v": pl.Int64()})
     assert (
@@ -88,7 +90,7 @@ def test_markers_are_boolean() -> None:
 
 
 def test_rows_after_the_end_are_late() -> None:
-    """semantics 12.2: on Spark they can come."""
+    """Rows after the end of input, which are possible on Spark, are late (semantics 12.2)."""
     operator = PolicyOperator(StreamWindow.tumbling(count(2)), {"v": pl.Int64()})
     operator.add(pl.DataFrame({"v": [1]}))
     assert operator.finish().panes["event"].to_list() == ["FINAL"]
@@ -109,7 +111,7 @@ def test_partitions_of_any_type_are_found_again() -> None:
 
 
 def test_a_partition_is_named_by_nan() -> None:
-    """semantics 15.4, 10.23: NaN equals NaN as a key."""
+    """NaN names the partition whose key is NaN, because NaN equals NaN as a key (semantics 10.23, 15.2)."""
     operator = PolicyOperator(StreamWindow.tumbling(count(2), partition_by=["k"]), {"k": pl.Float64()})
     operator.add(pl.DataFrame({"k": [1.0]}))
     assert operator.evict({"k": float("nan")}).panes.is_empty()
@@ -171,6 +173,7 @@ def test_the_only_partition_is_not_evicted() -> None:
 
 
 def test_other_specifications_have_no_policies() -> None:
+    """`drain` is not an event of a window operator."""
     import panewise as pw
 
     spec = pw.WindowOperator(window=pw.Tumbling(5), aggregates=[F.count()])
@@ -199,7 +202,7 @@ def test_a_step_writes_the_partitions_that_it_touches() -> None:
 
 
 def test_a_partition_that_goes_is_not_written_again() -> None:
-    """What tells runs that it is gone is its name, not its tuples."""
+    """The tombstone of a partition contains its keys, but not its tuples."""
     spec = StreamWindow.tumbling(count(9), partition_by=["k"], partition_eviction=partition_count(1), listener=TELLING)
     store, schema = MemoryRunStore(), {"k": pl.Int64(), "text": pl.String()}
     for key in (1, 2):
@@ -246,7 +249,7 @@ INSIDE = [
 def test_what_python_has_no_value_for_is_invalid_where_a_listener_would_be_told(
     dtype: pl.DataType, inside: list[int], outside: list[int], whole: Any, wrap: Any
 ) -> None:
-    """semantics 10.19."""
+    """With a listener, a date outside the years 1 to 9999 makes its row invalid (semantics 10.19)."""
     physical = pl.Series("t", [*inside, None, *outside], dtype=pl.Int32() if dtype == pl.Date() else pl.Int64())
     rows = pl.DataFrame([physical]).select(wrap(pl.col("t").cast(dtype)).alias("t"))
     operator = PolicyOperator(StreamWindow.tumbling(count(9), listener=TELLING), {"t": whole(dtype)})
@@ -258,7 +261,7 @@ def test_what_python_has_no_value_for_is_invalid_where_a_listener_would_be_told(
 
 
 def test_a_partition_that_python_has_no_value_for() -> None:
-    """semantics 10.19; the listener is told no such column, but its partition."""
+    """The years in columns of `partition_by` are tested: a listener receives them, too (semantics 10.19)."""
     spec = StreamWindow.tumbling(count(9), partition_by=["t"], columns=["v"], listener=TELLING)
     operator = PolicyOperator(spec, {"t": pl.Datetime("us", "UTC"), "v": pl.Int64()})
     rows = pl.DataFrame({"t": [0, 2**62], "v": [1, 2]}).with_columns(pl.col("t").cast(pl.Datetime("us", "UTC")))

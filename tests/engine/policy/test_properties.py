@@ -1,4 +1,4 @@
-"""Windows by policies: the engine and the oracle send the same events; where batches are cut, restarts and stores do not matter."""
+"""Policy windows: engine and oracle emit the same events, whatever the cuts, restarts and stores are."""
 
 from typing import Any
 
@@ -24,6 +24,7 @@ def play(spec: StreamWindow, script: Events, runtime: str = "engine", **options:
 
 
 def agree(spec: StreamWindow, script: Events) -> None:
+    """Asserts that engine and oracle have the same output and stored windows after every event."""
     for number, (event, right, left) in enumerate(zip(script, play(spec, script, "oracle"), play(spec, script), strict=True)):
         for part in ("counts", "invalid", "late", "panes", "windows"):
             told = f"{part} after events[{number}], {event}\nengine {left[part]}\noracle {right[part]}\nspec {spec}"
@@ -37,12 +38,16 @@ def agree(spec: StreamWindow, script: Events) -> None:
 
 
 def levels(output: dict[str, Any]) -> list[Any]:
-    """As they are written: -0.0 equals 0.0, and is no key, but may be in a tuple (semantics 15.2)."""
+    """Returns the values of `level` in panes and tuples.
+
+    Their text shows whether a value is 0.0 or -0.0. A key is never -0.0, a value in a tuple may be
+    (semantics 15.2).
+    """
     return [[pane.get("level"), *(row.get("level") for row in pane.get("tuples", ()))] for pane in output["panes"]]
 
 
 def shape(value: Any) -> Any:
-    """The value's type, and those of what it holds."""
+    """Returns the type of a value, and those of its elements."""
     if isinstance(value, dict):
         return {name: shape(item) for name, item in value.items()}
     return [shape(item) for item in value] if isinstance(value, list) else type(value)
@@ -72,7 +77,7 @@ def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
 @FEW
 @given(data=st.data())
 def test_restarts_and_stores_change_nothing(kind: str, data: st.DataObject) -> None:
-    """semantics 33."""
+    """Restarts and a run store change no output (semantics 33)."""
     spec = data.draw(stream_windows(kind))
     script = data.draw(stream_events(spec))
     wanted = play(spec, script)
@@ -86,7 +91,7 @@ def test_restarts_and_stores_change_nothing(kind: str, data: st.DataObject) -> N
 @FEW
 @given(data=st.data())
 def test_where_batches_are_cut_does_not_matter(kind: str, data: st.DataObject) -> None:
-    """semantics 10.1."""
+    """Tuples are processed one at a time, so batches of one row emit the same events (semantics 10.1)."""
     spec = data.draw(stream_windows(kind, order=(), position=None))
     script = data.draw(stream_events(spec))
     alone = [piece for event in script for piece in cut(event)]
@@ -97,7 +102,7 @@ def test_where_batches_are_cut_does_not_matter(kind: str, data: st.DataObject) -
 @FEW
 @given(data=st.data())
 def test_partitions_do_not_meet(kind: str, data: st.DataObject) -> None:
-    """semantics 10.25: what shards rest on. Each key alone sends what it sends among others."""
+    """A partition emits the same events alone and among others, as sharding requires (semantics 10.25)."""
     gone = data.draw(st.sampled_from([None, partition_age(3)]))
     specs = stream_windows(kind, partition_by=["shop"], partition_eviction=gone, position=None)
     spec = data.draw(specs.filter(lambda it: it.one_place is None))

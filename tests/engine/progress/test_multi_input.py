@@ -1,4 +1,4 @@
-"""Inputs whose watermarks are made of rows (semantics 12.9)."""
+"""Watermarks of inputs that are driven by rows (semantics 12.9, 12.10)."""
 
 import warnings
 from dataclasses import replace
@@ -65,6 +65,7 @@ def agree_on(spec: Chain | FrameOperator, script: Events, types: dict[str, str])
 @FEW
 @given(data=st.data())
 def test_frames(data: st.DataObject) -> None:
+    """Engine and oracle agree for OVER operators (semantics 29.11)."""
     spec = data.draw(frame_specs(watermark=data.draw(INPUTS), event_time="t"))
     agree_on(spec, data.draw(frame_events(spec)), types_of(spec))
 
@@ -73,6 +74,7 @@ def test_frames(data: st.DataObject) -> None:
 @FEW
 @given(data=st.data())
 def test_each_evaluation_goes_through_a_chain(kind: str, data: st.DataObject) -> None:
+    """Engine and oracle agree for chains, whose stages fire in each evaluation (semantics 30.3)."""
     spec = data.draw(chains(kind, watermark=data.draw(INPUTS), time="event"))
     agree_on(spec, data.draw(events(spec.first)), types_of(spec.first))
 
@@ -81,6 +83,7 @@ def test_each_evaluation_goes_through_a_chain(kind: str, data: st.DataObject) ->
 @FEW
 @given(data=st.data())
 def test_batches_may_be_cut_anywhere_where_each_row_is_one(kind: str, data: st.DataObject) -> None:
+    """With evaluate="record" no output depends on where batches are cut (semantics 3.1, 12.9)."""
     spec, script = drawn(data, kind, evaluate="record", **BY_ORDER)
     whole = numbered(script)
     one, other = (together(run(spec, given, "engine", types=types_of(spec), windows=True)) for given in (whole, cut(whole, [2, 1])))
@@ -91,7 +94,7 @@ def test_batches_may_be_cut_anywhere_where_each_row_is_one(kind: str, data: st.D
 @FEW
 @given(data=st.data())
 def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
-    """Also not where each event reads what the one before it has stored."""
+    """A restart after every event, or a run store, changes no output (semantics 33)."""
     spec, script = drawn(data, kind)
     types = types_of(spec)
     interrupted = run(spec, [step for event in script for step in (event, {"op": "restart"})], "engine", types=types, windows=True)
@@ -104,7 +107,7 @@ def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
 @FEW
 @given(data=st.data())
 def test_the_order_of_names_does_not_matter(data: st.DataObject) -> None:
-    """The inputs of a batch tell together."""
+    """All inputs of a batch report at once, so the order of their names has no effect (semantics 12.9)."""
     spec, script = drawn(data, "tumbling", of=INPUTS.filter(lambda watermark: isinstance(watermark, Inputs)))
     assert isinstance(spec.watermark, Inputs)
     delays = {name: spec.watermark.delay_of(name) for name in spec.watermark.names}
@@ -119,7 +122,7 @@ def test_the_order_of_names_does_not_matter(data: st.DataObject) -> None:
 @FEW
 @given(data=st.data())
 def test_one_stream_time_is_that_of_an_input_of_all_rows(data: st.DataObject) -> None:
-    """semantics 12.10."""
+    """StreamTime(per="all") is Inputs with one input to which all rows belong (semantics 12.10)."""
     spec, script = drawn(data, data.draw(st.sampled_from(KINDS)), of=st.builds(StreamTime, st.integers(0, 5), st.just("all")), delta=False)
     assert isinstance(spec.watermark, StreamTime)
     of_all = [{**event, "rows": [{**row, "task": "one"} for row in event["rows"]]} if "rows" in event else event for event in script]

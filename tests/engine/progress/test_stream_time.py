@@ -1,4 +1,4 @@
-"""A watermark for each key: keys do not meet, and shards do not matter (semantics 12.8)."""
+"""With a watermark for each key, rows of one key do not affect another key (semantics 12.8)."""
 
 from typing import Any
 
@@ -58,6 +58,7 @@ def test_a_key_alone_gives_what_it_gives_among_others(kind: str, data: st.DataOb
 
 
 def test_what_a_key_has_reached_is_kept_when_its_windows_are_gone() -> None:
+    """The watermark of a key is stored even if no window of the key is."""
     spec = WindowOperator(window=pw.Tumbling(10), keys=["k"], aggregates=[F.count().alias("n")], watermark=pw.StreamTime())
     operator = Operator(spec, {"k": pl.String(), "event_time": pl.Int64()})
     operator.add(pl.DataFrame({"k": ["a", "b"], "event_time": [20, 3]}))
@@ -69,7 +70,7 @@ def test_what_a_key_has_reached_is_kept_when_its_windows_are_gone() -> None:
 
 
 def test_the_ends_of_time() -> None:
-    """A key at the last instant, and one whose watermark would lie before the first."""
+    """Watermarks saturate, for a key at the last instant and for one at the first (semantics 12.8)."""
     low, high = -(2**63) + 1, 2**63 - 1
     spec = WindowOperator(window=pw.Global(), keys=["k"], aggregates=[F.count().alias("n")], watermark=pw.StreamTime(5), drop_by="row")
     script = [

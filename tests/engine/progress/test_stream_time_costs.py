@@ -1,4 +1,4 @@
-"""What a micro-batch costs where each key has its own watermark: counted in runs and rows, not in seconds (semantics 7, 12.8)."""
+"""The cost, in runs and rows, of a micro-batch with a watermark for each key (semantics 7, 12.8)."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ from panewise.state import MemoryRunStore
 
 
 class Counting(MemoryRunStore):
-    """Counts the runs that are read."""
+    """A run store that counts the runs that are read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ SLIDING_SCHEMA: Final[dict[str, pl.DataType]] = dict.fromkeys(("k", "t", "v"), p
 
 
 def stepped(store: MemoryRunStore, now: int, rows: list[tuple[int, int]]) -> Stored:
-    """A micro-batch in a process that has seen nothing: rows are of (key, time)."""
+    """Returns the state after a micro-batch with these rows (key, time), in a process with an empty cache."""
     stored = Stored.load(SLIDING, SLIDING_SCHEMA, StoredLibrary(store, Cache()))
     stored.operator.advance(now)
     stored.operator.add(pl.DataFrame([(k, t, 1) for k, t in rows], schema=SLIDING_SCHEMA, orient="row"))
@@ -43,7 +43,7 @@ def stepped(store: MemoryRunStore, now: int, rows: list[tuple[int, int]]) -> Sto
 
 
 def test_a_reading_of_the_clock_reads_no_runs() -> None:
-    """However many keys there were: the watermarks of all of them are asked for at the end of input alone."""
+    """The watermarks of all keys are read only at the end of input."""
     store = Counting()
     for batch in range(12):
         stepped(store, batch, [(10 * batch + key, batch) for key in range(10)])
@@ -55,7 +55,7 @@ def test_a_reading_of_the_clock_reads_no_runs() -> None:
 
 
 def test_what_is_stored_of_sliding_windows_does_not_grow() -> None:
-    """Slices that nobody needs any more are hidden by what a step writes, and both are gone with a merge."""
+    """The tombstone of a slice that is no longer needed hides it, and a merge purges both."""
     store, rows_stored, needed = MemoryRunStore(), list[int](), list[int]()
     for batch in range(200):
         stored = stepped(store, batch, [(key, 4 * batch + key % 4) for key in range(8)])

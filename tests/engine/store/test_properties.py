@@ -1,4 +1,4 @@
-"""The engine on stored runs is the oracle, where runs are so short that they are merged and cut all the time."""
+"""Engine and oracle agree if the state is in short runs, which are merged and cut into parts all the time."""
 
 from collections.abc import Iterator
 
@@ -15,6 +15,7 @@ from tests.engine.effort import FEW
 
 @pytest.fixture(scope="module", params=[(2, 2, 8), (3, 10**6, 10**6)], ids=["cut", "whole"], autouse=True)
 def short_runs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Sets limits with which even short runs are merged, with or without cutting them into parts."""
     fan_in, part_rows, step_rows = request.param
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compaction, "FAN_IN", fan_in)

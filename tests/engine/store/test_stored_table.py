@@ -1,4 +1,4 @@
-"""Runs and their merging: what is found, what hides what, which runs are merged and when."""
+"""Stored tables: lookups in runs, newer rows that hide older ones, and which runs are merged when."""
 
 import numpy as np
 import polars as pl
@@ -27,7 +27,7 @@ BY_KEY = Shape(SCHEMA, ["k", START, END], ["k"])
 
 
 def windows(*given: tuple[int, int, int], dead: bool = False) -> pl.DataFrame:
-    """Windows of (key, start, value), ten long."""
+    """Returns windows (key, start, value) of length 10, or tombstones for them if `dead`."""
     rows = [(k, start, start + 10, 1, False, 7, None, v, dead) for k, start, v in given]
     return pl.DataFrame(rows, schema={**SCHEMA, TOMBSTONE: pl.Boolean()}, orient="row")
 
@@ -41,6 +41,7 @@ def table(shape: Shape = SHAPE) -> StoredTable:
 
 
 def put(one: StoredTable, *given: tuple[int, int, int]) -> StoredTable:
+    """Returns the table with these windows added or replaced."""
     return one.changed(windows(*given).drop(TOMBSTONE), windows().drop(TOMBSTONE))
 
 
@@ -49,6 +50,7 @@ def told(rows: pl.DataFrame) -> list[tuple[int, int, int]]:
 
 
 def test_hashes_that_stand_several_times_are_all_found() -> None:
+    """A lookup by key finds all rows of each key, and none for a key that the run does not have."""
     indexed = RunRows.of(windows((1, 0, 1), (1, 10, 2), (2, 0, 3), (1, 20, 4)), BY_KEY)
     wanted = row_hashes(pl.DataFrame({"k": [9, 1, 2]}), ["k"])
     places, which = indexed.at(wanted)
@@ -57,6 +59,7 @@ def test_hashes_that_stand_several_times_are_all_found() -> None:
 
 
 def test_rows_of_equal_hash_that_are_not_equal_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lookups and merges are right if all rows have the same hash."""
     def all_alike(frame: pl.DataFrame, columns: object) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
         return np.zeros(frame.height, dtype=np.uint64)
 
@@ -72,6 +75,7 @@ def test_rows_of_equal_hash_that_are_not_equal_are_told_apart(monkeypatch: pytes
 
 
 def test_a_newer_row_hides_older_ones_and_a_dead_one_all_of_them() -> None:
+    """A merge keeps the newest row of each window, and keeps tombstones unless no older run is left."""
     old, new = RunRows.of(windows((1, 0, 1), (2, 0, 2)), SHAPE).frame, RunRows.of(windows((1, 0, 5)), SHAPE).frame
     gone = RunRows.of(windows((2, 0, 0), dead=True), SHAPE).frame
     above = merged([gone, new, old], SHAPE, None, bottom=False)
@@ -81,6 +85,7 @@ def test_a_newer_row_hides_older_ones_and_a_dead_one_all_of_them() -> None:
 
 
 def test_what_has_expired_is_left_out_of_a_merge_and_of_every_answer() -> None:
+    """Expired windows are neither merged nor found."""
     frames = [RunRows.of(windows((1, 0, 1), (2, 1, 2)), SHAPE).frame]
     assert told(merged(frames, SHAPE, 10, bottom=True)) == [(2, 1, 2)]
     one = put(put(table(), (1, 0, 1), (2, 1, 2)).sealed(), (3, 0, 3), (4, 1, 4)).expired(10)
@@ -89,6 +94,7 @@ def test_what_has_expired_is_left_out_of_a_merge_and_of_every_answer() -> None:
 
 
 def test_a_window_that_goes_is_gone_though_an_older_run_has_it() -> None:
+    """A deleted window is not found, although an older run still contains it."""
     one = put(table(), (1, 0, 1), (2, 0, 2)).sealed().changed(windows().drop(TOMBSTONE), windows((1, 0, 1)).drop(TOMBSTONE))
     assert told(one.all()) == [(2, 0, 2)]
     one = one.sealed()
@@ -98,12 +104,14 @@ def test_a_window_that_goes_is_gone_though_an_older_run_has_it() -> None:
 
 
 def test_the_next_end_is_never_later_than_it_is() -> None:
+    """`next_end` may be before the next end of a window, but never after it."""
     one = put(put(table(), (1, 0, 1), (2, 50, 2)).sealed(), (3, 20, 3))
     assert [one.next_end(after) for after in (None, 9, 10, 30, 59, 60)] == [10, 10, 30, 60, 60, None]
     assert table().next_end(None) is None
 
 
 def test_a_run_tells_its_ends_and_its_longest_wait() -> None:
+    """A run has its lowest and highest window end, and the earliest time since which a window waits."""
     rows = windows((1, 0, 1), (2, 50, 2), (3, 20, 3)).with_columns(pl.Series(FIRED, [None, 3, 1]), pl.Series(PENDING, [1, 1, 0]))
     told = RunRows.of(rows, SHAPE).described("a", 4)
     assert (told.rows, told.low, told.high, told.waiting, told.part) == (3, 10, 60, 3, 4)
@@ -130,7 +138,7 @@ def test_similar_runs_are_merged_when_there_are_several() -> None:
     merge = next_merge(four)
     assert merge is not None
     assert merge.bottom
-    assert next_merge([run(1_000), run(300), *four[1:]]) is None  # the older ones are longer by far
+    assert next_merge([run(1_000), run(300), *four[1:]]) is None  # the older runs are much longer
 
 
 def test_a_long_table_is_cut_into_parts_that_are_merged_one_at_a_time() -> None:
@@ -145,10 +153,11 @@ def test_a_long_table_is_cut_into_parts_that_are_merged_one_at_a_time() -> None:
     assert (len(merge.runs), merge.cut, merge.bottom) == (FAN_IN + 1, False, True)
     whole = next_merge([*parts[:2], *(run(10, name=str(n)) for n in range(FAN_IN))])
     assert whole is not None
-    assert not whole.bottom  # the parts are below
+    assert not whole.bottom  # the parts are older runs
 
 
 def test_a_step_merges_a_few_times_what_it_wrote_and_once_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step may merge a multiple of the rows that it wrote, so merges can be due for several steps."""
     assert allowance(10) == 1 << 18
     assert allowance(1_000_000) == 4_000_000
     monkeypatch.setattr(compaction, "PART_ROWS", 20)
@@ -157,17 +166,17 @@ def test_a_step_merges_a_few_times_what_it_wrote_and_once_in_any_case(monkeypatc
     for n in range(40):
         one = put(one, *((k, 0, n) for k in range(n * 8, n * 8 + 8))).sealed()
     waiting = max(sum(r.part == part for r in one.runs) for part in range(PARTS))
-    assert waiting > FAN_IN  # merges wait their turn
+    assert waiting > FAN_IN  # some merges are due, but not made yet
     assert told(one.all()) == sorted((k, 0, k // 8) for k in range(320))
 
 
 def lists(*keys: int) -> pl.DataFrame:
-    """Windows with a list."""
+    """Returns a window with a list for each key."""
     return windows(*((key, 0, key) for key in keys)).drop(TOMBSTONE).with_columns(texts=pl.concat_list(pl.lit("a" * 100)))
 
 
 def of_lists(*steps: tuple[int, ...]) -> StoredTable:
-    """A table of windows with lists, sealed after each step."""
+    """Returns a table of windows with lists, in which each step made a run."""
     shape = Shape({**SCHEMA, "texts": pl.List(pl.String())}, SHAPE.identity, SHAPE.by)
     one = StoredTable.nothing(shape, MemoryLibrary())
     for keys in steps:
@@ -176,7 +185,10 @@ def of_lists(*steps: tuple[int, ...]) -> StoredTable:
 
 
 def test_a_run_is_dropped_when_the_newest_has_all_its_windows_again() -> None:
-    """Lists may be long: no second copy of them stays in memory and in the store until four runs are merged."""
+    """A run whose windows are all in the newest run is dropped at once, because long lists cost memory.
+
+    Otherwise a second copy of them would stay until four runs are merged.
+    """
     assert [run.rows for run in of_lists((1, 2), (1, 2)).runs] == [2]
     assert [run.rows for run in of_lists((1, 2), (1, 2, 3)).runs] == [3]
     assert [run.rows for run in of_lists((1, 2), (2, 3)).runs] == [2, 2]
@@ -185,6 +197,7 @@ def test_a_run_is_dropped_when_the_newest_has_all_its_windows_again() -> None:
 
 
 def test_a_dead_row_hides_a_run_that_is_dropped_and_what_is_older() -> None:
+    """Tombstones for all windows of a run replace this run, and hide the same windows in older runs."""
     one = of_lists((1, 2), (2,))
     one = one.changed(lists().clear(), lists(2)).sealed()
     assert [run.rows for run in one.runs] == [2, 1]
@@ -192,7 +205,7 @@ def test_a_dead_row_hides_a_run_that_is_dropped_and_what_is_older() -> None:
 
 
 def test_a_tombstone_that_is_there_twice_counts_once() -> None:
-    """The newest run has as many rows of the older one as that has, and not all of its windows."""
+    """An older run is not dropped if the newest one has as many rows for it, but not all of its windows."""
     one = of_lists((1, 2))
     one = one.changed(lists(3), pl.concat([lists(1), lists(1)])).sealed()
     assert told(one.all()) == [(2, 0, 2), (3, 0, 3)]

@@ -1,4 +1,7 @@
-"""Run by test_overlaps in a process of its own: a hundred rows of one key, each in 86,400 windows, and the memory that they take."""
+"""Measures the memory of a hundred rows of one key, each in 86,400 windows.
+
+test_overlaps runs this script in a process of its own.
+"""
 
 import json
 import resource
@@ -22,7 +25,7 @@ WINDOWS = {
 
 
 def peak() -> int:
-    """The most bytes that this process had in memory."""
+    """Returns the peak of the resident bytes of this process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

@@ -1,4 +1,4 @@
-"""Calendar windows of the engine: the oracle's, in every zone; and each lies next to the one before."""
+"""Calendar windows: engine and oracle agree in every zone, and windows leave no gaps."""
 
 from datetime import datetime
 from zoneinfo import available_timezones
@@ -31,7 +31,7 @@ CALENDARS = st.one_of(
     st.builds(Calendar, st.sampled_from(["day", "day", "month", "quarter", "year"]), st.integers(1, 40), st.sampled_from(ZONES)),
     st.builds(Calendar, st.just("week"), st.integers(1, 5), st.sampled_from(ZONES), st.sampled_from(["monday", "sunday"])),
 )
-# Of recent years, in which clocks change; of all years, and beyond.
+# Times of recent years, in which clocks change; of all years; and at the limits of 64 bits.
 TIMES = st.one_of(
     st.integers(-130 * 366 * 24, 70 * 366 * 24).map(lambda hours: hours * HOUR),
     st.integers(-62_135_596_800, 253_402_300_800).map(lambda seconds: seconds * 1_000_000),
@@ -47,7 +47,7 @@ def sliced(calendar: Calendar, times: list[int]) -> list[list[tuple[int, int]]]:
 @settings(max_examples=400, derandomize=True, database=None, deadline=None)
 @given(CALENDARS, st.lists(TIMES, min_size=1, max_size=6))
 def test_engine_is_oracle(calendar: Calendar, times: list[int]) -> None:
-    """Also at the bounds that are found, where clocks may be changed, and the day before and after."""
+    """Engine and oracle assign the same windows, also at and just before the bounds of the windows found."""
     times += [
         bound + off for t in times for found in windows_of(calendar, t, {}) for bound in found if bound is not None for off in (-1, 0)
     ]
@@ -57,7 +57,7 @@ def test_engine_is_oracle(calendar: Calendar, times: list[int]) -> None:
 @settings(max_examples=100, derandomize=True, database=None, deadline=None)
 @given(CALENDARS, TIMES)
 def test_there_are_no_gaps(calendar: Calendar, time: int) -> None:
-    """Semantics 6.4."""
+    """Each window starts where the one before it ends (semantics 6.4)."""
     [found] = sliced(calendar, [time])
     for start, end in found:
         assert start <= time < end
@@ -67,7 +67,7 @@ def test_there_are_no_gaps(calendar: Calendar, time: int) -> None:
 
 
 def test_each_change_of_clocks_of_some_zones() -> None:
-    """Every hour of the days around them, of years in which zones did what they do no more."""
+    """Engine and oracle agree around all clock changes of past years with unusual changes (semantics 6.4)."""
     for zone, year in [("America/Sao_Paulo", 2017), ("Africa/Cairo", 2010), ("America/St_Johns", 2006), ("Pacific/Apia", 2011)]:
         start = instant_us(datetime.fromisoformat(f"{year}-01-01T00:00:00+00:00"))
         times = [start + n * HOUR // 2 - shift for n in range(0, 366 * 48, 5) for shift in (0, 1)]
@@ -77,7 +77,7 @@ def test_each_change_of_clocks_of_some_zones() -> None:
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Asia/Kolkata"])
 def test_dates_are_those_of_polars(zone: str) -> None:
-    """A third opinion, as far as its zones go: where midnight is neither skipped nor repeated, its dates are our windows."""
+    """Days start at the midnights of Polars, in zones that neither skip nor repeat midnight."""
     times = pl.Series(TIME, range(0, 50 * 365 * 24 * HOUR, 101 * HOUR))
     local = times.cast(pl.Datetime("us")).dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
     midnights = local.dt.truncate("1d").dt.epoch("us")

@@ -1,4 +1,4 @@
-"""What a window function may give, and what becomes of the rest (semantics 6.6, 9.4)."""
+"""What a window function may return, and which results are invalid or errors (semantics 6.6, 9.4)."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def spec(window: pw.Custom) -> pw.WindowOperator:
 
 
 def taken(given: Any, merge: bool = False) -> tuple[list[tuple[int, int]], list[str]]:
-    """The windows held, and the reasons of invalid rows, where a function gives `given` for as many rows."""
+    """Returns the stored windows and the reasons of invalid rows if the function returns `given`."""
     rows = pl.DataFrame({"t": range(len(given))}, schema={"t": pl.Int64})
     operator = Operator(spec(pw.Custom(lambda frame: given, name="mine", merge=merge)), dict(rows.schema))
     output = operator.add(rows)
@@ -41,11 +41,13 @@ BAD = "mine gave a bad window"
     ],
 )
 def test_windows(given: Any) -> None:
+    """Windows may be a Series or lists of pairs; equal windows count once (semantics 6.6)."""
     assert taken(given) == ([(0, 2), (3, 5)], [])
 
 
 @pytest.mark.parametrize("as_series", [True, False])
 def test_rows_at_fault(as_series: bool) -> None:
+    """A row without a list, or with a window that is null, unbounded or empty, is invalid (semantics 6.6)."""
     good = {"start": 0, "end": 2}
     rows = [[good], None, [good, None], [{"start": 0, "end": None}], [{"start": 2, "end": 2}], []]
     lists = [None if row is None else [None if w is None else tuple(w.values()) for w in row] for row in rows]
@@ -54,11 +56,12 @@ def test_rows_at_fault(as_series: bool) -> None:
 
 @pytest.mark.parametrize("given", [["ab"], [3], [[(1,)]], [[(1.0, 2.0)]], [[(False, True)]], [[1, 2]]])
 def test_values_at_fault(given: Any) -> None:
+    """A row whose list does not have pairs of whole numbers is invalid."""
     assert taken(given) == ([], [BAD])
 
 
 def test_the_ends_of_time() -> None:
-    """Semantics 6.3."""
+    """A window whose end exceeds 64 bits does not exist; a row without others is invalid (semantics 6.3)."""
     assert taken([[(0, MAX_INSTANT), (0, MAX_INSTANT + 1)], [(0, MAX_INSTANT + 1)]]) == ([(0, MAX_INSTANT)], ["window out of range"])
 
 
@@ -68,6 +71,7 @@ def test_no_windows_at_all(empty: Any) -> None:
 
 
 def test_several_windows_to_merge() -> None:
+    """With merge=True a row with several windows is invalid (semantics 9.4)."""
     lists = [[(0, 2), (1, 3)], [(5, 6)]]
     series = pl.Series([[{"start": s, "end": e} for s, e in pairs] for pairs in lists])
     for given in (lists, series):
@@ -85,6 +89,7 @@ def test_several_windows_to_merge() -> None:
     ],
 )
 def test_functions_at_fault(given: Any, told: str, remedy: str) -> None:
+    """It is an error if the function does not return one list for each row (semantics 6.6)."""
     rows = pl.DataFrame({"t": [0]})
     operator = Operator(spec(pw.Custom(lambda frame: given, name="mine")), dict(rows.schema))
     with pytest.raises(InputError) as caught:
@@ -107,6 +112,7 @@ def test_a_function_sees_valid_rows_and_its_columns_only() -> None:
 
 
 def test_the_oracle_asks_row_by_row() -> None:
+    """The oracle calls a function of single rows; panewise.testing.run adapts a function of frames."""
     frames = spec(pw.Custom(lambda frame: [[(0, 1)]] * frame.height, name="mine"))
     events = [{"op": "add", "rows": [{"t": 0}, {"t": 1}]}]
     assert run(frames, events, windows=True) == run(frames, events, "engine", windows=True)
@@ -117,6 +123,7 @@ def test_the_oracle_asks_row_by_row() -> None:
 
 
 def test_a_position_does_not_lose_the_function() -> None:
+    """The function is called if rows have positions, too; the second row is a replay (semantics 4)."""
     window = pw.Custom.each(lambda row: [(0, 8)], name="mine")
     events = [{"op": "add", "rows": [{"t": 0, "position": [0, 0]}, {"t": 1, "position": [0, 0]}]}]
     for runtime in ("oracle", "engine"):

@@ -1,4 +1,4 @@
-"""Windows of slices that are in many windows each: the same answers, at a cost that does not grow with slices times windows."""
+"""Slices that are in many windows: the same output, at a cost below the number of slices times windows."""
 
 import json
 import os
@@ -28,7 +28,7 @@ MB = 1 << 20
 @FEW
 @given(data=st.data())
 def test_engine_is_oracle_where_no_windows_are_listed(kind: str, data: st.DataObject) -> None:
-    """Semantics 6.1, 6.2, 8, 13, with every slice taken for one of many windows."""
+    """Engine and oracle agree if each slice counts as one of many windows (semantics 6.1, 6.2, 8, 13)."""
     spec = data.draw(specs(kind), label="spec")
     script = data.draw(events(spec), label="events")
     with pytest.MonkeyPatch.context() as patch:
@@ -38,7 +38,7 @@ def test_engine_is_oracle_where_no_windows_are_listed(kind: str, data: st.DataOb
 
 @pytest.mark.parametrize("window", [pw.Hopping(7, 2), pw.Hopping(2, 5, gaps=True), pw.Cumulating(12, 3)])
 def test_combined_rows_of_two_readers_where_no_windows_are_listed(window: pw.Window, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partials of one key and slice may come twice; late rows are counted by window (semantics 13)."""
+    """Repeated and late partials have the same output as if windows were listed (semantics 13.1)."""
     schema: dict[str, pl.DataType] = {"k": pl.String(), "event_time": pl.Int64(), "v": pl.Int64()}
     aggregates = [pw.functions.sum("v").alias("s"), pw.functions.count().alias("n")]
     spec = pw.WindowOperator(
@@ -69,7 +69,7 @@ def measured(window: str) -> dict[str, int]:
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="resident memory is read from /proc")
 @pytest.mark.parametrize("window", ["hopping", "cumulating", "rows"])
 def test_a_hundred_rows_in_a_day_of_windows_a_second_take_little_memory(window: str) -> None:
-    """It was 1.9 GB: a line for each slice and each of its 86,400 windows."""
+    """The memory stays small. A row for each slice and each of its 86,400 windows would take 1.9 GB."""
     told = measured(window)
-    assert told["windows"] >= 86_399  # of windows of rows one is complete
+    assert told["windows"] >= 86_399  # one window of rows is complete
     assert told["grown"] <= 300 * MB, told

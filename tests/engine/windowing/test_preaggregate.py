@@ -1,4 +1,4 @@
-"""Semantics 33: rows that come again in the same order give the same panes, to the last bit of a float."""
+"""The same rows in the same order give the same panes, to the last bit of a float (semantics 33)."""
 
 import polars as pl
 import pytest
@@ -17,6 +17,7 @@ TIMES = 4
 
 @pytest.mark.parametrize("window", [pw.Tumbling(1_000), pw.Hopping(1_000, 500), pw.Sliding(100), pw.Session(10)], ids=lambda w: w.kind)
 def test_panes(window: pw.Window) -> None:
+    """An operator that takes the same batch again emits the same panes."""
     spec = pw.WindowOperator(window=window, keys=["k"], event_time="t", aggregates=[F.sum("x").alias("s"), F.avg("x").alias("m")])
     made = []
     for _ in range(TIMES):
@@ -27,6 +28,7 @@ def test_panes(window: pw.Window) -> None:
 
 
 def test_partials() -> None:
+    """The pre-aggregation of the same batch gives the same partials."""
     spec = pw.WindowOperator(window=pw.Tumbling(10), keys=["k"], event_time="t", aggregates=[F.avg("x")])
     plan = Plan(spec, SCHEMA)
     made = [combine(plan, plan.validate(ROWS, 0).valid).to_dicts() for _ in range(TIMES)]

@@ -1,4 +1,4 @@
-"""Windows of rows: keys do not meet, sessions of rows do; numbers are kept; many windows in one batch."""
+"""Windows and sessions of rows: row numbering, and many windows in one batch (semantics 8, 9.5)."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def rows(keys: str) -> pl.DataFrame:
 @FEW
 @given(data=st.data())
 def test_a_key_alone_gives_what_it_gives_among_others(kind: str, data: st.DataObject) -> None:
-    """semantics 8: each key counts its own rows, so shards do not matter."""
+    """Each key has its own row numbering, so its output is the same without other keys (semantics 8)."""
     spec = data.draw(specs(kind, keys=["shop"], position=None), label="spec")
     script = data.draw(events(spec), label="events")
     of_one = lambda row: row.get("shop") == 1 and type(row["shop"]) is int  # noqa: E731 - it is used twice
@@ -48,7 +48,7 @@ def test_a_key_alone_gives_what_it_gives_among_others(kind: str, data: st.DataOb
 @FEW
 @given(data=st.data())
 def test_event_times_do_not_matter_where_order_is_told(kind: str, data: st.DataObject) -> None:
-    """semantics 8.5: with order columns, and without a name, a row's event time may be anything."""
+    """With order columns, a column `event_time` that is not named may have any values (semantics 8.5)."""
     spec = data.draw(specs(kind, order=["order"], position=None, delta=False).filter(lambda spec: spec.event_time is None), label="spec")
     script = data.draw(events(spec), label="events")
     timed = [
@@ -63,6 +63,7 @@ def test_event_times_do_not_matter_where_order_is_told(kind: str, data: st.DataO
 
 
 def test_what_a_key_has_reached_is_kept_when_its_windows_are_gone() -> None:
+    """The row numbering of a key is stored even if no window of the key is (semantics 8.7)."""
     one = operator(pw.Tumbling(pw.rows(2)))
     assert one.add(rows("aa")).panes["window_start"].to_list() == [0]
     assert one.held().is_empty()
@@ -79,6 +80,7 @@ def test_thousands_of_windows_of_one_key_in_one_batch() -> None:
 
 
 def test_origins_far_away() -> None:
+    """Origins and sizes near the limits of 64 bits do not overflow."""
     spec = WindowOperator(window=pw.Hopping(pw.rows(5), pw.rows(2), origin=-(2**60)), aggregates=[F.count().alias("n")])
     agree(spec, [{"op": "add", "rows": [{"v": n} for n in range(7)]}, {"op": "finish"}])
     spec = WindowOperator(window=pw.Tumbling(pw.rows(2**62), origin=2**60), aggregates=[F.count().alias("n")])
@@ -86,6 +88,7 @@ def test_origins_far_away() -> None:
 
 
 def test_a_session_ends_with_the_rows_of_others_alone() -> None:
+    """A session of rows ends after rows of other keys, not with clock or watermark (semantics 9.5, 9.6)."""
     one = operator(pw.Session(pw.rows(2)))
     assert one.add(rows("aab")).panes.is_empty()
     assert one.add(rows("a")).panes.is_empty()

@@ -1,4 +1,4 @@
-"""Gaps of sessions that rows bring along: their types (semantics 9.3)."""
+"""Session gaps from a column of the rows: accepted and refused types (semantics 9.3)."""
 
 from datetime import timedelta
 
@@ -15,6 +15,7 @@ TIMES = pl.Series("t", [0, 3, 100, 200, 300], dtype=pl.Int64)
 
 
 def held(gap: pl.Series) -> list[tuple[int, int]]:
+    """Returns the stored sessions. Asserts that the last three rows are invalid."""
     rows = pl.DataFrame([TIMES, gap])
     operator = Operator(SPEC, dict(rows.schema))
     output = operator.add(rows)

@@ -1,4 +1,4 @@
-"""Periodic triggers: what a state of before 0.2 says of them, and which windows a reading of the clock looks at."""
+"""Periodic triggers: states written before 0.2, and the windows that a reading of the clock examines."""
 
 from dataclasses import replace
 
@@ -35,7 +35,10 @@ def rows(*values: int) -> pl.DataFrame:
     ids=["simple", "tree"],
 )
 def test_a_state_that_does_not_tell_since_when_rows_are_pending(trigger: Trigger) -> None:
-    """semantics 16.3: 0.1 kept the first row's time in __born, so a window that has fired waits since its firing."""
+    """If a state does not have A of semantics 16.3, the time of the last firing, F, takes its place.
+
+    In a state of version 0.1, `__born` is the time of the first row of the window.
+    """
     mine = operator(trigger)
     mine.add(rows(1))
     assert mine.advance(12).panes["s"].to_list() == [1]
@@ -62,5 +65,5 @@ def test_a_state_that_does_not_tell_since_when_rows_are_pending(trigger: Trigger
     ],
 )
 def test_windows_that_may_be_due(rules: list[pw.Every], bound: int | None) -> None:
-    """At P = 75: one whose F is later than this cannot be (semantics 16.3, 16.14)."""
+    """At P = 75 no window whose F is later than the bound is ready (semantics 16.3, 16.14)."""
     assert latest(rules, 75) == bound

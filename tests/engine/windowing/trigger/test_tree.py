@@ -1,4 +1,4 @@
-"""Triggers of triggers, to depth 3, over every window kind: engine and oracle agree, and the sample reaches what is special about trees."""
+"""Trigger trees up to depth 3: engine and oracle agree, and random samples reach every class of behaviour."""
 
 from collections import Counter
 from typing import Any, get_args
@@ -37,7 +37,7 @@ def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
 
 
 def classes(spec: WindowOperator, script: list[dict[str, Any]], outputs: list[dict[str, Any]]) -> set[str]:
-    """What is special about trees that a script reaches."""
+    """Returns the nodes and depth of the trigger, and the closings and timings that the script reaches."""
     found = {node.kind for node in walk(spec.trigger)}
     found |= {f"depth {_depth(spec.trigger)}"}
     held: list[dict[str, Any]] = []
@@ -63,7 +63,10 @@ ROUNDS, SAMPLES = 96, 50
 
 
 def test_every_class_is_generated() -> None:
-    """Within ROUNDS fixed samples: what one of them reaches also depends on which modules are loaded, whose constants Hypothesis takes."""
+    """Every class is reached within ROUNDS samples of fixed seeds.
+
+    What one sample reaches also depends on the loaded modules, because Hypothesis uses their constants.
+    """
     counts: Counter[str] = Counter()
     for number in range(ROUNDS):
 

@@ -1,4 +1,4 @@
-"""Slices of sliding windows in blocks: what is sent does not tell whether there are any; and what a step reads (semantics 7, 33)."""
+"""Blocks of slices of sliding windows change no output, and a step reads few pieces (semantics 7, 33)."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -37,7 +37,7 @@ LATE = [pw.AfterWatermark(late=pw.AfterCount(1)), pw.AfterWatermark(late=pw.Afte
 
 @pytest.fixture
 def _soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
-    """Blocks are made whenever they can be, and are long; tells for each step whether they were read."""
+    """Makes long blocks whenever possible. Yields a list that records for each step whether it read any."""
     read: list[bool] = []
 
     def telling(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,7 +68,7 @@ AGGREGATES = [F.sum("v"), F.count(), F.min("v"), F.last("v"), F.max_by("key", "v
 
 
 def script_of(steps: list[tuple[list[tuple[int, str, int | None]], int]]) -> list[dict[str, Any]]:
-    """Rows about the watermark, which moves on by a little each time."""
+    """Returns a script of rows near the watermark, which moves a little in each step."""
     script, mark = list[dict[str, Any]](), 20
     for rows, by in steps:
         script.append({"op": "add", "rows": [{"event_time": mark + off, "key": key, "v": value} for off, key, value in rows]})
@@ -82,7 +82,7 @@ def script_of(steps: list[tuple[list[tuple[int, str, int | None]], int]]) -> lis
 @examples(25)
 @given(data=st.data())
 def test_they_change_nothing(anchor: Any, early: bool, data: st.DataObject) -> None:
-    """With restarts, too."""
+    """Engine and oracle agree with blocks, also if there is a restart after every event (semantics 7, 33)."""
     lateness = data.draw(st.sampled_from([0, 0, 6]))
     triggers = EARLY if early else LATE if lateness else [pw.AfterWatermark(), pw.Never()]
     spec = pw.WindowOperator(
@@ -104,7 +104,7 @@ def test_they_change_nothing(anchor: Any, early: bool, data: st.DataObject) -> N
 
 
 def batch(first: int, count: int, *, late: int = 0) -> pl.DataFrame:
-    """Rows of two keys, one for each microsecond, and some that come late."""
+    """Returns rows of two keys, one for each microsecond, and `late` rows with earlier times."""
     rng = np.random.default_rng(first)
     at = np.append(np.arange(first, first + count), rng.integers(max(0, first - 500), first + 1, late))
     number = rng.integers(0, 50, len(at))
@@ -112,6 +112,7 @@ def batch(first: int, count: int, *, late: int = 0) -> pl.DataFrame:
 
 
 def test_blocks_are_made_once_they_are_worth_it_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks are made once there are enough slices, then stay, and change no output."""
     monkeypatch.setattr(slices, "_MANY", 100)
     store, plain, read = MemoryRunStore(), Operator(SPEC, SCHEMA), []
     for step in range(40):
@@ -134,7 +135,7 @@ def test_blocks_are_made_once_they_are_worth_it_and_change_nothing(monkeypatch: 
 
 
 def test_a_step_reads_what_comes_and_goes_and_some_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many slices a window holds."""
+    """The number of pieces that a step reads is bounded by the blocks, not by the slices of a window."""
     monkeypatch.setattr(slices, "_MANY", 100)
     heights = {}
     for length in (10_000, 80_000):
@@ -152,7 +153,7 @@ def test_a_step_reads_what_comes_and_goes_and_some_blocks(monkeypatch: pytest.Mo
 
 
 def test_blocks_whose_sums_leave_64_bits_are_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A block may hold what no window adds up without the rest."""
+    """If the sum of a block overflows, blocks are given up, because the sums of all windows may still fit."""
     monkeypatch.setattr(slices, "_MANY", 1)
     monkeypatch.setattr(slices, "_TIMES", 0)
     operator = Operator(pw.WindowOperator(event_time="t", window=pw.Sliding(1_000), aggregates=[F.sum("v").alias("total")]), SCHEMA)

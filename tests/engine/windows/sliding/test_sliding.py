@@ -1,4 +1,4 @@
-"""Sliding windows in the engine: what is kept of them, and what they cost (semantics 7)."""
+"""Sliding windows in the engine: what is stored, and what it costs (semantics 7)."""
 
 from typing import Any
 
@@ -28,12 +28,14 @@ def rows(*times: int, key: str = "a") -> pl.DataFrame:
 
 
 def slices(at: Operator) -> list[int]:
+    """Returns the event times of the stored slices."""
     assert at.state.slices is not None
     return sorted(at.state.slices.held.all()[START].to_list())
 
 
 @pytest.mark.parametrize(("anchor", "lasts"), [("end", 11), ("start", 21), ("both", 22)])
 def test_a_slice_is_kept_as_long_as_a_row_may_meet_it(anchor: Any, lasts: int) -> None:
+    """A slice is stored until no row that is not late can share a window with it (semantics 7.3)."""
     at = operator(window=pw.Sliding(10, anchor))
     at.add(rows(100, 200))
     at.advance(watermark=100 + lasts - 1)
@@ -51,6 +53,7 @@ def test_a_row_on_time_costs_one_slice_and_no_window() -> None:
 
 
 def test_nothing_is_left_when_all_windows_are_sent() -> None:
+    """Slices and windows are purged once all windows that contain them have been emitted."""
     at = operator(window=pw.Sliding(10, "both"), watermark=pw.StreamTime())
     at.add(rows(1, 5, 5, 9))
     at.add(rows(1_000))
@@ -59,6 +62,7 @@ def test_nothing_is_left_when_all_windows_are_sent() -> None:
 
 
 def test_of_the_last_rows_one_less_than_a_window_holds_is_kept() -> None:
+    """With windows of n rows, the last n - 1 rows of a key are stored (semantics 8.8, 14)."""
     at = operator(window=pw.Sliding(Rows(3)), order=["t"])
     assert at.add(rows(*range(10))).panes["total"].to_list() == [1, 2, *[3] * 8]
     assert slices(at) == [8, 9]
@@ -66,6 +70,7 @@ def test_of_the_last_rows_one_less_than_a_window_holds_is_kept() -> None:
 
 @pytest.mark.parametrize(("anchor", "due"), [("end", 101), ("start", 111), ("both", 101)])
 def test_a_shard_is_woken_when_the_next_window_is_complete(anchor: Any, due: int) -> None:
+    """`next_due` is the watermark at which the next window is complete (semantics 7.2)."""
     at = operator(window=pw.Sliding(10, anchor))
     at.add(rows(100, 104))
     assert next_due(at.plan, at.state.windows, at.state.clocks, at.state.slices.held) == due
@@ -75,6 +80,7 @@ def test_a_shard_is_woken_when_the_next_window_is_complete(anchor: Any, due: int
 
 @pytest.mark.parametrize("far", [1, 2**40, 2**61])
 def test_positions_however_far_apart_times_are(far: int) -> None:
+    """`positions` finds the pieces inside each window, however far apart the times are."""
     random = np.random.default_rng(far)
     frame = pl.DataFrame({"k": random.choice(["a", "b", None], 200).tolist(), START: random.integers(-3 * far, 3 * far + 1, 200)})
     spans = frame.with_columns((pl.col(START) + far).alias(END)).sample(50, seed=1)
@@ -87,6 +93,7 @@ def test_positions_however_far_apart_times_are(far: int) -> None:
 
 
 def test_sums_that_leave_64_bits_do_so_for_the_window() -> None:
+    """A window whose sum leaves 64 bits is an error, even if the sum of each slice fits (semantics 24.3)."""
     spec = pw.WindowOperator(window=pw.Sliding(5), aggregates=[F.sum("v").alias("total")])
     events = [{"op": "add", "rows": [{"event_time": t, "v": 2**62} for t in (0, 1)]}, {"op": "finish"}]
     with pytest.raises(pw.PanewiseError, match=r"semantics 24\.3"):
