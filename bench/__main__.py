@@ -24,23 +24,34 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     Raises:
         SystemExit: if they make no sense; the message says why.
     """
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Compares panewise with what else runs the same windows.")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description="Compares panewise with what else runs the same windows."
+    )
     parser.add_argument("--shape", choices=SHAPES, help="one shape; default: all")
     parser.add_argument("--peer", choices=PEERS, help="one peer; default: all")
-    parser.add_argument("--batch-rows", type=int, default=1_000_000, help="rows in a micro-batch; default: %(default)s")
+    parser.add_argument(
+        "--batch-rows", type=int, default=1_000_000, help="rows in a micro-batch; default: %(default)s"
+    )
     parser.add_argument("--batches", type=int, default=7, help="micro-batches in a run; default: %(default)s")
     asked = parser.parse_args(argv)
     if asked.batch_rows < 1:
-        parser.error(f"--batch-rows {asked.batch_rows} | a batch has a row or more | give a number such as 1000000")
+        parser.error(
+            f"--batch-rows {asked.batch_rows} | a batch has a row or more | give a number such as 1000000"
+        )
     if asked.shape and asked.peer and not PEERS[asked.peer].can(SHAPES[asked.shape]):
-        parser.error(f"--shape {asked.shape} --peer {asked.peer} | Spark has no such windows on streams | leave --peer out")
+        parser.error(
+            f"--shape {asked.shape} --peer {asked.peer} | Spark has no such windows on streams | leave "
+            "--peer out"
+        )
     if asked.batches <= WARM_UP_BATCHES:
         rule = f"the first {WARM_UP_BATCHES} batches of a run are warm-up"
         parser.error(f"--batches {asked.batches} | {rule} | give {WARM_UP_BATCHES + 1} or more")
     return asked
 
 
-def compare(spark: SparkSession, query: Query, shape: Shape, name: str, batch_rows: int, batches: int) -> report.Result:
+def compare(
+    spark: SparkSession, query: Query, shape: Shape, name: str, batch_rows: int, batches: int
+) -> report.Result:
     """Compares ours, made by `query`, with one peer. A slow peer gets fewer batches of the same size."""
     peer = PEERS[name]
     events = data.cached(batch_rows, batches)
@@ -48,8 +59,12 @@ def compare(spark: SparkSession, query: Query, shape: Shape, name: str, batch_ro
     def ours() -> list[float]:
         return stream_seconds(query(session.read(spark, events), shape), "append")
 
-    theirs = partial(peer.run, spark, data.cached(batch_rows, min(batches, SLOW_BATCHES)) if peer.slow else events, shape)
-    warm_up: list[Run] = [ours, ours] if peer.slow else [ours, theirs]  # ours is measured in a JVM that has run four queries
+    theirs = partial(
+        peer.run, spark, data.cached(batch_rows, min(batches, SLOW_BATCHES)) if peer.slow else events, shape
+    )
+    warm_up: list[Run] = (
+        [ours, ours] if peer.slow else [ours, theirs]
+    )  # ours is measured in a JVM that has run four queries
     pair = alternate(ours, theirs, 1 if peer.slow else ROUNDS, warm_up * WARM_UP_ROUNDS)
     return report.Result(shape.name, name, events.rows, batch_rows, pair.ratio, pair.ours_s, pair.peer_s)
 
@@ -61,7 +76,9 @@ def main() -> None:
     spark = session.start()
     results = []
     for shape in [asked.shape] if asked.shape else SHAPES:
-        for peer in [asked.peer] if asked.peer else [name for name, peer in PEERS.items() if peer.can(SHAPES[shape])]:
+        for peer in (
+            [asked.peer] if asked.peer else [name for name, peer in PEERS.items() if peer.can(SHAPES[shape])]
+        ):
             result = compare(spark, query, SHAPES[shape], peer, asked.batch_rows, asked.batches)
             report.append(result)
             results.append(result)
@@ -74,7 +91,9 @@ def _ours() -> Query:
     try:
         from bench import ours  # noqa: PLC0415
     except ImportError as error:
-        raise SystemExit(f"{error} | ours is run through panewise.spark | install panewise with the extra 'spark'") from error
+        raise SystemExit(
+            f"{error} | ours is run through panewise.spark | install panewise with the extra 'spark'"
+        ) from error
     return ours.query
 
 

@@ -1,8 +1,8 @@
 """Seconds from the start of a query to its first pane, and from a row to its pane: `python -m bench.cold`.
 
 Ours and native count the rows of hourly windows and emit each changed window, with a trigger of one second.
-Each run is a process of its own, whose session exists before the query starts. Ours runs in two ways: with its panes in
-a query of the user, and with `write`.
+Each run is a process of its own, whose session exists before the query starts. Ours runs in two ways: with
+its panes in a query of the user, and with `write`.
 """
 
 import argparse
@@ -46,9 +46,17 @@ def measured(runner: str, rows: int) -> str:
     Raises:
         RuntimeError: if the process fails; the message has the end of its standard error.
     """
-    done = subprocess.run([sys.executable, "-m", "bench.cold_job", runner, str(rows)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.cold_job", runner, str(rows)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
-        raise RuntimeError(f"bench.cold_job {runner} ended with {done.returncode} | it prints its times | {done.stderr[-2000:]}")
+        raise RuntimeError(
+            f"bench.cold_job {runner} ended with {done.returncode} | it prints its times | "
+            f"{done.stderr[-2000:]}"
+        )
     return done.stdout.splitlines()[-1]
 
 
@@ -73,12 +81,24 @@ def results(times: dict[str, Times]) -> list[report.Result]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Runs all runners in turn, round after round."""
-    parser = argparse.ArgumentParser(prog="python -m bench.cold", description="Seconds to the first pane, and from a row to its pane.")
-    parser.add_argument("--rounds", type=int, default=3, help="processes of each runner; default: %(default)s")
-    parser.add_argument("--rows", type=int, default=25, help=f"rows of each process, {_WARM_UP} of them warm-up; default: %(default)s")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.cold", description="Seconds to the first pane, and from a row to its pane."
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="processes of each runner; default: %(default)s"
+    )
+    parser.add_argument(
+        "--rows",
+        type=int,
+        default=25,
+        help=f"rows of each process, {_WARM_UP} of them warm-up; default: %(default)s",
+    )
     asked = parser.parse_args(argv)
     if asked.rounds < 1 or asked.rows <= _WARM_UP:
-        parser.error(f"--rounds {asked.rounds} --rows {asked.rows} | a median needs a value | give 1 or more, and {_WARM_UP + 1} or more")
+        parser.error(
+            f"--rounds {asked.rounds} --rows {asked.rows} | a median needs a value | give 1 or more, "
+            f"and {_WARM_UP + 1} or more"
+        )
     times = {runner: Times() for runner in RUNNERS}
     for _ in range(asked.rounds):
         for runner, of in times.items():

@@ -40,7 +40,7 @@ class Job:
     files: int = 0
 
     def put(self) -> int:
-        """Adds a file of one row under a name that Spark does not read, then renames it; returns the row's key."""
+        """Adds a file of one row, first under a name that Spark does not read; returns the row's key."""
         self.files += 1
         row = pl.DataFrame({"ts": [_START_US + self.files], "k": [self.files], "v": [1]})
         hidden = self.folder / f".{self.files:05d}.parquet"
@@ -64,24 +64,38 @@ Runner = Callable[[DataFrame, Job, str], Any]
 
 def native(stream: DataFrame, job: Job, checkpoint: str) -> Any:
     """Starts a query with Spark's own windows, which emit each window that has changed."""
-    counts = stream.groupBy("k", SF.window("ts", "1 hour")).agg(SF.count("*").alias("n"), SF.sum("v").alias("s"))
-    writer = counts.writeStream.outputMode("update").foreachBatch(job.take).option("checkpointLocation", checkpoint)
+    counts = stream.groupBy("k", SF.window("ts", "1 hour")).agg(
+        SF.count("*").alias("n"), SF.sum("v").alias("s")
+    )
+    writer = (
+        counts.writeStream.outputMode("update")
+        .foreachBatch(job.take)
+        .option("checkpointLocation", checkpoint)
+    )
     return writer.trigger(processingTime=f"{_TRIGGER_S} seconds").start()
 
 
 def panes(stream: DataFrame, job: Job, checkpoint: str) -> Any:
     """Starts the same windows in panewise, with its panes in a query of the user."""
     writer = _result(stream).panes.writeStream.outputMode("append").foreachBatch(job.take)
-    return writer.option("checkpointLocation", checkpoint).trigger(processingTime=f"{_TRIGGER_S} seconds").start()
+    return (
+        writer.option("checkpointLocation", checkpoint)
+        .trigger(processingTime=f"{_TRIGGER_S} seconds")
+        .start()
+    )
 
 
 def write(stream: DataFrame, job: Job, checkpoint: str) -> Any:
     """Starts the same windows in panewise by ``write``."""
-    return _result(stream).write(panes=job.take, checkpoint=checkpoint, processing_time=f"{_TRIGGER_S} seconds")
+    return _result(stream).write(
+        panes=job.take, checkpoint=checkpoint, processing_time=f"{_TRIGGER_S} seconds"
+    )
 
 
 def _result(stream: DataFrame) -> Any:
-    windows = windowed(stream, event_time="ts").groupBy("k").window(pw.Tumbling("1 hour")).trigger(pw.Always())
+    windows = (
+        windowed(stream, event_time="ts").groupBy("k").window(pw.Tumbling("1 hour")).trigger(pw.Always())
+    )
     return windows.agg(F.count().alias("n"), F.sum("v").alias("s"))
 
 

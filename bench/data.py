@@ -50,7 +50,9 @@ def cached(batch_rows: int, batches: int, cache: Path = CACHE) -> Events:
     return events
 
 
-def write(directory: Path, batch_rows: int, batches: int, keys: int = KEYS, rows_per_minute: int = _ROWS_PER_MINUTE) -> Events:
+def write(
+    directory: Path, batch_rows: int, batches: int, keys: int = KEYS, rows_per_minute: int = _ROWS_PER_MINUTE
+) -> Events:
     """Writes the files, in the order in which Spark is to read them."""
     for batch in range(batches):
         put(_frame(batch, batch_rows, keys, rows_per_minute), directory, batch)
@@ -61,7 +63,9 @@ def put(frame: pl.DataFrame, directory: Path, number: int) -> None:
     """Writes the events of one micro-batch."""
     path = directory / f"{number:05d}.parquet"
     frame.write_parquet(path, compression="snappy", row_group_size=-(-frame.height // _ROW_GROUPS))
-    os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))  # Spark's file source orders files by modification time
+    os.utime(
+        path, (1_700_000_000 + number, 1_700_000_000 + number)
+    )  # Spark's file source orders files by modification time
 
 
 def _frame(batch: int, rows: int, keys: int, rows_per_minute: int) -> pl.DataFrame:

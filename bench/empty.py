@@ -9,7 +9,12 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, StatefulProcessorHandle, TimerValues
+from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+)
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from bench.shapes import WATERMARK_DELAY
@@ -46,7 +51,9 @@ class Empty(StatefulProcessor):
         settle()
         self.state = handle.getMapState("state", _NAME, _DATA)
 
-    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+    def handleInputRows(
+        self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues
+    ) -> Iterator[pd.DataFrame]:
         """Adds the rows to the count in state."""
         total = sum(int(frame["rows"].sum()) for frame in rows)
         held = self.state.getValue(("rows",))
@@ -54,6 +61,8 @@ class Empty(StatefulProcessor):
         self.state.updateValue(("rows",), (str(before + total).encode(),))
         yield pd.DataFrame({"shard": [int(key[0])], "rows": [before + total]})
 
-    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+    def handleExpiredTimer(
+        self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
+    ) -> Iterator[pd.DataFrame]:
         """There are no timers."""
         return iter(())

@@ -1,8 +1,8 @@
 """How the time of a micro-batch grows with the state: `python -m bench.flat`.
 
 Every key has one window. The state is filled with each key once. Batches of 100 thousand rows of random keys
-follow, and every batch emits the windows that it changes. For each number of keys, ours and native run one after
-the other over the same files.
+follow, and every batch emits the windows that it changes. For each number of keys, ours and native run one
+after the other over the same files.
 """
 
 import argparse
@@ -53,7 +53,10 @@ def events(keys: int, cache: Path = data.CACHE) -> data.Events:
         folder.mkdir(parents=True)
         random = np.random.default_rng(keys)
         order = random.permutation(keys)
-        drawn = [*np.array_split(order, fills), *(random.integers(0, keys, BATCH_ROWS) for _ in range(BATCHES))]
+        drawn = [
+            *np.array_split(order, fills),
+            *(random.integers(0, keys, BATCH_ROWS) for _ in range(BATCHES)),
+        ]
         for number, chosen in enumerate(drawn):
             ts = pl.Series(np.full(len(chosen), _START_US) + number).cast(pl.Datetime("us", "UTC"))
             frame = pl.DataFrame({"ts": ts, "k": chosen, "v": random.integers(0, 1_000_000, len(chosen))})
@@ -61,13 +64,23 @@ def events(keys: int, cache: Path = data.CACHE) -> data.Events:
     return data.Events(folder, BATCH_ROWS, fills + BATCHES)
 
 
-def measure(spark: SparkSession, runner: str, query: Callable[[DataFrame], DataFrame], mode: str, keys: int) -> Flat:
+def measure(
+    spark: SparkSession, runner: str, query: Callable[[DataFrame], DataFrame], mode: str, keys: int
+) -> Flat:
     """Runs a query over all files. Only batches after the fill and a few warm-up batches count."""
     given = events(keys)
     with tempfile.TemporaryDirectory(prefix="bench-") as checkpoint:
-        seconds = seconds_of(query(session.read(spark, given)), mode, checkpoint)[given.batches - BATCHES + _WARM_UP :]
-        logs = sorted(Path(checkpoint).glob("state/0/*/*.changelog"), key=lambda log: int(log.name.split(".")[0]))
-        sizes = [log.stat().st_size for log in logs if int(log.name.split(".")[0]) > given.batches - BATCHES + _WARM_UP]
+        seconds = seconds_of(query(session.read(spark, given)), mode, checkpoint)[
+            given.batches - BATCHES + _WARM_UP :
+        ]
+        logs = sorted(
+            Path(checkpoint).glob("state/0/*/*.changelog"), key=lambda log: int(log.name.split(".")[0])
+        )
+        sizes = [
+            log.stat().st_size
+            for log in logs
+            if int(log.name.split(".")[0]) > given.batches - BATCHES + _WARM_UP
+        ]
     return Flat(runner, keys, statistics.median(seconds), max(seconds), sum(sizes) / max(1, len(seconds)))
 
 
@@ -76,13 +89,23 @@ def table(results: Sequence[Flat]) -> str:
     headings = ("runner", "keys", "median s", "worst / median", "MB written a batch")
     rows = [headings, *(result.cells for result in results)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(headings))]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
+    )
 
 
 def main() -> None:
     """Runs ours and native in turn, for every size."""
-    parser = argparse.ArgumentParser(prog="python -m bench.flat", description="How the time of a micro-batch grows with the state.")
-    parser.add_argument("--keys", type=int, nargs="+", default=[100_000, 1_000_000, 10_000_000], help="live keys; default: %(default)s")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.flat", description="How the time of a micro-batch grows with the state."
+    )
+    parser.add_argument(
+        "--keys",
+        type=int,
+        nargs="+",
+        default=[100_000, 1_000_000, 10_000_000],
+        help="live keys; default: %(default)s",
+    )
     parser.add_argument("--runner", choices=["ours", "native"], help="one of them; default: both")
     asked = parser.parse_args()
     spark = session.start()
@@ -100,7 +123,17 @@ def main() -> None:
         pair = {result.runner: result.median_s for result in results if result.keys == keys}
         if len(pair) == 2:
             ratio = pair["native"] / pair["ours"]
-            report.append(report.Result(f"flat_{keys}", "native", BATCH_ROWS * BATCHES, BATCH_ROWS, ratio, pair["ours"], pair["native"]))
+            report.append(
+                report.Result(
+                    f"flat_{keys}",
+                    "native",
+                    BATCH_ROWS * BATCHES,
+                    BATCH_ROWS,
+                    ratio,
+                    pair["ours"],
+                    pair["native"],
+                )
+            )
     spark.stop()
     print(f"\n{table(results)}")
 

@@ -1,8 +1,8 @@
 """Compares windows of rows and OVER rows with Flink's: `python -m bench.flink`.
 
 `make bench-peers` creates Flink's environment first. Ours reads the files as a stream on Spark, and each
-micro-batch writes a checkpoint. Flink has their columns in memory before the clock starts, and checkpoints its
-state twice a second, except with `--state memory`. Both have two cores, and run in turn.
+micro-batch writes a checkpoint. Flink has their columns in memory before the clock starts, and checkpoints
+its state twice a second, except with `--state memory`. Both have two cores, and run in turn.
 """
 
 import argparse
@@ -35,17 +35,27 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     Raises:
         SystemExit: if they make no sense; the message says why.
     """
-    parser = argparse.ArgumentParser(prog="python -m bench.flink", description="Compares windows of rows with Flink's.")
-    parser.add_argument("--batch-rows", type=int, default=1_000_000, help="rows in a micro-batch; default: %(default)s")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.flink", description="Compares windows of rows with Flink's."
+    )
+    parser.add_argument(
+        "--batch-rows", type=int, default=1_000_000, help="rows in a micro-batch; default: %(default)s"
+    )
     parser.add_argument("--batches", type=int, default=7, help="micro-batches in a run; default: %(default)s")
     parser.add_argument("--query", choices=QUERIES, help="one of them; default: both")
     parser.add_argument(
-        "--state", choices=STATES, default="heap", help="Flink's: " + "; ".join(f"{name}, {text}" for name, text in STATES.items())
+        "--state",
+        choices=STATES,
+        default="heap",
+        help="Flink's: " + "; ".join(f"{name}, {text}" for name, text in STATES.items()),
     )
     asked = parser.parse_args(argv)
     if asked.batch_rows < 1 or asked.batches <= WARM_UP_BATCHES:
         given = f"--batch-rows {asked.batch_rows} --batches {asked.batches}"
-        parser.error(f"{given} | the first {WARM_UP_BATCHES} batches are warm-up | give such as 1000000 and {WARM_UP_BATCHES + 1}")
+        parser.error(
+            f"{given} | the first {WARM_UP_BATCHES} batches are warm-up | give such as 1000000 and "
+            f"{WARM_UP_BATCHES + 1}"
+        )
     return asked
 
 
@@ -58,8 +68,17 @@ def flink_seconds(query: str, events: data.Events, state: str) -> float:
     python = ENVIRONMENT / "bin" / "python"
     if not python.exists():
         raise SystemExit(f"no {python} | Flink has an environment of its own | run make bench-peers")
-    job = [str(python), str(Path(__file__).with_name("flink_job.py")), query, str(events.directory), str(_PARALLELISM), state]
-    told = subprocess.run(job, check=True, stdout=subprocess.PIPE, text=True).stdout  # its errors are shown as they come
+    job = [
+        str(python),
+        str(Path(__file__).with_name("flink_job.py")),
+        query,
+        str(events.directory),
+        str(_PARALLELISM),
+        state,
+    ]
+    told = subprocess.run(
+        job, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout  # its errors are shown as they come
     return float(json.loads(told.splitlines()[-1])["seconds"]) / events.batches
 
 
@@ -82,7 +101,9 @@ def _compare(spark: SparkSession, events: data.Events, query: str, state: str) -
         return stream_seconds(ours.query(session.read(spark, events), SHAPES[query]), "append")
 
     pair = alternate(mine, lambda: [flink_seconds(query, events, state)], ROUNDS, [mine] * WARM_UP_RUNS)
-    return report.Result(query, f"flink, {state}", events.rows, events.batch_rows, pair.ratio, pair.ours_s, pair.peer_s)
+    return report.Result(
+        query, f"flink, {state}", events.rows, events.batch_rows, pair.ratio, pair.ours_s, pair.peer_s
+    )
 
 
 if __name__ == "__main__":

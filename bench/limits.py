@@ -12,7 +12,8 @@ from bench.shapes import Counted, Framed, Sessions, Shape, Slides, Windows
 
 def identity(events: DataFrame) -> DataFrame:
     """Returns the events, passed to Python and back unchanged: the cost that every Python operator has."""
-    # A lambda is pickled by value: a function of this module would load Polars in workers that later serve other queries.
+    # A lambda is pickled by value: a function of this module would load Polars in workers that later serve
+    # other queries.
     return events.mapInArrow(lambda batches: batches, events.schema)
 
 
@@ -24,7 +25,7 @@ def polars_seconds(events: Events, shape: Shape) -> list[float]:
 
 
 def polars_panes(events: pl.LazyFrame, shape: Shape) -> pl.LazyFrame:
-    """Returns all windows, complete or not; only the complete windows of rows; all rows of the OVER shapes."""
+    """Returns all windows, but only the complete windows of rows; all rows of the OVER shapes."""
     if isinstance(shape, Framed):
         return over.polars(events, shape)
     if isinstance(shape, Counted):
@@ -63,10 +64,14 @@ def _counted(events: pl.LazyFrame, shape: Counted) -> pl.LazyFrame:
 def _slides(events: pl.LazyFrame, shape: Slides) -> pl.LazyFrame:
     """Computes a window for each row. Rows of a key with the same time make the same window."""
     keyed = events.with_columns(pl.col("k") % shape.keys).sort("k", "ts")
-    panes = keyed.rolling("ts", period=f"{shape.size_us}us", closed="both", group_by="k").agg(*_TOTALS).unique(["k", "ts"])
-    return panes.with_columns((pl.col("ts") - pl.duration(microseconds=shape.size_us)).alias("start"), pl.col("ts").alias("end")).select(
-        _COLUMNS
+    panes = (
+        keyed.rolling("ts", period=f"{shape.size_us}us", closed="both", group_by="k")
+        .agg(*_TOTALS)
+        .unique(["k", "ts"])
     )
+    return panes.with_columns(
+        (pl.col("ts") - pl.duration(microseconds=shape.size_us)).alias("start"), pl.col("ts").alias("end")
+    ).select(_COLUMNS)
 
 
 def _sessions(events: pl.LazyFrame, shape: Sessions) -> pl.LazyFrame:

@@ -42,7 +42,7 @@ def alternate(ours: Run, peer: Run, rounds: int, warm_up: Sequence[Run]) -> Pair
 
 
 def batch_seconds(progress: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Returns the seconds of each batch that read data, without the empty batch that Spark adds at the end."""
+    """Returns the seconds of each batch that read data; Spark adds an empty batch at the end."""
     data = sorted((p for p in progress if p["numInputRows"] > 0), key=lambda p: int(p["batchId"]))
     return [p["durationMs"]["triggerExecution"] / 1000 for p in data]
 
@@ -50,12 +50,14 @@ def batch_seconds(progress: Sequence[Mapping[str, Any]]) -> list[float]:
 def warm(seconds: Sequence[float]) -> list[float]:
     """Returns the seconds without those of the warm-up batches."""
     if len(seconds) <= WARM_UP_BATCHES:
-        raise ValueError(f"{len(seconds)} batches with data | the first {WARM_UP_BATCHES} are warm-up | give more batches")
+        raise ValueError(
+            f"{len(seconds)} batches with data | the first {WARM_UP_BATCHES} are warm-up | give more batches"
+        )
     return list(seconds[WARM_UP_BATCHES:])
 
 
 def stream_seconds(frame: DataFrame, output_mode: str) -> list[float]:
-    """Runs a query over all its input with a new checkpoint; returns the seconds of batches after the warm-up."""
+    """Runs a query over all its input with a new checkpoint; returns the seconds after the warm-up."""
     with tempfile.TemporaryDirectory(prefix="bench-") as checkpoint:
         return warm(seconds_of(frame, output_mode, checkpoint))
 

@@ -4,6 +4,7 @@ Queries with the counts and without them alternate.
 """
 
 import argparse
+from functools import partial
 
 from bench import data, ours, session
 from bench.measure import alternate, stream_seconds
@@ -16,8 +17,12 @@ _DEFAULT, _OFF = "panewise", ""
 
 def main() -> None:
     """Measures small and large micro-batches of every shape on the command line."""
-    parser = argparse.ArgumentParser(prog="python -m bench.metrics", description="What the counts in progress reports cost.")
-    parser.add_argument("--shape", choices=SHAPES, nargs="+", default=["tumbling", "rows"], help="default: %(default)s")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.metrics", description="What the counts in progress reports cost."
+    )
+    parser.add_argument(
+        "--shape", choices=SHAPES, nargs="+", default=["tumbling", "rows"], help="default: %(default)s"
+    )
     asked = parser.parse_args()
     spark = session.start()
 
@@ -28,10 +33,14 @@ def main() -> None:
     for shape in map(SHAPES.__getitem__, asked.shape):
         for rows in _BATCH_ROWS:
             events = data.cached(rows, _BATCHES)
-            with_counts, without = (lambda name=name: seconds(events, shape, name) for name in (_DEFAULT, _OFF))  # noqa: B023 - used at once
+            with_counts, without = (partial(seconds, events, shape, name) for name in (_DEFAULT, _OFF))
             pair = alternate(with_counts, without, _ROUNDS, [with_counts, without])
             cost = 100 * (pair.ours_s / pair.peer_s - 1)
-            print(f"{shape.name}, {rows:,} rows: {pair.ours_s:.3f} s with, {pair.peer_s:.3f} s without, {cost:+.1f} %", flush=True)
+            print(
+                f"{shape.name}, {rows:,} rows: {pair.ours_s:.3f} s with, {pair.peer_s:.3f} s without, "
+                f"{cost:+.1f} %",
+                flush=True,
+            )
     spark.stop()
 
 

@@ -7,9 +7,9 @@ from pyspark.sql import functions as sf
 
 from bench.shapes import WATERMARK_DELAY, Sessions, Windows
 
-# Where native is faster with another setting than the session's. Medians per batch of a million rows, 2 cores, over 10 batches:
-# changelog on / off: tumbling 0.36 / 0.37 s, tumbling_final 0.33 / 0.35 s, hopping 1.14 / 1.01 s, session 1.00 / 1.01 s;
-# sessions merged before the shuffle 1.00 s, after it only 1.18 s.
+# Where native is faster with another setting than the session's. Medians per batch of a million rows, 2
+# cores, over 10 batches: changelog on / off: tumbling 0.36 / 0.37 s, tumbling_final 0.33 / 0.35 s, hopping
+# 1.14 / 1.01 s, session 1.00 / 1.01 s; sessions merged before the shuffle 1.00 s, after it only 1.18 s.
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     "hopping": {"spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "false"},
     "session": {"spark.sql.streaming.sessionWindow.merge.sessions.in.local.partition": "true"},

@@ -25,7 +25,11 @@ def query(events: DataFrame, shape: Shape) -> DataFrame:
         return counted.trigger(pw.AfterWatermark()).agg(*_MEASURES[shape.measure]).panes
     if isinstance(shape, Slides):
         events = events.withColumn("k", sf.col("k") % shape.keys)
-    keyed = windowed(events.withWatermark("ts", WATERMARK_DELAY), event_time="ts").groupBy("k").window(_window(shape))
+    keyed = (
+        windowed(events.withWatermark("ts", WATERMARK_DELAY), event_time="ts")
+        .groupBy("k")
+        .window(_window(shape))
+    )
     if shape.final:
         timed = keyed.trigger(pw.AfterWatermark())
     else:

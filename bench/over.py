@@ -1,7 +1,7 @@
 """Rows with a sum over the rows before them: in panewise, in transformWithStateInPandas and without Spark.
 
-transformWithStateInPandas is used as its documentation shows it. Rows of a key are taken as they arrive, and those
-of one micro-batch in order of event time.
+transformWithStateInPandas is used as its documentation shows it. Rows of a key are taken as they arrive, and
+those of one micro-batch in order of event time.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,9 @@ class RowProcessor(StatefulProcessor):
         """Opens the state."""
         self.last = handle.getValueState("last", "v ARRAY<BIGINT>")
 
-    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+    def handleInputRows(
+        self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues
+    ) -> Iterator[pd.DataFrame]:
         """Emits every row with its sum."""
         came = pd.concat(rows).sort_values("ts", kind="stable")
         held = self.last.get()

@@ -15,8 +15,8 @@ from bench.shapes import Counted, Framed, Shape, Slides, output_mode
 class Peer:
     """A way to compute a shape. `run` returns the seconds per micro-batch of one run.
 
-    A slow peer runs once over fewer batches, without a warm-up run of its own. Spark's own operator does not have
-    all shapes: it has no windows of rows, no sliding windows made by rows and no OVER rows.
+    A slow peer runs once over fewer batches, without a warm-up run of its own. Spark's own operator does not
+    have all shapes: it has no windows of rows, no sliding windows made by rows and no OVER rows.
     """
 
     run: Callable[[SparkSession, Events, Shape], list[float]]

@@ -1,7 +1,8 @@
 """Uses transformWithStateInPandas as its documentation shows it: one call per key, one timer per window.
 
-The windows of a key are in a MapState. The rows of one key and batch are aggregated before state is accessed, so
-each window costs one read and one write a batch. The events contain no late rows, so the code does not look for them.
+The windows of a key are in a MapState. The rows of one key and batch are aggregated before state is accessed,
+so each window costs one read and one write a batch. The events contain no late rows, so the code does not
+look for them.
 """
 
 import statistics
@@ -12,13 +13,22 @@ from typing import Any
 import pandas as pd
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, StatefulProcessorHandle, TimerValues
+from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+)
 
 from bench import over
 from bench.shapes import WATERMARK_DELAY, Counted, Framed, Sessions, Shape, Slides, Windows, output_mode
 
 _WINDOW = "k BIGINT, start BIGINT, end BIGINT"
-_MEASURES = {"totals": "n BIGINT, s BIGINT, m BIGINT", "median": "median DOUBLE", "list": "list ARRAY<BIGINT>"}
+_MEASURES = {
+    "totals": "n BIGINT, s BIGINT, m BIGINT",
+    "median": "median DOUBLE",
+    "list": "list ARRAY<BIGINT>",
+}
 _STATE_KEY, _STATE_VALUE = "start BIGINT, end BIGINT", "n BIGINT, s BIGINT, m BIGINT"
 
 Window = tuple[int, int]  # start and end in microseconds
@@ -63,7 +73,9 @@ class WindowProcessor(StatefulProcessor):
         self.handle = handle
         self.windows = handle.getMapState("windows", _STATE_KEY, _STATE_VALUE)
 
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+    def handleInputRows(
+        self, key: Any, rows: Iterator[Any], timerValues: TimerValues
+    ) -> Iterator[pd.DataFrame]:
         """Adds the rows to their windows."""
         changed = self._fold(_events(rows))
         for window, totals in changed.items():
@@ -76,7 +88,9 @@ class WindowProcessor(StatefulProcessor):
         if not self.shape.final:
             yield _panes(key, changed)
 
-    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+    def handleExpiredTimer(
+        self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
+    ) -> Iterator[pd.DataFrame]:
         """Purges the window that ends here, and emits it if the shape is final."""
         end = expiredTimerInfo.getExpiryTimeInMs() * 1000
         window = (end - self.shape.size_us, end)
@@ -106,7 +120,9 @@ class FullProcessor(StatefulProcessor):
         self.handle = handle
         self.windows = handle.getMapState("windows", _STATE_KEY, "list ARRAY<BIGINT>")
 
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+    def handleInputRows(
+        self, key: Any, rows: Iterator[Any], timerValues: TimerValues
+    ) -> Iterator[pd.DataFrame]:
         """Adds the values to their windows."""
         news: dict[Window, list[int]] = {}
         for t, v in _events(rows):
@@ -119,7 +135,9 @@ class FullProcessor(StatefulProcessor):
             self.windows.updateValue(window, (values if held is None else [*held[0], *values],))
         return iter(())
 
-    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+    def handleExpiredTimer(
+        self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
+    ) -> Iterator[pd.DataFrame]:
         """Emits and purges the window that ends here."""
         end = expiredTimerInfo.getExpiryTimeInMs() * 1000
         window = (end - self.shape.size_us, end)
@@ -140,7 +158,9 @@ class CountedProcessor(StatefulProcessor):
         """Opens the state."""
         self.open = handle.getValueState("open", f"start BIGINT, {_STATE_VALUE}")
 
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+    def handleInputRows(
+        self, key: Any, rows: Iterator[Any], timerValues: TimerValues
+    ) -> Iterator[pd.DataFrame]:
         """Adds the rows to the key's window, one after the other."""
         start, n, s, m = self.open.get() or (0, 0, 0, 0)
         full: dict[Window, Totals] = {}
@@ -153,13 +173,15 @@ class CountedProcessor(StatefulProcessor):
         if full:
             yield _panes(key, full)
 
-    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+    def handleExpiredTimer(
+        self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
+    ) -> Iterator[pd.DataFrame]:
         """There are no timers."""
         return iter(())
 
 
 class SessionProcessor(StatefulProcessor):
-    """Sessions, emitted and purged by the timer at their end. Timers of sessions that have grown do nothing."""
+    """Sessions, emitted and purged by the timer at their end. Timers of grown sessions do nothing."""
 
     def __init__(self, shape: Sessions) -> None:
         self.shape = shape
@@ -169,7 +191,9 @@ class SessionProcessor(StatefulProcessor):
         self.handle = handle
         self.sessions = handle.getMapState("sessions", _STATE_KEY, _STATE_VALUE)
 
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+    def handleInputRows(
+        self, key: Any, rows: Iterator[Any], timerValues: TimerValues
+    ) -> Iterator[pd.DataFrame]:
         """Merges the rows with the stored sessions."""
         held = dict(self.sessions.iterator())
         events = [((t, t + self.shape.gap_us), (1, v, v)) for t, v in _events(rows)]
@@ -182,7 +206,9 @@ class SessionProcessor(StatefulProcessor):
                 self.handle.registerTimer(_timer(window))
         return iter(())
 
-    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+    def handleExpiredTimer(
+        self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
+    ) -> Iterator[pd.DataFrame]:
         """Emits and purges the session that ends here, if one still does."""
         at = expiredTimerInfo.getExpiryTimeInMs()
         ended = {window: totals for window, totals in self.sessions.iterator() if _timer(window) == at}
@@ -196,7 +222,8 @@ class SlidingProcessor(StatefulProcessor):
     """A window for each different event time of a key.
 
     State is one value for each key: the rows that later windows contain, in order of event time. One sweep
-    over the rows computes all complete windows. Every batch sweeps, and so does a timer for the first incomplete window.
+    over the rows computes all complete windows. Every batch sweeps, and so does a timer for the first
+    incomplete window.
     """
 
     def __init__(self, shape: Slides) -> None:
@@ -207,11 +234,15 @@ class SlidingProcessor(StatefulProcessor):
         self.handle = handle
         self.held = handle.getValueState("held", "times ARRAY<BIGINT>, v ARRAY<BIGINT>, sent BIGINT")
 
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+    def handleInputRows(
+        self, key: Any, rows: Iterator[Any], timerValues: TimerValues
+    ) -> Iterator[pd.DataFrame]:
         """Adds the rows, and emits the windows that are complete."""
         return self._sweep(key, list(_events(rows)), timerValues)
 
-    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
+    def handleExpiredTimer(
+        self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
+    ) -> Iterator[pd.DataFrame]:
         """Emits the windows that are complete."""
         return self._sweep(key, [], timerValues)
 
@@ -219,7 +250,11 @@ class SlidingProcessor(StatefulProcessor):
         times, values, sent = self.held.get() or ([], [], -1)
         rows = sorted([*zip(times, values, strict=True), *more])
         watermark = timers.getCurrentWatermarkInMs() * 1000
-        full = {window: totals for window, totals in _slid(rows, self.shape.size_us).items() if sent < window[1] < watermark}
+        full = {
+            window: totals
+            for window, totals in _slid(rows, self.shape.size_us).items()
+            if sent < window[1] < watermark
+        }
         kept = [(t, v) for t, v in rows if t >= watermark - self.shape.size_us]
         self.held.update(([t for t, _ in kept], [v for _, v in kept], max([sent, *(end for _, end in full)])))
         waiting = next((t for t, _ in kept if t >= watermark), None)

@@ -11,9 +11,11 @@ RESULTS = Path(__file__).parent / "results.jsonl"
 
 _HEADINGS = ("shape", "peer", "rows", "batch_rows", "ours_s", "peer_s", "ours rows/s", "peer rows/s", "ratio")
 _LEGEND = f"""\
-*_s: median seconds per micro-batch: triggerExecution of the batches with data, the first {WARM_UP_BATCHES} of each run (warm-up) left out
+*_s: median seconds per micro-batch (triggerExecution) of the batches with data, without
+    the first {WARM_UP_BATCHES} of each run (warm-up)
 polars: seconds of one query over all files, divided by their number
-rows: read by each run of ours; the peer alternates with it over the same files, or, per_key, over files of the same size
+rows: read by each run of ours; the peer alternates with it over the same files, or (per_key)
+    over files of the same size
 ratio: peer_s / ours_s; above 1, ours is faster"""
 
 
@@ -40,7 +42,10 @@ def table(results: Sequence[Result]) -> str:
     """Returns a table of the results, with a legend below."""
     rows = [_HEADINGS, *(_cells(result) for result in results)]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(_aligned(at, cell, width) for at, (cell, width) in enumerate(zip(row, widths, strict=True))) for row in rows]
+    lines = [
+        "  ".join(_aligned(at, cell, width) for at, (cell, width) in enumerate(zip(row, widths, strict=True)))
+        for row in rows
+    ]
     return "\n".join([*lines, "", _LEGEND])
 
 

@@ -1,8 +1,8 @@
 """The shapes: what each benchmark computes, with every runner.
 
 Most shapes count rows, sum v and take the largest v per key and window. Those that need all values compute
-their median, or a list of them. Every runner returns the columns k, start, end and those of the measures; ours has names
-of its own for start and end. For windows of rows, start and end are row numbers.
+their median, or a list of them. Every runner returns the columns k, start, end and those of the measures;
+ours has names of its own for start and end. For windows of rows, start and end are row numbers.
 """
 
 from dataclasses import dataclass
@@ -53,8 +53,8 @@ class Counted:
 class Slides:
     """A window that ends at each different event time of a key, closed at both ends; emitted when complete.
 
-    Spark has no such windows. Keys are taken modulo `keys`, so that a window of a minute contains about a thousand
-    rows.
+    Spark has no such windows. Keys are taken modulo `keys`, so that a window of a minute contains about a
+    thousand rows.
     """
 
     name: str

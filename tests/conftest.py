@@ -25,7 +25,8 @@ SPARK_CONF = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.python.unix.domain.socket.enabled": "true",  # saves 40 ms in each Python stage (docs/performance.md)
+    "spark.python.unix.domain.socket.enabled": "true",
+    # saves 40 ms in each Python stage (docs/performance.md)
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
     "spark.sql.session.timeZone": "UTC",
@@ -41,7 +42,9 @@ def _session(scratch: Path) -> "SparkSession":
     from panewise.spark import configure
 
     builder = SparkSession.builder.master("local[2]").appName("panewise tests")
-    builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse")).config("spark.local.dir", str(scratch / "local"))
+    builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse")).config(
+        "spark.local.dir", str(scratch / "local")
+    )
     for name, value in SPARK_CONF.items():
         builder = builder.config(name, value)
     return configure(builder.getOrCreate(), local_checkpoints=True)
@@ -62,20 +65,25 @@ def pytest_configure(config: pytest.Config) -> None:
     Unlike 4.2, PySpark 4.1 leaves the domain sockets of its actions open. The running test is not at fault.
     """
     if version("pyspark").startswith("4.1."):
-        for leak in ("Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning", "unclosed <socket:ResourceWarning"):
+        for leak in (
+            "Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning",
+            "unclosed <socket:ResourceWarning",
+        ):
             config.addinivalue_line("filterwarnings", f"ignore:{leak}")
 
 
 # Tests here depend on PySpark or pandas even without the session: conversions, settings, separate processes.
 _ROOT = Path(__file__).resolve().parents[1]
-_OF_SPARK = [_ROOT / "tests" / name for name in ("spark", "connectors", "faults", "cli", "demo")] + [_ROOT / "src" / "panewise" / "spark"]
+_OF_SPARK = [_ROOT / "tests" / name for name in ("spark", "connectors", "faults", "cli", "demo")] + [
+    _ROOT / "src" / "panewise" / "spark"
+]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks tests by what they use.
 
-    A test that requests the session is a spark test; `-m "not spark"` leaves out all of them. Spark tests, and all
-    tests in the folders about Spark, depend on its version; `-m versions` selects them.
+    A test that requests the session is a spark test; `-m "not spark"` leaves out all of them. Spark tests,
+    and all tests in the folders about Spark, depend on its version; `-m versions` selects them.
     """
     for item in items:
         needs_session = "spark" in getattr(item, "fixturenames", ())

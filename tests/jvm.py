@@ -1,5 +1,5 @@
 """The JVM options of the tests."""
 
-# Tests run each plan only a few times, and jobs are short. The JVM's second compiler would cost more time than
-# it saves: a third to a half of the total time on two cores.
+# Tests run each plan only a few times, and jobs are short. The JVM's second compiler would cost more time
+# than it saves: a third to a half of the total time on two cores.
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

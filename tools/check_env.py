@@ -24,7 +24,9 @@ def python_problem(version):
     if tuple(version[:2]) >= PYTHON:
         return None
     given = "python3 is Python {}.{}".format(*version[:2])
-    return explain(given, "panewise needs Python 3.11 or newer", "install one and put it first in PATH as python3")
+    return explain(
+        given, "panewise needs Python 3.11 or newer", "install one and put it first in PATH as python3"
+    )
 
 
 def java_command(environ):
@@ -43,13 +45,17 @@ def java_version(text):
 
 def java_problem(environ):
     """Returns what is wrong with Java, or None if nothing is."""
-    remedy = "install Java 17 (Debian: apt-get install openjdk-17-jre-headless), and set JAVA_HOME or PATH to it"
+    remedy = (
+        "install Java 17 (Debian: apt-get install openjdk-17-jre-headless), and set JAVA_HOME or PATH to it"
+    )
     rule = "Spark 4 runs on Java 17 or 21"
     command = java_command(environ)
     if command is None:
         where = "JAVA_HOME={!r}".format(environ["JAVA_HOME"]) if environ.get("JAVA_HOME") else "PATH"
         return explain("no java in {}".format(where), rule, remedy)
-    shown = subprocess.run([command, "-version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    shown = subprocess.run(
+        [command, "-version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
     version = java_version(shown.stdout.decode(errors="replace"))
     if version in JAVA:
         return None

@@ -1,4 +1,4 @@
-"""Resolves pyproject.toml into requirements.lock: exact versions with hashes, for every platform and Python from 3.11.
+"""Resolves pyproject.toml into requirements.lock: exact versions with hashes, for every platform.
 
 Versions in the present lock are kept unless pyproject.toml excludes them; `--upgrade` updates all of them.
 The lock names no index: an installation uses the index that pip is configured with.
@@ -17,7 +17,14 @@ def main() -> int:
     command = [sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml", "--group", "dev"]
     for extra in EXTRAS:
         command += ["--extra", extra]
-    command += ["--universal", "--python-version", "3.11", "--generate-hashes", "--no-emit-index-url", "--no-emit-find-links"]
+    command += [
+        "--universal",
+        "--python-version",
+        "3.11",
+        "--generate-hashes",
+        "--no-emit-index-url",
+        "--no-emit-find-links",
+    ]
     command += ["--no-header", "--quiet", "--output-file", "requirements.lock", *sys.argv[1:]]
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 

@@ -1,8 +1,8 @@
 """Runs the tests that depend on PySpark or pandas on every version of PySpark that the extra `spark` admits.
 
 ``python tools/matrix.py [VERSION|all] [pytest arguments]``. The locked version runs in ``.venv``. Each of the
-others has an environment of its own, ``.venv-matrix-VERSION``. It is made from `requirements.lock` with another PySpark, so
-every other package, pandas 2 included, has the locked version.
+others has an environment of its own, ``.venv-matrix-VERSION``. It is made from `requirements.lock` with
+another PySpark, so every other package, pandas 2 included, has the locked version.
 """
 
 import os
@@ -73,13 +73,26 @@ def run(version: str, arguments: list[str]) -> int:
     """Runs pytest on one version; returns its exit code."""
     python = environment(version)
     say(f"PySpark {version}")
-    command = [str(python), "-m", "pytest", "-m", "versions and not soak", "-p", "no:cacheprovider", *arguments]
+    command = [
+        str(python),
+        "-m",
+        "pytest",
+        "-m",
+        "versions and not soak",
+        "-p",
+        "no:cacheprovider",
+        *arguments,
+    ]
     return subprocess.run(command, cwd=ROOT, env=_without_spark(os.environ), check=False).returncode
 
 
 def _without_spark(environ: "os._Environ[str]") -> dict[str, str]:
     """Returns the variables without those that select another Spark or workers of another environment."""
-    return {name: value for name, value in environ.items() if name not in ("SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")}
+    return {
+        name: value
+        for name, value in environ.items()
+        if name not in ("SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
+    }
 
 
 def say(text: str) -> None:

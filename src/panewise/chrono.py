@@ -144,7 +144,9 @@ def _parse_iso(text: str, name: str) -> int:
             raise SpecError(f"{name}={text!r}", _NO_LENGTH, _IN_DAYS)
         raise SpecError(f"{name}={text!r}", "a duration is a sum of whole weeks to microseconds", _HOW)
     weeks, days, hours, minutes, seconds, fraction = found.groups(default="0")
-    units = zip((weeks, days, hours, minutes, seconds), ("week", "day", "hour", "minute", "second"), strict=True)
+    units = zip(
+        (weeks, days, hours, minutes, seconds), ("week", "day", "hour", "minute", "second"), strict=True
+    )
     return sum(int(count) * _UNITS[unit] for count, unit in units) + int(fraction.ljust(6, "0"))
 
 

@@ -20,7 +20,18 @@ from panewise.spec.describe.specification import describe
 if TYPE_CHECKING:
     from panewise.spark.checkpoint_reader import CheckpointState, OperatorState, ShardState
 
-_HEADER = ("shard", "windows", "keys", "runs", "bytes", "watermark", "processing time", "input", "oldest end", "newest end")
+_HEADER = (
+    "shard",
+    "windows",
+    "keys",
+    "runs",
+    "bytes",
+    "watermark",
+    "processing time",
+    "input",
+    "oldest end",
+    "newest end",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,10 +52,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="panewise", description="Window operators for streams on PySpark.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    state = commands.add_parser("state", help="show what a query's checkpoint holds", description=_read.__doc__)
-    state.add_argument("checkpoint", metavar="CHECKPOINT", help="the query's checkpoint: a path that Spark can read")
-    state.add_argument("--batch", type=int, metavar="N", help="as of this micro-batch (default: the last one that was committed)")
-    state.add_argument("--json", action="store_true", help="print JSON; instants are microseconds since 1970-01-01 UTC")
+    state = commands.add_parser(
+        "state", help="show what a query's checkpoint holds", description=_read.__doc__
+    )
+    state.add_argument(
+        "checkpoint", metavar="CHECKPOINT", help="the query's checkpoint: a path that Spark can read"
+    )
+    state.add_argument(
+        "--batch",
+        type=int,
+        metavar="N",
+        help="as of this micro-batch (default: the last one that was committed)",
+    )
+    state.add_argument(
+        "--json", action="store_true", help="print JSON; instants are microseconds since 1970-01-01 UTC"
+    )
     return parser
 
 
@@ -59,14 +81,20 @@ def _read(checkpoint: str, batch: int | None) -> "CheckpointState":
     except ModuleNotFoundError as error:
         if str(error.name).startswith("panewise"):
             raise
-        raise SetupError(f"no module {error.name}", "state is read with PySpark", "pip install 'panewise[spark]'") from error
+        raise SetupError(
+            f"no module {error.name}", "state is read with PySpark", "pip install 'panewise[spark]'"
+        ) from error
     with log_to(Path(os.devnull)), session() as spark:  # discards what Spark logs
         return read_state(spark, checkpoint, batch)
 
 
 def as_json(state: "CheckpointState") -> dict[str, Any]:
     """Returns the state as dicts, lists, numbers and texts that can be written as JSON."""
-    return {"checkpoint": state.checkpoint, "batch": state.batch, "operators": [_operator_json(one) for one in state.operators]}
+    return {
+        "checkpoint": state.checkpoint,
+        "batch": state.batch,
+        "operators": [_operator_json(one) for one in state.operators],
+    }
 
 
 def _operator_json(state: "OperatorState") -> dict[str, Any]:
@@ -74,7 +102,13 @@ def _operator_json(state: "OperatorState") -> dict[str, Any]:
     del total["shard"]
     spec = None if state.spec is None else to_dict(state.spec)
     shards = [asdict(shard) for shard in state.shards]
-    return {"operator": state.operator, "spec": spec, "shard_count": state.shard_count, "shards": shards, "total": total}
+    return {
+        "operator": state.operator,
+        "spec": spec,
+        "shard_count": state.shard_count,
+        "shards": shards,
+        "total": total,
+    }
 
 
 def as_text(state: "CheckpointState") -> str:
@@ -84,21 +118,31 @@ def as_text(state: "CheckpointState") -> str:
 
 def _operator_text(state: "OperatorState", batch: int) -> str:
     words = "The specification is not recorded." if state.spec is None else describe(state.spec)
-    caption = f"Operator {state.operator} after micro-batch {batch}: {len(state.shards)} of {state.shard_count} shards have kept something"
+    caption = (
+        f"Operator {state.operator} after micro-batch {batch}: {len(state.shards)} of "
+        f"{state.shard_count} shards have kept something"
+    )
     rows = [_line(str(shard.shard), shard) for shard in state.shards]
     return "\n".join([words, "", caption, *_aligned([_HEADER, *rows, _line("total", state.total)])])
 
 
 def _line(name: str, state: "ShardState") -> tuple[str, ...]:
     counts = (f"{count:,}" for count in (state.windows, state.keys, state.runs, state.bytes))
-    clocks = (_instant(state.watermark), _instant(state.processing_time), "finished" if state.finished else "open")
+    clocks = (
+        _instant(state.watermark),
+        _instant(state.processing_time),
+        "finished" if state.finished else "open",
+    )
     return (name, *counts, *clocks, _instant(state.oldest_end), _instant(state.newest_end))
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Returns the lines of a table. Columns 1 to 4 contain numbers and are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    padded = ([text.rjust(widths[n]) if 1 <= n <= 4 else text.ljust(widths[n]) for n, text in enumerate(row)] for row in rows)
+    padded = (
+        [text.rjust(widths[n]) if 1 <= n <= 4 else text.ljust(widths[n]) for n, text in enumerate(row)]
+        for row in rows
+    )
     return [("  " + "  ".join(row)).rstrip() for row in padded]
 
 
@@ -106,7 +150,8 @@ def _instant(us: int | None) -> str:
     if us is None:
         return "-"
     try:
-        return f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us):%Y-%m-%d %H:%M:%S.%f}".removesuffix(".000000") + "Z"
+        instant = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)
+        return f"{instant:%Y-%m-%d %H:%M:%S.%f}".removesuffix(".000000") + "Z"
     except OverflowError:
         return f"{us} us"
 

@@ -42,7 +42,16 @@ from panewise.spec.aggregates.functions import (
     variance,
 )
 from panewise.spec.aggregates.rankings import max_by, min_by, sort_list, top_n, top_n_by
-from panewise.spec.operators.over.functions import dense_rank, first_value, lag, last_value, lead, nth_value, rank, row_number
+from panewise.spec.operators.over.functions import (
+    dense_rank,
+    first_value,
+    lag,
+    last_value,
+    lead,
+    nth_value,
+    rank,
+    row_number,
+)
 
 __all__ = [
     "any_value",
@@ -92,8 +101,13 @@ __all__ = [
 _PARTITION = "it counts the rows of the whole partition, which has no end on a stream"
 _NAMES = "columns and expressions are pyspark's, and an operator takes these"
 _REFUSED = {
-    **dict.fromkeys(("cume_dist", "ntile", "percent_rank"), (_PARTITION, "use row_number, rank or dense_rank")),
-    **dict.fromkeys(("col", "column", "expr", "lit", "when"), (_NAMES, "import pyspark.sql.functions as SF: SF.col('v') * 2")),
+    **dict.fromkeys(
+        ("cume_dist", "ntile", "percent_rank"), (_PARTITION, "use row_number, rank or dense_rank")
+    ),
+    **dict.fromkeys(
+        ("col", "column", "expr", "lit", "when"),
+        (_NAMES, "import pyspark.sql.functions as SF: SF.col('v') * 2"),
+    ),
     **dict.fromkeys(("asc", "desc"), ("rows are in ascending order, nulls first", "give the column's name")),
     "countDistinct": ("it has another name", "use count_distinct"),
 }
@@ -108,4 +122,7 @@ def __getattr__(name: str) -> Any:
     """
     if name in _REFUSED:
         raise RefusedNameError(f"panewise.functions.{name}", *_REFUSED[name])
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; aggregates of your own are made by panewise.UserAggregate")
+    raise AttributeError(
+        f"module {__name__!r} has no attribute {name!r}; aggregates of your own are made by "
+        "panewise.UserAggregate"
+    )

@@ -8,7 +8,15 @@ DeltaPolicy(column='age', amount=2)
 from panewise.spec.operators.policy.events import HeldPartition, WindowEvent
 from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.operator import StreamWindow
-from panewise.spec.operators.policy.policies import count, delta, partition_age, partition_count, punct, time, tuple_count
+from panewise.spec.operators.policy.policies import (
+    count,
+    delta,
+    partition_age,
+    partition_count,
+    punct,
+    time,
+    tuple_count,
+)
 
 __all__ = [
     "HeldPartition",

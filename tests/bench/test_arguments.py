@@ -26,7 +26,9 @@ def test_one_shape_and_peer_can_be_asked_for() -> None:
         (["--batches", "2"], "--batches 2 | the first 2 batches of a run are warm-up | give 3 or more"),
     ],
 )
-def test_what_makes_no_sense_is_refused(argv: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_makes_no_sense_is_refused(
+    argv: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as stopped:
         arguments(argv)
     assert stopped.value.code == 2

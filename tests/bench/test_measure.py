@@ -8,11 +8,21 @@ from bench.measure import Pair, Run, alternate, batch_seconds, warm
 
 
 def progress(batch: int, rows: int, ms: int) -> dict[str, Any]:
-    return {"batchId": batch, "numInputRows": rows, "durationMs": {"triggerExecution": ms, "addBatch": ms - 1}}
+    return {
+        "batchId": batch,
+        "numInputRows": rows,
+        "durationMs": {"triggerExecution": ms, "addBatch": ms - 1},
+    }
 
 
 def test_warm_up_and_batches_without_data_do_not_count() -> None:
-    batches = [progress(3, 10, 300), progress(0, 10, 9000), progress(1, 10, 8000), progress(2, 10, 200), progress(4, 0, 1)]
+    batches = [
+        progress(3, 10, 300),
+        progress(0, 10, 9000),
+        progress(1, 10, 8000),
+        progress(2, 10, 200),
+        progress(4, 0, 1),
+    ]
     assert warm(batch_seconds(batches)) == [0.2, 0.3]
 
 
@@ -22,7 +32,9 @@ def test_warm_up_is_counted_in_batches_with_data() -> None:
 
 
 def test_a_run_of_warm_up_alone_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"^2 batches with data \| the first 2 are warm-up \| give more batches$"):
+    with pytest.raises(
+        ValueError, match=r"^2 batches with data \| the first 2 are warm-up \| give more batches$"
+    ):
         warm(batch_seconds([progress(0, 10, 1), progress(1, 10, 1), progress(2, 0, 1)]))
 
 

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 WINDOWS = {name: shape for name, shape in SHAPES.items() if not isinstance(shape, Framed)}
 ROWS = {name: shape for name, shape in SHAPES.items() if isinstance(shape, Framed)}
 RUNNERS: tuple[Any, ...] = (ours, native, per_key)
-RUNS = [(runner, shape) for shape in WINDOWS.values() for runner in RUNNERS if runner is not native or PEERS["native"].can(shape)]
+RUNS = [
+    (runner, shape)
+    for shape in WINDOWS.values()
+    for runner in RUNNERS
+    if runner is not native or PEERS["native"].can(shape)
+]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +61,9 @@ def expected(events: Events, shape: Windows | Sessions | Counted | Slides) -> pl
     return panes.filter(complete) if shape.final else panes
 
 
-def by_hand(events: Events, shape: Windows | Sessions | Counted | Slides) -> dict[tuple[Any, ...], tuple[Any, ...]]:
+def by_hand(
+    events: Events, shape: Windows | Sessions | Counted | Slides
+) -> dict[tuple[Any, ...], tuple[Any, ...]]:
     """Returns the windows, computed row by row, to check the Polars queries."""
     if isinstance(shape, Counted):
         return counted_by_hand(events, shape)
@@ -80,7 +87,11 @@ def by_hand(events: Events, shape: Windows | Sessions | Counted | Slides) -> dic
             values.setdefault((k, start, start + shape.size_us), []).append(v)
     if shape.measure == "median":
         return {window: (statistics.median(all_),) for window, all_ in values.items()}
-    return {window: (tuple(sorted(all_)),) for window, all_ in values.items()} if shape.measure == "list" else totals
+    return (
+        {window: (tuple(sorted(all_)),) for window, all_ in values.items()}
+        if shape.measure == "list"
+        else totals
+    )
 
 
 def counted_by_hand(events: Events, shape: Counted) -> dict[tuple[Any, ...], tuple[Any, ...]]:
@@ -96,7 +107,11 @@ def counted_by_hand(events: Events, shape: Counted) -> dict[tuple[Any, ...], tup
 
 
 def slid_by_hand(events: Events, shape: Slides) -> dict[tuple[Any, ...], tuple[Any, ...]]:
-    rows = pl.read_parquet(events.directory).select(pl.col("k") % shape.keys, pl.col("ts").dt.epoch("us"), "v").rows()
+    rows = (
+        pl.read_parquet(events.directory)
+        .select(pl.col("k") % shape.keys, pl.col("ts").dt.epoch("us"), "v")
+        .rows()
+    )
     totals: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     for key, end in {(k, t) for k, t, _ in rows}:
         mine = [v for k, t, v in rows if k == key and end - shape.size_us <= t <= end]
@@ -112,16 +127,24 @@ def plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
 @pytest.mark.parametrize("shape", WINDOWS.values(), ids=WINDOWS)
 def test_polars_computes_the_shape(events: Events, shape: Windows | Sessions | Counted | Slides) -> None:
     panes = polars_panes(pl.scan_parquet(events.directory), shape).collect()
-    micros = panes if isinstance(shape, Counted) else panes.with_columns(pl.col("start", "end").dt.epoch("us"))
+    micros = (
+        panes if isinstance(shape, Counted) else panes.with_columns(pl.col("start", "end").dt.epoch("us"))
+    )
     assert {row[:3]: plain(row[3:]) for row in micros.rows()} == by_hand(events, shape)
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-@pytest.mark.parametrize(("runner", "shape"), RUNS, ids=[f"{runner.__name__.split('.')[-1]} {shape.name}" for runner, shape in RUNS])
+@pytest.mark.parametrize(
+    ("runner", "shape"),
+    RUNS,
+    ids=[f"{runner.__name__.split('.')[-1]} {shape.name}" for runner, shape in RUNS],
+)
 def test_answers_agree_with_polars(
     beside: "SparkSession", events: Events, runner: Any, shape: Windows | Sessions | Counted, tmp_path: Path
 ) -> None:
-    panes = runner.query(session.read(beside, events), shape).withColumnsRenamed({"window_start": "start", "window_end": "end"})
+    panes = runner.query(session.read(beside, events), shape).withColumnsRenamed(
+        {"window_start": "start", "window_end": "end"}
+    )
     found = answers(panes, "append" if runner is ours else output_mode(shape), tmp_path)
     wanted = expected(events, shape)
     assert wanted.height >= 20
@@ -139,8 +162,15 @@ def test_the_empty_stages_read_every_row(beside: "SparkSession", events: Events,
 
 def rows_by_hand(events: Events, *, in_batches: bool) -> list[tuple[Any, ...]]:
     """Returns every row with its sum; the order of rows is time, within each batch or over all batches."""
-    files = [pl.read_parquet(path).sort("ts", maintain_order=True) for path in sorted(events.directory.glob("*.parquet"))]
-    rows = (pl.concat(files) if in_batches else pl.concat(files).sort("ts", maintain_order=True)).select("ts", "k", "v").rows()
+    files = [
+        pl.read_parquet(path).sort("ts", maintain_order=True)
+        for path in sorted(events.directory.glob("*.parquet"))
+    ]
+    rows = (
+        (pl.concat(files) if in_batches else pl.concat(files).sort("ts", maintain_order=True))
+        .select("ts", "k", "v")
+        .rows()
+    )
     seen: dict[int, list[int]] = {}
     told = []
     for ts, k, v in rows:
@@ -157,7 +187,9 @@ def test_polars_computes_the_rows(events: Events) -> None:
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.parametrize("runner", [ours, per_key], ids=["ours", "per_key"])
 def test_rows_agree(beside: "SparkSession", events: Events, runner: Any, tmp_path: Path) -> None:
-    assert sorted(sent(runner.query(session.read(beside, events), ROWS["over"]), tmp_path)) == rows_by_hand(events, in_batches=True)
+    assert sorted(sent(runner.query(session.read(beside, events), ROWS["over"]), tmp_path)) == rows_by_hand(
+        events, in_batches=True
+    )
 
 
 def test_rows_in_the_order_of_time_agree(beside: "SparkSession", events: Events, tmp_path: Path) -> None:
@@ -172,6 +204,8 @@ def sent(rows: "DataFrame", scratch: Path) -> list[tuple[Any, ...]]:
     """Returns all rows that a query emits."""
     told: list[tuple[Any, ...]] = []
     writer = rows.writeStream.option("checkpointLocation", str(scratch))
-    writer = writer.foreachBatch(lambda batch, _: told.extend(pl.DataFrame(batch.toArrow()).select("ts", "k", "v", "s").rows()))
+    writer = writer.foreachBatch(
+        lambda batch, _: told.extend(pl.DataFrame(batch.toArrow()).select("ts", "k", "v", "s").rows())
+    )
     writer.trigger(availableNow=True).start().awaitTermination()
     return told

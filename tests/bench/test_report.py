@@ -20,7 +20,17 @@ def test_results_are_appended_a_line_each(tmp_path: Path) -> None:
 
 def test_the_table_has_a_line_for_each_result_and_says_what_warm_up_is() -> None:
     heading, line, blank, *legend = table([RESULT]).splitlines()
-    assert line.split() == ["hopping", "native", "7,000,000", "1,000,000", "0.800", "1.000", "1,250,000", "1,000,000", "1.25"]
+    assert line.split() == [
+        "hopping",
+        "native",
+        "7,000,000",
+        "1,000,000",
+        "0.800",
+        "1.000",
+        "1,250,000",
+        "1,000,000",
+        "1.25",
+    ]
     assert len(heading) == len(line)
     assert blank == ""
     assert "the first 2 of each run (warm-up) left out" in legend[0]

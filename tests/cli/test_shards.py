@@ -22,7 +22,9 @@ OWN = pw.Custom.each(lambda row: [(row["event_time"], row["event_time"] + 9 * SE
 COUNT = F.count().alias("n")
 EARLY = pw.AfterWatermark(early=pw.Always(), late=pw.Always())
 SPECS = {
-    "tumbling": pw.WindowOperator(window=pw.Tumbling("10 seconds"), keys=["k"], event_time="ts", aggregates=[COUNT]),
+    "tumbling": pw.WindowOperator(
+        window=pw.Tumbling("10 seconds"), keys=["k"], event_time="ts", aggregates=[COUNT]
+    ),
     "retracting": pw.WindowOperator(
         window=pw.Hopping("10 seconds", "4 seconds"),
         keys=["k"],
@@ -42,10 +44,17 @@ SPECS = {
         allowed_lateness="15 seconds",
     ),
     "unlimited": pw.WindowOperator(
-        window=pw.Cumulating("20 seconds", "5 seconds"), event_time="ts", aggregates=[COUNT], allowed_lateness="unlimited"
+        window=pw.Cumulating("20 seconds", "5 seconds"),
+        event_time="ts",
+        aggregates=[COUNT],
+        allowed_lateness="unlimited",
     ),
-    "custom": pw.WindowOperator(window=OWN, keys=["k"], event_time="ts", aggregates=[COUNT], allowed_lateness="5 seconds"),
-    "merging": pw.WindowOperator(window=replace(OWN, merge=True), keys=["k"], event_time="ts", aggregates=[COUNT]),
+    "custom": pw.WindowOperator(
+        window=OWN, keys=["k"], event_time="ts", aggregates=[COUNT], allowed_lateness="5 seconds"
+    ),
+    "merging": pw.WindowOperator(
+        window=replace(OWN, merge=True), keys=["k"], event_time="ts", aggregates=[COUNT]
+    ),
     "stream time": pw.WindowOperator(
         window=pw.Tumbling("10 seconds"),
         keys=["k"],
@@ -54,11 +63,17 @@ SPECS = {
         allowed_lateness="5 seconds",
         watermark=pw.StreamTime("3 seconds"),
     ),
-    "processing time": pw.WindowOperator(window=pw.Session("3 seconds"), keys=["k"], aggregates=[COUNT], time="processing"),
-    "calendar": pw.WindowOperator(window=pw.Calendar("week"), keys=["k"], event_time="ts", aggregates=[COUNT]),
+    "processing time": pw.WindowOperator(
+        window=pw.Session("3 seconds"), keys=["k"], aggregates=[COUNT], time="processing"
+    ),
+    "calendar": pw.WindowOperator(
+        window=pw.Calendar("week"), keys=["k"], event_time="ts", aggregates=[COUNT]
+    ),
     "rows": pw.WindowOperator(window=pw.Hopping(pw.rows(7), pw.rows(2)), keys=["k"], aggregates=[COUNT]),
     "session of rows": pw.WindowOperator(window=pw.Session(pw.rows(5)), keys=["k"], aggregates=[COUNT]),
-    "global": pw.WindowOperator(window=pw.Global(), keys=["k"], event_time="ts", aggregates=[COUNT], trigger=pw.Always()),
+    "global": pw.WindowOperator(
+        window=pw.Global(), keys=["k"], event_time="ts", aggregates=[COUNT], trigger=pw.Always()
+    ),
 }
 BY_ROWS = ("rows", "session of rows")
 
@@ -66,7 +81,9 @@ BY_ROWS = ("rows", "session of rows")
 def content(store: MemoryRunStore) -> dict[str, bytes]:
     """Returns the state of a shard as Spark stores it: the runs by name, and the manifest."""
     manifest = store.manifest()
-    return {name: store.run(name) for name in store.names} | ({} if manifest is None else {"manifest": manifest.encode()})
+    return {name: store.run(name) for name in store.names} | (
+        {} if manifest is None else {"manifest": manifest.encode()}
+    )
 
 
 @pytest.mark.parametrize("name", sorted(SPECS))
@@ -76,34 +93,71 @@ def test_windows_are_counted_as_the_operator_counts_them(name: str) -> None:
     for step in range(40):
         stored = Stored.load(spec, SCHEMA, StoredLibrary(store, Cache()))
         stored.operator.advance(step * SECOND, (step * 3 - 20) * SECOND)
-        stored.operator.add(rows(tuple((draw.randrange(step * 3 - 30, step * 3 + 10), draw.choice("abcdef"), 1) for _ in range(12))))
+        stored.operator.add(
+            rows(
+                tuple(
+                    (draw.randrange(step * 3 - 30, step * 3 + 10), draw.choice("abcdef"), 1)
+                    for _ in range(12)
+                )
+            )
+        )
         if step == 39:
             stored.operator.finish()
         stored.commit()
-        held, found = Stored.load(spec, SCHEMA, StoredLibrary(store, Cache())).operator.held(), shard_state(7, content(store))
+        held, found = (
+            Stored.load(spec, SCHEMA, StoredLibrary(store, Cache())).operator.held(),
+            shard_state(7, content(store)),
+        )
         assert (found.shard, found.windows, found.finished) == (7, held.height, step == 39)
         assert found.keys == (held.select(spec.keys).n_unique() if spec.keys else 1 if held.height else 0)
         ends = (None, None) if name in BY_ROWS else (held["window_end"].min(), held["window_end"].max())
         assert (found.oldest_end, found.newest_end) == ends
-        assert (found.runs, found.bytes) == (len(store.names), sum(len(store.run(run)) for run in store.names))
-        told = {"stream time": None, **dict.fromkeys(BY_ROWS), "processing time": step * SECOND}.get(name, (step * 3 - 20) * SECOND)
+        assert (found.runs, found.bytes) == (
+            len(store.names),
+            sum(len(store.run(run)) for run in store.names),
+        )
+        told = {"stream time": None, **dict.fromkeys(BY_ROWS), "processing time": step * SECOND}.get(
+            name, (step * 3 - 20) * SECOND
+        )
         assert (found.watermark, found.processing_time) == (told, step * SECOND)
 
 
 def test_stored_states_of_format_1() -> None:
     seconds = {"processing_time": 3 * SECOND, "runs": 3}
     tumbling = ShardState(
-        0, windows=3, keys=3, bytes=13_960, watermark=31 * SECOND, oldest_end=20 * SECOND, newest_end=40 * SECOND, **seconds
+        0,
+        windows=3,
+        keys=3,
+        bytes=13_960,
+        watermark=31 * SECOND,
+        oldest_end=20 * SECOND,
+        newest_end=40 * SECOND,
+        **seconds,
     )
     assert shard_state(0, content(read("tumbling", 1))) == tumbling
-    session = ShardState(0, windows=4, keys=2, bytes=8_376, watermark=6 * SECOND, oldest_end=15 * SECOND, newest_end=50 * SECOND, **seconds)
+    session = ShardState(
+        0,
+        windows=4,
+        keys=2,
+        bytes=8_376,
+        watermark=6 * SECOND,
+        oldest_end=15 * SECOND,
+        newest_end=50 * SECOND,
+        **seconds,
+    )
     assert shard_state(0, content(read("session", 1))) == session
-    assert shard_state(0, content(read("global", 1))) == ShardState(0, windows=1, keys=1, runs=2, bytes=5_280, processing_time=2 * SECOND)
+    assert shard_state(0, content(read("global", 1))) == ShardState(
+        0, windows=1, keys=1, runs=2, bytes=5_280, processing_time=2 * SECOND
+    )
 
 
 def test_a_user_defined_aggregate_need_not_be_at_hand() -> None:
-    longest = pw.UserAggregate("longest", init=str, accumulate=lambda s, v: max(s, v or ""), merge=max, finish=str, result="string")
-    spec = pw.WindowOperator(window=pw.Tumbling("10 seconds"), event_time="ts", aggregates=[longest("k").alias("w")])
+    longest = pw.UserAggregate(
+        "longest", init=str, accumulate=lambda s, v: max(s, v or ""), merge=max, finish=str, result="string"
+    )
+    spec = pw.WindowOperator(
+        window=pw.Tumbling("10 seconds"), event_time="ts", aggregates=[longest("k").alias("w")]
+    )
     store = MemoryRunStore()
     stored = Stored.load(spec, SCHEMA, StoredLibrary(store, Cache()))
     stored.operator.add(rows(((1, "a", 1), (11, "b", 1))))
@@ -113,7 +167,9 @@ def test_a_user_defined_aggregate_need_not_be_at_hand() -> None:
 
 def test_nothing_is_said_of_data_loss_again(recwarn: pytest.WarningsRecorder) -> None:
     with pytest.warns(pw.DataLossWarning):
-        spec = pw.WindowOperator(window=pw.Tumbling("10 seconds"), event_time="ts", aggregates=[COUNT], trigger=pw.AfterCount(5))
+        spec = pw.WindowOperator(
+            window=pw.Tumbling("10 seconds"), event_time="ts", aggregates=[COUNT], trigger=pw.AfterCount(5)
+        )
     store = MemoryRunStore()
     stored = Stored.load(spec, SCHEMA, StoredLibrary(store, Cache()))
     stored.operator.add(rows(((1, "a", 1),)))
@@ -129,12 +185,18 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         lambda state, run: state.update({run: state[run][:-1] + b"x"}),
         r"a run whose checksum does not match \({run}\) \| runs never",
     ),
-    "cut run": (lambda state, run: state.update({run: b"PWR"}), r"a run of 3 bytes \({run}\) \| a run starts with PWRN \| restore"),
+    "cut run": (
+        lambda state, run: state.update({run: b"PWR"}),
+        r"a run of 3 bytes \({run}\) \| a run starts with PWRN \| restore",
+    ),
     "unknown run": (
         lambda state, run: state.update({run: state[run][:4] + struct.pack("<H", 9) + state[run][6:]}),
         r"a run of format 9 \({run}\) \| this version of panewise reads format 1 \| use the version",
     ),
-    "lost run": (lambda state, run: state.pop(run), r"run {run} is missing \| every run that a manifest names is there \| restore"),
+    "lost run": (
+        lambda state, run: state.pop(run),
+        r"run {run} is missing \| every run that a manifest names is there \| restore",
+    ),
     "changed manifest": (
         lambda state, _: state.update(manifest=b"{\xff"),
         r"manifest .* \| a manifest is the JSON that panewise wrote \| restore",
@@ -143,9 +205,14 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         lambda state, _: state.update(manifest=b'{"panewise_state":3}'),
         r"a manifest of format 3 \| this version of panewise reads formats 1 to 2 \| use the version",
     ),
-    "lost manifest": (lambda state, _: state.pop("manifest"), r"no manifest \| a shard that keeps anything has a manifest \| restore"),
+    "lost manifest": (
+        lambda state, _: state.pop("manifest"),
+        r"no manifest \| a shard that keeps anything has a manifest \| restore",
+    ),
     "manifest without clocks": (
-        lambda state, _: state.update(manifest=json.dumps(json.loads(state["manifest"]) | {"header": {"marks": []}}).encode()),
+        lambda state, _: state.update(
+            manifest=json.dumps(json.loads(state["manifest"]) | {"header": {"marks": []}}).encode()
+        ),
         r"a header without 'processing_time' \| a manifest is the JSON that panewise wrote \| restore",
     ),
 }
@@ -163,7 +230,9 @@ def test_what_is_corrupt_is_refused_with_the_shard_and_the_run(name: str) -> Non
 
 def test_partitions_of_windows_by_policies_are_counted_once() -> None:
     """A partition counts once, though each step stores another deadline as its end (semantics 10.14)."""
-    spec = pw.StreamWindow.tumbling(time("10 seconds"), partition_by=["k"], partition_eviction=partition_age("30 seconds"))
+    spec = pw.StreamWindow.tumbling(
+        time("10 seconds"), partition_by=["k"], partition_eviction=partition_age("30 seconds")
+    )
     store = MemoryRunStore()
     for now in (1, 2, 3):
         stored = Stored.load(spec, SCHEMA, StoredLibrary(store, Cache()))

@@ -43,7 +43,9 @@ def over(feed: Feed) -> Windowed:
 
 def run(feed: Feed, result: Result) -> str:
     checkpoint = feed.sink("checkpoint")
-    result.write(panes=ParquetSink(feed.sink("panes")), checkpoint=checkpoint, available_now=True).awaitTermination()
+    result.write(
+        panes=ParquetSink(feed.sink("panes")), checkpoint=checkpoint, available_now=True
+    ).awaitTermination()
     return checkpoint
 
 
@@ -53,8 +55,13 @@ def checkpoint(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     feed = Feed(spark, tmp_path_factory.mktemp("state"))
     for batch in FED:
         feed.put(*batch)
-    described = over(feed).window(pw.Tumbling("1 minute")).accumulation("retracting").allowed_lateness("2 minutes")
-    return run(feed, described.trigger(pw.AfterWatermark(early=pw.Always(), late=pw.Always())).agg(F.sum("v").alias("s")))
+    described = (
+        over(feed).window(pw.Tumbling("1 minute")).accumulation("retracting").allowed_lateness("2 minutes")
+    )
+    return run(
+        feed,
+        described.trigger(pw.AfterWatermark(early=pw.Always(), late=pw.Always())).agg(F.sum("v").alias("s")),
+    )
 
 
 @pytest.fixture
@@ -81,7 +88,11 @@ def test_counts_are_those_of_what_was_fed(spark: SparkSession, checkpoint: str, 
     )
     watermark = WATERMARKS[state.batch]
     assert total.watermark == (None if watermark is None else START_US + watermark * 1_000_000)
-    assert (operator.operator, operator.shard_count, [shard.shard for shard in operator.shards]) == (0, 2, [0, 2])
+    assert (operator.operator, operator.shard_count, [shard.shard for shard in operator.shards]) == (
+        0,
+        2,
+        [0, 2],
+    )
     assert total.bytes > 500 * total.runs > 0
     assert not total.finished
 
@@ -89,9 +100,15 @@ def test_counts_are_those_of_what_was_fed(spark: SparkSession, checkpoint: str, 
 def test_sessions_that_merge_and_the_end_of_input(spark: SparkSession, feed: Feed) -> None:
     feed.put((0, "a", 1), (40, "a", 2), (7, "b", 1))
     feed.put((20, "a", 3))
-    checkpoint = run(feed, over(feed).window(pw.Session("30 seconds")).finish("at_end").agg(F.count().alias("n")))
+    checkpoint = run(
+        feed, over(feed).window(pw.Session("30 seconds")).finish("at_end").agg(F.count().alias("n"))
+    )
     totals = {batch: read_state(spark, checkpoint, batch).operators[0].total for batch in (0, 1, None)}
-    assert [(total.windows, total.keys, total.finished) for total in totals.values()] == [(3, 2, False), (2, 2, False), (0, 0, True)]
+    assert [(total.windows, total.keys, total.finished) for total in totals.values()] == [
+        (3, 2, False),
+        (2, 2, False),
+        (0, 0, True),
+    ]
     assert totals[1].newest_end == START_US + 70_000_000
 
 
@@ -99,7 +116,9 @@ def test_a_query_that_has_had_nothing_to_keep(feed: Feed, capsys: pytest.Capture
     feed.put()
     assert main(["state", run(feed, over(feed).window(pw.Global()).agg(F.count().alias("n")))]) == 0
     told = capsys.readouterr().out
-    assert told.startswith("Windows: one window without start or end, complete at the end of input, apart for each k.\n")
+    assert told.startswith(
+        "Windows: one window without start or end, complete at the end of input, apart for each k.\n"
+    )
     assert "0 of 2 shards have kept something" in told
 
 
@@ -107,7 +126,9 @@ def test_the_text(spark: SparkSession, checkpoint: str, capsys: pytest.CaptureFi
     assert main(["state", checkpoint]) == 0
     words, _, table = capsys.readouterr().out.partition("\n\n")
     assert words.startswith("Windows: each row is in one window of 1 minute;")
-    assert words.endswith("State: a window goes when the watermark is 2 minutes past its end; at the end of input all go.")
+    assert words.endswith(
+        "State: a window goes when the watermark is 2 minutes past its end; at the end of input all go."
+    )
     caption, header, *lines = table.splitlines()
     assert caption == "Operator 0 after micro-batch 3: 2 of 2 shards have kept something"
     assert header.split()[:6] == ["shard", "windows", "keys", "runs", "bytes", "watermark"]
@@ -117,7 +138,9 @@ def test_the_text(spark: SparkSession, checkpoint: str, capsys: pytest.CaptureFi
     assert lines[-1].endswith("open   2024-01-01 00:07:00Z  2024-01-01 00:07:00Z")
 
 
-def test_the_command_in_a_process_of_its_own(spark: SparkSession, checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_in_a_process_of_its_own(
+    spark: SparkSession, checkpoint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["state", checkpoint, "--json", "--batch", "2"]) == 0
     here = json.loads(capsys.readouterr().out)
     done = command("state", checkpoint, "--json", "--batch", "2")
@@ -125,11 +148,21 @@ def test_the_command_in_a_process_of_its_own(spark: SparkSession, checkpoint: st
     assert json.loads(done.stdout) == here
     (operator,) = here["operators"]
     assert operator["spec"]["allowed_lateness"] == 120_000_000
-    assert operator["total"]["windows"] == sum(shard["windows"] for shard in operator["shards"]) == len(held_after(2))
+    assert (
+        operator["total"]["windows"]
+        == sum(shard["windows"] for shard in operator["shards"])
+        == len(held_after(2))
+    )
 
 
 def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([sys.executable, "-m", "panewise.cli", *arguments], capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-m", "panewise.cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -144,35 +177,54 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("path", ["nowhere", "other", "nofs://there"])
-def test_no_checkpoint(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str) -> None:
+def test_no_checkpoint(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
     (tmp_path / "other" / "folder=1").mkdir(parents=True)
     given = path if "://" in path else str(tmp_path / path)
     message = refused(capsys, given)
     assert message.startswith(f"checkpoint {given!r} (")
-    assert message.endswith(") | a query's checkpoint is a directory that Spark can read | give the checkpoint= of write()\n")
+    assert message.endswith(
+        ") | a query's checkpoint is a directory that Spark can read | give the checkpoint= of write()\n"
+    )
 
 
-def test_a_checkpoint_that_nothing_was_committed_to(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_checkpoint_that_nothing_was_committed_to(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "commits").mkdir()
-    assert "without a committed micro-batch | a checkpoint holds state once a micro-batch has been committed" in refused(
-        capsys, str(tmp_path)
+    assert (
+        "without a committed micro-batch | a checkpoint holds state once a micro-batch has been committed"
+        in refused(capsys, str(tmp_path))
     )
 
 
 def test_the_checkpoint_of_another_query(feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
     feed.put((0, "a", 1))
     counted = feed.stream().groupBy("k").agg(SF.count("*")).writeStream.outputMode("update").format("noop")
-    counted.option("checkpointLocation", feed.sink("theirs")).trigger(availableNow=True).start().awaitTermination()
+    counted.option("checkpointLocation", feed.sink("theirs")).trigger(
+        availableNow=True
+    ).start().awaitTermination()
     message = refused(capsys, feed.sink("theirs"))
-    assert "without our state | a checkpoint of panewise is of a query with a window operator | give the checkpoint=" in message
+    assert (
+        "without our state | a checkpoint of panewise is of a query with a window operator | give the "
+        "checkpoint=" in message
+    )
 
 
-def test_a_micro_batch_that_is_not_there(spark: SparkSession, checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
-    expected = "batch=4 | the micro-batches in this checkpoint are 0 to 3 | give one of them, or leave it out for the last one\n"
+def test_a_micro_batch_that_is_not_there(
+    spark: SparkSession, checkpoint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = (
+        "batch=4 | the micro-batches in this checkpoint are 0 to 3 | give one of them, or leave "
+        "it out for the last one\n"
+    )
     assert refused(capsys, checkpoint, "--batch", "4") == expected
 
 
-def test_a_state_that_spark_cannot_read(spark: SparkSession, checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_state_that_spark_cannot_read(
+    spark: SparkSession, checkpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     shutil.copytree(checkpoint, tmp_path / "copy")
     for path in (tmp_path / "copy" / "state" / "0" / "1").glob("*.*"):
         path.unlink()
@@ -180,23 +232,34 @@ def test_a_state_that_spark_cannot_read(spark: SparkSession, checkpoint: str, tm
     assert "does not exist) | Spark can read the state of a micro-batch until it removes it" in message
 
 
-def test_a_corrupt_run(spark: SparkSession, checkpoint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_corrupt_run(
+    spark: SparkSession, checkpoint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A corrupt run is an error of the command. test_shards.py tests every kind of damage."""
     sound = checkpoint_reader._by_shard
 
     def damaged(rows: Iterable[Any]) -> Iterator[tuple[int, dict[str, bytes]]]:
         for shard, stored in sound(rows):
-            yield shard, {name: data if name == "manifest" else data[:-1] + b"?" for name, data in stored.items()}
+            yield (
+                shard,
+                {name: data if name == "manifest" else data[:-1] + b"?" for name, data in stored.items()},
+            )
 
     monkeypatch.setattr(checkpoint_reader, "_by_shard", damaged)
     assert "a run whose checksum does not match (" in refused(capsys, checkpoint)
 
 
 def test_pyspark_is_not_installed() -> None:
-    program = "import sys; sys.modules['pyspark'] = None; from panewise.cli import main; sys.exit(main(['state', 'x']))"
+    program = (
+        "import sys; sys.modules['pyspark'] = None; from panewise.cli import main; "
+        "sys.exit(main(['state', 'x']))"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "panewise: no module pyspark.sql | state is read with PySpark | pip install 'panewise[spark]'\n"
+    assert (
+        done.stderr
+        == "panewise: no module pyspark.sql | state is read with PySpark | pip install 'panewise[spark]'\n"
+    )
 
 
 def test_spark_does_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,7 +302,9 @@ def test_sliding_windows_are_counted_made_or_not(anchor: Any, trigger: Any, wate
             stored.operator.advance(watermark=at + 9)
         stored.commit()
     held = stored.operator.held()
-    kept = {run.name: store.run(run.name) for run in stored.manifest.runs} | {"manifest": stored.manifest.encode().encode()}
+    kept = {run.name: store.run(run.name) for run in stored.manifest.runs} | {
+        "manifest": stored.manifest.encode().encode()
+    }
     state = shard_state(0, kept)
     assert (state.windows, state.keys) == (held.height, held["k"].n_unique())
     assert held.height > 1

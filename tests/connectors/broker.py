@@ -40,7 +40,9 @@ class Broker:
         self.folder, (self._port, controller) = folder, _free_ports()
         self.address = f"127.0.0.1:{self._port}"
         self._settings = folder / "server.properties"
-        settings = _PROPERTIES.format(port=self._port, controller=controller, folder=folder, partitions=partitions)
+        settings = _PROPERTIES.format(
+            port=self._port, controller=controller, folder=folder, partitions=partitions
+        )
         self._settings.write_text(settings, encoding="utf-8")
         formatted = self._run("kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", str(self._settings))
         assert formatted.wait(PATIENCE) == 0, self.log
@@ -76,10 +78,21 @@ class Broker:
             return probe.connect_ex(("127.0.0.1", self._port)) == 0
 
     def _run(self, main: str, *arguments: str) -> subprocess.Popen[bytes]:
-        of_spark = Path(pyspark.__file__).parent.glob("jars/scala-*.jar")  # Spark's Ivy leaves out what Spark has itself
+        of_spark = Path(pyspark.__file__).parent.glob(
+            "jars/scala-*.jar"
+        )  # Spark's Ivy leaves out what Spark has itself
         classes = os.pathsep.join(map(str, [*jars(KAFKA_BROKER), *of_spark]))
         java = str(Path(os.environ["JAVA_HOME"]) / "bin" / "java") if os.environ.get("JAVA_HOME") else "java"
-        command = [java, "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classes, main, *arguments]
+        command = [
+            java,
+            "-Xmx256m",
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-cp",
+            classes,
+            main,
+            *arguments,
+        ]
         with (self.folder / "printed").open("ab") as log:
             return subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log, start_new_session=True)
 

@@ -1,7 +1,7 @@
 """Writes tumbling windows from files into two Delta tables; can kill itself between a write and the commit.
 
-``python -m tests.connectors.delta_job SOURCE OUT JARS [DIES_AT]``. With DIES_AT the process kills itself in that
-micro-batch, after both tables are written. Otherwise it copies the tables to Parquet at its end.
+``python -m tests.connectors.delta_job SOURCE OUT JARS [DIES_AT]``. With DIES_AT the process kills itself in
+that micro-batch, after both tables are written. Otherwise it copies the tables to Parquet at its end.
 """
 
 import os

@@ -28,8 +28,8 @@ SELECT * EXCEPT (place) FROM (
 class DeltaSink:
     """Writes panes to two tables under `out`; a repeated micro-batch changes neither.
 
-    `appended` uses `txnAppId` and `txnVersion`, by which Delta recognizes a repeated batch. `merged` is written by
-    MERGE. In the micro-batch `breaks_at`, `breaks` is called after both tables are written.
+    `appended` uses `txnAppId` and `txnVersion`, by which Delta recognizes a repeated batch. `merged` is
+    written by MERGE. In the micro-batch `breaks_at`, `breaks` is called after both tables are written.
     """
 
     out: Path

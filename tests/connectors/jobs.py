@@ -30,7 +30,9 @@ class ConnectorJob:
         """Yields a new process in a session of its own, and kills what is left of the session at the end."""
         command = [sys.executable, "-m", f"tests.connectors.{self.module}", *self.arguments]
         with (self.folder / "printed").open("ab") as log:
-            process = subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=log, stderr=log, start_new_session=True)
+            process = subprocess.Popen(
+                command, cwd=ROOT, env=os.environ, stdout=log, stderr=log, start_new_session=True
+            )
         try:
             yield process
         finally:

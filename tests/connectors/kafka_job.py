@@ -1,8 +1,8 @@
 """Runs tumbling windows over a Kafka topic that is read twice. The test kills this process and restarts it.
 
 ``python -m tests.connectors.kafka_job BROKER OUT JARS FIRST PHASES``. The job produces phase FIRST of the
-topic at once. It produces each later phase when the file OUT/go-PHASE exists, and then creates OUT/produced-PHASE.
-Meanwhile it emits panes. After the last phase it ends its input and exits.
+topic at once. It produces each later phase when the file OUT/go-PHASE exists, and then creates
+OUT/produced-PHASE. Meanwhile it emits panes. After the last phase it ends its input and exits.
 """
 
 import json
@@ -23,7 +23,10 @@ from tests.faults.rounds import PATIENCE
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 TOPIC, PARTITIONS, PHASE = "measurements", 3, 120
-LATE, INVALID = {250, 299, 355}, {7, 130, 301}  # ids of messages that are a day behind, and of messages without a time
+LATE, INVALID = (
+    {250, 299, 355},
+    {7, 130, 301},
+)  # ids of messages that are a day behind, and of messages without a time
 VALUE = "id BIGINT, ts TIMESTAMP, k STRING, v BIGINT"
 
 
@@ -34,7 +37,9 @@ def messages(phase: int) -> list[tuple[int, str]]:
 
 def _message(id_: int) -> str:
     at = START + timedelta(seconds=id_) - (timedelta(days=1) if id_ in LATE else timedelta())
-    return json.dumps({"id": id_, "ts": None if id_ in INVALID else at.isoformat(), "k": "abc"[id_ % 7 % 3], "v": id_ * 10})
+    return json.dumps(
+        {"id": id_, "ts": None if id_ in INVALID else at.isoformat(), "k": "abc"[id_ % 7 % 3], "v": id_ * 10}
+    )
 
 
 def produce(spark: SparkSession, broker: str, phase: int) -> None:
@@ -48,17 +53,27 @@ def topic_twice(spark: SparkSession, broker: str, messages_of_a_batch: int = PHA
 
     Every message comes twice with the same position, as from two readers of one log.
     """
-    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", broker).option("subscribe", TOPIC)
+    reader = (
+        spark.readStream.format("kafka").option("kafka.bootstrap.servers", broker).option("subscribe", TOPIC)
+    )
     reader = reader.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", messages_of_a_batch)
     both = reader.load().union(reader.load())
     value = SF.from_json(both.value.cast("string"), VALUE).alias("value")
-    return both.select("partition", "offset", value).select("partition", "offset", "value.*").withWatermark("ts", "10 minutes")
+    return (
+        both.select("partition", "offset", value)
+        .select("partition", "offset", "value.*")
+        .withWatermark("ts", "10 minutes")
+    )
 
 
 def operator(rows: DataFrame, finish: Literal["never", "at_end"]) -> Result:
     """Returns the windows. Every applied row is in exactly one pane."""
-    described = windowed(rows, "ts").groupBy("k").window(pw.Tumbling("1 minute")).position("partition", "offset")
-    described = described.trigger(pw.AfterWatermark(early=pw.AfterCount(3), late=pw.Always())).accumulation("discarding")
+    described = (
+        windowed(rows, "ts").groupBy("k").window(pw.Tumbling("1 minute")).position("partition", "offset")
+    )
+    described = described.trigger(pw.AfterWatermark(early=pw.AfterCount(3), late=pw.Always())).accumulation(
+        "discarding"
+    )
     return described.finish(finish).agg(F.collect_list("id").alias("ids"), F.sum("v").alias("s"))
 
 

@@ -35,7 +35,12 @@ def test_a_repeated_batch_changes_no_table(tmp_path: Path, undisturbed: Expected
         assert process.wait(PATIENCE) == 0, job.log
     expected = _panes(undisturbed, source)
     assert _lines(_read(out / "appended-copy")) == _lines(expected)
-    newest = expected.sort("index").group_by("k", "window_start", maintain_order=True).last().select(expected.columns)
+    newest = (
+        expected.sort("index")
+        .group_by("k", "window_start", maintain_order=True)
+        .last()
+        .select(expected.columns)
+    )
     assert _lines(_read(out / "merged-copy")) == _lines(newest)
 
 

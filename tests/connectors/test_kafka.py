@@ -1,4 +1,4 @@
-"""Windows over a real Kafka topic: kill -9 of the driver and of the broker lose no message and count none twice.
+"""Windows over a real Kafka topic: no kill -9 of driver or broker loses a message or counts one twice.
 
 The source position is Kafka's own partition and offset (semantics 4). The topic is read twice, so that every
 message comes twice.
@@ -49,7 +49,8 @@ def check(out: Path, produced: int) -> None:
     panes, late, invalid, counts = (rows(out, kind) for kind in ("panes", "late", "invalid", "counts"))
     in_panes = Counter(panes["ids"].explode(empty_as_null=False).to_list())
     assert in_panes == Counter(set(range(produced)) - LATE - INVALID)
-    # The on-time pane is emitted even if all rows are in earlier panes (semantics 21.4). Its sum is then null.
+    # The on-time pane is emitted even if all rows are in earlier panes (semantics 21.4). Its sum is then
+    # null.
     assert [sum(id_ * 10 for id_ in ids) or None for ids in panes["ids"]] == panes["s"].to_list()
     assert sorted(row["id"] for row in late["row"]) == sorted(LATE)
     assert {row["id"] for row in invalid["row"]} == INVALID

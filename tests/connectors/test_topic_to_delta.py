@@ -19,7 +19,7 @@ APPLIED = set(range(PHASES * PHASE)) - LATE - INVALID
 
 
 def test_a_topic_into_delta_tables(tmp_path: Path) -> None:
-    """Every message comes twice and one micro-batch is repeated; each counts once, and each pane is in the table once."""
+    """Messages that come twice count once, and panes of a repeated micro-batch are in the table once."""
     out = tmp_path / "out"
     out.mkdir()
     with Broker(tmp_path / "broker", PARTITIONS).running() as broker:
@@ -34,7 +34,12 @@ def test_a_topic_into_delta_tables(tmp_path: Path) -> None:
     assert batches > FAILS_AT
     panes = Counter(appended.select("k", "window_start", "index", "op").rows())
     assert set(panes.values()) == {1}
-    newest = appended.sort("index").group_by("k", "window_start", maintain_order=True).last().select(appended.columns)
+    newest = (
+        appended.sort("index")
+        .group_by("k", "window_start", maintain_order=True)
+        .last()
+        .select(appended.columns)
+    )
     ids = Counter(newest["ids"].explode(empty_as_null=False).to_list())
     assert ids == Counter(APPLIED)
     assert [sum(id_ * 10 for id_ in ids) for ids in newest["ids"]] == newest["s"].to_list()

@@ -1,7 +1,8 @@
 """Runs a Kafka topic through tumbling windows into Delta tables, with a micro-batch that is repeated.
 
 ``python -m tests.connectors.topic_to_delta BROKER OUT JARS``. The first query fails in a micro-batch after
-both tables are written. The second one resumes from its checkpoint, repeats that micro-batch and ends the input.
+both tables are written. The second one resumes from its checkpoint, repeats that micro-batch and ends the
+input.
 """
 
 import sys
@@ -21,7 +22,9 @@ PHASES, FAILS_AT = 3, 1  # two micro-batches with messages; the second one has t
 
 def operator(rows: DataFrame) -> Result:
     """Returns the windows. The newest pane of each lists all applied rows."""
-    described = windowed(rows, "ts").groupBy("k").window(pw.Tumbling("1 minute")).position("partition", "offset")
+    described = (
+        windowed(rows, "ts").groupBy("k").window(pw.Tumbling("1 minute")).position("partition", "offset")
+    )
     described = described.trigger(pw.AfterWatermark(early=pw.Always(), late=pw.Always())).finish("at_end")
     return described.agg(F.collect_list("id").alias("ids"), F.sum("v").alias("s"))
 

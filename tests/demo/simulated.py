@@ -56,7 +56,13 @@ class Query:
             if window.flipped or window.pending >= EARLY:
                 self._fire(batch_id, key, "LATE" if window.flipped else "EARLY")
         late, invalid = len(self.late) - before[0], len(self.invalid) - before[1]
-        counts = {"rows_in": len(rows), "applied": len(rows) - late - invalid, "replays": 0, "late": late, "invalid": invalid}
+        counts = {
+            "rows_in": len(rows),
+            "applied": len(rows) - late - invalid,
+            "replays": 0,
+            "late": late,
+            "invalid": invalid,
+        }
         self.counts.append({"batch_id": batch_id, "watermark": self.watermark, **counts})
         latest = max((row["scheduled"] for row in rows if row["scheduled"]), default=None)
         if latest is not None:
@@ -68,7 +74,9 @@ class Query:
             return None
         start = row["scheduled"].replace(minute=0)
         if self.watermark is not None and self.watermark >= start + SIZE + LATENESS:
-            self.late.append({"row": row, "late_by": (self.watermark - row["scheduled"]) // timedelta(microseconds=1)})
+            self.late.append(
+                {"row": row, "late_by": (self.watermark - row["scheduled"]) // timedelta(microseconds=1)}
+            )
             return None
         end = start + SIZE
         flipped = self.watermark is not None and self.watermark >= end
@@ -89,7 +97,14 @@ class Query:
 
     def _fire(self, batch_id: int, key: tuple[str, datetime], timing: str) -> None:
         window = self.windows[key]
-        pane = (*key, window.end, len(window.delays), sum(window.delays) / len(window.delays), timing, window.index)
+        pane = (
+            *key,
+            window.end,
+            len(window.delays),
+            sum(window.delays) / len(window.delays),
+            timing,
+            window.index,
+        )
         if window.live is not None:
             self.panes.append((*window.live, "-", batch_id))
         self.panes.append((*pane, "+", batch_id))

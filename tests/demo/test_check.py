@@ -60,7 +60,9 @@ def _mean_off(outputs: Outputs) -> Outputs:
     last = pl.col("index") == pl.col("index").max().over("origin", "window_start")
     return replace(
         outputs,
-        panes=outputs.panes.with_columns(pl.when(last).then(pl.col("mean_delay") + 1e-3).otherwise("mean_delay").alias("mean_delay")),
+        panes=outputs.panes.with_columns(
+            pl.when(last).then(pl.col("mean_delay") + 1e-3).otherwise("mean_delay").alias("mean_delay")
+        ),
     )
 
 
@@ -76,7 +78,9 @@ WRONG: list[tuple[Callable[[Outputs], Outputs], set[int]]] = [
 
 
 @pytest.mark.parametrize(("spoil", "expected"), WRONG, ids=[spoil.__name__.strip("_") for spoil, _ in WRONG])
-def test_wrong_outputs_are_found(arrived: pl.DataFrame, outputs: Outputs, spoil: Callable[[Outputs], Outputs], expected: set[int]) -> None:
+def test_wrong_outputs_are_found(
+    arrived: pl.DataFrame, outputs: Outputs, spoil: Callable[[Outputs], Outputs], expected: set[int]
+) -> None:
     assert broken(arrived, spoil(outputs)) == expected
 
 
@@ -109,7 +113,9 @@ def test_outputs_are_read_from_folders(outputs: Outputs, tmp_path: Path) -> None
         frame: pl.DataFrame = getattr(outputs, name)
         # As Spark may write it: no zone, nanoseconds.
         times = [column for column, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
-        frame = frame.with_columns(pl.col(column).dt.replace_time_zone(None).dt.cast_time_unit("ns") for column in times)
+        frame = frame.with_columns(
+            pl.col(column).dt.replace_time_zone(None).dt.cast_time_unit("ns") for column in times
+        )
         for batch, rows in enumerate((frame.head(5), frame.slice(5))):
             folder = tmp_path / name / f"batch_id={batch}"
             folder.mkdir(parents=True)

@@ -25,7 +25,13 @@ def test_a_pane_stands_at_the_beginning_or_the_end_of_its_batch() -> None:
 
     clock = pl.DataFrame({"batch_id": [7, 8], "since": [at(1), at(2)], "arrival": [at(2), at(3)]})
     panes = pl.DataFrame(
-        [(0, "EARLY", "+", 7), (0, "EARLY", "-", 8), (1, "ON_TIME", "+", 8), (1, "ON_TIME", "-", 8), (2, "LATE", "+", 8)],
+        [
+            (0, "EARLY", "+", 7),
+            (0, "EARLY", "-", 8),
+            (1, "ON_TIME", "+", 8),
+            (1, "ON_TIME", "-", 8),
+            (2, "LATE", "+", 8),
+        ],
         schema=["index", "timing", "op", "batch_id"],
         orient="row",
     ).with_columns(window_start=pl.lit(at(0)))
@@ -69,7 +75,10 @@ def test_tables_add_up(outputs: Outputs) -> None:
 
 def test_late_examples_are_in_local_time(outputs: Outputs) -> None:
     row = {"carrier": "UA", "flight": 15, "origin": "EWR", "dest": "HNL"}
-    times = {"scheduled": datetime(2013, 3, 8, 14, tzinfo=UTC), "known": datetime(2013, 3, 8, 18, 30, tzinfo=UTC)}
+    times = {
+        "scheduled": datetime(2013, 3, 8, 14, tzinfo=UTC),
+        "known": datetime(2013, 3, 8, 18, 30, tzinfo=UTC),
+    }
     late = pl.DataFrame({"row": [row | times], "reason": ["expired"], "late_by": [1]})
     table = explain.late_examples(Outputs(outputs.panes, late, outputs.invalid, outputs.counts))
     assert table.rows == [["UA 15 EWR–HNL", "08 March 09:00", "08 March 13:30", "expired"]]

@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 PANE = ["origin", "window_start", "window_end", "flights", "timing", "index", "op"]
 
 
-def test_the_query_writes_what_the_checks_and_the_simulation_expect(spark: "SparkSession", year: pl.DataFrame, tmp_path: Path) -> None:
-    hours = pl.col("known").is_between(datetime(2013, 3, 8, 15, 40, tzinfo=UTC), datetime(2013, 3, 8, 17, tzinfo=UTC), closed="left")
+def test_the_query_writes_what_the_checks_and_the_simulation_expect(
+    spark: "SparkSession", year: pl.DataFrame, tmp_path: Path
+) -> None:
+    hours = pl.col("known").is_between(
+        datetime(2013, 3, 8, 15, 40, tzinfo=UTC), datetime(2013, 3, 8, 17, tzinfo=UTC), closed="left"
+    )
     arrived = flights.in_batches(year.filter(hours))
     flights.write(arrived, tmp_path / "flights")
     seen: list[int] = []

@@ -25,9 +25,15 @@ def scene() -> picture.Scene:
         (at(11), at(12), at(13), "LATE", "+", "1"),
     ]
     return picture.Scene(
-        rows=pl.DataFrame({"event_time": [at(10, 10), at(10, 20)], "arrival": [at(10, 12), at(15)], "late": [False, True]}),
-        watermarks=pl.DataFrame({"since": [at(10), at(11)], "until": [at(11), at(12)], "watermark": [None, at(10, 30)]}),
-        panes=pl.DataFrame(panes, schema=["window_start", "window_end", "arrival", "timing", "op", "value"], orient="row"),
+        rows=pl.DataFrame(
+            {"event_time": [at(10, 10), at(10, 20)], "arrival": [at(10, 12), at(15)], "late": [False, True]}
+        ),
+        watermarks=pl.DataFrame(
+            {"since": [at(10), at(11)], "until": [at(11), at(12)], "watermark": [None, at(10, 30)]}
+        ),
+        panes=pl.DataFrame(
+            panes, schema=["window_start", "window_end", "arrival", "timing", "op", "value"], orient="row"
+        ),
         lateness=timedelta(hours=2),
         events=(at(10), at(12)),
         arrivals=(at(10), at(16)),

@@ -17,7 +17,11 @@ def test_progress_in_a_log_is_a_line_now_and_then() -> None:
     terminal = Terminal(stream, every=2)
     for done in range(1, 6):
         terminal.progress(done, 5, "March")
-    assert [line.split()[-2:] for line in stream.getvalue().splitlines()] == [["2/5", "March"], ["4/5", "March"], ["5/5", "March"]]
+    assert [line.split()[-2:] for line in stream.getvalue().splitlines()] == [
+        ["2/5", "March"],
+        ["4/5", "March"],
+        ["5/5", "March"],
+    ]
 
 
 def test_a_batch_that_is_still_the_latest_is_not_said_twice() -> None:
@@ -54,5 +58,12 @@ def test_a_broken_finding_stands_out() -> None:
 
 def test_pages_escape_what_they_are_given() -> None:
     text = render("<t>", ["a & b"], "<svg/>", [Table("<c>", ["<h>"], [["<x>"], [True]])])
-    for escaped in ("<h1>&lt;t&gt;</h1>", "a &amp; b", "<caption>&lt;c&gt;", "<th>&lt;h&gt;", "<td>&lt;x&gt;", "<td>True"):
+    for escaped in (
+        "<h1>&lt;t&gt;</h1>",
+        "a &amp; b",
+        "<caption>&lt;c&gt;",
+        "<th>&lt;h&gt;",
+        "<td>&lt;x&gt;",
+        "<td>True",
+    ):
         assert escaped in text

@@ -8,7 +8,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/how-it-works.md", "docs/triggers.md", "docs/stream-windows.md"])
+@pytest.mark.parametrize(
+    "path", ["README.md", "docs/how-it-works.md", "docs/triggers.md", "docs/stream-windows.md"]
+)
 def test_examples(path: str) -> None:
     flags = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
     failed, tried = doctest.testfile(str(ROOT / path), module_relative=False, optionflags=flags)

@@ -39,7 +39,9 @@ def texts(rows: int, keys: int, seed: int) -> pl.DataFrame:
     """Returns rows with random strings of LENGTH bytes, spread over the keys."""
     draw = random.Random(seed)
     drawn = [base64.b64encode(draw.randbytes(LENGTH * 3 // 4)).decode() for _ in range(rows)]
-    return pl.DataFrame({"key": [row % keys for row in range(rows)], "event_time": [1] * rows, "v": drawn}, schema=SCHEMA)
+    return pl.DataFrame(
+        {"key": [row % keys for row in range(rows)], "event_time": [1] * rows, "v": drawn}, schema=SCHEMA
+    )
 
 
 def status(field: str) -> int:
@@ -58,7 +60,11 @@ class Worker:
 
     def start(self) -> None:
         self.started += 1
-        self.parts = DiskStore(self.folder / "durable"), Cache(), Mirror(self.folder / f"mirror{self.started}")
+        self.parts = (
+            DiskStore(self.folder / "durable"),
+            Cache(),
+            Mirror(self.folder / f"mirror{self.started}"),
+        )
 
     def step(self, rows: pl.DataFrame | None) -> int:
         """Returns the bytes of the encoded panes of one micro-batch.

@@ -2,18 +2,41 @@
 
 from hypothesis import HealthCheck, Phase, settings
 
-_PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]  # Phase.explain is slow and helps little
-_SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example, HealthCheck.filter_too_much]
+_PHASES = [
+    Phase.explicit,
+    Phase.reuse,
+    Phase.generate,
+    Phase.shrink,
+]  # Phase.explain is slow and helps little
+_SLOW_IS_FINE = [
+    HealthCheck.too_slow,
+    HealthCheck.data_too_large,
+    HealthCheck.large_base_example,
+    HealthCheck.filter_too_much,
+]
 
 
 def examples(count: int) -> settings:
     """Returns settings with this number of examples, which are the same in every run."""
-    return settings(phases=_PHASES, max_examples=count, derandomize=True, database=None, deadline=None, suppress_health_check=_SLOW_IS_FINE)
+    return settings(
+        phases=_PHASES,
+        max_examples=count,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=_SLOW_IS_FINE,
+    )
 
 
 def soak(count: int) -> settings:
     """Returns settings with this number of examples, which differ from run to run."""
-    return settings(phases=_PHASES, max_examples=count, deadline=None, suppress_health_check=_SLOW_IS_FINE, print_blob=True)
+    return settings(
+        phases=_PHASES,
+        max_examples=count,
+        deadline=None,
+        suppress_health_check=_SLOW_IS_FINE,
+        print_blob=True,
+    )
 
 
 DEFAULT = examples(100)

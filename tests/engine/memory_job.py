@@ -64,7 +64,9 @@ def main(folder: str, keys: int, limit: int) -> None:
 
     def step(chosen: list[int]) -> int:
         stored = Stored.load(SPEC, SCHEMA, StoredLibrary(store, cache, mirror))
-        panes = stored.operator.add(pl.DataFrame({"key": chosen, "event_time": 1, "v": 1}, schema=SCHEMA)).panes
+        panes = stored.operator.add(
+            pl.DataFrame({"key": chosen, "event_time": 1, "v": 1}, schema=SCHEMA)
+        ).panes
         stored.commit()
         return panes.height
 

@@ -55,7 +55,11 @@ def load(store: MemoryRunStore, cache: Cache | None = None, mirror: Mirror | Non
 
 
 def step(
-    store: MemoryRunStore, cache: Cache, batch: pl.DataFrame, watermark: int | None = None, mirror: Mirror | None = None
+    store: MemoryRunStore,
+    cache: Cache,
+    batch: pl.DataFrame,
+    watermark: int | None = None,
+    mirror: Mirror | None = None,
 ) -> pl.DataFrame:
     stored = load(store, cache, mirror)
     panes = pl.concat([stored.operator.advance(0, watermark).panes, stored.operator.add(batch).panes])
@@ -68,7 +72,12 @@ def test_a_store_gives_what_an_operator_in_memory_gives_whatever_the_cache_knows
     draw = random.Random(7)
     plain, store, warm = Operator(spec(), SCHEMA), MemoryRunStore(), Cache()
     for n in range(60):
-        batch = rows(*((draw.randrange(20), draw.randrange(n * 50, n * 50 + 900), draw.randrange(9)) for _ in range(30)))
+        batch = rows(
+            *(
+                (draw.randrange(20), draw.randrange(n * 50, n * 50 + 900), draw.randrange(9))
+                for _ in range(30)
+            )
+        )
         expected = pl.concat([plain.advance(0, n * 50 - 200).panes, plain.add(batch).panes])
         cache = warm if draw.random() < 0.7 else Cache()  # a worker that knows the shard, or a new one
         assert_frame_equal(step(store, cache, batch, n * 50 - 200), expected)
@@ -124,7 +133,9 @@ def test_a_cold_worker_does_not_read_what_has_expired() -> None:
     store = CountingStore()
     step(store, Cache(), rows(*((k, 0, 1) for k in range(100))))
     stored = load(store)
-    stored.operator.state = replace(stored.operator.state, windows=stored.operator.state.windows.expired(1_000))
+    stored.operator.state = replace(
+        stored.operator.state, windows=stored.operator.state.windows.expired(1_000)
+    )
     assert stored.operator.held().is_empty()
     assert store.read == []
 
@@ -192,8 +203,12 @@ def test_another_process_reads_the_mirror_and_not_the_store(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("_length")
-@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[:-1], lambda data: data[:-3] + b"x" + data[-2:], None])
-def test_a_lost_or_damaged_copy_is_read_from_the_store(tmp_path: Path, damage: Callable[[bytes], bytes] | None) -> None:
+@pytest.mark.parametrize(
+    "damage", [lambda data: b"", lambda data: data[:-1], lambda data: data[:-3] + b"x" + data[-2:], None]
+)
+def test_a_lost_or_damaged_copy_is_read_from_the_store(
+    tmp_path: Path, damage: Callable[[bytes], bytes] | None
+) -> None:
     store, mirror = CountingStore(), Mirror(tmp_path)
     step(store, Cache(), rows((1, 0, 5)), mirror=mirror)
     (copy,) = tmp_path.iterdir()
@@ -222,7 +237,9 @@ def test_a_lost_run_is_an_error_and_not_an_empty_state() -> None:
     store = MemoryRunStore()
     step(store, Cache(), rows((1, 10, 1)))
     store.drop_run(store.names[0])
-    with pytest.raises(StateError, match=r"is missing \| every run that a manifest names is there \| restore"):
+    with pytest.raises(
+        StateError, match=r"is missing \| every run that a manifest names is there \| restore"
+    ):
         load(store).operator.held()
 
 
@@ -243,7 +260,10 @@ def test_clocks_alone_are_nothing_to_write() -> None:
 def test_another_specification_is_refused_with_the_field_that_changed() -> None:
     store = MemoryRunStore()
     step(store, Cache(), rows((1, 10, 1)))
-    changed = r"a changed specification \(accumulation: 'accumulating' -> 'retracting'\) \| a state belongs to .* \| put the field back"
+    changed = (
+        r"a changed specification \(accumulation: 'accumulating' -> 'retracting'\) \| a state "
+        r"belongs to .* \| put the field back"
+    )
     with pytest.raises(StateError, match=changed):
         Stored.load(spec(accumulation="retracting"), SCHEMA, StoredLibrary(store, Cache()))
 
@@ -251,7 +271,10 @@ def test_another_specification_is_refused_with_the_field_that_changed() -> None:
 def test_another_number_of_shards_is_refused() -> None:
     store = MemoryRunStore()
     step(store, Cache(), rows((1, 10, 1)))
-    with pytest.raises(StateError, match=r"shards=4 \| this state was made with 1 shards, and their number is fixed \| give shards=1"):
+    with pytest.raises(
+        StateError,
+        match=r"shards=4 \| this state was made with 1 shards, and their number is fixed \| give shards=1",
+    ):
         Stored.load(spec(), SCHEMA, StoredLibrary(store, Cache()), shards=4)
 
 
@@ -275,10 +298,16 @@ def test_saved_and_restored_is_the_same_operator() -> None:
 def test_the_columns_of_a_position_are_such_as_json_keeps() -> None:
     """Columns of a position whose types JSON cannot restore are refused (semantics 4)."""
     positioned = pw.WindowOperator(
-        window=pw.Tumbling(10), aggregates=[F.count().alias("n")], keys=["key"], position=pw.spec.Position("p", "v")
+        window=pw.Tumbling(10),
+        aggregates=[F.count().alias("n")],
+        keys=["key"],
+        position=pw.spec.Position("p", "v"),
     )
     Operator(positioned, SCHEMA | {"p": pl.String()})
-    with pytest.raises(SpecError, match=r"position p: date \| the columns that name a source's partition .* \| cast p to STRING"):
+    with pytest.raises(
+        SpecError,
+        match=r"position p: date \| the columns that name a source's partition .* \| cast p to STRING",
+    ):
         Operator(positioned, SCHEMA | {"p": pl.Date()})
     with pytest.raises(SpecError, match=r"offset v: double \| an offset is a whole number"):
         Operator(positioned, SCHEMA | {"p": pl.Int64(), "v": pl.Float64()})
@@ -286,7 +315,13 @@ def test_the_columns_of_a_position_are_such_as_json_keeps() -> None:
 
 def test_late_rows_come_in_arrival_order_whatever_makes_them_late() -> None:
     """With drop_by="row" rows of Global() can be late, and keep their arrival order (semantics 13.3, 23)."""
-    late = pw.WindowOperator(window=pw.Global(), aggregates=[F.count().alias("n")], keys=["key"], drop_by="row", trigger=pw.Always())
+    late = pw.WindowOperator(
+        window=pw.Global(),
+        aggregates=[F.count().alias("n")],
+        keys=["key"],
+        drop_by="row",
+        trigger=pw.Always(),
+    )
     operator = Operator(late, SCHEMA)
     operator.advance(0, 2)
     assert operator.add(rows((1, 0, 2), (1, -1, 3))).late["v"].to_list() == [3, 2]

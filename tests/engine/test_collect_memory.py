@@ -13,10 +13,22 @@ TIMES = 4  # times the collected bytes: the state, its stored form and the emitt
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="resident memory is read from /proc")
-@pytest.mark.parametrize(("case", "keys"), [("complete", 1), ("complete", 1000), ("restart", 1), ("early", 1), ("early", 1000)])
+@pytest.mark.parametrize(
+    ("case", "keys"), [("complete", 1), ("complete", 1000), ("restart", 1), ("early", 1), ("early", 1000)]
+)
 def test_collected_strings_need_at_most_four_times_their_bytes(tmp_path: Path, case: str, keys: int) -> None:
     """Peak resident memory, mapped files included, stays in bounds while ten batches add all strings."""
-    command = [sys.executable, "-m", "tests.engine.collect_memory_job", str(tmp_path), case, str(keys), str(MEGABYTES)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | {"POLARS_MAX_THREADS": "1"})
+    command = [
+        sys.executable,
+        "-m",
+        "tests.engine.collect_memory_job",
+        str(tmp_path),
+        case,
+        str(keys),
+        str(MEGABYTES),
+    ]
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, env=os.environ | {"POLARS_MAX_THREADS": "1"}
+    )
     told = json.loads(done.stdout)
     assert told["most"] <= TIMES * told["data"], told

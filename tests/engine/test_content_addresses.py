@@ -46,7 +46,9 @@ class Worker:
     def load(self, store: MemoryRunStore, spec: pw.WindowOperator = SPEC) -> Stored:
         return Stored.load(spec, SCHEMA, StoredLibrary(store, self.cache, self.mirror))
 
-    def step(self, store: MemoryRunStore, batch: pl.DataFrame, spec: pw.WindowOperator = SPEC) -> pl.DataFrame:
+    def step(
+        self, store: MemoryRunStore, batch: pl.DataFrame, spec: pw.WindowOperator = SPEC
+    ) -> pl.DataFrame:
         stored = self.load(store, spec)
         panes = stored.operator.add(batch).panes
         stored.commit()
@@ -189,7 +191,9 @@ def test_a_run_of_another_attempt_at_the_same_step_is_taken_and_described_anew(t
     cold = Worker(tmp_path / "other")
     assert cold.step(other, rows((2, 0, 1)))["n"].to_list() == [1]
     stored = Worker(tmp_path / "other").load(other)
-    assert [run.checksum for run in stored.manifest.runs] == [checksum(other.run(run.name)) for run in stored.manifest.runs]
+    assert [run.checksum for run in stored.manifest.runs] == [
+        checksum(other.run(run.name)) for run in stored.manifest.runs
+    ]
     assert stored.operator.held().height == 2
 
 
@@ -198,7 +202,11 @@ def test_a_run_with_other_windows_is_refused(tmp_path: Path) -> None:
     for store, batch in zip(stores, (rows((1, 0, 1)), rows((1, 5_000, 1))), strict=True):
         Worker(tmp_path).step(store, batch)
     stores[0].put_run("1-1", stores[1].run("1-1"))
-    with pytest.raises(StateError, match=r"another run in the place of run 1-1 \| a run has the windows that the manifest says \| restore"):
+    with pytest.raises(
+        StateError,
+        match=r"another run in the place of run 1-1 \| a run has the windows that the manifest says \| "
+        r"restore",
+    ):
         Worker(tmp_path / "new").load(stores[0]).operator.held()
 
 
@@ -207,7 +215,9 @@ def test_a_run_with_the_columns_of_another_operator_is_refused(tmp_path: Path) -
     for store, spec in zip(stores, (SPEC, replace(SPEC, aggregates=[F.max("v").alias("m")])), strict=True):
         Worker(tmp_path).step(store, rows((1, 0, 1)), spec)
     stores[0].put_run("1-1", stores[1].run("1-1"))
-    with pytest.raises(StateError, match=r"run 1-1 with other columns \| a run has the columns of its table \| restore"):
+    with pytest.raises(
+        StateError, match=r"run 1-1 with other columns \| a run has the columns of its table \| restore"
+    ):
         Worker(tmp_path / "new").load(stores[0]).operator.held()
 
 
@@ -226,14 +236,20 @@ def test_a_damaged_run_of_the_store_is_named(tmp_path: Path, at: int) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in sorted(CASES) if 1 in formats_of(name)])
-def test_runs_of_format_1_have_checksums_once_they_are_read_and_written_about(tmp_path: Path, name: str) -> None:
+def test_runs_of_format_1_have_checksums_once_they_are_read_and_written_about(
+    tmp_path: Path, name: str
+) -> None:
     """Runs of format 1 have no checksum, so they are read from the store; a commit adds their checksums."""
     store, spec = read(name, 1), CASES[name].spec
     stored = Stored.load(spec, GOLDEN_SCHEMA, StoredLibrary(store, Cache(), Mirror(tmp_path)))
     assert {run.checksum for run in stored.manifest.runs} == {None}
     stored.operator.held()
     stored.commit()
-    known = {run.name: run.checksum for run in Manifest.decode(store.manifest() or "").runs if run.checksum is not None}
+    known = {
+        run.name: run.checksum
+        for run in Manifest.decode(store.manifest() or "").runs
+        if run.checksum is not None
+    }
     assert known == {run: checksum(store.run(run)) for run in known}
     assert known
 
@@ -257,6 +273,8 @@ print(mirror.read("a"))
 
 def test_a_truncated_copy_is_seen_before_it_is_mapped(tmp_path: Path) -> None:
     """A truncated copy is deleted, not mapped: reading a missing page of a mapped file kills the process."""
-    done = subprocess.run([sys.executable, "-c", TRUNCATED, str(tmp_path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", TRUNCATED, str(tmp_path)], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "None\n", "")
     assert list(tmp_path.iterdir()) == []

@@ -65,7 +65,9 @@ def cut(script: Events, lengths: Sequence[int]) -> Events:
 
 def together(outputs: Events) -> dict[str, Any]:
     """Returns all emitted rows in order, the sums of the counts, and the windows stored at the end."""
-    lists = {part: [entry for output in outputs for entry in output[part]] for part in ("panes", "late", "invalid")}
+    lists = {
+        part: [entry for output in outputs for entry in output[part]] for part in ("panes", "late", "invalid")
+    }
     counts = {name: sum(output["counts"][name] for output in outputs) for name in COUNTS}
     return {**lists, "counts": counts, "windows": outputs[-1]["windows"] if outputs else []}
 
@@ -84,7 +86,10 @@ def test_batches_may_be_cut_anywhere(kind: str, data: st.DataObject) -> None:
     script = numbered(data.draw(events(spec)))
     whole = together(play(spec, script))
     assert_same(together(play(spec, cut(script, [1]))), whole)
-    assert_same(together(play(spec, cut(script, data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))))), whole)
+    assert_same(
+        together(play(spec, cut(script, data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))))),
+        whole,
+    )
 
 
 @EACH_KIND
@@ -94,7 +99,10 @@ def test_rows_may_stand_anywhere_in_their_batch(kind: str, data: st.DataObject) 
     """Order columns without ties determine the arrival order completely (semantics 3, 23)."""
     spec = data.draw(specs(kind, **BY_ORDER))
     script = numbered(data.draw(events(spec)))
-    shuffled = [{**event, "rows": data.draw(st.permutations(event["rows"]))} if event["op"] == "add" else event for event in script]
+    shuffled = [
+        {**event, "rows": data.draw(st.permutations(event["rows"]))} if event["op"] == "add" else event
+        for event in script
+    ]
     for one, other in zip(play(spec, shuffled), play(spec, script), strict=True):
         assert_same(one, other)
 

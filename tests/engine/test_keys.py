@@ -31,11 +31,16 @@ def test_a_join_by_one_sorted_column_of_floats_matches_nan(values: list[float | 
 )
 def test_a_key_that_is_nan_alone(fields: dict[str, object]) -> None:
     """A table whose only key is NaN, so that its key column counts as sorted, is right over restarts."""
-    spec = WindowOperator(keys=["x"], accumulation="accumulating", aggregates=[F.count().alias("n")], **fields)  # type: ignore[arg-type]
+    spec = WindowOperator(
+        keys=["x"], accumulation="accumulating", aggregates=[F.count().alias("n")], **fields
+    )  # type: ignore[arg-type]
     batches = [{"op": "add", "rows": [{"event_time": t, "x": NAN}]} for t in (1, 2, 4, 3, 20)]
     events = [step for batch in batches for step in (batch, {"op": "restart"})] + [{"op": "finish"}]
     wanted, got = (run(spec, events, runtime, types={"x": "double"}) for runtime in ("oracle", "engine"))
-    shown = [[(pane["window_start"], pane["n"]) for output in outputs for pane in output["panes"]] for outputs in (wanted, got)]
+    shown = [
+        [(pane["window_start"], pane["n"]) for output in outputs for pane in output["panes"]]
+        for outputs in (wanted, got)
+    ]
     assert shown[0] == shown[1] != []
     assert all(math.isnan(pane["x"]) for output in got for pane in output["panes"])
 
@@ -47,7 +52,10 @@ def test_a_row_that_waits_is_emitted_with_its_own_zero(runtime: str) -> None:
     script = [{"op": "add", "rows": [{"k": 0.0, "v": 1}, {"k": -0.0, "v": 2}]}, {"op": "finish"}]
     first, last = run(spec, script, runtime, types={"k": "double", "v": "bigint"})
     emitted = [*first["panes"], *last["panes"]]
-    assert [(math.copysign(1, row["k"]), row["v"], row["next"]) for row in emitted] == [(1, 1, 2), (-1, 2, None)]
+    assert [(math.copysign(1, row["k"]), row["v"], row["next"]) for row in emitted] == [
+        (1, 1, 2),
+        (-1, 2, None),
+    ]
 
 
 @pytest.mark.parametrize("runtime", ["oracle", "engine"])

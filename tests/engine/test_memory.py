@@ -28,14 +28,24 @@ AS_IN_A_WORKER = {
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="resident memory is read from /proc")
-@pytest.mark.parametrize(("environment", "kept"), [(GIVING_BACK, 0), (AS_IN_A_WORKER, FREED + KEPT)], ids=["in use", "in a worker"])
+@pytest.mark.parametrize(
+    ("environment", "kept"), [(GIVING_BACK, 0), (AS_IN_A_WORKER, FREED + KEPT)], ids=["in use", "in a worker"]
+)
 def test_resident_memory_keeps_to_the_bound_with_a_state_of_ten_times_as_much(
     tmp_path: Path, environment: dict[str, str], kept: int
 ) -> None:
     limit = 16 * MB
-    command = [sys.executable, str(Path(__file__).with_name("memory_job.py")), str(tmp_path), "3000000", str(limit)]
+    command = [
+        sys.executable,
+        str(Path(__file__).with_name("memory_job.py")),
+        str(tmp_path),
+        "3000000",
+        str(limit),
+    ]
     settings = os.environ | {"POLARS_MAX_THREADS": "1"} | environment
-    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=settings).stdout)
+    told = json.loads(
+        subprocess.run(command, check=True, capture_output=True, text=True, env=settings).stdout
+    )
     assert told["state"] > 10 * limit
     assert told["cached"] <= limit
     assert told["grown"] <= limit + WORKING + kept, told

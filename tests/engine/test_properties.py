@@ -23,7 +23,10 @@ def agree(spec: WindowOperator, script: Events) -> None:
     got = run(spec, script, "engine", types=types, windows=True)
     for number, (event, right, left) in enumerate(zip(script, wanted, got, strict=True)):
         for part in ("counts", "invalid", "late", "panes", "windows"):
-            told = f"{part} after events[{number}], {event}\nengine {left[part]}\noracle {right[part]}\nspec {spec}\ntypes {types}"
+            told = (
+                f"{part} after events[{number}], {event}\nengine {left[part]}\noracle "
+                f"{right[part]}\nspec {spec}\ntypes {types}"
+            )
             assert same(left[part], right[part]), told
             assert shape(left[part]) == shape(right[part]), told
         assert keys(spec, left) == keys(spec, right)
@@ -35,7 +38,9 @@ def agree(spec: WindowOperator, script: Events) -> None:
 
 def keys(spec: WindowOperator, output: dict[str, Any]) -> list[str]:
     """Returns the keys of panes and windows as text, in which -0.0 and 0.0 differ (semantics 15.2)."""
-    return [repr([told[name] for name in spec.keys]) for part in ("panes", "windows") for told in output[part]]
+    return [
+        repr([told[name] for name in spec.keys]) for part in ("panes", "windows") for told in output[part]
+    ]
 
 
 def shape(value: Any) -> Any:

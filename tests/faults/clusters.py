@@ -30,7 +30,7 @@ def spark_home(folder: Path) -> Path:
 
 
 def shipped(folder: Path) -> dict[str, str]:
-    """Returns settings that ship panewise as users ship a package, to workers that could not import it otherwise.
+    """Returns settings that ship panewise as a package, to workers that could not import it otherwise.
 
     The workers run the Python of the tests with -S. It does not read .pth files, and so does not find the
     editable installation. It finds third-party packages by PYTHONPATH.
@@ -41,28 +41,54 @@ def shipped(folder: Path) -> dict[str, str]:
             file.write(path, str(path.relative_to(ROOT / "src")))
     bare = folder / "bare-python"
     packages = sysconfig.get_path("purelib")
-    bare.write_text(f'#!/bin/sh\nPYTHONPATH="{packages}:$PYTHONPATH" exec {sys.executable} -S "$@"\n', encoding="utf-8")
+    bare.write_text(
+        f'#!/bin/sh\nPYTHONPATH="{packages}:$PYTHONPATH" exec {sys.executable} -S "$@"\n', encoding="utf-8"
+    )
     bare.chmod(0o755)
-    found = subprocess.run([str(bare), "-c", "import panewise"], capture_output=True, text=True, check=False, cwd=folder)
+    found = subprocess.run(
+        [str(bare), "-c", "import panewise"], capture_output=True, text=True, check=False, cwd=folder
+    )
     assert "No module named 'panewise'" in found.stderr
-    return {"spark.submit.pyFiles": str(archive), "spark.pyspark.python": str(bare), "spark.pyspark.driver.python": sys.executable}
+    return {
+        "spark.submit.pyFiles": str(archive),
+        "spark.pyspark.python": str(bare),
+        "spark.pyspark.driver.python": sys.executable,
+    }
 
 
 @contextmanager
 def standalone(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yields the URL of a cluster on loopback, and the sessions of its processes.
 
-    The cluster has a Master and two Workers of one core each. Each Worker has a host of its own, because Spark
-    does not run the second copy of a task on the host that runs the first.
+    The cluster has a Master and two Workers of one core each. Each Worker has a host of its own, because
+    Spark does not run the second copy of a task on the host that runs the first.
     """
     folder.mkdir(parents=True)
     port = _free_port()
-    started = [_daemon(folder, "master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(_free_port()))]
+    started = [
+        _daemon(
+            folder,
+            "master.Master",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--webui-port",
+            str(_free_port()),
+        )
+    ]
     url = f"spark://127.0.0.1:{port}"
     try:
         assert wait_until(lambda: _answers(port), 60), "no Master"
         for number in (1, 2):
-            place = ["--host", f"127.0.0.{number}", "--webui-port", str(_free_port()), "--work-dir", str(folder / f"work{number}")]
+            place = [
+                "--host",
+                f"127.0.0.{number}",
+                "--webui-port",
+                str(_free_port()),
+                "--work-dir",
+                str(folder / f"work{number}"),
+            ]
             started.append(_daemon(folder, "worker.Worker", *place, "--cores", "1", "--memory", "1g", url))
         yield url, tuple(process.pid for process in started)
     finally:
@@ -72,7 +98,11 @@ def standalone(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def _daemon(folder: Path, name: str, *arguments: str) -> subprocess.Popen[bytes]:
-    command = [str(Path(pyspark.__file__).parent / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *arguments]
+    command = [
+        str(Path(pyspark.__file__).parent / "bin" / "spark-class"),
+        f"org.apache.spark.deploy.{name}",
+        *arguments,
+    ]
     environment = {**os.environ, "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1"}
     with (folder / f"{name}.log").open("ab") as log:
         return subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)

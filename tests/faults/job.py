@@ -1,7 +1,7 @@
 """Runs one operator over a directory of files to its end. The tests kill this process and start it again.
 
-``python -m tests.faults.job SOURCE OUT MASTER SPEC [KEY=VALUE ...]``. A KEY is a setting of Spark, or ``job.``
-and a field of Asked.
+``python -m tests.faults.job SOURCE OUT MASTER SPEC [KEY=VALUE ...]``. A KEY is a setting of Spark, or
+``job.`` and a field of Asked.
 """
 
 import sys
@@ -38,9 +38,9 @@ CONF = {
 class Asked:
     """The options of a job, given as job.finish=never and so on.
 
-    With `fails_at`, the sink of panes fails in that micro-batch, as soon as snapshots of the state exist. With
-    `checkpoints` "local", the session is configured for local checkpoints, which Spark writes in another way.
-    With `mirror` "read-only", the directory of the mirror cannot be written to.
+    With `fails_at`, the sink of panes fails in that micro-batch, as soon as snapshots of the state exist.
+    With `checkpoints` "local", the session is configured for local checkpoints, which Spark writes in another
+    way. With `mirror` "read-only", the directory of the mirror cannot be written to.
     """
 
     finish: str = "at_end"
@@ -52,7 +52,12 @@ class Asked:
 
 def begin(spark: SparkSession, source: str, out: str, name: str, asked: Asked = Asked()) -> WindowQuery:
     """Starts or resumes the query of a specification."""
-    stream = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(source).withWatermark("ts", "20 seconds")
+    stream = (
+        spark.readStream.schema(DDL)
+        .option("maxFilesPerTrigger", 1)
+        .parquet(source)
+        .withWatermark("ts", "20 seconds")
+    )
     kinds = ("panes", "counts") if name in WITHOUT_LATE_ROWS else ("panes", "counts", "late", "invalid")
     sinks: dict[str, Any] = {kind: ParquetSink(f"{out}/{kind}") for kind in kinds}
     if asked.fails_at:
@@ -93,19 +98,27 @@ def where_panewise_is(spark: SparkSession) -> list[str]:
 
 def main(source: str, out: str, master: str, name: str, *settings: str) -> None:
     given = {**CONF, **dict(setting.split("=", 1) for setting in settings)}
-    asked = Asked(**{key.removeprefix("job."): given.pop(key) for key in tuple(given) if key.startswith("job.")})
+    asked = Asked(
+        **{key.removeprefix("job."): given.pop(key) for key in tuple(given) if key.startswith("job.")}
+    )
     builder = SparkSession.builder.master(master).appName(f"panewise {name}")
     for key, value in given.items():
         builder = builder.config(key, value)
     spark = configure(builder.getOrCreate(), local_checkpoints=asked.checkpoints == "local")
     if "spark.submit.pyFiles" in given:
         sys.stdout.write(f"panewise in workers: {' '.join(where_panewise_is(spark))}\n")
-    blocked = [blocks / "panewise" for blocks in Path(given["spark.local.dir"]).glob("blockmgr-*") if asked.mirror == "read-only"]
+    blocked = [
+        blocks / "panewise"
+        for blocks in Path(given["spark.local.dir"]).glob("blockmgr-*")
+        if asked.mirror == "read-only"
+    ]
     assert blocked or asked.mirror != "read-only", "no directory of Spark's to take the mirror's place in"
     for place in blocked:
         place.mkdir(mode=0o555)
     begin(spark, source, out, name, asked).awaitTermination()
-    assert not [copy for place in blocked for copy in place.iterdir()], "something was written where nothing can be"
+    assert not [copy for place in blocked for copy in place.iterdir()], (
+        "something was written where nothing can be"
+    )
     spark.stop()
     sys.stdout.write("ended well\n")
 

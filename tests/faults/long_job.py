@@ -38,7 +38,11 @@ class Watching:
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Writes one micro-batch."""
         if batch_id % self.every == 0:
-            seen = {"batch": batch_id, **memory(rows.sparkSession), "state": files(self.folder / "checkpoint" / "state")}
+            seen = {
+                "batch": batch_id,
+                **memory(rows.sparkSession),
+                "state": files(self.folder / "checkpoint" / "state"),
+            }
             sys.stdout.write(json.dumps(seen | {"local": files(self.folder / "local")}) + "\n")
             sys.stdout.flush()
         self.sink(rows, batch_id)
@@ -55,7 +59,11 @@ def memory(spark: SparkSession) -> dict[str, float]:
         jvm.System.gc()
     bean = jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
     pid = jvm.java.lang.ProcessHandle.current().pid()
-    (resident,) = [line for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines() if line.startswith("VmRSS")]
+    (resident,) = [
+        line
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+        if line.startswith("VmRSS")
+    ]
     heap, beside = bean.getHeapMemoryUsage().getUsed(), bean.getNonHeapMemoryUsage().getUsed()
     return {"live": heap / 2**20, "beside": beside / 2**20, "resident": int(resident.split()[1]) / 2**10}
 
@@ -71,18 +79,27 @@ def write_input(source: Path, batches: int) -> None:
     for number in range(batches):
         path = source / f"{number:04}.parquet"
         row = {"ts": [START + timedelta(seconds=10 * number)], "k": ["abcd"[number % 4]], "v": [number]}
-        pl.DataFrame(row, schema={"ts": pl.Datetime("us", "UTC"), "k": pl.String, "v": pl.Int64}).write_parquet(path)
+        pl.DataFrame(
+            row, schema={"ts": pl.Datetime("us", "UTC"), "k": pl.String, "v": pl.Int64}
+        ).write_parquet(path)
         os.utime(path, (number + 1, number + 1))
 
 
 def ours(stream: DataFrame, sink: Watching) -> StreamingQuery:
-    described = windowed(stream, "ts").groupBy("k").window(pw.Tumbling("1 minute")).trigger(pw.AfterWatermark(early=pw.Always()))
+    described = (
+        windowed(stream, "ts")
+        .groupBy("k")
+        .window(pw.Tumbling("1 minute"))
+        .trigger(pw.AfterWatermark(early=pw.Always()))
+    )
     result = described.agg(F.count().alias("n"), F.sum("v").alias("s"))
     return result.write(panes=sink, checkpoint=f"{sink.folder}/checkpoint", available_now=True).query
 
 
 def native(stream: DataFrame, sink: Watching) -> StreamingQuery:
-    result = stream.groupBy("k", SF.window("ts", "1 minute")).agg(SF.count("*").alias("n"), SF.sum("v").alias("s"))
+    result = stream.groupBy("k", SF.window("ts", "1 minute")).agg(
+        SF.count("*").alias("n"), SF.sum("v").alias("s")
+    )
     writer = result.writeStream.outputMode("update").foreachBatch(sink).trigger(availableNow=True)
     return writer.option("checkpointLocation", f"{sink.folder}/checkpoint").start()
 
@@ -95,7 +112,12 @@ def main(folder: str, batches: str, every: str, operator: str, *settings: str) -
     for key, value in {**CONF, **given, "spark.local.dir": f"{out}/local"}.items():
         builder = builder.config(key, value)
     spark = configure(builder.getOrCreate(), local_checkpoints=True)
-    stream = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(out / "in")).withWatermark("ts", "20 seconds")
+    stream = (
+        spark.readStream.schema(DDL)
+        .option("maxFilesPerTrigger", 1)
+        .parquet(str(out / "in"))
+        .withWatermark("ts", "20 seconds")
+    )
     sink = Watching(ParquetSink(f"{out}/panes"), out, int(every))
     (ours if operator == "ours" else native)(stream, sink).awaitTermination()
     spark.stop()

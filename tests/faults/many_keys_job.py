@@ -22,8 +22,19 @@ def main(folder: str) -> None:
     for key, value in {**CONF, "spark.driver.memory": HEAP, "spark.local.dir": f"{folder}/local"}.items():
         builder = builder.config(key, value)
     spark = configure(builder.getOrCreate(), local_checkpoints=True, cache_mb=CACHE, shuffle_partitions=4)
-    stream = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(f"{folder}/in").withWatermark("ts", "1 day")
-    described = windowed(stream, "ts").groupBy("k").window(pw.Tumbling("1 day")).trigger(pw.AfterWatermark()).finish("at_end")
+    stream = (
+        spark.readStream.schema(DDL)
+        .option("maxFilesPerTrigger", 1)
+        .parquet(f"{folder}/in")
+        .withWatermark("ts", "1 day")
+    )
+    described = (
+        windowed(stream, "ts")
+        .groupBy("k")
+        .window(pw.Tumbling("1 day"))
+        .trigger(pw.AfterWatermark())
+        .finish("at_end")
+    )
     result = described.agg(F.count().alias("n"), F.sum("v").alias("s"), F.max("v").alias("most"))
     sinks = {kind: ParquetSink(f"{folder}/{kind}") for kind in ("panes", "counts")}
     result.write(**sinks, checkpoint=f"{folder}/checkpoint", available_now=True).awaitTermination()

@@ -50,7 +50,10 @@ def python_workers(sessions: Iterable[int]) -> list[Found]:
 
 def executors(sessions: Iterable[int]) -> list[Found]:
     """Returns the JVMs of executors."""
-    return sorted((one for one in living(sessions) if "CoarseGrainedExecutorBackend" in one.command), key=lambda one: one.pid)
+    return sorted(
+        (one for one in living(sessions) if "CoarseGrainedExecutorBackend" in one.command),
+        key=lambda one: one.pid,
+    )
 
 
 def kill(pid: int) -> bool:

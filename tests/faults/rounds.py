@@ -45,11 +45,25 @@ class Job:
         """Returns a new process, in a session of its own."""
         self.folder.mkdir(parents=True, exist_ok=True)
         settings = {"spark.local.dir": str(self.folder / "local"), **self.settings}
-        command = [*self.through, sys.executable, "-m", "tests.faults.job", str(self.source), str(self.out), self.master, self.spec]
+        command = [
+            *self.through,
+            sys.executable,
+            "-m",
+            "tests.faults.job",
+            str(self.source),
+            str(self.out),
+            self.master,
+            self.spec,
+        ]
         command += [f"{name}={value}" for name, value in settings.items()]
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(
-                command, cwd=ROOT, env={**os.environ, **self.environment}, stdout=log, stderr=log, start_new_session=True
+                command,
+                cwd=ROOT,
+                env={**os.environ, **self.environment},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
 
     def run(self) -> None:
@@ -65,11 +79,15 @@ class Job:
     def cuts(self) -> tuple[int, ...]:
         """Returns the number of files of each micro-batch with data.
 
-        It is one, unless the driver died after the file source wrote its log and before the query wrote its own.
-        Spark then gives the logged file to the next micro-batch, which has two files.
+        It is one, unless the driver died after the file source wrote its log and before the query wrote its
+        own. Spark then gives the logged file to the next micro-batch, which has two files.
         """
-        batches = sorted((self.out / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
-        ends = [int(re.findall(r'"logOffset":(-?\d+)', path.read_text(encoding="utf-8"))[0]) for path in batches]
+        batches = sorted(
+            (self.out / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name)
+        )
+        ends = [
+            int(re.findall(r'"logOffset":(-?\d+)', path.read_text(encoding="utf-8"))[0]) for path in batches
+        ]
         return tuple(end - before for before, end in pairwise([-1, *ends]) if end > before)
 
     def commits(self) -> int:
@@ -81,8 +99,8 @@ class Job:
 class Plan:
     """What is killed, and how often; `seed` decides when. `files` is the number of micro-batches with data.
 
-    With other `means` a worker or an executor is stopped for some seconds, or gets no more memory. `delay` is the
-    maximum time from the commit of a micro-batch to the strike, in seconds.
+    With other `means` a worker or an executor is stopped for some seconds, or gets no more memory. `delay` is
+    the maximum time from the commit of a micro-batch to the strike, in seconds.
     """
 
     seed: int
@@ -105,7 +123,10 @@ def play(job: Job, plan: Plan) -> list[str]:
             while moments and _reached(job, process, *moments[0]):
                 batches, delay = moments.pop(0)
                 done = job.commits()
-                story.append(f"{batches} batches + {delay:.2f} s, {done} committed: {_strike(draw, job, process, plan)}")
+                story.append(
+                    f"{batches} batches + {delay:.2f} s, {done} committed: "
+                    f"{_strike(draw, job, process, plan)}"
+                )
             code = process.wait(PATIENCE)
         finally:
             bury(process)
@@ -141,7 +162,10 @@ def _strike(draw: random.Random, job: Job, process: subprocess.Popen[bytes], pla
     if not there:
         return f"no {plan.victim} to kill"
     one = draw.choice(there)
-    return f"{plan.victim} {one.pid} of {len(there)} {strike(plan.means, one.pid, draw, lambda: process.poll() is not None)}"
+    return (
+        f"{plan.victim} {one.pid} of {len(there)} "
+        f"{strike(plan.means, one.pid, draw, lambda: process.poll() is not None)}"
+    )
 
 
 def bury(process: subprocess.Popen[bytes]) -> None:

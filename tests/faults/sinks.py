@@ -24,10 +24,14 @@ def _rows(kind: Path, files: int) -> Counter[str]:
     rows: Counter[str] = Counter()
     for batch in sorted(kind.glob("batch_id=*")):
         number = int(batch.name.removeprefix("batch_id="))
-        frame = pl.read_parquet(batch / "part-*.parquet", hive_partitioning=False).drop(LEFT_OUT, strict=False)
+        frame = pl.read_parquet(batch / "part-*.parquet", hive_partitioning=False).drop(
+            LEFT_OUT, strict=False
+        )
         if kind.name == "counts":  # the shard that counts an invalid row depends on the task that reads it
             frame = frame.drop("shard").group_by("watermark").sum()
-        rows.update(f"batch {number if number < files else 'end'} {row}" for row in frame.iter_rows(named=True))
+        rows.update(
+            f"batch {number if number < files else 'end'} {row}" for row in frame.iter_rows(named=True)
+        )
     return rows
 
 
@@ -36,5 +40,9 @@ def check_same(got: Contents, expected: Contents, story: object) -> None:
     assert sorted(got) == sorted(expected)
     for kind, rows in expected.items():
         missing, surplus = rows - got[kind], got[kind] - rows
-        shown = "\n".join([*(f"- {row}" for row in sorted(missing)[:5]), *(f"+ {row}" for row in sorted(surplus)[:5])])
-        assert got[kind] == rows, f"{kind}: {missing.total()} missing, {surplus.total()} too many\n{shown}\n{story}"
+        shown = "\n".join(
+            [*(f"- {row}" for row in sorted(missing)[:5]), *(f"+ {row}" for row in sorted(surplus)[:5])]
+        )
+        assert got[kind] == rows, (
+            f"{kind}: {missing.total()} missing, {surplus.total()} too many\n{shown}\n{story}"
+        )

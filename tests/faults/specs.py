@@ -23,8 +23,8 @@ TRIGGERS: dict[str, Trigger] = {
     "accumulating": pw.AfterWatermark(early=pw.Always(), late=pw.AfterCount(2)),
     "retracting": pw.AfterWatermark(early=pw.AfterCount(2), late=pw.Always()),
 }
-# Floats are multiples of a quarter (stream_files.py), so that sums do not depend on the order in which partial
-# sums are merged.
+# Floats are multiples of a quarter (stream_files.py), so that sums do not depend on the order in which
+# partial sums are merged.
 AGGREGATES = (
     F.count().alias("n"),
     F.sum("v").alias("s"),
@@ -49,15 +49,22 @@ def _operator(kind: str, accumulation: str, **fields: object) -> pw.WindowOperat
     return pw.WindowOperator(**(given | fields))  # type: ignore[arg-type]
 
 
-# Every window with every accumulation mode, and features that these do not use: source positions with replays,
-# an evaluation after each row, panes on request, pre-aggregation where rows are read, windows that close.
+# Every window with every accumulation mode, and features that these do not use: source positions with
+# replays, an evaluation after each row, panes on request, pre-aggregation where rows are read, windows that
+# close.
 SPECS: dict[str, pw.WindowOperator] = {
     **{f"{window}-{mode}": _operator(window, mode) for window in WINDOWS for mode in TRIGGERS},
     "replays": _operator("tumbling", "retracting", position=pw.Position("part", "off")),
     "by-record": _operator("hopping", "accumulating", evaluate="record", order=["id"]),
     "on-request": _operator("cumulating", "retracting", on_time="always", closing="always", drop_by="row"),
-    "combined": _operator("hopping", "retracting", aggregates=[F.count().alias("n"), F.sum("v").alias("s"), F.avg("x").alias("mean")]),
-    "closing-sessions": _operator("session", "accumulating", trigger=pw.AfterWatermark(early=pw.Always()), allowed_lateness=0),
+    "combined": _operator(
+        "hopping",
+        "retracting",
+        aggregates=[F.count().alias("n"), F.sum("v").alias("s"), F.avg("x").alias("mean")],
+    ),
+    "closing-sessions": _operator(
+        "session", "accumulating", trigger=pw.AfterWatermark(early=pw.Always()), allowed_lateness=0
+    ),
 }
 WITHOUT_LATE_ROWS = {"combined"}  # only then are rows pre-aggregated where they are read
 
@@ -68,7 +75,9 @@ def _counted(window: Window, accumulation: str) -> pw.WindowOperator:
 
 def _taken(self: Any, event: Any) -> Any:
     """Handles the events of a listener: sums the inserted tuples, and yields the sum so far at each event."""
-    self.total = getattr(self, "total", 0) + (sum(row["v"] for row in event.tuples) if event.type == "INSERTION" else 0)
+    self.total = getattr(self, "total", 0) + (
+        sum(row["v"] for row in event.tuples) if event.type == "INSERTION" else 0
+    )
     yield {"total": self.total}
 
 
@@ -86,7 +95,9 @@ OF_ROWS: dict[str, Specification] = {
         keys=["k"],
         event_time="ts",
     ),
-    "policies": StreamWindow.sliding(count(4), delta("v", 100), partition_by=["k"], order=["id"], listener=_ADDING),
+    "policies": StreamWindow.sliding(
+        count(4), delta("v", 100), partition_by=["k"], order=["id"], listener=_ADDING
+    ),
     "policies-partitions": StreamWindow.tumbling(
         delta("ts", "20 seconds"),
         partition_by=["k"],
@@ -96,7 +107,9 @@ OF_ROWS: dict[str, Specification] = {
         partition_eviction=partition_count(5),
     ),
     "rows-hopping": _counted(pw.Hopping(rows(6), rows(2)), "accumulating"),
-    "rows-sliding": pw.WindowOperator(window=pw.Sliding(rows(3)), keys=["k"], event_time="ts", aggregates=AGGREGATES),
+    "rows-sliding": pw.WindowOperator(
+        window=pw.Sliding(rows(3)), keys=["k"], event_time="ts", aggregates=AGGREGATES
+    ),
     "rows-tumbling": _counted(pw.Tumbling(rows(5)), "retracting"),
     "sliding-accumulating": _operator("tumbling", "accumulating", window=pw.Sliding("40 seconds")),
     "sliding-retracting": _operator("tumbling", "retracting", window=pw.Sliding("40 seconds", anchor="both")),

@@ -57,8 +57,23 @@ def _pieces(seed: int, count: int) -> list[list[Row]]:
 
 def _row(draw: random.Random, number: int, id_: int) -> Row:
     chance = draw.random()
-    behind = draw.uniform(150, 600) if chance < 0.04 else draw.uniform(30, 120) if chance < 0.12 else draw.uniform(-STEP, 20)
-    # The id as microseconds: two rows never have the same time, so their order does not depend on file splits.
+    behind = (
+        draw.uniform(150, 600)
+        if chance < 0.04
+        else draw.uniform(30, 120)
+        if chance < 0.12
+        else draw.uniform(-STEP, 20)
+    )
+    # The id as microseconds: two rows never have the same time, so their order does not depend on file
+    # splits.
     at = START + timedelta(seconds=round(number * STEP - behind) + 1_000, microseconds=id_)
     key = None if chance > 0.98 else draw.choice(KEYS)
-    return (None if 0.96 < chance < 0.98 else at), key, draw.randrange(1_000), draw.randrange(400) / 4, id_, id_ % 3, id_
+    return (
+        (None if 0.96 < chance < 0.98 else at),
+        key,
+        draw.randrange(1_000),
+        draw.randrange(400) / 4,
+        id_,
+        id_ % 3,
+        id_,
+    )

@@ -23,7 +23,14 @@ def _check_shipped(job: Job) -> None:
 @pytest.mark.soak  # every test run has a local cluster whose executors are killed: test_killed.py
 def test_a_local_cluster(tmp_path: Path, undisturbed: Expected) -> None:
     source, expected = undisturbed(SPEC, FILES)
-    job = Job(tmp_path, source, SPEC, "local-cluster[2,1,1024]", shipped(tmp_path), {"SPARK_HOME": str(spark_home(tmp_path))})
+    job = Job(
+        tmp_path,
+        source,
+        SPEC,
+        "local-cluster[2,1,1024]",
+        shipped(tmp_path),
+        {"SPARK_HOME": str(spark_home(tmp_path))},
+    )
     job.run()
     _check_shipped(job)
     check_same(contents(job.out, FILES), expected, "")
@@ -40,7 +47,9 @@ def test_a_standalone_cluster(tmp_path: Path, undisturbed: Expected) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(4))
-def test_executors_of_a_standalone_cluster_are_killed(tmp_path: Path, undisturbed: Expected, seed: int) -> None:
+def test_executors_of_a_standalone_cluster_are_killed(
+    tmp_path: Path, undisturbed: Expected, seed: int
+) -> None:
     source, expected = undisturbed(SPEC, FILES)
     with standalone(tmp_path / "cluster") as (master, sessions):
         job = Job(tmp_path, source, SPEC, master, shipped(tmp_path), also=sessions)

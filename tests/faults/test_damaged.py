@@ -35,10 +35,14 @@ def damage(out: Path, suffix: str, how: Callable[[bytes], bytes], *, sums: bool)
     """
     done = 0
     for partition in (out / "checkpoint" / "state" / "0").glob("[0-9]*"):
-        newest = max(partition.glob(f"*{suffix}"), key=lambda path: int(path.name.split(".")[0].split("_")[0]))
+        newest = max(
+            partition.glob(f"*{suffix}"), key=lambda path: int(path.name.split(".")[0].split("_")[0])
+        )
         newest.write_bytes(how(newest.read_bytes()))
         done += 1
-        for beside in () if sums else (*partition.glob(f".{newest.name}.crc"), *partition.glob(f"{newest.name}.crc")):
+        for beside in (
+            () if sums else (*partition.glob(f".{newest.name}.crc"), *partition.glob(f"{newest.name}.crc"))
+        ):
             beside.unlink()
     assert done == 2
 
@@ -86,7 +90,10 @@ def test_a_damaged_snapshot(spark: SparkSession, undisturbed: Expected, tmp_path
     """Spark may resume without the snapshot, because all change logs from the start exist."""
     stage = Stage(spark, undisturbed, tmp_path)
     first = some_files(stage.all, tmp_path / "in", FILES // 2)
-    snapshots = OFTEN_SNAPSHOTS | {"spark.sql.streaming.stateStore.minDeltasForSnapshot": "1", "job.finish": "never"}
+    snapshots = OFTEN_SNAPSHOTS | {
+        "spark.sql.streaming.stateStore.minDeltasForSnapshot": "1",
+        "job.finish": "never",
+    }
     Job(tmp_path, first, SPEC, settings=snapshots).run()
     damage(stage.out, ".zip", flipped, sums=False)
     fails_or_is_right(stage)

@@ -36,7 +36,9 @@ ROUNDS: list[tuple[str, str, Plan]] = [
 ]
 
 
-def _play(folder: Path, undisturbed: Expected, spec: str, master: str, plan: Plan, settings: dict[str, str]) -> None:
+def _play(
+    folder: Path, undisturbed: Expected, spec: str, master: str, plan: Plan, settings: dict[str, str]
+) -> None:
     source = undisturbed.source((1,) * plan.files)
     # Executors unpickle the listener of a specification by the name of its module.
     known = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -48,7 +50,9 @@ def _play(folder: Path, undisturbed: Expected, spec: str, master: str, plan: Pla
     check_same(contents(job.out, len(cuts)), undisturbed.sinks(spec, cuts), [*story, cuts])
 
 
-@pytest.mark.parametrize(("spec", "master", "plan"), ROUNDS, ids=lambda value: value.victim if isinstance(value, Plan) else value)
+@pytest.mark.parametrize(
+    ("spec", "master", "plan"), ROUNDS, ids=lambda value: value.victim if isinstance(value, Plan) else value
+)
 def test_a_killed_job_leaves_what_an_undisturbed_one_does(
     tmp_path: Path, undisturbed: Expected, spec: str, master: str, plan: Plan
 ) -> None:
@@ -58,7 +62,12 @@ def test_a_killed_job_leaves_what_an_undisturbed_one_does(
 def drawn(number: int, specs: Iterable[str] = SPECS) -> tuple[str, str, Plan]:
     """Returns the round with a number: the specifications in turn, with victims that change each turn."""
     names = sorted(specs)
-    victims: list[tuple[Victim, str]] = [("driver", "local[2]"), ("worker", "local[2,4]"), ("worker", "local[2]"), ("executor", CLUSTER)]
+    victims: list[tuple[Victim, str]] = [
+        ("driver", "local[2]"),
+        ("worker", "local[2,4]"),
+        ("worker", "local[2]"),
+        ("executor", CLUSTER),
+    ]
     victim, master = victims[(number + number // len(names)) % len(victims)]
     return names[number % len(names)], master, Plan(number, victim, LONG_FILES, kills=1 + number % 3)
 
@@ -80,9 +89,17 @@ def test_rounds_over_windows_of_rows(tmp_path: Path, undisturbed: Expected, numb
 def test_the_rounds_cover_everything() -> None:
     rounds = [drawn(number) for number in range(100)]
     assert {spec for spec, _, _ in rounds} == set(SPECS)
-    assert {plan.victim for number, (_, _, plan) in enumerate(rounds) if number // 4 % 2} == {"driver", "worker", "executor"}
+    assert {plan.victim for number, (_, _, plan) in enumerate(rounds) if number // 4 % 2} == {
+        "driver",
+        "worker",
+        "executor",
+    }
     for kind in ("tumbling", "hopping", "cumulating", "session", "global"):
-        assert {plan.victim for spec, _, plan in rounds if spec.startswith(kind)} == {"driver", "worker", "executor"}
+        assert {plan.victim for spec, _, plan in rounds if spec.startswith(kind)} == {
+            "driver",
+            "worker",
+            "executor",
+        }
     of_rows = [drawn(number, OF_ROWS) for number in range(24)]
     assert {plan.victim for _, _, plan in of_rows} == {"driver", "worker", "executor"}
     for name in OF_ROWS:

@@ -23,9 +23,20 @@ SETTINGS = {"spark.sql.streaming.stateStore.maintenanceInterval": "5s"}
 def looks(folder: Path, operator: str) -> list[dict[str, Any]]:
     """Returns what a job reported, one entry for each micro-batch with a report."""
     settings = [f"{name}={value}" for name, value in SETTINGS.items()]
-    command = [sys.executable, "-m", "tests.faults.long_job", str(folder), str(TO + 5), str(EVERY), operator, *settings]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.faults.long_job",
+        str(folder),
+        str(TO + 5),
+        str(EVERY),
+        operator,
+        *settings,
+    ]
     with (folder / "printed").open("wb") as printed:
-        process = subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=printed, stderr=printed, start_new_session=True)
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=os.environ, stdout=printed, stderr=printed, start_new_session=True
+        )
         try:
             code = process.wait(HOUR)
         finally:
@@ -38,8 +49,8 @@ def looks(folder: Path, operator: str) -> list[dict[str, Any]]:
 def test_three_hundred_batches_of_one_row(tmp_path: Path) -> None:
     """Live objects and non-heap memory grow by less than 50 MB together from micro-batch 100 to 300.
 
-    From 200 to 300 the number of files of the state, and that in the local directory, grow by less than a quarter.
-    Resident memory is only reported, because it depends on when the JVM collects garbage.
+    From 200 to 300 the number of files of the state, and that in the local directory, grow by less than a
+    quarter. Resident memory is only reported, because it depends on when the JVM collects garbage.
     """
     seen = looks(tmp_path, "ours")
     assert [one["batch"] for one in seen] == list(range(0, TO + 1, EVERY))
@@ -47,6 +58,7 @@ def test_three_hundred_batches_of_one_row(tmp_path: Path) -> None:
     by_batch = {one["batch"]: one for one in seen}
     first, middle, last = by_batch[FROM], by_batch[(FROM + TO) // 2], by_batch[TO]
     assert last["live"] + last["beside"] - first["live"] - first["beside"] < GROWTH, seen
-    # Spark keeps what a restart from the last 100 micro-batches needs (spark.sql.streaming.minBatchesToRetain).
+    # Spark keeps what a restart from the last 100 micro-batches needs
+    # (spark.sql.streaming.minBatchesToRetain).
     for kind in ("state", "local"):
         assert last[kind] < middle[kind] * 1.25, seen

@@ -19,7 +19,9 @@ KEYS, OF_A_FILE = 5_000_000, 500_000
 SOME = 10  # each file after the first ones has every tenth key
 MORE_FILES = 3
 HOUR = 3600
-MEMORY = 800  # MB of one Python worker, with half a million rows in a micro-batch, and with the panes of all keys in the last one
+# MB of one Python worker, with half a million rows in a micro-batch, and with the panes of all keys in the
+# last one
+MEMORY = 800
 
 
 class Peak:
@@ -51,7 +53,9 @@ def files() -> list[pl.DataFrame]:
 def _rows(numbers: pl.Series, place: int) -> pl.DataFrame:
     n = pl.col("n")
     at = pl.lit(START) + pl.duration(seconds=n % 80_000, time_unit="us")
-    return numbers.to_frame("n").select(at.alias("ts"), (n * 2_654_435_761 % 2**40).alias("k"), (n % 1_000 + place).alias("v"))
+    return numbers.to_frame("n").select(
+        at.alias("ts"), (n * 2_654_435_761 % 2**40).alias("k"), (n % 1_000 + place).alias("v")
+    )
 
 
 def test_five_million_keys_through_a_restart(tmp_path: Path) -> None:
@@ -77,7 +81,9 @@ def test_five_million_keys_through_a_restart(tmp_path: Path) -> None:
 def start(folder: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "tests.faults.many_keys_job", str(folder)]
     with (folder / "printed").open("ab") as printed:
-        return subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=printed, stderr=printed, start_new_session=True)
+        return subprocess.Popen(
+            command, cwd=ROOT, env=os.environ, stdout=printed, stderr=printed, start_new_session=True
+        )
 
 
 def run(folder: Path, process: subprocess.Popen[bytes], killed: Callable[[], bool]) -> float:
@@ -100,8 +106,13 @@ def run(folder: Path, process: subprocess.Popen[bytes], killed: Callable[[], boo
 
 
 def check(folder: Path, given: list[pl.DataFrame]) -> None:
-    """Checks that each key has one pane, equal to that of a batch query, and that every row is counted once."""
-    expected = pl.concat(given).group_by("k").agg(n=pl.len().cast(pl.Int64), s=pl.col("v").sum(), most=pl.col("v").max()).sort("k")
+    """Checks that each key has one pane, equal to that of a batch query, and that each row counts once."""
+    expected = (
+        pl.concat(given)
+        .group_by("k")
+        .agg(n=pl.len().cast(pl.Int64), s=pl.col("v").sum(), most=pl.col("v").max())
+        .sort("k")
+    )
     panes = _written(folder / "panes").select("k", "n", "s", "most", "timing", "index", "is_last")
     assert panes.select("timing", "index", "is_last").unique().rows() == [("ON_TIME", 0, True)]
     assert panes.select("k", "n", "s", "most").sort("k").equals(expected)
@@ -111,4 +122,9 @@ def check(folder: Path, given: list[pl.DataFrame]) -> None:
 
 
 def _written(folder: Path) -> pl.DataFrame:
-    return pl.concat([pl.read_parquet(path, hive_partitioning=False) for path in sorted(folder.glob("batch_id=*/part-*.parquet"))])
+    return pl.concat(
+        [
+            pl.read_parquet(path, hive_partitioning=False)
+            for path in sorted(folder.glob("batch_id=*/part-*.parquet"))
+        ]
+    )

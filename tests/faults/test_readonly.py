@@ -25,23 +25,36 @@ FILES = 4
 SPEC = "session-retracting"
 # Root may write anywhere, unless it starts without these capabilities.
 _CAPABILITIES = "-dac_override,-dac_read_search"
-BOUND_BY_MODES = ("setpriv", f"--bounding-set={_CAPABILITIES}", f"--inh-caps={_CAPABILITIES}") if os.geteuid() == 0 else ()
+BOUND_BY_MODES = (
+    ("setpriv", f"--bounding-set={_CAPABILITIES}", f"--inh-caps={_CAPABILITIES}") if os.geteuid() == 0 else ()
+)
 
 
 def test_no_copies_of_state(tmp_path: Path, undisturbed: Expected) -> None:
     """Without a mirror every micro-batch reads its state from Spark's state store."""
     source, expected = undisturbed(SPEC, FILES)
     local = tmp_path / "local"
-    job = Job(tmp_path, source, SPEC, "local[2,4]", {"job.mirror": "read-only", "spark.local.dir": str(local)}, through=BOUND_BY_MODES)
+    job = Job(
+        tmp_path,
+        source,
+        SPEC,
+        "local[2,4]",
+        {"job.mirror": "read-only", "spark.local.dir": str(local)},
+        through=BOUND_BY_MODES,
+    )
     job.run()
     check_same(contents(job.out, FILES), expected, "")
 
 
 @pytest.mark.parametrize("place", ["checkpoint", "panes"])
-def test_a_query_stops_and_continues(spark: SparkSession, tmp_path: Path, undisturbed: Expected, place: str) -> None:
+def test_a_query_stops_and_continues(
+    spark: SparkSession, tmp_path: Path, undisturbed: Expected, place: str
+) -> None:
     stage = Stage(spark, undisturbed, tmp_path)
     stage.first()
-    job = Job(tmp_path, some_files(stage.all, tmp_path / "in", RESTART_FILES), RESTARTED, through=BOUND_BY_MODES)
+    job = Job(
+        tmp_path, some_files(stage.all, tmp_path / "in", RESTART_FILES), RESTARTED, through=BOUND_BY_MODES
+    )
     done = job.commits()
     with read_only(job.out / place):
         process = job.start()

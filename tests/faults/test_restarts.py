@@ -98,8 +98,8 @@ def test_other_shuffle_partitions(stage: Stage, shards: str) -> None:
 def test_a_snapshot_of_a_micro_batch_that_was_repeated(undisturbed: Expected, tmp_path: Path) -> None:
     """A sink fails after its micro-batch's snapshot is stored; the repeated batch writes only a change log.
 
-    A later restart loads the snapshot of the first attempt and the change logs since the second. Spark relies on
-    both attempts having written the same state.
+    A later restart loads the snapshot of the first attempt and the change logs since the second. Spark relies
+    on both attempts having written the same state.
     """
     source, expected = undisturbed(SPEC, FILES)
     first = some_files(source, tmp_path / "in", 2)

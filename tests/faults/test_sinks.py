@@ -28,8 +28,8 @@ SPEC = "session-retracting"
 class BreakingSink:
     """Fails in one micro-batch, with some of its rows already in place.
 
-    With `by="task"` one task of the write fails after the others have put their files in place. The file output
-    committer of version 2 leaves these files there.
+    With `by="task"` one task of the write fails after the others have put their files in place. The file
+    output committer of version 2 leaves these files there.
     """
 
     sink: ParquetSink
@@ -42,7 +42,9 @@ class BreakingSink:
             return
         target = f"{self.sink.path}/batch_id={batch_id}"
         if self.by == "task":
-            broken = rows.repartition(3).mapInArrow(_all_but_the_last_task, rows.schema).write.mode("overwrite")
+            broken = (
+                rows.repartition(3).mapInArrow(_all_but_the_last_task, rows.schema).write.mode("overwrite")
+            )
             broken.option("mapreduce.fileoutputcommitter.algorithm.version", 2).parquet(target)
         rows.limit(3).write.mode("overwrite").parquet(target)
         raise RuntimeError("the sink breaks")
@@ -60,15 +62,28 @@ def _all_but_the_last_task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Rec
         raise RuntimeError("the sink breaks")
 
 
-@pytest.mark.parametrize(("broken", "by"), [("panes", "rows"), ("panes", "task"), ("late", "rows"), ("counts", "rows")])
-def test_a_part_that_was_written_is_replaced(spark: SparkSession, undisturbed: Expected, tmp_path: Path, broken: str, by: str) -> None:
+@pytest.mark.parametrize(
+    ("broken", "by"), [("panes", "rows"), ("panes", "task"), ("late", "rows"), ("counts", "rows")]
+)
+def test_a_part_that_was_written_is_replaced(
+    spark: SparkSession, undisturbed: Expected, tmp_path: Path, broken: str, by: str
+) -> None:
     source, expected = undisturbed(SPEC, FILES)
-    sinks: dict[str, Any] = {kind: ParquetSink(f"{tmp_path}/out/{kind}") for kind in ("panes", "late", "invalid", "counts")}
+    sinks: dict[str, Any] = {
+        kind: ParquetSink(f"{tmp_path}/out/{kind}") for kind in ("panes", "late", "invalid", "counts")
+    }
     breaking = sinks | {broken: BreakingSink(sinks[broken], by)}
-    stream = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(source)).withWatermark("ts", "20 seconds")
+    stream = (
+        spark.readStream.schema(DDL)
+        .option("maxFilesPerTrigger", 1)
+        .parquet(str(source))
+        .withWatermark("ts", "20 seconds")
+    )
     checkpoint = f"{tmp_path}/out/checkpoint"
     with pytest.raises(StreamingQueryException, match="the sink breaks"):
-        apply(stream, ALL[SPEC], finish="at_end").write(**breaking, checkpoint=checkpoint, available_now=True).awaitTermination()
+        apply(stream, ALL[SPEC], finish="at_end").write(
+            **breaking, checkpoint=checkpoint, available_now=True
+        ).awaitTermination()
     left = list((tmp_path / "out" / broken / f"batch_id={BREAKS_AT}").glob("part-*.parquet"))
     assert left, "nothing was written before the sink broke"
     begin(spark, str(source), str(tmp_path / "out"), SPEC).awaitTermination()

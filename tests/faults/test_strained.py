@@ -29,7 +29,8 @@ SPECULATION = {
     "spark.speculation.minTaskRuntime": "50ms",
     "spark.speculation.efficiency.enabled": "false",
 }
-# An executor that is silent for 10 seconds counts as lost. When it continues, its tasks already run elsewhere.
+# An executor that is silent for 10 seconds counts as lost. When it continues, its tasks already run
+# elsewhere.
 IMPATIENT = {
     "spark.network.timeout": "10s",
     "spark.network.timeoutInterval": "5s",
@@ -38,7 +39,9 @@ IMPATIENT = {
 }
 
 
-def strained(folder: Path, source: Path, spec: str, plan: Plan | None, settings: dict[str, str]) -> tuple[Job, list[str]]:
+def strained(
+    folder: Path, source: Path, spec: str, plan: Plan | None, settings: dict[str, str]
+) -> tuple[Job, list[str]]:
     """Plays a round on a cluster; without a plan the job runs without faults."""
     known = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     with standalone(folder / "cluster") as (master, sessions):
@@ -71,7 +74,11 @@ def test_speculative_copies(tmp_path: Path, undisturbed: Expected, spec: str) ->
     """Two copies of a task write the same state, and only one of them counts."""
     events = tmp_path / "events"
     events.mkdir()
-    logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": str(events), "spark.eventLog.compress": "false"}
+    logged = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": str(events),
+        "spark.eventLog.compress": "false",
+    }
     source = undisturbed.source((1,) * FILES)
     plan = Plan(1, "worker", FILES, kills=3, means="stop")
     job, story = strained(tmp_path, source, spec, plan, SPECULATION | logged)
@@ -93,17 +100,25 @@ def test_processes_that_stop_and_go_on(tmp_path: Path, undisturbed: Expected, vi
 @pytest.mark.parametrize("seed", range(3))
 def test_processes_without_memory(tmp_path: Path, undisturbed: Expected, victim: str, seed: int) -> None:
     plan = Plan(seed, "worker" if victim == "worker" else "executor", FILES, means="starve")
-    job, story = strained(tmp_path, undisturbed.source((1,) * FILES), SPEC, plan, {"spark.task.maxFailures": "8"})
+    job, story = strained(
+        tmp_path, undisturbed.source((1,) * FILES), SPEC, plan, {"spark.task.maxFailures": "8"}
+    )
     check(job, undisturbed, story)
     assert victim == "worker" or any("died without memory" in line for line in story), story
 
 
 @pytest.mark.parametrize("spec", ["hopping-retracting", "combined"])
 def test_executors_are_killed_under_load(tmp_path: Path, undisturbed: Expected, spec: str) -> None:
-    """Kills five executors one after the other, in micro-batches that take seconds, so that they are at work."""
+    """Kills five executors, one after the other, while they work: micro-batches take seconds."""
     source = undisturbed.source((500,) * FILES)
     plan = Plan(7, "executor", FILES, kills=5, delay=4.0)
-    job, story = strained(tmp_path, source, spec, plan, {"spark.task.maxFailures": "20", "spark.deploy.maxExecutorRetries": "-1"})
+    job, story = strained(
+        tmp_path,
+        source,
+        spec,
+        plan,
+        {"spark.task.maxFailures": "20", "spark.deploy.maxExecutorRetries": "-1"},
+    )
     check_same(contents(job.out, FILES), undisturbed.sinks(spec, (500,) * FILES), story)
     assert sum("killed" in line for line in story) == 5, story
     assert story.count("ended with 0") == len([line for line in story if line.startswith("ended")]), story

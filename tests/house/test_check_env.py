@@ -34,7 +34,10 @@ def test_python_is_new_enough(check_env: ModuleType, version: tuple[int, ...]) -
 
 
 def test_python_is_too_old(check_env: ModuleType) -> None:
-    problem = "python3 is Python 3.10 | panewise needs Python 3.11 or newer | install one and put it first in PATH as python3"
+    problem = (
+        "python3 is Python 3.10 | panewise needs Python 3.11 or newer | install one and put it "
+        "first in PATH as python3"
+    )
     assert check_env.python_problem((3, 10, 4)) == problem
 
 
@@ -59,4 +62,6 @@ def test_java_does_not_fit(check_env: ModuleType, tmp_path: Path, text: str, see
 
 def test_there_is_no_java(check_env: ModuleType, tmp_path: Path) -> None:
     assert check_env.java_problem({"PATH": str(tmp_path)}).startswith("no java in PATH | ")
-    assert check_env.java_problem({"JAVA_HOME": str(tmp_path)}).startswith(f"no java in JAVA_HOME='{tmp_path}' | ")
+    assert check_env.java_problem({"JAVA_HOME": str(tmp_path)}).startswith(
+        f"no java in JAVA_HOME='{tmp_path}' | "
+    )

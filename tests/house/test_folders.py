@@ -1,8 +1,8 @@
 """Imports between the folders of engine/, spec/ and oracle/ run one way.
 
-In engine/: kernels <- {store, progress, aggregate <- ingest} <- windowing <- {windows <- chain, over, policy} <- the files of engine/.
-Operator families do not import one another, except that chain imports the window operators. Code that several
-of them share is in a folder below them.
+In engine/: kernels <- {store, progress, aggregate <- ingest} <- windowing <- {windows <- chain, over, policy}
+<- the files of engine/. Operator families do not import one another, except that chain imports the window
+operators. Code that several of them share is in a folder below them.
 """
 
 from pathlib import Path
@@ -16,8 +16,8 @@ SHARED = LOW | {"windowing"}
 BELOW = {"columns", "outputs", "rows", "positions", "aggregate", "progress", "windowing"}
 VALUES = {"windows", "triggers", "evictors", "watermarks", "position", "fields", "column_types", "aggregates"}
 
-# For each part of panewise: its folders, and what each may import of the part, besides itself. Files directly in the part that are not
-# named here may import everything of it, and no folder may import them.
+# For each part of panewise: its folders, and what each may import of the part, besides itself. Files directly
+# in the part that are not named here may import everything of it, and no folder may import them.
 MAY_IMPORT: dict[str, dict[str, set[str]]] = {
     "engine": {
         "columns": set(),
@@ -64,9 +64,18 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
 FOR_ALL = {"columns"}
 # Imports that still break a rule. A test fails if an entry is no longer needed.
 TO_DO = {
-    ("engine/over/operator.py", "panewise.engine.windows.operator"),  # the state of all operators is one class
-    ("engine/policy/operator.py", "panewise.engine.windows.operator"),  # it is a window operator with another step
-    ("spec/aggregates/aggregate.py", "panewise.spec.operators.over.window"),  # the method `over` of an aggregate
+    (
+        "engine/over/operator.py",
+        "panewise.engine.windows.operator",
+    ),  # the state of all operators is one class
+    (
+        "engine/policy/operator.py",
+        "panewise.engine.windows.operator",
+    ),  # it is a window operator with another step
+    (
+        "spec/aggregates/aggregate.py",
+        "panewise.spec.operators.over.window",
+    ),  # the method `over` of an aggregate
     ("spec/rules/row_numbering.py", "panewise.spec.operators.windows"),  # for its type alone
 }
 PLACES = [path for path in files() if path.relative_to(SRC).parts[0] in MAY_IMPORT]
@@ -91,7 +100,9 @@ def upward(path: Path) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize("part", MAY_IMPORT)
 def test_every_folder_has_a_rule(part: str) -> None:
-    assert {path.name for path in (SRC / part).iterdir() if path.is_dir()} - {"__pycache__"} <= set(MAY_IMPORT[part])
+    assert {path.name for path in (SRC / part).iterdir() if path.is_dir()} - {"__pycache__"} <= set(
+        MAY_IMPORT[part]
+    )
 
 
 @pytest.mark.parametrize("path", PLACES, ids=shown)

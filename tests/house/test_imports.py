@@ -68,13 +68,23 @@ def test_third_parties_stay_where_they_belong(path: Path) -> None:
     for package in {name.split(".")[0] for name in imported(path)} - {"panewise"}:
         if package in sys.stdlib_module_names:
             continue
-        assert package in THIRD_PARTIES, f"{shown(path)} imports {package}: a new dependency needs a decision record and a rule here"
-        assert here not in STANDARD_LIBRARY_ONLY, f"{shown(path)} imports {package}; this part is standard library only"
-        assert here in THIRD_PARTIES[package], f"{shown(path)} imports {package}, which belongs to {sorted(THIRD_PARTIES[package])}"
+        assert package in THIRD_PARTIES, (
+            f"{shown(path)} imports {package}: a new dependency needs a decision record and a rule here"
+        )
+        assert here not in STANDARD_LIBRARY_ONLY, (
+            f"{shown(path)} imports {package}; this part is standard library only"
+        )
+        assert here in THIRD_PARTIES[package], (
+            f"{shown(path)} imports {package}, which belongs to {sorted(THIRD_PARTIES[package])}"
+        )
 
 
 def test_only_one_file_of_the_demo_imports_pyspark() -> None:
-    users = {shown(path) for path in files() if part(path) == "demo" and any(n.split(".")[0] == "pyspark" for n in imported(path))}
+    users = {
+        shown(path)
+        for path in files()
+        if part(path) == "demo" and any(n.split(".")[0] == "pyspark" for n in imported(path))
+    }
     assert users <= {"demo/job.py"}
 
 

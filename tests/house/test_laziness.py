@@ -45,7 +45,12 @@ def test_the_processor_on_the_driver_loads_no_operator() -> None:
 def test_pack_loads_no_operator() -> None:
     loaded = modules_of("import panewise.spark.pack")
     assert loaded.isdisjoint(
-        {"panewise.engine.windows.operator", "panewise.engine.over.operator", "panewise.engine.policy.operator", "pandas"}
+        {
+            "panewise.engine.windows.operator",
+            "panewise.engine.over.operator",
+            "panewise.engine.policy.operator",
+            "pandas",
+        }
     )
 
 

@@ -23,7 +23,9 @@ def matrix() -> ModuleType:
 
 
 def test_each_minor_version_that_the_extra_admits_is_there(matrix: ModuleType) -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
     assert extras["spark"][:2] == ["pyspark>=4.1,<4.4", "pandas>=2.2,<3"]
     assert [version.rpartition(".")[0] for version in matrix.VERSIONS] == ["4.1", "4.2", "4.3"]
     assert matrix.locked(LOCK) in matrix.VERSIONS
@@ -32,7 +34,9 @@ def test_each_minor_version_that_the_extra_admits_is_there(matrix: ModuleType) -
 def test_only_pyspark_differs_from_the_lock(matrix: ModuleType) -> None:
     for version, digest in matrix.VERSIONS.items():
         made = matrix.pinned(LOCK, version)
-        assert re.findall(r"^pyspark==(\S+) \\\n    --hash=sha256:(\w+)\n", made, re.MULTILINE) == [(version, digest)]
+        assert re.findall(r"^pyspark==(\S+) \\\n    --hash=sha256:(\w+)\n", made, re.MULTILINE) == [
+            (version, digest)
+        ]
         assert len(re.findall(r"^pandas==2\.\S+ \\$", made, re.MULTILINE)) == 1
         differing = set(made.splitlines()) ^ set(LOCK.splitlines())
         assert len(differing) == (0 if version == matrix.locked(LOCK) else 4)
@@ -41,5 +45,8 @@ def test_only_pyspark_differs_from_the_lock(matrix: ModuleType) -> None:
 def test_a_version_can_be_chosen(matrix: ModuleType) -> None:
     assert matrix.chosen("all") == list(matrix.VERSIONS)
     assert matrix.chosen("4.1.4") == ["4.1.4"]
-    with pytest.raises(SystemExit, match=r"PySpark '4\.0' \| the versions of the matrix are 4\.1\.4, 4\.2\.0, 4\.3\.0 \| give one"):
+    with pytest.raises(
+        SystemExit,
+        match=r"PySpark '4\.0' \| the versions of the matrix are 4\.1\.4, 4\.2\.0, 4\.3\.0 \| give one",
+    ):
         matrix.chosen("4.0")

@@ -39,6 +39,8 @@ def test_the_version_stands_in_one_place() -> None:
 
 
 def test_the_changelog_starts_with_this_version() -> None:
-    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    headings = re.findall(
+        r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
     assert headings
     assert headings[0] == panewise.__version__

@@ -13,7 +13,11 @@ FORBIDDEN_WORDS = re.compile(r"pickle|time\.sleep|NotImplementedError|\bTODO\b|\
 
 @pytest.mark.parametrize("path", files(), ids=shown)
 def test_length_of_functions(path: Path) -> None:
-    long = {function.name: lines_of(function) for function in functions(path) if lines_of(function) > FUNCTION_STOP}
+    long = {
+        function.name: lines_of(function)
+        for function in functions(path)
+        if lines_of(function) > FUNCTION_STOP
+    }
     assert long == {}
 
 
@@ -29,4 +33,6 @@ def test_nothing_sleeps_or_pickles(path: Path) -> None:
 
 
 def test_no_file_is_called_utils() -> None:
-    assert [shown(path) for path in files() if re.search(r"(^|_)(utils?|helpers?|common|misc)$", path.stem)] == []
+    assert [
+        shown(path) for path in files() if re.search(r"(^|_)(utils?|helpers?|common|misc)$", path.stem)
+    ] == []

@@ -87,5 +87,9 @@ def test_the_ends_of_the_calendar() -> None:
     # A window does not exist at all if only one of its bounds lies outside.
     assert windows_of(Calendar("day", zone="Asia/Kolkata"), last - 1, {}) == []
     assert windows_of(Calendar("year", 5000), 0, {}) == [(0, us("6970-01-01 00:00"))]
-    assert windows_of(Calendar("year", 5000), -1, {}) == windows_of(Calendar("year", 5000), us("6970-01-01 00:00"), {}) == []
+    assert (
+        windows_of(Calendar("year", 5000), -1, {})
+        == windows_of(Calendar("year", 5000), us("6970-01-01 00:00"), {})
+        == []
+    )
     assert windows_of(Calendar("day", 10**30), 0, {}) == []

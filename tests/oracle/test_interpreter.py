@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from panewise import AfterCount, AfterWatermark, Always, Every, Global, Hopping, Position, Session, Tumbling, WindowOperator
+from panewise import (
+    AfterCount,
+    AfterWatermark,
+    Always,
+    Every,
+    Global,
+    Hopping,
+    Position,
+    Session,
+    Tumbling,
+    WindowOperator,
+)
 from panewise import functions as F
 from panewise.errors import InputError, SpecWarning
 from panewise.oracle import Interpreter
@@ -18,7 +29,9 @@ def spec(window: Any = None, **arguments: Any) -> WindowOperator:
     aggregates = arguments.pop("aggregates", [F.sum("v").alias("total"), F.count().alias("n")])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)
-        return WindowOperator(window=window or Tumbling(10), event_time="t", aggregates=aggregates, **arguments)
+        return WindowOperator(
+            window=window or Tumbling(10), event_time="t", aggregates=aggregates, **arguments
+        )
 
 
 def brief(panes: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -72,7 +85,14 @@ def test_advance_leaves_what_is_not_given() -> None:
 
 def test_windows() -> None:
     oracle = Interpreter(spec(keys=["k"], trigger=AfterCount(2)))
-    oracle.add([{"t": 11, "k": "a", "v": 1}, {"t": 1, "k": "b", "v": 1}, {"t": 2, "k": "b", "v": 1}, {"t": 1, "k": "a", "v": 1}])
+    oracle.add(
+        [
+            {"t": 11, "k": "a", "v": 1},
+            {"t": 1, "k": "b", "v": 1},
+            {"t": 2, "k": "b", "v": 1},
+            {"t": 1, "k": "a", "v": 1},
+        ]
+    )
     assert oracle.windows() == [
         {"k": "a", "window_start": 0, "window_end": 10, "pending": 1, "closed": False},
         {"k": "b", "window_start": 0, "window_end": 10, "pending": 0, "closed": True},
@@ -84,7 +104,10 @@ def test_adding_after_finish_is_an_error() -> None:
     oracle = Interpreter(spec())
     oracle.finish()
     assert oracle.finish()["panes"] == []
-    with pytest.raises(InputError, match=r"rows after finish \| nothing is added after the end of input \| add the rows before finish"):
+    with pytest.raises(
+        InputError,
+        match=r"rows after finish \| nothing is added after the end of input \| add the rows before finish",
+    ):
         oracle.add([])
 
 
@@ -92,7 +115,15 @@ def test_a_closed_window_of_a_global_window_names_no_bounds() -> None:
     oracle = Interpreter(spec(Global(), trigger=AfterCount(1)))
     oracle.add([{"t": 1, "v": 1}])
     late = oracle.add([{"t": 2, "v": 1}])["late"]
-    assert late == [{"row": {"t": 2, "v": 1}, "reason": "closed", "windows": [[None, None]], "late_by": None, "partial": False}]
+    assert late == [
+        {
+            "row": {"t": 2, "v": 1},
+            "reason": "closed",
+            "windows": [[None, None]],
+            "late_by": None,
+            "partial": False,
+        }
+    ]
 
 
 def test_a_closed_window_sends_nothing_when_it_expires() -> None:
@@ -125,11 +156,27 @@ def oracle_pane() -> dict[str, Any]:
 
 
 def random_rows(generator: random.Random, n: int) -> list[dict[str, Any]]:
-    return [{"t": generator.randrange(-20, 40), "k": generator.choice("ab"), "v": generator.randrange(5), "o": o} for o in range(n)]
+    return [
+        {"t": generator.randrange(-20, 40), "k": generator.choice("ab"), "v": generator.randrange(5), "o": o}
+        for o in range(n)
+    ]
 
 
-WINDOWS = [Tumbling(10), Hopping(10, 4, 3), Hopping(3, 10, gaps=True), Cumulating(12, 4), Session(5), Session(5, "merge"), Global()]
-TRIGGERS = [AfterWatermark(early=Always(), late=Always()), AfterWatermark(early=AfterCount(2)), AfterCount(3), Always()]
+WINDOWS = [
+    Tumbling(10),
+    Hopping(10, 4, 3),
+    Hopping(3, 10, gaps=True),
+    Cumulating(12, 4),
+    Session(5),
+    Session(5, "merge"),
+    Global(),
+]
+TRIGGERS = [
+    AfterWatermark(early=Always(), late=Always()),
+    AfterWatermark(early=AfterCount(2)),
+    AfterCount(3),
+    Always(),
+]
 
 
 def events(generator: random.Random) -> list[tuple[str, Any]]:
@@ -150,7 +197,10 @@ def test_evaluation_after_each_row_is_batches_of_one_row(window: Any, seed: int)
         "accumulation": generator.choice(["discarding", "accumulating", "retracting"]),
         "allowed_lateness": 0 if isinstance(window, Global) else generator.choice([0, 7]),
     }
-    one, other = Interpreter(spec(window, evaluate="record", **arguments)), Interpreter(spec(window, **arguments))
+    one, other = (
+        Interpreter(spec(window, evaluate="record", **arguments)),
+        Interpreter(spec(window, **arguments)),
+    )
     for name, value in events(generator):
         if name == "watermark":
             assert one.watermark(value) == other.watermark(value)
@@ -180,12 +230,16 @@ def test_accumulation_modes_agree(window: Any, seed: int) -> None:
         for name, value in events(generator):
             answer = oracle.add(value) if name == "add" else oracle.watermark(value)
             counts = answer["counts"]
-            assert counts["rows_in"] == sum(counts[part] for part in ("applied", "replays", "late", "invalid"))
+            assert counts["rows_in"] == sum(
+                counts[part] for part in ("applied", "replays", "late", "invalid")
+            )
             panes += answer["panes"]
         panes += oracle.finish()["panes"]
         assert oracle.windows() == []
         signs = {"+": 1, "-": -1}
-        totals.append({key: sum(signs[pane["op"]] * pane["n"] for pane in panes if pane["k"] == key) for key in "ab"})
+        totals.append(
+            {key: sum(signs[pane["op"]] * pane["n"] for pane in panes if pane["k"] == key) for key in "ab"}
+        )
     assert totals[0] == totals[1]
 
 
@@ -209,7 +263,14 @@ def test_positions_make_a_second_delivery_harmless() -> None:
     rows = [{"t": offset % 7, "v": 1, "partition": offset % 2, "offset": offset} for offset in range(10)]
     oracle = Interpreter(spec(position=Position()))
     oracle.add(rows[:6])
-    assert oracle.add(rows)["counts"] == {"rows_in": 10, "applied": 4, "replays": 6, "late": 0, "invalid": 0, "partially_late": 0}
+    assert oracle.add(rows)["counts"] == {
+        "rows_in": 10,
+        "applied": 4,
+        "replays": 6,
+        "late": 0,
+        "invalid": 0,
+        "partially_late": 0,
+    }
     assert oracle.finish()["panes"][0]["n"] == 10
 
 
@@ -223,7 +284,12 @@ def test_panes_windowed_again_are_in_the_windows_that_hold_theirs() -> None:
         minutes = Interpreter(spec(timestamp=timestamp, trigger=Always()))
         panes = minutes.add([{"t": 51, "v": 1}, {"t": 9, "v": 2}])["panes"]
         again = Interpreter(
-            WindowOperator(window=Tumbling(60), aggregates=[F.count().alias("n")], event_time="timestamp", trigger=Always())
+            WindowOperator(
+                window=Tumbling(60),
+                aggregates=[F.count().alias("n")],
+                event_time="timestamp",
+                trigger=Always(),
+            )
         )
         hours[timestamp] = [(pane["window_start"], pane["n"]) for pane in again.add(panes)["panes"]]
     assert hours == {"end": [(0, 1), (60, 1)], "window_time": [(0, 2)]}
@@ -234,11 +300,28 @@ def test_panes_windowed_again_are_in_the_windows_that_hold_theirs() -> None:
 @pytest.mark.parametrize("runtime", ["oracle", "engine"])
 def test_the_columns_of_a_pane_have_an_order(runtime: str, delta: bool, timestamp: Any) -> None:
     """The columns of a pane have the order of semantics 20.4 in oracle and engine."""
-    fields: dict[str, Any] = {"timestamp": timestamp, "delta": delta, "accumulation": "retracting", "trigger": Always()}
+    fields: dict[str, Any] = {
+        "timestamp": timestamp,
+        "delta": delta,
+        "accumulation": "retracting",
+        "trigger": Always(),
+    }
     spec = WindowOperator(window=Tumbling(10), keys=["k"], aggregates=[F.sum("v").alias("s")], **fields)
     events = [{"op": "add", "rows": [{"event_time": 1, "k": "a", "v": v}]} for v in (1, 2)]
-    stamps = [["timestamp"] if timestamp in names else [] for names in (("end", "window_time"), ("earliest", "latest"))]
+    stamps = [
+        ["timestamp"] if timestamp in names else []
+        for names in (("end", "window_time"), ("earliest", "latest"))
+    ]
     own = ["timing", "index", "nonspeculative_index", "is_first", "is_last", "op", "processing_time"]
-    wanted = ["k", "window_start", "window_end", *stamps[0], "s", *stamps[1], *(["delta"] if delta else []), *own]
+    wanted = [
+        "k",
+        "window_start",
+        "window_end",
+        *stamps[0],
+        "s",
+        *stamps[1],
+        *(["delta"] if delta else []),
+        *own,
+    ]
     panes = [pane for output in run(spec, events, runtime) for pane in output["panes"]]
     assert [list(pane) for pane in panes] == [wanted] * 3

@@ -16,7 +16,9 @@ INT64 = 2**63
 
 def reason(row: dict[str, Any], types: dict[str, str] | None = None, **arguments: Any) -> str | None:
     """Returns the reason why a row is invalid, None if it is valid."""
-    spec = WindowOperator(window=Tumbling(10), event_time="t", aggregates=[F.max("v").alias("m")], **arguments)
+    spec = WindowOperator(
+        window=Tumbling(10), event_time="t", aggregates=[F.max("v").alias("m")], **arguments
+    )
     invalid = Interpreter(spec, types).add([row])["invalid"]
     return invalid[0]["reason"] if invalid else None
 
@@ -40,14 +42,33 @@ def test_event_time_out_of_range(t: int) -> None:
         ("boolean", [True, False, None], [1, 0, "true"]),
         (
             "decimal(4,2)",
-            [Decimal("12.34"), Decimal("-12.3"), Decimal("0"), Decimal("1E1"), Decimal("1.2300"), Decimal("0.00E+9"), None],
-            [Decimal("123.45"), Decimal("1.234"), Decimal("1E2"), Decimal("0.001"), Decimal("NaN"), Decimal("Infinity"), 1, 1.0],
+            [
+                Decimal("12.34"),
+                Decimal("-12.3"),
+                Decimal("0"),
+                Decimal("1E1"),
+                Decimal("1.2300"),
+                Decimal("0.00E+9"),
+                None,
+            ],
+            [
+                Decimal("123.45"),
+                Decimal("1.234"),
+                Decimal("1E2"),
+                Decimal("0.001"),
+                Decimal("NaN"),
+                Decimal("Infinity"),
+                1,
+                1.0,
+            ],
         ),
     ],
 )
 def test_types(kind: str, fitting: list[Any], unfitting: list[Any]) -> None:
     assert [value for value in fitting if reason({"t": 1, "v": value}, {"v": kind}) is not None] == []
-    assert [value for value in unfitting if reason({"t": 1, "v": value}, {"v": kind}) != "v has the wrong type"] == []
+    assert [
+        value for value in unfitting if reason({"t": 1, "v": value}, {"v": kind}) != "v has the wrong type"
+    ] == []
 
 
 def test_a_type_that_is_not_known() -> None:
@@ -80,8 +101,12 @@ def test_all_null_keys_are_tested_before_nan_keys() -> None:
 def test_null_and_nan_are_keys_unless_the_specification_says_otherwise() -> None:
     """By default rows with null and NaN keys are grouped; NaN equals NaN (semantics 15.2, 15.4)."""
     assert reason({"t": 1, "a": math.nan, "b": None}, keys=["a", "b"]) is None
-    oracle = Interpreter(WindowOperator(window=Tumbling(10), keys=["a"], event_time="t", aggregates=[F.count().alias("n")]))
-    oracle.add([{"t": 1, "a": float("nan")}, {"t": 2, "a": None}, {"t": 3, "a": -float("nan")}, {"t": 4, "a": None}])
+    oracle = Interpreter(
+        WindowOperator(window=Tumbling(10), keys=["a"], event_time="t", aggregates=[F.count().alias("n")])
+    )
+    oracle.add(
+        [{"t": 1, "a": float("nan")}, {"t": 2, "a": None}, {"t": 3, "a": -float("nan")}, {"t": 4, "a": None}]
+    )
     assert [pane["n"] for pane in oracle.watermark(10)["panes"]] == [2, 2]
 
 
@@ -109,7 +134,9 @@ def result(aggregate: Aggregate, values: list[Any], kind: str | None = None) -> 
 
 def test_sum_that_leaves_64_bits() -> None:
     assert result(F.sum("v"), [INT64 - 1]) == INT64 - 1
-    with pytest.raises(AggregateOverflowError, match=r"a=9223372036854775808 \| a sum of whole numbers .* \| sum a double"):
+    with pytest.raises(
+        AggregateOverflowError, match=r"a=9223372036854775808 \| a sum of whole numbers .* \| sum a double"
+    ):
         result(F.sum("v"), [INT64 - 1, 1])
     assert result(F.avg("v"), [INT64 - 1, INT64 - 1]) == float(INT64 - 1)
 
@@ -118,7 +145,10 @@ def test_decimals() -> None:
     values = [Decimal("1.25"), Decimal("2.50"), Decimal("0.25")]
     assert result(F.sum("v"), values, "decimal(10,2)") == Decimal("4.00")
     assert str(result(F.avg("v"), values, "decimal(10,2)")) == "1.333333"
-    assert result(F.avg("v"), [Decimal("0.000001"), Decimal(0)], "decimal(10,6)").as_tuple() == Decimal("0.0000005000").as_tuple()
+    assert (
+        result(F.avg("v"), [Decimal("0.000001"), Decimal(0)], "decimal(10,6)").as_tuple()
+        == Decimal("0.0000005000").as_tuple()
+    )
     assert str(result(F.avg("v"), values)) == "1.333333"
     assert result(F.median("v"), values, "decimal(10,2)") == 1.25
     assert result(F.max("v"), values, "decimal(10,2)") == Decimal("2.50")
@@ -155,7 +185,12 @@ def test_user_aggregate_is_a_fold_over_all_rows_nulls_included() -> None:
         raise AssertionError("merge is not needed")
 
     trail = UserAggregate(
-        "trail", init=list, accumulate=lambda s, v: [*s, v], merge=never, finish=lambda s: ",".join(map(str, s)), result="string"
+        "trail",
+        init=list,
+        accumulate=lambda s, v: [*s, v],
+        merge=never,
+        finish=lambda s: ",".join(map(str, s)),
+        result="string",
     )
     assert result(trail("v"), [1, None, 2]) == "1,None,2"
     spec = WindowOperator(window=Session(10), event_time="t", aggregates=[trail("v").alias("a")])
@@ -167,7 +202,11 @@ def test_user_aggregate_is_a_fold_over_all_rows_nulls_included() -> None:
 
 def test_lists_are_compared_value_by_value() -> None:
     spec = WindowOperator(
-        window=Tumbling(10), event_time="t", aggregates=[F.collect_set("v").alias("a")], accumulation="retracting", trigger=Always()
+        window=Tumbling(10),
+        event_time="t",
+        aggregates=[F.collect_set("v").alias("a")],
+        accumulation="retracting",
+        trigger=Always(),
     )
     oracle = Interpreter(spec)
     assert len(oracle.add([{"t": 1, "v": math.nan}])["panes"]) == 1

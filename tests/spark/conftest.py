@@ -39,7 +39,9 @@ class Feed:
         hidden.rename(self.path / f"{self.files:04}.parquet")
 
     def stream(self) -> DataFrame:
-        reader = self.spark.readStream.schema("ts TIMESTAMP, k STRING, v BIGINT").option("maxFilesPerTrigger", 1)
+        reader = self.spark.readStream.schema("ts TIMESTAMP, k STRING, v BIGINT").option(
+            "maxFilesPerTrigger", 1
+        )
         return reader.parquet(str(self.path))
 
     def batch(self) -> DataFrame:
@@ -71,7 +73,9 @@ def sums(feed: Feed) -> Callable[[], dict[Any, int]]:
     """Returns a function that sums `s` by key and window: the + panes minus the - panes."""
 
     def read() -> dict[Any, int]:
-        signed = feed.read("panes").with_columns(pl.when(pl.col("op") == "+").then("s").otherwise(-pl.col("s")).alias("s"))
+        signed = feed.read("panes").with_columns(
+            pl.when(pl.col("op") == "+").then("s").otherwise(-pl.col("s")).alias("s")
+        )
         totals = signed.group_by("k", "window_start").agg(pl.col("s").sum())
         return {(k, int((start - START).total_seconds())): s for k, start, s in totals.iter_rows()}
 

@@ -35,7 +35,11 @@ def main(source: str, out: str) -> None:
     first = written.query
     written.awaitTermination()
     batch = described(spark.read.schema(schema).parquet(source)).agg(*aggregates)
-    panes = described(stream.withWatermark("ts", "10 seconds")).agg(*aggregates).panes.withWatermark("window_end", "1 second")
+    panes = (
+        described(stream.withWatermark("ts", "10 seconds"))
+        .agg(*aggregates)
+        .panes.withWatermark("window_end", "1 second")
+    )
     try:
         windowed(panes, event_time="window_end").window(pw.Tumbling("1 hour")).agg(F.sum("s").alias("t"))
         stacked = True
@@ -43,7 +47,9 @@ def main(source: str, out: str) -> None:
         stacked = False
     told: dict[str, object] = {"as_pyspark": as_pyspark(stream.withWatermark("ts", "10 seconds"), out)}
     odd = SF.col("v") % 2 == 1
-    totals = described(spark.read.schema(schema).parquet(source)).agg(F.sum(SF.col("V") * 2), F.sum(SF.col("v") * 2).filter(odd))
+    totals = described(spark.read.schema(schema).parquet(source)).agg(
+        F.sum(SF.col("V") * 2), F.sum(SF.col("v") * 2).filter(odd)
+    )
     told |= {
         "expressions": [aggregate.name for aggregate in first_of(totals.spec).aggregates],
         "expressed": sorted(list(r) for r in totals.panes.select(*totals.panes.columns[3:5]).collect()),
@@ -52,7 +58,13 @@ def main(source: str, out: str) -> None:
         "stacked": stacked,
         "name": first.name,
         "observed": observed(first),
-        "streamed": [list(r) for r in spark.read.parquet(f"{out}/panes").select("k", "n", "s").orderBy("k", "window_start").collect()],
+        "streamed": [
+            list(r)
+            for r in spark.read.parquet(f"{out}/panes")
+            .select("k", "n", "s")
+            .orderBy("k", "window_start")
+            .collect()
+        ],
         "late": [r.reason for r in spark.read.parquet(f"{out}/late").collect()],
         "invalid": [r.reason for r in spark.read.parquet(f"{out}/invalid").collect()],
         "batch": [list(r) for r in batch.panes.select("k", "n", "s").orderBy("k", "window_start").collect()],
@@ -66,7 +78,11 @@ def observed(query) -> list[int]:  # type: ignore[no-untyped-def]
 
     PySpark's client may give their values as a list, beside their schema.
     """
-    found = [progress.observedMetrics["panewise"].asDict() for progress in query.recentProgress if progress.observedMetrics]
+    found = [
+        progress.observedMetrics["panewise"].asDict()
+        for progress in query.recentProgress
+        if progress.observedMetrics
+    ]
     numbers = [line.get("values") or [line[name] for name in NAMES] for line in found]
     return [sum(column) for column in zip(*numbers, strict=True)]
 
@@ -75,9 +91,19 @@ def as_pyspark(df, out: str) -> list[object]:  # type: ignore[no-untyped-def]
     """Returns the rows of a streaming query with a function over a window under its pyspark name."""
     w = drop_in.Window.partitionBy("k").orderBy("ts")
     made = df.withColumn("rise", drop_in.functions.col("v") - drop_in.functions.lag("v").over(w))
-    query = made.writeStream.format("parquet").option("checkpointLocation", f"{out}/own").trigger(availableNow=True)
+    query = (
+        made.writeStream.format("parquet")
+        .option("checkpointLocation", f"{out}/own")
+        .trigger(availableNow=True)
+    )
     query.start(f"{out}/rises").awaitTermination()
-    return [list(row) for row in df.sparkSession.read.parquet(f"{out}/rises").select("k", "v", "rise").orderBy("ts").collect()]
+    return [
+        list(row)
+        for row in df.sparkSession.read.parquet(f"{out}/rises")
+        .select("k", "v", "rise")
+        .orderBy("ts")
+        .collect()
+    ]
 
 
 if __name__ == "__main__":

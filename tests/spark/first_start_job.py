@@ -10,9 +10,19 @@ from panewise.spark import ParquetSink, configure, windowed
 
 
 def main(source: str, out: str) -> None:
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
-    spark = configure(builder.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate(), shuffle_partitions=1)
-    stream = spark.readStream.schema("ts TIMESTAMP, k STRING, v BIGINT").parquet(source).withWatermark("ts", "1 second")
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1")
+    )
+    spark = configure(
+        builder.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate(), shuffle_partitions=1
+    )
+    stream = (
+        spark.readStream.schema("ts TIMESTAMP, k STRING, v BIGINT")
+        .parquet(source)
+        .withWatermark("ts", "1 second")
+    )
     result = windowed(stream, "ts").window(pw.Tumbling("1 minute")).agg(F.count().alias("n"))
     sinks = {name: ParquetSink(f"{out}/{name}") for name in ("panes", "late")}
     result.write(**sinks, checkpoint=f"{out}/checkpoint", available_now=True).awaitTermination()

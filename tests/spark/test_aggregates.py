@@ -41,7 +41,10 @@ PAIRS: dict[str, tuple[pw.Aggregate, Native]] = {
     "min_by with k": (F.min_by("x", "id", k=3), lambda: best("x", "id", 3, least=True)),
     "top_n": (F.top_n("x", 4), lambda: SF.slice(SF.sort_array(SF.collect_list("x"), asc=False), 1, 4)),
     "sort_list": (F.sort_list("x"), lambda: SF.sort_array(SF.collect_list("x"))),
-    "sort_list falling": (F.sort_list("x", ascending=False), lambda: SF.sort_array(SF.collect_list("x"), asc=False)),
+    "sort_list falling": (
+        F.sort_list("x", ascending=False),
+        lambda: SF.sort_array(SF.collect_list("x"), asc=False),
+    ),
 }
 
 
@@ -63,7 +66,12 @@ def numbers(spark: SparkSession) -> DataFrame:
 @pytest.fixture(scope="module")
 def both(spark: SparkSession) -> tuple[DataFrame, DataFrame]:
     df = numbers(spark)
-    ours = windowed(df, event_time="ts").groupBy("k").window(pw.Tumbling("1 hour")).agg(*(one.alias(n) for n, (one, _) in PAIRS.items()))
+    ours = (
+        windowed(df, event_time="ts")
+        .groupBy("k")
+        .window(pw.Tumbling("1 hour"))
+        .agg(*(one.alias(n) for n, (one, _) in PAIRS.items()))
+    )
     native = df.groupBy("k").agg(*(other().alias(name) for name, (_, other) in PAIRS.items()))
     return ours.panes.select("k", *PAIRS), native
 
@@ -78,24 +86,53 @@ def test_types(both: tuple[DataFrame, DataFrame]) -> None:
 
 
 def test_every_type_of_column(spark: SparkSession) -> None:
-    ddl = "ts TIMESTAMP, id INT, b BYTE, i INT, f FLOAT, d DECIMAL(10,2), s STRING, t TIMESTAMP, dt DATE, o BOOLEAN, y BINARY, a ARRAY<INT>"
+    ddl = (
+        "ts TIMESTAMP, id INT, b BYTE, i INT, f FLOAT, d DECIMAL(10,2), s STRING, t TIMESTAMP, dt "
+        "DATE, o BOOLEAN, y BINARY, a ARRAY<INT>"
+    )
     now = datetime(2024, 1, 1, tzinfo=UTC)
     low = (now, 1, 1, 2, 0.5, Decimal("1.25"), "x", now, now.date(), False, b"y", [1, 2])
-    high = (now, 2, 3, 4, 1.5, Decimal("2.25"), "z", now.replace(day=2), now.replace(day=2).date(), True, b"z", [3])
+    high = (
+        now,
+        2,
+        3,
+        4,
+        1.5,
+        Decimal("2.25"),
+        "z",
+        now.replace(day=2),
+        now.replace(day=2).date(),
+        True,
+        b"z",
+        [3],
+    )
     df = spark.createDataFrame([low, high, low], ddl)
-    simple, every = ("b", "i", "f", "d", "s", "t", "dt", "o", "y"), ("b", "i", "f", "d", "s", "t", "dt", "o", "y", "a")
+    simple, every = (
+        ("b", "i", "f", "d", "s", "t", "dt", "o", "y"),
+        ("b", "i", "f", "d", "s", "t", "dt", "o", "y", "a"),
+    )
     asked: dict[str, tuple[pw.Aggregate, Column]] = {}
     for c in simple:
-        asked |= {f"mode_{c}": (F.mode(c), SF.mode(c, True)), f"by_{c}": (F.max_by("id", c), SF.max_by("id", c))}
+        asked |= {
+            f"mode_{c}": (F.mode(c), SF.mode(c, True)),
+            f"by_{c}": (F.max_by("id", c), SF.max_by("id", c)),
+        }
         asked |= {f"least_by_{c}": (F.min_by("a", c, 1), best("a", c, 1, least=True))}
         asked |= {f"sorted_{c}": (F.sort_list(c), SF.sort_array(SF.collect_list(c)))}
         asked |= {f"top_{c}": (F.top_n(c, 2), SF.slice(SF.sort_array(SF.collect_list(c), asc=False), 1, 2))}
     for c in every:
-        asked |= {f"max_{c}": (F.max_by(c, "id"), SF.max_by(c, "id")), f"two_{c}": (F.max_by(c, "id", 1), best(c, "id", 1))}
+        asked |= {
+            f"max_{c}": (F.max_by(c, "id"), SF.max_by(c, "id")),
+            f"two_{c}": (F.max_by(c, "id", 1), best(c, "id", 1)),
+        }
         asked |= {f"distinct_{c}": (F.count_distinct(c), SF.count_distinct(c))}
     for c in ("b", "i", "f", "d"):
         asked |= {f"var_{c}": (F.var_pop(c), SF.var_pop(c)), f"dev_{c}": (F.stddev_pop(c), SF.stddev_pop(c))}
-    ours = windowed(df, event_time="ts").window(pw.Global()).agg(*(one.alias(name) for name, (one, _) in asked.items()))
+    ours = (
+        windowed(df, event_time="ts")
+        .window(pw.Global())
+        .agg(*(one.alias(name) for name, (one, _) in asked.items()))
+    )
     native = df.agg(*(other.alias(name) for name, (_, other) in asked.items()))
     mine = ours.panes.select(native.columns)
     assert mine.schema.simpleString() == native.schema.simpleString()
@@ -106,8 +143,12 @@ def test_every_type_of_column(spark: SparkSession) -> None:
 def test_reduce_and_fold_over_micro_batches(spark: SparkSession) -> None:
     """Closures reach the workers, and the states of batches are combined (semantics 24.14)."""
     product = pw.UserAggregate.reduce("product", lambda one, other: one * other, result="bigint")
-    trail = pw.UserAggregate.fold("trail", "", lambda state, v: state + str(v), combine=lambda one, other: one + other, result="string")
-    spec = pw.WindowOperator(window=pw.Tumbling(10), aggregates=[product("v").alias("p"), trail("v").alias("t")])
+    trail = pw.UserAggregate.fold(
+        "trail", "", lambda state, v: state + str(v), combine=lambda one, other: one + other, result="string"
+    )
+    spec = pw.WindowOperator(
+        window=pw.Tumbling(10), aggregates=[product("v").alias("p"), trail("v").alias("t")]
+    )
     events: list[dict[str, Any]] = [
         {"op": "add", "rows": [{"event_time": 1, "v": 2}, {"event_time": 2, "v": None}]},
         {"op": "add", "rows": [{"event_time": 0, "v": 3}, {"event_time": 3, "v": 7}]},

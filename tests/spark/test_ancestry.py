@@ -16,8 +16,10 @@ from tests.spark.conftest import Feed
 MINUTE = pw.Tumbling("1 minute")
 SUM = F.sum("v").alias("v")
 REFUSED = (
-    r"^a stream that comes out of another operator \| an operator waits for the query's watermark, which waits for what the operator "
-    r"before it emits: neither would ever emit \| add a stage with result.then\(...\), or write the panes and read them in a second query$"
+    r"^a stream that comes out of another operator \| an operator waits for the query's watermark, "
+    r"which waits for what the operator "
+    r"before it emits: neither would ever emit \| add a stage with result.then\(...\), or write the "
+    r"panes and read them in a second query$"
 )
 
 
@@ -74,17 +76,29 @@ def test_two_operators_without_a_watermark(feed: Feed) -> None:
     feed.put((0, "a", 1), (1, "a", 2), (2, "a", 3), (3, "a", 4), (4, "a", 5))
     pairs = by_pairs(feed.stream()).panes
     fours = windowed(pairs).groupBy("k").window(pw.Tumbling(pw.rows(2))).agg(SUM).panes
-    writer = fours.writeStream.format("parquet").option("checkpointLocation", feed.sink("checkpoint")).trigger(availableNow=True)
+    writer = (
+        fours.writeStream.format("parquet")
+        .option("checkpointLocation", feed.sink("checkpoint"))
+        .trigger(availableNow=True)
+    )
     query = writer.start(feed.sink("panes"))
     query.awaitTermination()
     assert feed.read("panes")["v"].to_list() == [10]
     observed = query.recentProgress[0].observedMetrics
-    assert {name: (row["rows_in"], row["panes"]) for name, row in observed.items()} == {"panewise": (5, 2), "panewise_2": (2, 1)}
+    assert {name: (row["rows_in"], row["panes"]) for name, row in observed.items()} == {
+        "panewise": (5, 2),
+        "panewise_2": (2, 1),
+    }
 
 
 def test_a_batch_of_panes(feed: Feed) -> None:
     feed.put((0, "a", 1), (70, "a", 2), (3_600, "a", 4))
-    hours = windowed(by_minutes(feed.batch()).panes, "window_start").groupBy("k").window(pw.Tumbling("1 hour")).agg(SUM)
+    hours = (
+        windowed(by_minutes(feed.batch()).panes, "window_start")
+        .groupBy("k")
+        .window(pw.Tumbling("1 hour"))
+        .agg(SUM)
+    )
     assert sorted(row.v for row in hours.panes.collect()) == [3, 4]
 
 
@@ -94,5 +108,9 @@ def test_a_stream_joined_with_a_batch_of_panes(feed: Feed) -> None:
     static = by_minutes(feed.batch()).panes.select("k", SF.col("v").alias("w"))
     joined = feed.stream().join(static, "k")
     assert by_pairs(joined).plumbing._metrics_name() == "panewise"
-    query = by_minutes(joined).panes.writeStream.format("noop").option("checkpointLocation", feed.sink("checkpoint"))
+    query = (
+        by_minutes(joined)
+        .panes.writeStream.format("noop")
+        .option("checkpointLocation", feed.sink("checkpoint"))
+    )
     query.trigger(availableNow=True).start().awaitTermination()

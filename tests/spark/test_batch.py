@@ -18,8 +18,15 @@ def test_tumbling_equals_sparks_own_window(feed: Feed) -> None:
     feed.put(*((n * 7 % 400, "abc"[n % 3], n % 11 if n % 5 else None) for n in range(300)))
     df = feed.batch()
     functions = ("count", "sum", "avg", "min", "max", "stddev", "variance", "median", "approx_count_distinct")
-    ours = windowed(df, event_time="ts").groupBy("k").window(pw.Tumbling("1 minute")).agg(*(getattr(F, f)("v").alias(f) for f in functions))
-    native = df.groupBy("k", SF.window("ts", "1 minute").alias("w")).agg(*(getattr(SF, f)("v").alias(f) for f in functions))
+    ours = (
+        windowed(df, event_time="ts")
+        .groupBy("k")
+        .window(pw.Tumbling("1 minute"))
+        .agg(*(getattr(F, f)("v").alias(f) for f in functions))
+    )
+    native = df.groupBy("k", SF.window("ts", "1 minute").alias("w")).agg(
+        *(getattr(SF, f)("v").alias(f) for f in functions)
+    )
     native = native.select("k", SF.col("w.start").alias("window_start"), *functions)
     same = ours.panes.select(native.columns)
     assert same.schema.simpleString() == native.schema.simpleString()
@@ -31,14 +38,26 @@ def test_tumbling_equals_sparks_own_window(feed: Feed) -> None:
 
 def test_types_of_results_are_sparks(spark: SparkSession) -> None:
     """The types and values are those of Spark (semantics 24.1)."""
-    ddl = "ts TIMESTAMP, b BYTE, i INT, f FLOAT, d DECIMAL(10,2), s STRING, t TIMESTAMP, dt DATE, o BOOLEAN, y BINARY, a ARRAY<INT>"
+    ddl = (
+        "ts TIMESTAMP, b BYTE, i INT, f FLOAT, d DECIMAL(10,2), s STRING, t TIMESTAMP, dt DATE, o "
+        "BOOLEAN, y BINARY, a ARRAY<INT>"
+    )
     now = datetime(2024, 1, 1, tzinfo=UTC)
     row = (now, 1, 2, 0.5, Decimal("1.25"), "x", now, now.date(), True, b"z", [1, 2])
     df = spark.createDataFrame([row, row], ddl)
     asked = [(fn, c) for fn in ("sum", "avg") for c in ("b", "i", "f", "d")]
     asked += [(fn, c) for fn in ("min", "max") for c in ("b", "i", "f", "d", "s", "t", "dt", "o")]
-    asked += [(fn, c) for fn in ("first", "last", "count", "collect_list") for c in ("b", "f", "d", "s", "t", "dt", "o", "y", "a")]
-    ours = windowed(df, event_time="ts").window(pw.Global()).agg(*(getattr(F, fn)(c).alias(f"{fn}_{c}") for fn, c in asked)).panes
+    asked += [
+        (fn, c)
+        for fn in ("first", "last", "count", "collect_list")
+        for c in ("b", "f", "d", "s", "t", "dt", "o", "y", "a")
+    ]
+    ours = (
+        windowed(df, event_time="ts")
+        .window(pw.Global())
+        .agg(*(getattr(F, fn)(c).alias(f"{fn}_{c}") for fn, c in asked))
+        .panes
+    )
     native = df.agg(*(getattr(SF, fn)(c).alias(f"{fn}_{c}") for fn, c in asked))
     mine = ours.select(native.columns)
     assert mine.schema.simpleString() == native.schema.simpleString()
@@ -56,7 +75,12 @@ def test_no_keys_two_keys_and_null_keys(feed: Feed) -> None:
 
 def test_a_batch_is_written_to_its_sinks(feed: Feed) -> None:
     feed.put((0, "a", 1), (None, "a", 2))
-    result = windowed(feed.batch(), event_time="ts").groupBy("k").window(pw.Tumbling("1 minute")).agg(F.sum("v").alias("s"))
+    result = (
+        windowed(feed.batch(), event_time="ts")
+        .groupBy("k")
+        .window(pw.Tumbling("1 minute"))
+        .agg(F.sum("v").alias("s"))
+    )
     query = result.write(panes=ParquetSink(feed.sink("panes")), invalid=ParquetSink(feed.sink("invalid")))
     assert query.awaitTermination()
     assert feed.read("panes")["s"].to_list() == [1]
@@ -76,7 +100,9 @@ def test_the_sessions_time_zone_changes_no_instant(feed: Feed, zone: str) -> Non
     before = feed.spark.conf.get("spark.sql.session.timeZone")
     feed.spark.conf.set("spark.sql.session.timeZone", zone)
     try:
-        result = windowed(feed.batch(), event_time="ts").window(pw.Tumbling("1 hour")).agg(F.sum("v").alias("s"))
+        result = (
+            windowed(feed.batch(), event_time="ts").window(pw.Tumbling("1 hour")).agg(F.sum("v").alias("s"))
+        )
         starts = result.panes.select(SF.unix_micros("window_start")).collect()
     finally:
         feed.spark.conf.set("spark.sql.session.timeZone", before or "UTC")
@@ -87,10 +113,18 @@ def test_sessions_with_a_gap_for_each_row(feed: Feed) -> None:
     """The sessions are those of Spark's session_window, which merges sessions that touch (semantics 9.3)."""
     feed.put(*((n * 7 % 400, "abc"[n % 3], n % 11 + 1) for n in range(100)), (5, "a", None), (6, "b", 0))
     df = feed.batch().withColumn("gap", SF.expr("make_dt_interval(0, 0, 0, v)"))
-    result = windowed(df, event_time="ts").groupBy("k").window(pw.Session("gap", touching="merge")).agg(F.count().alias("n"))
-    native = df.groupBy("k", SF.session_window("ts", SF.expr("make_interval(0, 0, 0, 0, 0, 0, v)")).alias("w")).agg(
-        SF.count("*").alias("n")
+    result = (
+        windowed(df, event_time="ts")
+        .groupBy("k")
+        .window(pw.Session("gap", touching="merge"))
+        .agg(F.count().alias("n"))
     )
+    native = df.groupBy(
+        "k", SF.session_window("ts", SF.expr("make_interval(0, 0, 0, 0, 0, 0, v)")).alias("w")
+    ).agg(SF.count("*").alias("n"))
     ours = result.panes.select("k", "window_start", "window_end", "n").collect()
     assert sorted(ours) == sorted(native.select("k", "w.start", "w.end", "n").collect())
-    assert sorted(row.reason for row in result.invalid.collect()) == ["gap gap is not above zero", "gap gap is null"]
+    assert sorted(row.reason for row in result.invalid.collect()) == [
+        "gap gap is not above zero",
+        "gap gap is null",
+    ]

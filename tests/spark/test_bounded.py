@@ -58,7 +58,9 @@ def test_groups_are_bounded_and_have_all_envelopes_in_order() -> None:
 @pytest.mark.parametrize("late_wanted", [True, False])
 def test_the_first_stage(shards: list[int], *, late_wanted: bool) -> None:
     """Pack emits rows if late rows are wanted, otherwise partials, here of as many keys as there are rows."""
-    spec = pw.WindowOperator(window=pw.Tumbling("1 day"), keys=["k"], event_time="t", aggregates=[F.sum("v").alias("s")])
+    spec = pw.WindowOperator(
+        window=pw.Tumbling("1 day"), keys=["k"], event_time="t", aggregates=[F.sum("v").alias("s")]
+    )
     n = pl.int_range(ROWS // 2, eager=True)
     rows = pl.DataFrame({"t": n, "k": n * 2**40, "v": n * 2**40}, schema=SCHEMA)
     packed = list(Pack(spec, SCHEMA, shards, late_wanted=late_wanted)(iter(rows.to_arrow().to_batches())))
@@ -75,12 +77,16 @@ def test_the_first_stage(shards: list[int], *, late_wanted: bool) -> None:
 
 
 def test_invalid_rows_of_the_first_stage() -> None:
-    spec = pw.WindowOperator(window=pw.Tumbling("1 day"), keys=["k"], event_time="t", aggregates=[F.sum("v").alias("s")])
+    spec = pw.WindowOperator(
+        window=pw.Tumbling("1 day"), keys=["k"], event_time="t", aggregates=[F.sum("v").alias("s")]
+    )
     n = pl.int_range(ROWS // 2, eager=True) * 2**40
     rows = pl.DataFrame({"t": [None] * n.len(), "k": n, "v": n}, schema=SCHEMA)
     packed = list(Pack(spec, SCHEMA, [0], late_wanted=True)(iter(rows.to_arrow().to_batches())))
     assert all(batch.nbytes <= ROOM for batch in packed)
-    refused = [decode(one["payload"]) for batch in packed for one in batch.to_pylist() if one["kind"] == "invalid"]
+    refused = [
+        decode(one["payload"]) for batch in packed for one in batch.to_pylist() if one["kind"] == "invalid"
+    ]
     assert pl.concat(refused)["k"].equals(n.alias("k"))
 
 
@@ -92,7 +98,9 @@ def test_the_envelopes_of_a_step_have_its_metrics_once() -> None:
     assert frames[0][COLUMN][0] == "1,2"
     panes = [decode(row.payload) for frame in frames for row in frame.itertuples() if row.kind == "panes"]
     assert pl.concat(panes).equals(LONG)
-    assert [frame.to_dict("records") for frame in _envelopes([], "1,2")] == [[{"kind": "metrics", "payload": b"", COLUMN: "1,2"}]]
+    assert [frame.to_dict("records") for frame in _envelopes([], "1,2")] == [
+        [{"kind": "metrics", "payload": b"", COLUMN: "1,2"}]
+    ]
     assert list(_envelopes([], None)) == []
 
 

@@ -23,8 +23,15 @@ PANE = ["window_start", "n", "timing", "index", "op"]
 def keyed(feed: Feed, *, batch: bool = False, **options: Any) -> Result:
     """Returns the counts of each key and value in windows of one minute, in retracting mode."""
     df = feed.batch() if batch else feed.stream().withWatermark("ts", "10 seconds")
-    described = windowed(df, event_time="ts").groupBy("k", "v").window(pw.Tumbling("1 minute")).accumulation("retracting")
-    described = described.trigger(pw.AfterWatermark(early=pw.Always(), late=pw.Always())).allowed_lateness("2 minutes")
+    described = (
+        windowed(df, event_time="ts")
+        .groupBy("k", "v")
+        .window(pw.Tumbling("1 minute"))
+        .accumulation("retracting")
+    )
+    described = described.trigger(pw.AfterWatermark(early=pw.Always(), late=pw.Always())).allowed_lateness(
+        "2 minutes"
+    )
     described = described.options(**{"on_time": "if_pending", **options})
     return described.agg(F.count().alias("n"), F.max("ts").alias("last"))
 
@@ -62,7 +69,11 @@ def test_windows_are_completed_by_timers(feed: Feed) -> None:
     """The micro-batch without data that follows completes windows in every shard."""
     feed.put(*((1, f"key {n % 10}", n) for n in range(40)))
     feed.put((300, "key 0", 1))
-    described = windowed(feed.stream().withWatermark("ts", "10 seconds"), "ts").groupBy("k", "v").window(pw.Tumbling("1 minute"))
+    described = (
+        windowed(feed.stream().withWatermark("ts", "10 seconds"), "ts")
+        .groupBy("k", "v")
+        .window(pw.Tumbling("1 minute"))
+    )
     run(feed, described.agg(F.count().alias("n")).then(keys=["k"], aggregates=[SUM]))
     panes = feed.read("panes")
     assert panes["n"].to_list() == [4] * 10
@@ -73,7 +84,11 @@ def test_a_key_moves_between_aggregates(feed: Feed) -> None:
     """If the key of a stage is an aggregate, it retracts, and there is one shard (semantics 30.4, 30.11)."""
     feed.put((0, "a", 1), (1, "b", 1), (2, "b", 1))
     feed.put((3, "a", 1))
-    result = keyed(feed).then(keys=["n"], aggregates=[F.count().alias("keys")]).then(keys=["n"], aggregates=[F.sum("keys").alias("keys")])
+    result = (
+        keyed(feed)
+        .then(keys=["n"], aggregates=[F.count().alias("keys")])
+        .then(keys=["n"], aggregates=[F.sum("keys").alias("keys")])
+    )
     assert len(result.plumbing.shards) == 1
     run(feed, result)
     panes = feed.read("panes").sort("batch_id", "n", "op").select("n", "keys", "op").rows()
@@ -85,24 +100,39 @@ def test_batch_dataframes(feed: Feed) -> None:
     feed.put(*((n * 7 % 400, "abc"[n % 3], n % 5) for n in range(200)))
     df = feed.batch()
     result = keyed(feed, batch=True).then(keys=["k"], aggregates=[SUM])
-    native = df.groupBy("k", SF.window("ts", "1 minute").alias("w")).agg(SF.count("*").alias("n")).select("k", "w.start", "n")
+    native = (
+        df.groupBy("k", SF.window("ts", "1 minute").alias("w"))
+        .agg(SF.count("*").alias("n"))
+        .select("k", "w.start", "n")
+    )
     plus = result.panes.where("op = '+'").select("k", "window_start", "n")
     assert plus.schema.simpleString().replace("window_start", "start") == native.schema.simpleString()
     assert sorted(plus.collect()) == sorted(native.collect())
 
 
 def test_the_number_of_shards_changes_nothing(spark: SparkSession) -> None:
-    spec = pw.WindowOperator(keys=["a", "b"], window=pw.Tumbling(10), aggregates=[F.count().alias("n")], accumulation="retracting")
+    spec = pw.WindowOperator(
+        keys=["a", "b"], window=pw.Tumbling(10), aggregates=[F.count().alias("n")], accumulation="retracting"
+    )
     chain = spec.then(keys=["a"], aggregates=[SUM])
-    script = [{"op": "add", "rows": [{"event_time": t, "a": t % 7, "b": t % 3} for t in range(40)]}, {"op": "finish"}]
+    script = [
+        {"op": "add", "rows": [{"event_time": t, "a": t % 7, "b": t % 3} for t in range(40)]},
+        {"op": "finish"},
+    ]
     order = lambda pane: (pane["window_end"], pane["a"])  # noqa: E731
-    assert sorted(play(chain, script, "spark", shards=3)[1]["panes"], key=order) == play(chain, script)[1]["panes"]
+    assert (
+        sorted(play(chain, script, "spark", shards=3)[1]["panes"], key=order)
+        == play(chain, script)[1]["panes"]
+    )
 
 
 def test_what_is_refused(feed: Feed) -> None:
     feed.put((0, "a", 1))
     batch = keyed(feed, batch=True)
-    with pytest.raises(SpecError, match=r"shards=4 \| all panes of a chain without a key that every stage keeps meet in one shard"):
+    with pytest.raises(
+        SpecError,
+        match=r"shards=4 \| all panes of a chain without a key that every stage keeps meet in one shard",
+    ):
         Dataflow.of(feed.batch(), batch.spec.then(aggregates=[SUM]), 4)
     with pytest.raises(SpecError, match="then: column 'ts'"):
         batch.then(keys=["k"], aggregates=[F.max("ts")])

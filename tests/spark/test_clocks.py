@@ -28,9 +28,15 @@ def run(feed: Feed, result: Result) -> None:
 def test_a_fixed_lag_needs_no_watermark_of_the_stream(feed: Feed) -> None:
     """Rows of 2024 are years behind the clock, and late. A row ahead of the clock is not (semantics 12.4)."""
     feed.put((0, "a", 1), (YEARS_40, "a", 2), (70, "b", 3))
-    run(feed, minutes(feed.stream()).watermark(pw.FixedLag("1 hour")).finish("at_end").agg(F.sum("v").alias("s")))
+    run(
+        feed,
+        minutes(feed.stream()).watermark(pw.FixedLag("1 hour")).finish("at_end").agg(F.sum("v").alias("s")),
+    )
     late = feed.read("late")
-    assert sorted((row["v"], reason) for row, reason in late.select("row", "reason").rows()) == [(1, "expired"), (3, "expired")]
+    assert sorted((row["v"], reason) for row, reason in late.select("row", "reason").rows()) == [
+        (1, "expired"),
+        (3, "expired"),
+    ]
     assert feed.read("panes")["s"].to_list() == [2]
 
 
@@ -52,7 +58,9 @@ def test_windows_of_processing_time(feed: Feed) -> None:
     """
     feed.put((0, "a", 1), (None, "b", 2))
     feed.put((-500, None, 3))
-    result = windowed(feed.stream()).window(pw.Tumbling(1)).options(time="processing").agg(F.count().alias("n"))
+    result = (
+        windowed(feed.stream()).window(pw.Tumbling(1)).options(time="processing").agg(F.count().alias("n"))
+    )
     run(feed, result)
     panes = feed.read("panes")
     assert panes["n"].to_list() == [2]
@@ -73,7 +81,11 @@ def test_spark_takes_the_least_watermark_of_a_union(feed: Feed, policy: str, sen
     other = Feed(feed.spark, feed.folder / "other")
     feed.put((0, "ahead", 1), (70, "ahead", 2), (500, "ahead", 3))
     other.put((65, "behind", 4), (75, "behind", 0))
-    both = feed.stream().withWatermark("ts", "10 seconds").union(other.stream().withWatermark("ts", "10 seconds"))
+    both = (
+        feed.stream()
+        .withWatermark("ts", "10 seconds")
+        .union(other.stream().withWatermark("ts", "10 seconds"))
+    )
     before = feed.spark.conf.get(POLICY, "min")
     feed.spark.conf.set(POLICY, policy)
     try:
@@ -94,7 +106,9 @@ def test_stream_time_does_not_depend_on_shards(feed: Feed) -> None:
         feed.sink = lambda name, shards=shards: str(feed.folder / f"{name}-{shards}")  # type: ignore[method-assign,misc]
         run(feed, described.shards(shards).agg(F.sum("v").alias("s")))
         panes = feed.read("panes").sort("k", "window_start").select("k", "window_start", "s", "timing").rows()
-        late = sorted((row["k"], row["v"], by) for row, by in feed.read("late").select("row", "late_by").rows())
+        late = sorted(
+            (row["k"], row["v"], by) for row, by in feed.read("late").select("row", "late_by").rows()
+        )
         found.append((panes, late))
     assert found[0] == found[1]
     assert [(k, s) for k, _, s, _ in found[0][0] if k == "key 0"] == [("key 0", 7)]
@@ -102,11 +116,15 @@ def test_stream_time_does_not_depend_on_shards(feed: Feed) -> None:
 
 
 @pytest.mark.parametrize(("ticking", "sent"), [(True, [("EARLY", 3)]), (False, [])])
-def test_a_clock_stream_fires_time_triggers_of_a_silent_stream(feed: Feed, ticking: bool, sent: list[tuple[str, int]]) -> None:
+def test_a_clock_stream_fires_time_triggers_of_a_silent_stream(
+    feed: Feed, ticking: bool, sent: list[tuple[str, int]]
+) -> None:
     """A clock stream fires the trigger in a later run without rows, and this run ends (semantics 12.7)."""
     feed.put((0, "a", 1), (1, "a", 2))
     early = pw.AfterAll(pw.Every("1 millisecond"), pw.AfterProcessingTime("1 millisecond"))
-    described = minutes(feed.stream().withWatermark("ts", "10 seconds")).trigger(pw.AfterWatermark(early=early))
+    described = minutes(feed.stream().withWatermark("ts", "10 seconds")).trigger(
+        pw.AfterWatermark(early=early)
+    )
     result = (described.clock("1 millisecond") if ticking else described).agg(F.sum("v").alias("s"))
     run(feed, result)
     assert feed.read("panes").is_empty()  # the trigger waits for a later time than that of the micro-batch
@@ -117,14 +135,21 @@ def test_a_clock_stream_fires_time_triggers_of_a_silent_stream(feed: Feed, ticki
 
 def test_a_clock_means_nothing_on_a_batch(feed: Feed) -> None:
     feed.put((0, "a", 1))
-    with pytest.raises(pw.SpecError, match=r"clock\('1 second'\) on a batch DataFrame \| a batch DataFrame is done in one go"):
+    with pytest.raises(
+        pw.SpecError, match=r"clock\('1 second'\) on a batch DataFrame \| a batch DataFrame is done in one go"
+    ):
         minutes(feed.batch()).clock("1 second").agg(F.count())
 
 
 def test_processing_time_and_stream_time_on_a_batch(feed: Feed) -> None:
     """All rows arrive at once: none is late, and one window of processing time contains them all."""
     feed.put((0, "a", 1), (None, "b", 2), (500, "a", 4))
-    arrived = windowed(feed.batch()).window(pw.Calendar("year", 100)).options(time="processing").agg(F.sum("v").alias("s"))
+    arrived = (
+        windowed(feed.batch())
+        .window(pw.Calendar("year", 100))
+        .options(time="processing")
+        .agg(F.sum("v").alias("s"))
+    )
     assert [(row.s, row.timing) for row in arrived.panes.collect()] == [(7, "ON_TIME")]
     own = minutes(feed.batch()).watermark(pw.StreamTime()).agg(F.sum("v").alias("s"))
     assert sorted(row.s for row in own.panes.collect()) == [1, 4]
@@ -136,6 +161,7 @@ def test_a_fixed_lag_means_nothing_on_a_batch(feed: Feed) -> None:
     with pytest.raises(pw.SpecError) as caught:
         minutes(feed.batch()).watermark(pw.FixedLag("1 hour")).agg(F.count())
     assert str(caught.value) == (
-        "watermark=FixedLag(lag=Duration('1 hour')) on a batch DataFrame | the rows of a batch DataFrame did not come as they happened, "
+        "watermark=FixedLag(lag=Duration('1 hour')) on a batch DataFrame | the rows of a batch "
+        "DataFrame did not come as they happened, "
         "so that all older than the lag would be late | leave watermark out, or read a stream"
     )

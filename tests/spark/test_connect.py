@@ -17,7 +17,11 @@ def test_streaming_and_batch_through_connect(feed: Feed) -> None:
     feed.put((1, "a", 100), (300, "c", 9))
     job = Path(__file__).parent / "connect_job.py"
     done = subprocess.run(
-        [sys.executable, str(job), str(feed.path), str(feed.folder)], capture_output=True, text=True, timeout=240, check=False
+        [sys.executable, str(job), str(feed.path), str(feed.folder)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith("told ")]
     assert lines, done.stderr[-3000:]

@@ -18,7 +18,10 @@ def _repeated(values: list[int | None], dtype: pl.DataType) -> pl.Series:
 
 
 @FEW
-@given(st.lists(_WHOLE, min_size=1, max_size=5), st.sampled_from([pl.Int64(), pl.Datetime("us", "UTC"), pl.Duration("us")]))
+@given(
+    st.lists(_WHOLE, min_size=1, max_size=5),
+    st.sampled_from([pl.Int64(), pl.Datetime("us", "UTC"), pl.Duration("us")]),
+)
 def test_a_frame_comes_back_as_it_was(values: list[int | None], dtype: pl.DataType) -> None:
     frame = pl.DataFrame([_repeated(values, dtype), pl.Series("text", ["é", None, ""] * (ROWS // 3))])
     told = decode(encode(frame))
@@ -41,6 +44,9 @@ def test_a_column_with_one_value_travels_once() -> None:
 
 
 def test_distances_travel_in_as_few_bytes_as_they_need() -> None:
-    near, far = pl.Series("n", [2**62 + at % 256 for at in range(ROWS)]), pl.Series("n", [at % 2 * 2**40 for at in range(ROWS)])
+    near, far = (
+        pl.Series("n", [2**62 + at % 256 for at in range(ROWS)]),
+        pl.Series("n", [at % 2 * 2**40 for at in range(ROWS)]),
+    )
     assert len(encode(near.to_frame())) < ROWS * 1.2
     assert len(encode(far.to_frame())) > ROWS * 8

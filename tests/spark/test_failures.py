@@ -14,8 +14,8 @@ from panewise.spark.failures import reason_of
 from tests.spark.conftest import Feed
 
 CHANGED = "StateError: a changed specification (allowed_lateness: 60000000 -> 120000000) | "
-WORKER = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted due to stage failure: Task 0 failed
-org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+WORKER = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted due to stage
+failure: Task 0 failed org.apache.spark.api.python.PythonException: Traceback (most recent call last):
   File "/python/pyspark/worker.py", line 3630, in main
     process()
 KeyError: 'k'
@@ -32,8 +32,8 @@ Caused by: java.lang.RuntimeException: x: y
 """
 
 
-SINK = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: An exception was raised by the Python Proxy.
-Return Message: Traceback (most recent call last):
+SINK = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: An exception was raised by the
+Python Proxy. Return Message: Traceback (most recent call last):
   File "sinks.py", line 21, in __call__
     rows.write.parquet(path)
 py4j.protocol.Py4JJavaError: An error occurred while calling o322.parquet.
@@ -51,30 +51,48 @@ def test_the_reason_of_a_sink_that_cannot_write() -> None:
     proxy = "Caused by: py4j.Py4JException: An exception was raised by the Python Proxy.\n"
     assert reason_of(SINK + proxy) == "java.io.IOException: Mkdirs failed to create file:/out/panes"
     without_cause = SINK.partition("Caused by")[0]
-    assert reason_of(without_cause).startswith("org.apache.spark.SparkException: Job aborted due to stage failure")
-    assert reason_of(SINK.partition("\n: org")[0]) == "py4j.protocol.Py4JJavaError: An error occurred while calling o322.parquet."
+    assert reason_of(without_cause).startswith(
+        "org.apache.spark.SparkException: Job aborted due to stage failure"
+    )
+    assert (
+        reason_of(SINK.partition("\n: org")[0])
+        == "py4j.protocol.Py4JJavaError: An error occurred while calling o322.parquet."
+    )
 
 
 def test_the_reason_in_a_report() -> None:
     assert reason_of(WORKER) == "ValueError: no such key"
     ours = WORKER.replace("ValueError: no", "panewise.errors.StateError: a | b | c\nValueError: no")
     assert reason_of(ours) == "StateError: a | b | c"
-    short = "Lost task 0.0: org.apache.spark.api.python.PythonException: panewise.errors.SpecError: a | b | c\n\tat org.apache"
+    short = (
+        "Lost task 0.0: org.apache.spark.api.python.PythonException: panewise.errors.SpecError: a | "
+        "b | c\n\tat org.apache"
+    )
     assert reason_of(short) == "SpecError: a | b | c"
     assert (
-        reason_of("[STREAM_FAILED] Query [id = 1] terminated with exception: [PATH_NOT_FOUND] no path\n more") == "[PATH_NOT_FOUND] no path"
+        reason_of("[STREAM_FAILED] Query [id = 1] terminated with exception: [PATH_NOT_FOUND] no path\n more")
+        == "[PATH_NOT_FOUND] no path"
     )
     assert reason_of("") == "Spark gives no reason"
 
 
 def minutes(df: DataFrame, lateness: str) -> Result:
     watched = df.withWatermark("ts", "10 seconds")
-    described = windowed(watched, event_time="ts").groupBy("k").window(pw.Tumbling("1 minute")).allowed_lateness(lateness)
+    described = (
+        windowed(watched, event_time="ts")
+        .groupBy("k")
+        .window(pw.Tumbling("1 minute"))
+        .allowed_lateness(lateness)
+    )
     return described.agg(F.sum("v").alias("s"))
 
 
 def own(feed: Feed, lateness: str) -> None:
-    writer = minutes(feed.stream(), lateness).panes.writeStream.format("noop").option("checkpointLocation", feed.sink("own"))
+    writer = (
+        minutes(feed.stream(), lateness)
+        .panes.writeStream.format("noop")
+        .option("checkpointLocation", feed.sink("own"))
+    )
     writer.trigger(availableNow=True).start().awaitTermination()
 
 
@@ -94,10 +112,14 @@ def test_a_query_of_ones_own(feed: Feed) -> None:
 def test_a_written_query(feed: Feed) -> None:
     feed.put((0, "a", 1))
     written = {"panes": ParquetSink(feed.sink("panes"))}
-    minutes(feed.stream(), "1 minute").write(**written, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+    minutes(feed.stream(), "1 minute").write(
+        **written, checkpoint=feed.sink("checkpoint"), available_now=True
+    ).awaitTermination()
     shutil.rmtree(Path(feed.sink("checkpoint")) / "panewise" / "operator")  # else write() refuses the change
     feed.put((1, "a", 1))
-    query = minutes(feed.stream(), "2 minutes").write(**written, checkpoint=feed.sink("checkpoint"), available_now=True)
+    query = minutes(feed.stream(), "2 minutes").write(
+        **written, checkpoint=feed.sink("checkpoint"), available_now=True
+    )
     with pytest.raises(QueryError) as caught:
         query.awaitTermination()
     assert str(caught.value).startswith(CHANGED)
@@ -114,7 +136,9 @@ def test_a_sink_that_fails(feed: Feed) -> None:
         raise ValueError("the disk is full")
 
     feed.put((0, "a", 1))
-    query = minutes(feed.stream(), "1 minute").write(counts=sink, checkpoint=feed.sink("checkpoint"), name="full")
+    query = minutes(feed.stream(), "1 minute").write(
+        counts=sink, checkpoint=feed.sink("checkpoint"), name="full"
+    )
     with pytest.raises(QueryError, match=r"^ValueError: the disk is full\n"):
         query.processAllAvailable()
     assert not query.isActive

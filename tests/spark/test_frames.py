@@ -77,10 +77,21 @@ def made(fns: Any, over_: dict[str, Any]) -> dict[str, Any]:
         f"{fn} {name}": getattr(fns, fn)("v").over(window)
         for name, window in over_.items()
         if name != "plain"
-        for fn in ("sum", "count", "max", "last", *(("avg", "min", "first", "stddev") if name in ("rows", "all", "range") else ()))
+        for fn in (
+            "sum",
+            "count",
+            "max",
+            "last",
+            *(("avg", "min", "first", "stddev") if name in ("rows", "all", "range") else ()),
+        )
     }
-    columns |= {f"list {name}": fns.collect_list("v").over(over_[name]) for name in ("rows", "around", "range")}
-    columns |= {f"nth {name}": fns.nth_value("v", 2).over(over_[name]) for name in ("rows", "before", "all", "to time")}
+    columns |= {
+        f"list {name}": fns.collect_list("v").over(over_[name]) for name in ("rows", "around", "range")
+    }
+    columns |= {
+        f"nth {name}": fns.nth_value("v", 2).over(over_[name])
+        for name in ("rows", "before", "all", "to time")
+    }
     plain = over_["plain"]
     return columns | {
         "lag": fns.lag("v").over(plain),
@@ -99,7 +110,9 @@ def made(fns: Any, over_: dict[str, Any]) -> dict[str, Any]:
 
 def spark_answers(feed: Feed) -> DataFrame:
     """Returns Spark's own results. Its ranks and row numbers are cast to bigint, the type in panewise."""
-    columns: dict[str, Column] = made(SF, windows(SparkWindow, SparkWindow.partitionBy("k").orderBy("ts"), spark=True))
+    columns: dict[str, Column] = made(
+        SF, windows(SparkWindow, SparkWindow.partitionBy("k").orderBy("ts"), spark=True)
+    )
     numbers = {name: columns[name].cast("bigint") for name in ("number", "rank", "dense")}
     return feed.batch().withColumns(columns | numbers)
 
@@ -138,7 +151,9 @@ def test_a_stream_answers_as_spark_does_on_a_batch(feed: Feed) -> None:
 def test_peers_answer_as_in_spark(feed: Feed) -> None:
     """Ranges and ranks do not depend on the order of peers, so they agree with Spark, nulls included."""
     chosen = random.Random(7)
-    feed.put(*((chosen.randrange(12), chosen.choice("ab"), chosen.choice([None, 1, 2, 5])) for _ in range(60)))
+    feed.put(
+        *((chosen.randrange(12), chosen.choice("ab"), chosen.choice([None, 1, 2, 5])) for _ in range(60))
+    )
 
     def asked(fns: Any, kind: Any, spark: bool) -> dict[str, Any]:
         ordered = kind.partitionBy("k").orderBy("ts")
@@ -146,15 +161,22 @@ def test_peers_answer_as_in_spark(feed: Feed) -> None:
         same_time = ordered.rangeBetween(kind.currentRow, kind.currentRow)
         found = {"rank": fns.rank().over(ordered), "dense": fns.dense_rank().over(ordered)}
         for name, window in {"so far": ordered, "near": near, "same time": same_time}.items():
-            found |= {f"{fn} {name}": getattr(fns, fn)("v").over(window) for fn in ("sum", "count", "min", "avg")}
-            found |= {f"rows {name}": fns.count("*").over(window), f"bool {name}": fns.first("k").over(window)}
+            found |= {
+                f"{fn} {name}": getattr(fns, fn)("v").over(window) for fn in ("sum", "count", "min", "avg")
+            }
+            found |= {
+                f"rows {name}": fns.count("*").over(window),
+                f"bool {name}": fns.first("k").over(window),
+            }
         return found
 
     wanted = asked(SF, SparkWindow, spark=True)
     wanted |= {name: wanted[name].cast("bigint") for name in ("rank", "dense")}
     columns = ["k", "ts", "v", *wanted]
     native_rows = pl.DataFrame(feed.batch().withColumns(wanted).select(columns).toArrow())
-    found = pl.DataFrame(ours(feed, batch=True).withColumns(asked(F, Window, spark=False)).rows.select(columns).toArrow())
+    found = pl.DataFrame(
+        ours(feed, batch=True).withColumns(asked(F, Window, spark=False)).rows.select(columns).toArrow()
+    )
     assert found.sort(columns).equals(native_rows.sort(columns))
 
 
@@ -170,10 +192,16 @@ def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
     (feed.folder / "other").mkdir()
     other = Feed(feed.spark, feed.folder / "other")
     w = Window.partitionBy("k").orderBy("ts")
-    columns = {"total": F.sum("v").over(w.rowsBetween(-2, 0)), "near": F.max("v").over(w.rangeBetween("-20 seconds", 0))}
+    columns = {
+        "total": F.sum("v").over(w.rowsBetween(-2, 0)),
+        "near": F.max("v").over(w.rangeBetween("-20 seconds", 0)),
+    }
     columns |= {"next": F.lead("v").over(w), "number": F.row_number().over(w), "mean": F.avg("v").over(w)}
     for n in range(3):
-        rows = [(n * 20 + d, "abc"[(n + d) % 3], d % 4) for d in (0, 7, 15, -50)] + [(None, "a", n), (n * 20, None, n)]
+        rows = [(n * 20 + d, "abc"[(n + d) % 3], d % 4) for d in (0, 7, 15, -50)] + [
+            (None, "a", n),
+            (n * 20, None, n),
+        ]
         feed.put(*rows)
         other.put(*rows)
         run(ours(other).withColumns(columns), other)
@@ -206,7 +234,9 @@ def test_rows_that_are_taken_as_they_arrive_are_sent_at_once(feed: Feed) -> None
     feed.put((1, "a", 8), (9, "b", 16))
     w = Window.partitionBy("k").rowsBetween(-1, Window.currentRow)
     result = over(feed.stream(), "ts").withColumn("total", F.sum("v").over(w))
-    result.rows.writeStream.format("memory").queryName("frames").trigger(availableNow=True).start().awaitTermination()
+    result.rows.writeStream.format("memory").queryName("frames").trigger(
+        availableNow=True
+    ).start().awaitTermination()
     found = sorted((row.k, row.v, row.total) for row in feed.spark.table("frames").collect())
     assert found == [("a", 1, 3), ("a", 2, 2), ("a", 8, 9), ("b", 4, 4), ("b", 16, 20)]
 
@@ -214,16 +244,32 @@ def test_rows_that_are_taken_as_they_arrive_are_sent_at_once(feed: Feed) -> None
 def test_rows_go_through_a_window_after_it(feed: Feed) -> None:
     """On a batch DataFrame the rows of one operator can be the input of another."""
     feed.put(*((n, "a", n) for n in range(10)))
-    rows = ours(feed, batch=True).withColumn("step", F.lag("v").over(Window.partitionBy("k").orderBy("ts"))).rows
-    panes = windowed(rows, "ts").groupBy("k").window(pw.Tumbling("1 minute")).agg(F.count("step").alias("steps")).panes
+    rows = (
+        ours(feed, batch=True).withColumn("step", F.lag("v").over(Window.partitionBy("k").orderBy("ts"))).rows
+    )
+    panes = (
+        windowed(rows, "ts")
+        .groupBy("k")
+        .window(pw.Tumbling("1 minute"))
+        .agg(F.count("step").alias("steps"))
+        .panes
+    )
     assert [row.steps for row in panes.collect()] == [9]
 
 
 def test_the_number_of_shards_changes_nothing(spark: SparkSession) -> None:
-    columns = [pw.FrameColumn(F.sum("v").alias("s"), pw.Frame("rows", -2, 0)), pw.FrameColumn(F.lead("v").alias("next"))]
+    columns = [
+        pw.FrameColumn(F.sum("v").alias("s"), pw.Frame("rows", -2, 0)),
+        pw.FrameColumn(F.lead("v").alias("next")),
+    ]
     spec = pw.FrameOperator(keys=["a"], columns=columns)
     rows = [{"event_time": t * 7 % 40, "a": t % 7, "v": t} for t in range(40)]
-    script = [{"op": "add", "rows": rows[:20]}, {"op": "watermark", "to": 9}, {"op": "add", "rows": rows[20:]}, {"op": "finish"}]
+    script = [
+        {"op": "add", "rows": rows[:20]},
+        {"op": "watermark", "to": 9},
+        {"op": "add", "rows": rows[20:]},
+        {"op": "finish"},
+    ]
     order = lambda row: (row["event_time"], row["a"])  # noqa: E731
     wanted = play(spec, script)
     for mine, right in zip(play(spec, script, "spark", shards=3), wanted, strict=True):
@@ -241,22 +287,35 @@ def test_what_is_refused(feed: Feed) -> None:
         ours(feed).withColumn("k", total)
     with pytest.raises(SpecError, match=r"total=.* \| a new column is a function over a window"):
         ours(feed).withColumn("total", F.sum("v"))
-    with pytest.raises(SpecError, match=r"then\(keys=\['k'\]\) after frames \| .* \| write the rows, and window them in"):
+    with pytest.raises(
+        SpecError, match=r"then\(keys=\['k'\]\) after frames \| .* \| write the rows, and window them in"
+    ):
         ours(feed).withColumn("total", total).then(keys=["k"], aggregates=[F.count()])
     with pytest.raises(SpecError, match=r"'V' twice \| new columns have names of their own"):
         ours(feed).withColumn("V", total)
-    with pytest.raises(SpecError, match=r"'more' reads 'total', a new column \| the new columns of an operator are made from those of its"):
+    with pytest.raises(
+        SpecError,
+        match=r"'more' reads 'total', a new column \| the new columns of an operator are made from "
+        r"those of its",
+    ):
         ours(feed).withColumn("total", total).withColumn("more", F.lag("total").over(w))
     late = Window.partitionBy("k").orderBy("loaded")
-    with pytest.raises(SetupError, match=r"a watermark of ts for the event time loaded \| .* \| call df.withWatermark\('loaded', ...\)"):
-        over(feed.stream().withWatermark("ts", "1 second").withColumn("loaded", SF.col("ts").cast("string").cast("timestamp"))).withColumn(
-            "total", F.sum("v").over(late)
-        )
+    with pytest.raises(
+        SetupError,
+        match=r"a watermark of ts for the event time loaded \| .* \| call df.withWatermark\('loaded', ...\)",
+    ):
+        over(
+            feed.stream()
+            .withWatermark("ts", "1 second")
+            .withColumn("loaded", SF.col("ts").cast("string").cast("timestamp"))
+        ).withColumn("total", F.sum("v").over(late))
     with pytest.raises(SetupError, match=r"a stream without a watermark"):
         over(feed.stream()).withColumn("total", total)
     with pytest.raises(SpecError, match=r"'total' over k: string \| sum takes numbers"):
         _ = ours(feed).withColumn("total", F.sum("k").over(w)).rows
-    with pytest.raises(SpecError, match=r"lag\(v, 1, x\).*default='x' \| the default has the type of the column"):
+    with pytest.raises(
+        SpecError, match=r"lag\(v, 1, x\).*default='x' \| the default has the type of the column"
+    ):
         _ = ours(feed).withColumn("lag(v, 1, x)", F.lag("v", 1, "x").over(w)).rows
     with pytest.raises(SpecError, match=r"option 'lateness' \| the options are"):
         ours(feed).options(lateness=1)

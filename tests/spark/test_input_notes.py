@@ -25,14 +25,20 @@ from panewise.testing.strategies import events, specs, types_of
 from tests.engine.effort import FEW
 
 SHARDS = [0, 1, 2]
-INPUTS = st.sampled_from([Inputs(["a", "b"], column="input"), Inputs(["a", "b"], 4, "input", {"a": 1, "b": 0})])
+INPUTS = st.sampled_from(
+    [Inputs(["a", "b"], column="input"), Inputs(["a", "b"], 4, "input", {"a": 1, "b": 0})]
+)
 
 
-def envelopes(spec: WindowOperator, columns: dict[str, pl.DataType], rows: pl.DataFrame, partitions: int) -> list[dict[str, Any]]:
+def envelopes(
+    spec: WindowOperator, columns: dict[str, pl.DataType], rows: pl.DataFrame, partitions: int
+) -> list[dict[str, Any]]:
     """Returns the envelopes of a micro-batch whose rows are dealt to the partitions in turn."""
     pack = Pack(spec, columns, SHARDS, late_wanted=False)
     dealt = [rows.gather_every(partitions, offset) for offset in range(partitions)]
-    return [row for part in dealt for sent in pack(iter(part.to_arrow().to_batches())) for row in sent.to_pylist()]
+    return [
+        row for part in dealt for sent in pack(iter(part.to_arrow().to_batches())) for row in sent.to_pylist()
+    ]
 
 
 @FEW
@@ -54,7 +60,11 @@ def test_shards_see_the_same_watermark(data: st.DataObject, partitions: int) -> 
     for event, wanted in zip(told.events, run(spec, drawn, "engine", types=told.types), strict=True):
         if event.op == "restart":
             continue
-        sent = envelopes(spec, columns, frame(spec, told.types, event.rows), partitions) if event.op == "add" else []
+        sent = (
+            envelopes(spec, columns, frame(spec, told.types, event.rows), partitions)
+            if event.op == "add"
+            else []
+        )
         outputs, marks = [], set()
         for shard, store in zip(SHARDS, stores, strict=True):
             mail = ShardBatch.read((row["kind"], row["payload"]) for row in sent if row["shard"] == shard)

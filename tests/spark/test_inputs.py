@@ -23,12 +23,20 @@ def feeds(feed: Feed) -> tuple[Feed, Feed]:
 
 def union(one: Feed, other: Feed) -> DataFrame:
     """Returns the union of both streams, with a column that names the stream of a row."""
-    named = [each.stream().withColumn("source", S.lit(name)) for each, name in ((one, "one"), (other, "other"))]
+    named = [
+        each.stream().withColumn("source", S.lit(name)) for each, name in ((one, "one"), (other, "other"))
+    ]
     return named[0].union(named[1])
 
 
 def sums(df: DataFrame, shards: int = 3, **inputs: Any) -> Result:
-    described = windowed(df, "ts").groupBy("k").window(pw.Tumbling("1 minute")).allowed_lateness("1 minute").shards(shards)
+    described = (
+        windowed(df, "ts")
+        .groupBy("k")
+        .window(pw.Tumbling("1 minute"))
+        .allowed_lateness("1 minute")
+        .shards(shards)
+    )
     mark = pw.Inputs(["one", "other"], column="source", delay={"one": 0, "other": "10 seconds"}, **inputs)
     described = described.watermark(mark)
     return (described.clock("1 millisecond") if inputs else described).agg(F.sum("v").alias("s"))
@@ -42,16 +50,25 @@ def drain(feed: Feed, result: Result) -> None:
 def told(feed: Feed) -> list[tuple[Any, ...]]:
     """Returns key, start in seconds, sum, timing and index of every pane."""
     panes = feed.read("panes").sort("k", "window_start", "index")
-    return [(k, (start - START).seconds, *rest) for k, start, *rest in panes.select("k", "window_start", "s", "timing", "index").rows()]
+    return [
+        (k, (start - START).seconds, *rest)
+        for k, start, *rest in panes.select("k", "window_start", "s", "timing", "index").rows()
+    ]
 
 
 def by_the_oracle(spec: Any, batches: list[list[tuple[float, str, int, str]]]) -> list[tuple[Any, ...]]:
     """Returns the same from the oracle."""
-    rows = [[{"ts": int(s * 1e6), "k": k, "v": v, "source": source} for s, k, v, source in batch] for batch in batches]
+    rows = [
+        [{"ts": int(s * 1e6), "k": k, "v": v, "source": source} for s, k, v, source in batch]
+        for batch in batches
+    ]
     events = [{"op": "add", "rows": batch} for batch in rows]
     panes = [pane for output in run(spec, events) for pane in output["panes"]]
     panes.sort(key=lambda pane: (pane["k"], pane["window_start"], pane["index"]))
-    return [(pane["k"], pane["window_start"] // 1_000_000, pane["s"], pane["timing"], pane["index"]) for pane in panes]
+    return [
+        (pane["k"], pane["window_start"] // 1_000_000, pane["s"], pane["timing"], pane["index"])
+        for pane in panes
+    ]
 
 
 @pytest.mark.soak
@@ -100,9 +117,23 @@ def test_a_stream_that_falls_silent_is_left_out_by_the_clock(feed: Feed) -> None
 @pytest.mark.usefixtures("spark")
 def test_windows_close_by_the_clock_alone_in_every_shard() -> None:
     """Windows complete when an input becomes idle: with several shards and restarts as in the oracle."""
-    inputs = {"kind": "inputs", "names": ["a", "b"], "idle_after": 10, "column": "s", "delay": {"a": 1, "b": 0}}
-    spec = {"keys": ["k"], "window": {"kind": "tumbling", "size": 5}, "aggregates": [{"fn": "sum", "column": "v", "name": "sum"}]}
-    add = lambda *rows: {"op": "add", "rows": [dict(zip(("event_time", "k", "s", "v"), row, strict=True)) for row in rows]}  # noqa: E731
+    inputs = {
+        "kind": "inputs",
+        "names": ["a", "b"],
+        "idle_after": 10,
+        "column": "s",
+        "delay": {"a": 1, "b": 0},
+    }
+    spec = {
+        "keys": ["k"],
+        "window": {"kind": "tumbling", "size": 5},
+        "aggregates": [{"fn": "sum", "column": "v", "name": "sum"}],
+    }
+
+    def add(*rows: tuple[Any, ...]) -> dict[str, Any]:
+        named = [dict(zip(("event_time", "k", "s", "v"), row, strict=True)) for row in rows]
+        return {"op": "add", "rows": named}
+
     events = [
         {"op": "clock", "to": 100},
         add(*((t, f"key {t}", "ab"[t % 2], t) for t in range(10)), (3, "key 3", "c", 1)),
@@ -117,18 +148,30 @@ def test_windows_close_by_the_clock_alone_in_every_shard() -> None:
         add((9, "key 5", "a", 1)),
         {"op": "clock", "to": 120},
     ]
-    wanted, got = run(spec | {"watermark": inputs}, events), run(spec | {"watermark": inputs}, events, "spark", shards=3)
+    wanted, got = (
+        run(spec | {"watermark": inputs}, events),
+        run(spec | {"watermark": inputs}, events, "spark", shards=3),
+    )
     order = lambda pane: (pane["window_end"], pane["k"])  # noqa: E731 - between keys it is Spark's
     for right, left in zip(wanted, got, strict=True):
         assert sorted(left["panes"], key=order) == sorted(right["panes"], key=order)
-        assert (left["counts"], left["late"], left["invalid"]) == (right["counts"], right["late"], right["invalid"])
+        assert (left["counts"], left["late"], left["invalid"]) == (
+            right["counts"],
+            right["late"],
+            right["invalid"],
+        )
     assert [len(output["panes"]) for output in wanted] == [0, 5, 0, 0, 0, 6, 0, 0, 0, 0, 0, 1]
 
 
 def test_rows_of_no_input_are_invalid(feed: Feed) -> None:
     feed.put((0.0, "one", 1), (3600.0, "neither", 2), (3600.0, None, 3), (10.0, "other", 4))
     mark = pw.Inputs(["one", "other"], column="k")
-    result = windowed(feed.stream(), "ts").window(pw.Tumbling("1 minute")).watermark(mark).agg(F.count().alias("n"))
+    result = (
+        windowed(feed.stream(), "ts")
+        .window(pw.Tumbling("1 minute"))
+        .watermark(mark)
+        .agg(F.count().alias("n"))
+    )
     drain(feed, result)
     reasons = [(row["v"], reason) for row, reason in feed.read("invalid").select("row", "reason").rows()]
     assert sorted(reasons) == [(2, "input k is unknown"), (3, "input k is null")]
@@ -139,7 +182,13 @@ def test_inputs_of_a_batch(feed: Feed) -> None:
     """All rows arrive at once, so none is late."""
     feed.put((0.0, "one", 1), (200.0, "one", 2), (10.0, "other", 4), (100.0, "other", 8))
     mark = pw.Inputs(["one", "other"], column="k")
-    result = windowed(feed.batch(), "ts").groupBy("k").window(pw.Tumbling("1 minute")).watermark(mark).agg(F.sum("v").alias("s"))
+    result = (
+        windowed(feed.batch(), "ts")
+        .groupBy("k")
+        .window(pw.Tumbling("1 minute"))
+        .watermark(mark)
+        .agg(F.sum("v").alias("s"))
+    )
     assert sorted(row.s for row in result.panes.collect()) == [1, 2, 4, 8]
     assert result.late.count() == 0
 
@@ -157,14 +206,24 @@ def test_inputs_without_a_column_are_refused(feed: Feed) -> None:
 
 def test_row_by_row_there_is_one_shard(feed: Feed) -> None:
     feed.put((0.0, "a", 1))
-    each = windowed(feed.stream(), "ts").groupBy("v").window(pw.Tumbling("1 minute")).options(evaluate="record")
+    each = (
+        windowed(feed.stream(), "ts").groupBy("v").window(pw.Tumbling("1 minute")).options(evaluate="record")
+    )
     each = each.watermark(pw.Inputs(["a", "b"], column="k"))
     assert len(each.agg(F.count()).plumbing.shards) == 1
-    with pytest.raises(pw.SpecError, match=r"shards=2 \| a row that tells the watermark of its input .* \| leave shards out, or use"):
+    with pytest.raises(
+        pw.SpecError,
+        match=r"shards=2 \| a row that tells the watermark of its input .* \| leave shards out, or use",
+    ):
         each.shards(2).agg(F.count())
 
 
 def test_the_column_holds_strings(feed: Feed) -> None:
     feed.put((0.0, "a", 1))
-    with pytest.raises(pw.SpecError, match=r"input v: .* \| the column that names the input of a row holds strings .* \| cast v to STRING"):
-        windowed(feed.stream(), "ts").window(pw.Tumbling(1)).watermark(pw.Inputs(["a", "b"], column="v")).agg(F.count())
+    with pytest.raises(
+        pw.SpecError,
+        match=r"input v: .* \| the column that names the input of a row holds strings .* \| cast v to STRING",
+    ):
+        windowed(feed.stream(), "ts").window(pw.Tumbling(1)).watermark(pw.Inputs(["a", "b"], column="v")).agg(
+            F.count()
+        )

@@ -18,22 +18,40 @@ from panewise.spark.metrics import NAMES, joined
 from panewise.streamwindow import StreamWindow, count
 from tests.spark.conftest import Feed
 
-ROWS = [((0, "a", 1), (1, "a", 2), (None, "a", 3), (2, None, 4)), ((90, "b", 5),), ((3, "a", 6), (95, "b", 7))]
+ROWS = [
+    ((0, "a", 1), (1, "a", 2), (None, "a", 3), (2, None, 4)),
+    ((90, "b", 5),),
+    ((3, "a", 6), (95, "b", 7)),
+]
 
 
 def totals(query: Any) -> dict[str, int]:
     """Returns the sums over all micro-batches."""
-    found = [progress.observedMetrics["panewise"].asDict() for progress in query.recentProgress if progress.observedMetrics]
+    found = [
+        progress.observedMetrics["panewise"].asDict()
+        for progress in query.recentProgress
+        if progress.observedMetrics
+    ]
     return {name: sum(line[name] for line in found) for name in NAMES}
 
 
 def minutes(df: DataFrame) -> Windowed:
-    return windowed(df.withWatermark("ts", "10 seconds"), "ts").groupBy("k").window(pw.Tumbling("1 minute")).options(null_keys=False)
+    return (
+        windowed(df.withWatermark("ts", "10 seconds"), "ts")
+        .groupBy("k")
+        .window(pw.Tumbling("1 minute"))
+        .options(null_keys=False)
+    )
 
 
 def running_sums(df: DataFrame) -> DataFrame:
     w = Window.partitionBy("k").orderBy("ts")
-    return over(df.withWatermark("ts", "10 seconds")).options(null_keys=False).withColumn("s", F.sum("v").over(w)).rows
+    return (
+        over(df.withWatermark("ts", "10 seconds"))
+        .options(null_keys=False)
+        .withColumn("s", F.sum("v").over(w))
+        .rows
+    )
 
 
 def events(df: DataFrame) -> DataFrame:
@@ -46,10 +64,19 @@ def metrics(rows_in: int, applied: int, late: int, invalid: int, panes: int) -> 
 
 # One row has no event time, one has no key, and one is late. The first minute of "a" completes.
 QUERIES: dict[str, tuple[Callable[[DataFrame], DataFrame], dict[str, int]]] = {
-    "panes, as real columns": (lambda df: minutes(df).agg(F.sum("v").alias("s")).panes, metrics(7, 4, 1, 2, 1)),
-    "panes with lists": (lambda df: minutes(df).agg(F.collect_list("v").alias("l")).panes, metrics(7, 4, 1, 2, 1)),
+    "panes, as real columns": (
+        lambda df: minutes(df).agg(F.sum("v").alias("s")).panes,
+        metrics(7, 4, 1, 2, 1),
+    ),
+    "panes with lists": (
+        lambda df: minutes(df).agg(F.collect_list("v").alias("l")).panes,
+        metrics(7, 4, 1, 2, 1),
+    ),
     "late rows": (lambda df: minutes(df).agg(F.sum("v").alias("s")).late, metrics(7, 4, 1, 2, 1)),
-    "a chain": (lambda df: minutes(df).agg(F.sum("v").alias("s")).then(aggregates=[F.max("s").alias("m")]).panes, metrics(7, 4, 1, 2, 1)),
+    "a chain": (
+        lambda df: minutes(df).agg(F.sum("v").alias("s")).then(aggregates=[F.max("s").alias("m")]).panes,
+        metrics(7, 4, 1, 2, 1),
+    ),
     "rows of frames": (running_sums, metrics(7, 4, 1, 2, 2)),
     "events": (events, metrics(7, 7, 0, 0, 3)),
 }
@@ -62,7 +89,11 @@ def test_a_query_of_ones_own(feed: Feed, name: str) -> None:
     for rows in ROWS:
         feed.put(*rows)
     output = build(feed.stream())
-    writer = output.writeStream.format("parquet").option("checkpointLocation", feed.sink("checkpoint")).trigger(availableNow=True)
+    writer = (
+        output.writeStream.format("parquet")
+        .option("checkpointLocation", feed.sink("checkpoint"))
+        .trigger(availableNow=True)
+    )
     query = writer.start(feed.sink("out"))
     query.awaitTermination()
     assert totals(query) == expected
@@ -71,7 +102,11 @@ def test_a_query_of_ones_own(feed: Feed, name: str) -> None:
 
 
 def saved(feed: Feed, output: DataFrame) -> pl.DataFrame:
-    writer = output.writeStream.format("parquet").option("checkpointLocation", feed.sink("checkpoint")).trigger(availableNow=True)
+    writer = (
+        output.writeStream.format("parquet")
+        .option("checkpointLocation", feed.sink("checkpoint"))
+        .trigger(availableNow=True)
+    )
     writer.start(feed.sink("out")).awaitTermination()
     return feed.read("out")
 
@@ -80,7 +115,9 @@ def test_counts_of_a_query_whose_panes_have_text_in_lists(feed: Feed) -> None:
     """Such panes are encoded before the state is committed. No count of the step is lost (semantics 15.1)."""
     for rows in ROWS:
         feed.put(*rows)
-    counts = saved(feed, minutes(feed.stream()).trigger(pw.Always()).agg(F.collect_list("k").alias("l")).counts)
+    counts = saved(
+        feed, minutes(feed.stream()).trigger(pw.Always()).agg(F.collect_list("k").alias("l")).counts
+    )
     assert counts.select(pl.col("rows_in", "applied", "late", "invalid").sum()).row(0) == (7, 4, 1, 2)
 
 
@@ -116,13 +153,20 @@ def named(spark: SparkSession, name: str | None) -> Iterator[None]:
 def test_two_operators_in_one_query_have_two_names(feed: Feed, spark: SparkSession) -> None:
     """An operator has the name that the session has when the operator is built (semantics 15.5)."""
     feed.put((0, "a", 1), (1, "b", 2), (None, "b", 2))
-    first = windowed(feed.stream(), "ts").groupBy("k").window(pw.Tumbling(pw.rows(1))).agg(F.sum("v").alias("s"))
+    first = (
+        windowed(feed.stream(), "ts").groupBy("k").window(pw.Tumbling(pw.rows(1))).agg(F.sum("v").alias("s"))
+    )
     with named(spark, "others"):
         second = windowed(feed.stream(), "ts").window(pw.Tumbling(pw.rows(1))).agg(F.sum("v").alias("s"))
     with named(spark, None):
         third = windowed(feed.stream(), "ts").window(pw.Tumbling(pw.rows(1))).agg(F.sum("v").alias("s"))
     together = first.panes.select("s").union(second.panes.select("s")).union(third.panes.select("s"))
-    query = together.writeStream.format("noop").option("checkpointLocation", feed.sink("checkpoint")).trigger(availableNow=True).start()
+    query = (
+        together.writeStream.format("noop")
+        .option("checkpointLocation", feed.sink("checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
     query.awaitTermination()
     observed = query.recentProgress[0].observedMetrics
     assert {name: row["panes"] for name, row in observed.items()} == {"panewise": 2, "others": 2}

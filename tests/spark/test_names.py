@@ -39,11 +39,14 @@ def test_keys_and_aggregates_are_columns_and_expressions(feed: Feed) -> None:
     ours = whole(df).groupBy(upper).agg(
         F.sum(twice).alias("twice"), F.count(SF.col("v")).alias("n"), F.sum("v").filter(odd).alias("odd"),
         F.count().filter(odd).alias("odds"), F.max_by("ts", SF.col("v")).filter(~odd).alias("at"),
-        F.count_distinct("k", SF.col("v")).alias("pairs"), F.top_n_by(SF.struct("k", "v"), "v", 2).alias("best"),
+        F.count_distinct("k", SF.col("v")).alias("pairs"),
+        F.top_n_by(SF.struct("k", "v"), "v", 2).alias("best"),
     )  # fmt: skip
     native = df.groupBy(upper).agg(
-        SF.sum(twice).alias("twice"), SF.count("v").alias("n"), SF.expr("sum(v) FILTER (WHERE v % 2 = 1)").alias("odd"),
-        SF.expr("count(*) FILTER (WHERE v % 2 = 1)").alias("odds"), SF.expr("max_by(ts, v) FILTER (WHERE NOT v % 2 = 1)").alias("at"),
+        SF.sum(twice).alias("twice"), SF.count("v").alias("n"),
+        SF.expr("sum(v) FILTER (WHERE v % 2 = 1)").alias("odd"),
+        SF.expr("count(*) FILTER (WHERE v % 2 = 1)").alias("odds"),
+        SF.expr("max_by(ts, v) FILTER (WHERE NOT v % 2 = 1)").alias("at"),
         SF.count_distinct("k", "v").alias("pairs"), best("struct(k, v)", "v", 2).alias("best"),
     )  # fmt: skip
     assert rows_of(ours.panes, *native.columns) == rows_of(native)
@@ -67,7 +70,11 @@ def test_names_in_another_case(feed: Feed) -> None:
     feed.put((0, "a", 1), (5, "a", 2), (None, "b", 3))
     feed.put((200, "a", 1))
     feed.put((1, "a", 9), (400, "a", 0))
-    described = windowed(feed.stream().withWatermark("ts", "1 second"), event_time="TS").groupBy("K").window(pw.Tumbling("1 minute"))
+    described = (
+        windowed(feed.stream().withWatermark("ts", "1 second"), event_time="TS")
+        .groupBy("K")
+        .window(pw.Tumbling("1 minute"))
+    )
     result = described.finish("at_end").agg(F.sum("V").alias("s"))
     written(feed, result)
     assert feed.read("panes").select("K", "s").sort("s").rows() == [("a", 0), ("a", 1), ("a", 3)]
@@ -78,10 +85,14 @@ def test_names_in_another_case(feed: Feed) -> None:
 def test_names_that_are_not_clear_are_refused(feed: Feed) -> None:
     df = feed.batch()
     cases = [
-        (lambda: whole(df).groupBy("k").agg(F.count("K").alias("n")), "column 'k' as 'k' and 'K' | an operator has one name for a column"),
-        (lambda: whole(df).groupBy(SF.upper("k").alias("K")).agg(F.count()), "the expression 'K' has the name of a column |"),
-        (lambda: whole(df).groupBy("s.x").agg(F.count()), "column 's.x' | the operator's columns are in its input |"),
-        (lambda: F.first("v").filter(SF.col("v") > 1), "first(v).filter(>(v, 1)) | a filter makes the other values null, and this"),
+        (lambda: whole(df).groupBy("k").agg(F.count("K").alias("n")),
+        "column 'k' as 'k' and 'K' | an operator has one name for a column"),
+        (lambda: whole(df).groupBy(SF.upper("k").alias("K")).agg(F.count()),
+        "the expression 'K' has the name of a column |"),
+        (lambda: whole(df).groupBy("s.x").agg(F.count()),
+        "column 's.x' | the operator's columns are in its input |"),
+        (lambda: F.first("v").filter(SF.col("v") > 1),
+        "first(v).filter(>(v, 1)) | a filter makes the other values null, and this"),
     ]  # fmt: skip
     for call, message in cases:
         with pytest.raises(SpecError) as caught:
@@ -105,21 +116,37 @@ DOTTED = {"ts": "event.ts", "k": "the.key", "v": "a.v"}
 
 
 def dotted(df: DataFrame) -> DataFrame:
-    return df.withColumnsRenamed(DOTTED).withColumn("not.used", SF.lit(1)).withColumn("m", SF.create_map(SF.lit("x"), SF.col("`a.v`")))
+    return (
+        df.withColumnsRenamed(DOTTED)
+        .withColumn("not.used", SF.lit(1))
+        .withColumn("m", SF.create_map(SF.lit("x"), SF.col("`a.v`")))
+    )
 
 
 def test_dotted_names_and_maps_on_a_batch(feed: Feed) -> None:
     feed.put(*ROWS, (None, "c", 6))
     df = dotted(feed.batch())
     described = windowed(df, event_time="event.ts").window(pw.Global()).groupBy("the.key")
-    result = described.agg(F.sum("a.v").alias("s"), F.collect_list("m").alias("maps"), F.max_by("m", "a.v").alias("best"))
+    result = described.agg(
+        F.sum("a.v").alias("s"), F.collect_list("m").alias("maps"), F.max_by("m", "a.v").alias("best")
+    )
     native = df.where("`event.ts` is not null").groupBy("`the.key`").agg(
-        SF.sum("`a.v`").alias("s"), SF.collect_list("m").alias("maps"), SF.max_by("m", SF.col("`a.v`")).alias("best")
+        SF.sum("`a.v`").alias("s"), SF.collect_list("m").alias("maps"),
+        SF.max_by("m", SF.col("`a.v`")).alias("best")
     )  # fmt: skip
     assert rows_of(result.panes, *native.columns) == rows_of(native)
-    assert result.panes.select(*map(quoted, native.columns)).schema.simpleString() == native.schema.simpleString()
+    assert (
+        result.panes.select(*map(quoted, native.columns)).schema.simpleString()
+        == native.schema.simpleString()
+    )
     (invalid,) = result.invalid.collect()
-    assert invalid["row"].asDict() == {"event.ts": None, "the.key": "c", "a.v": 6, "not.used": 1, "m": {"x": 6}}
+    assert invalid["row"].asDict() == {
+        "event.ts": None,
+        "the.key": "c",
+        "a.v": 6,
+        "not.used": 1,
+        "m": {"x": 6},
+    }
 
 
 def test_dotted_names_and_maps_on_a_stream(feed: Feed) -> None:
@@ -127,13 +154,31 @@ def test_dotted_names_and_maps_on_a_stream(feed: Feed) -> None:
     feed.put((200, "a", 1))
     feed.put((1, "a", 9), (400, "a", 0))
     df = dotted(feed.stream()).withWatermark("`event.ts`", "1 second")
-    described = windowed(df, event_time="event.ts").groupBy("the.key").window(pw.Tumbling("1 minute")).delta("m", "a.v").finish("at_end")
+    described = (
+        windowed(df, event_time="event.ts")
+        .groupBy("the.key")
+        .window(pw.Tumbling("1 minute"))
+        .delta("m", "a.v")
+        .finish("at_end")
+    )
     written(feed, described.agg(F.sum("a.v").alias("s"), F.last("m").alias("last")))
     panes = feed.spark.read.parquet(feed.sink("panes"))
-    found = [(row["s"], row["last"], [(one["m"], one["a.v"]) for one in row["delta"]]) for row in panes.orderBy("s").collect()]
-    assert found == [(0, {"x": 0}, [({"x": 0}, 0)]), (1, {"x": 1}, [({"x": 1}, 1)]), (3, {"x": 2}, [({"x": 1}, 1), ({"x": 2}, 2)])]
+    found = [
+        (row["s"], row["last"], [(one["m"], one["a.v"]) for one in row["delta"]])
+        for row in panes.orderBy("s").collect()
+    ]
+    assert found == [
+        (0, {"x": 0}, [({"x": 0}, 0)]),
+        (1, {"x": 1}, [({"x": 1}, 1)]),
+        (3, {"x": 2}, [({"x": 1}, 1), ({"x": 2}, 2)]),
+    ]
     (late,) = feed.spark.read.parquet(feed.sink("late")).collect()
-    assert (late["row"]["the.key"], late["row"]["a.v"], late["row"]["not.used"], late["row"]["m"]) == ("a", 9, 1, {"x": 9})
+    assert (late["row"]["the.key"], late["row"]["a.v"], late["row"]["not.used"], late["row"]["m"]) == (
+        "a",
+        9,
+        1,
+        {"x": 9},
+    )
     (invalid,) = feed.spark.read.parquet(feed.sink("invalid")).collect()
     assert invalid["row"]["m"] == {"x": 3}
 
@@ -143,10 +188,22 @@ def test_panes_of_maps_alone_leave_the_step_as_columns(feed: Feed) -> None:
     feed.put((200, "a", 1))
     feed.put((300, "a", 1))
     df = dotted(feed.stream()).withWatermark("`event.ts`", "1 second")
-    panes = windowed(df, event_time="event.ts").groupBy("the.key").window(pw.Tumbling("1 minute")).agg(F.first("m").alias("m")).panes
-    query = panes.writeStream.format("parquet").option("checkpointLocation", feed.sink("checkpoint")).trigger(availableNow=True)
+    panes = (
+        windowed(df, event_time="event.ts")
+        .groupBy("the.key")
+        .window(pw.Tumbling("1 minute"))
+        .agg(F.first("m").alias("m"))
+        .panes
+    )
+    query = (
+        panes.writeStream.format("parquet")
+        .option("checkpointLocation", feed.sink("checkpoint"))
+        .trigger(availableNow=True)
+    )
     query.start(feed.sink("panes")).awaitTermination()
-    assert [row["m"] for row in feed.spark.read.parquet(feed.sink("panes")).orderBy("window_end").collect()] == [{"x": 1}, {"x": 1}]
+    assert [
+        row["m"] for row in feed.spark.read.parquet(feed.sink("panes")).orderBy("window_end").collect()
+    ] == [{"x": 1}, {"x": 1}]
 
 
 def test_maps_are_not_compared(feed: Feed) -> None:
@@ -157,7 +214,10 @@ def test_maps_are_not_compared(feed: Feed) -> None:
             lambda: grouped.groupBy("m").agg(F.count()),
             "column m: map<string,bigint> | maps cannot be compared, so they are no keys",
         ),
-        (lambda: grouped.agg(F.count_distinct("m")), "'count_distinct(m)' over m: map<string,bigint> | count_distinct compares values"),
+        (
+            lambda: grouped.agg(F.count_distinct("m")),
+            "'count_distinct(m)' over m: map<string,bigint> | count_distinct compares values",
+        ),
     ):
         with pytest.raises(SpecError) as caught:
             call()  # type: ignore[no-untyped-call]
@@ -169,9 +229,15 @@ def test_functions_over_windows_of_expressions_and_dotted_names(feed: Feed) -> N
     feed.put((0, "a", 1), (1, "a", 2), (2, "b", 4))
     df = dotted(feed.batch())
     w = pw.Window.partitionBy("THE.KEY").orderBy("event.ts")
-    rows = over(df).withColumns({"twice": F.sum(SF.col("`a.v`") * 2).over(w), "before": F.lag("m").over(w)}).rows
+    rows = (
+        over(df).withColumns({"twice": F.sum(SF.col("`a.v`") * 2).over(w), "before": F.lag("m").over(w)}).rows
+    )
     assert rows.columns == ["event.ts", "the.key", "a.v", "not.used", "m", "twice", "before"]
-    assert rows_of(rows, "the.key", "a.v", "twice", "before") == [("a", 1, 2, None), ("a", 2, 6, {"x": 1}), ("b", 4, 8, None)]
+    assert rows_of(rows, "the.key", "a.v", "twice", "before") == [
+        ("a", 1, 2, None),
+        ("a", 2, 6, {"x": 1}),
+        ("b", 4, 8, None),
+    ]
 
 
 def test_null_and_nan_keys_on_a_stream(feed: Feed) -> None:
@@ -181,8 +247,15 @@ def test_null_and_nan_keys_on_a_stream(feed: Feed) -> None:
     feed.put((300, "z", 9))
     nan = SF.when(SF.col("v") == 0, SF.lit(float("nan"))).otherwise(SF.lit(-0.0))
     df = feed.stream().withColumn("x", nan).withWatermark("ts", "1 second")
-    result = windowed(df, event_time="ts").groupBy("x", "k").window(pw.Tumbling("1 minute")).trigger(pw.AfterWatermark(early=pw.Always()))
-    single = windowed(df, event_time="ts").groupBy("x").window(pw.Tumbling("1 minute")).agg(F.count().alias("n"))
+    result = (
+        windowed(df, event_time="ts")
+        .groupBy("x", "k")
+        .window(pw.Tumbling("1 minute"))
+        .trigger(pw.AfterWatermark(early=pw.Always()))
+    )
+    single = (
+        windowed(df, event_time="ts").groupBy("x").window(pw.Tumbling("1 minute")).agg(F.count().alias("n"))
+    )
     written(feed, result.accumulation("accumulating").options(on_time="if_pending").agg(F.count().alias("n")))
     found = feed.read("panes").filter(pl.col("window_start") == pl.col("window_start").min())
     assert sorted(found.filter(pl.col("n") == 2).select("x", "k").rows(), key=str) == [
@@ -190,18 +263,31 @@ def test_null_and_nan_keys_on_a_stream(feed: Feed) -> None:
         (pytest.approx(float("nan"), nan_ok=True), None),
     ]
     assert feed.read("invalid").is_empty()
-    query = single.panes.writeStream.format("parquet").option("checkpointLocation", feed.sink("c2")).trigger(availableNow=True)
+    query = (
+        single.panes.writeStream.format("parquet")
+        .option("checkpointLocation", feed.sink("c2"))
+        .trigger(availableNow=True)
+    )
     query.start(feed.sink("single")).awaitTermination()
     assert sorted(feed.read("single")["n"].to_list()) == [2, 2, 2]
 
 
 def test_two_expressions_of_one_name_are_refused(feed: Feed) -> None:
     """Also fields of two structs, and two aliases that differ only in case (semantics 35.1)."""
-    df = feed.batch().select("ts", "k", "v", SF.struct(SF.col("v").alias("f")).alias("s"), SF.struct((-SF.col("v")).alias("f")).alias("t"))
+    df = feed.batch().select(
+        "ts",
+        "k",
+        "v",
+        SF.struct(SF.col("v").alias("f")).alias("s"),
+        SF.struct((-SF.col("v")).alias("f")).alias("t"),
+    )
     fields = (SF.col("s.f"), SF.col("t.f"))
     aliases = ((SF.col("v") + 1).alias("x"), (SF.col("v") + 2).alias("X"))
     for one, other in (fields, aliases):
-        with pytest.raises(SpecError, match=r"both '\w+' \| each expression becomes a column .* \| give one of them an \.alias"):
+        with pytest.raises(
+            SpecError,
+            match=r"both '\w+' \| each expression becomes a column .* \| give one of them an \.alias",
+        ):
             whole(df).agg(F.sum(one).alias("a"), F.sum(other).alias("b"))
 
 
@@ -209,13 +295,17 @@ def test_two_functions_without_a_name_are_two_expressions(feed: Feed) -> None:
     up, down = SF.udf(lambda value: value + 1, "bigint"), SF.udf(lambda value: value - 1, "bigint")
     with pytest.raises(SpecError, match=r"each expression becomes a column of the operator's input"):
         whole(feed.batch()).agg(F.sum(up("v")).alias("a"), F.sum(down("v")).alias("b"))
-    named = whole(feed.batch()).agg(F.sum(up("v").alias("up")).alias("a"), F.sum(down("v").alias("down")).alias("b"))
+    named = whole(feed.batch()).agg(
+        F.sum(up("v").alias("up")).alias("a"), F.sum(down("v").alias("down")).alias("b")
+    )
     assert {"up", "down"} <= set(named.spec.columns_read)
 
 
 def test_an_expression_may_be_written_twice(feed: Feed) -> None:
     feed.put((0, "a", 1), (1, "a", 2))
-    result = whole(feed.batch()).agg(F.sum(SF.col("v") * 2).alias("s"), F.max(SF.col("v") * 2).alias("m"), F.sum(SF.lit(3)).alias("n"))
+    result = whole(feed.batch()).agg(
+        F.sum(SF.col("v") * 2).alias("s"), F.max(SF.col("v") * 2).alias("m"), F.sum(SF.lit(3)).alias("n")
+    )
     assert rows_of(result.panes, "s", "m", "n") == [(6, 4, 6)]
 
 

@@ -24,8 +24,16 @@ Totals = dict[str, tuple[int, int]]
 
 def daily(feed: Feed) -> Result:
     """Returns accumulating windows of one day that fire in every micro-batch."""
-    days = windowed(feed.stream().withWatermark("ts", "1 day"), event_time="ts").groupBy("k").window(pw.Tumbling("1 day"))
-    return days.trigger(pw.Always()).accumulation("accumulating").agg(F.count().alias("n"), F.sum("v").alias("s"))
+    days = (
+        windowed(feed.stream().withWatermark("ts", "1 day"), event_time="ts")
+        .groupBy("k")
+        .window(pw.Tumbling("1 day"))
+    )
+    return (
+        days.trigger(pw.Always())
+        .accumulation("accumulating")
+        .agg(F.count().alias("n"), F.sum("v").alias("s"))
+    )
 
 
 class Input:

@@ -17,7 +17,12 @@ from panewise.spark.pack import Pack
 from panewise.spark.step import ShardBatch, step
 
 SPEC = pw.WindowOperator(
-    window=pw.Tumbling("1 minute"), keys=["k"], event_time="t", position=pw.Position(), aggregates=[F.sum("v")], allowed_lateness="1 minute"
+    window=pw.Tumbling("1 minute"),
+    keys=["k"],
+    event_time="t",
+    position=pw.Position(),
+    aggregates=[F.sum("v")],
+    allowed_lateness="1 minute",
 )
 SCHEMA = {"t": pl.Int64(), "k": pl.Int64(), "v": pl.Int64(), "partition": pl.Int64(), "offset": pl.Int64()}
 
@@ -29,7 +34,9 @@ def test_rows_of_one_position_meet_in_one_shard(monkeypatch: pytest.MonkeyPatch,
     Each record became three rows, as with `explode`. Two of them are replays.
     """
     monkeypatch.setattr("panewise.spark.pack._CHUNK_ROWS", chunk)
-    rows = pl.DataFrame([{"t": 0, "k": at % 7, "v": at, "partition": 0, "offset": at // 3} for at in range(60)], schema=SCHEMA)
+    rows = pl.DataFrame(
+        [{"t": 0, "k": at % 7, "v": at, "partition": 0, "offset": at // 3} for at in range(60)], schema=SCHEMA
+    )
     batches: list[pa.RecordBatch] = rows.to_arrow().to_batches(max_chunksize=1)
     went = defaultdict(set)
     for sent in Pack(SPEC, SCHEMA, [0, 1, 2], late_wanted=True)(iter(batches)):
@@ -45,10 +52,16 @@ def test_rows_of_one_position_meet_in_one_shard(monkeypatch: pytest.MonkeyPatch,
 def test_rows_keep_their_order_through_envelopes_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without columns that order them, rows arrive as they stand, chunk after chunk (semantics 3, 8.5)."""
     monkeypatch.setattr("panewise.spark.pack._CHUNK_ROWS", 3)
-    spec = pw.WindowOperator(window=pw.Tumbling(pw.rows(100)), trigger=pw.AfterWatermark(), aggregates=[F.collect_list("v").alias("all")])
+    spec = pw.WindowOperator(
+        window=pw.Tumbling(pw.rows(100)),
+        trigger=pw.AfterWatermark(),
+        aggregates=[F.collect_list("v").alias("all")],
+    )
     schema = {"v": pl.Int64()}
     batches = pl.DataFrame({"v": range(20)}, schema=schema).to_arrow().to_batches(max_chunksize=1)
-    envelopes = [one for sent in Pack(spec, schema, [0], late_wanted=False)(iter(batches)) for one in sent.to_pylist()]
+    envelopes = [
+        one for sent in Pack(spec, schema, [0], late_wanted=False)(iter(batches)) for one in sent.to_pylist()
+    ]
     mail = ShardBatch.read((one["kind"], one["payload"]) for one in reversed(envelopes))
     assert len(mail.rows) == 7
     mail.control["finish"] = 1
@@ -74,11 +87,17 @@ def test_every_shard_has_the_marks_of_all_rows(ordered: bool) -> None:
         whole = alone.add(rows).counts
         assert sum(output.counts.applied for output in outputs) == whole.applied
         assert sum(output.counts.replays for output in outputs) == whole.replays
-        assert [operator.state.marks.table.rows() for operator in shards.values()] == [alone.state.marks.table.rows()] * 2  # type: ignore[union-attr]
+        assert [operator.state.marks.table.rows() for operator in shards.values()] == [
+            alone.state.marks.table.rows()
+        ] * 2  # type: ignore[union-attr]
 
 
 def _packed(spec: pw.WindowOperator, rows: pl.DataFrame) -> list[dict[str, Any]]:
-    return [one for sent in Pack(spec, SCHEMA, [0, 2], late_wanted=True)(iter(rows.to_arrow().to_batches())) for one in sent.to_pylist()]
+    return [
+        one
+        for sent in Pack(spec, SCHEMA, [0, 2], late_wanted=True)(iter(rows.to_arrow().to_batches()))
+        for one in sent.to_pylist()
+    ]
 
 
 @pytest.mark.parametrize("inputs", [False, True])
@@ -95,10 +114,19 @@ def test_the_same_rows_make_the_same_envelopes(*, inputs: bool) -> None:
         watermark=watermark,
         aggregates=[F.sum("v").alias("s"), F.avg("x").alias("m")],
     )
-    schema = {"t": pl.Datetime("us", "UTC"), "k": pl.String(), "v": pl.Int64(), "x": pl.Float64(), "name": pl.String()}
+    schema = {
+        "t": pl.Datetime("us", "UTC"),
+        "k": pl.String(),
+        "v": pl.Int64(),
+        "x": pl.Float64(),
+        "name": pl.String(),
+    }
     n = pl.int_range(50_000, eager=True)
     text = {"k": "key" + (n * 7919 % 5_000).cast(pl.String), "name": pl.Series(list("abcde") * 10_000)}
     rows = pl.DataFrame({"t": n * 10_000, "v": n % 100, "x": n / 7, **text}).select(*schema).cast(schema)
     batches: list[pa.RecordBatch] = rows.to_arrow().to_batches()
-    made = [[sent.to_pylist() for sent in Pack(spec, schema, [0, 1], late_wanted=False)(iter(batches))] for _ in range(4)]
+    made = [
+        [sent.to_pylist() for sent in Pack(spec, schema, [0, 1], late_wanted=False)(iter(batches))]
+        for _ in range(4)
+    ]
     assert made == [made[0]] * 4

@@ -16,7 +16,11 @@ COLUMNS = ["origin", "scheduled", "delay", "worse_by", "three_in_a_row"]
 
 def snippet(beginning: str) -> str:
     """Returns the block of Python that begins with this text."""
-    return next(block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if block.startswith(beginning))
+    return next(
+        block
+        for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+        if block.startswith(beginning)
+    )
 
 
 def made(code: str, flights: DataFrame) -> dict[str, Any]:
@@ -31,7 +35,11 @@ def flights(df: DataFrame) -> DataFrame:
 
 
 def collected(feed: Feed, df: DataFrame) -> pl.DataFrame:
-    query = df.writeStream.format("parquet").option("checkpointLocation", feed.sink("checkpoint")).trigger(availableNow=True)
+    query = (
+        df.writeStream.format("parquet")
+        .option("checkpointLocation", feed.sink("checkpoint"))
+        .trigger(availableNow=True)
+    )
     query.start(feed.sink("rows")).awaitTermination()
     return feed.read("rows")
 
@@ -41,12 +49,19 @@ def test_one_import_makes_batch_code_run_on_a_stream(feed: Feed) -> None:
     feed.put(*((10 * n, "ab"[n % 2], n * n) for n in range(8)))
     ours = snippet("from panewise.spark.sql import")
     of_pyspark = re.sub(r"^from panewise\.spark\.sql import", "from pyspark.sql import", ours)
-    wanted = pl.DataFrame(made(of_pyspark, flights(feed.batch()))["flights"].select(COLUMNS).toArrow()).sort("origin", "scheduled")
+    wanted = pl.DataFrame(made(of_pyspark, flights(feed.batch()))["flights"].select(COLUMNS).toArrow()).sort(
+        "origin", "scheduled"
+    )
     batch = pl.DataFrame(made(ours, flights(feed.batch()))["flights"].select(COLUMNS).toArrow())
     assert_frame_equal(batch.sort("origin", "scheduled"), wanted)
     feed.put((9000, "z", 0))
     feed.put((9001, "z", 0))
-    assert_frame_equal(collected(feed, made(ours, flights(feed.stream()))["flights"]).select(COLUMNS).sort("origin", "scheduled"), wanted)
+    assert_frame_equal(
+        collected(feed, made(ours, flights(feed.stream()))["flights"])
+        .select(COLUMNS)
+        .sort("origin", "scheduled"),
+        wanted,
+    )
 
 
 def test_the_same_step_by_step(feed: Feed) -> None:

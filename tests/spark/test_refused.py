@@ -19,31 +19,77 @@ COUNT = F.count().alias("n")
 
 
 def described(df: DataFrame, **kwargs: str) -> Result:
-    return windowed(df, event_time=kwargs.get("time", "ts")).groupBy(kwargs.get("key", "k")).window(MINUTE).agg(COUNT)
+    return (
+        windowed(df, event_time=kwargs.get("time", "ts"))
+        .groupBy(kwargs.get("key", "k"))
+        .window(MINUTE)
+        .agg(COUNT)
+    )
 
 
 CASES: list[tuple[Callable[[DataFrame, DataFrame], object], type[PanewiseError], str]] = [
-    (lambda s, b: described(b, time="when"), SpecError, "column 'when' | the operator's columns are in its input | use one of the columns"),
+    (
+        lambda s, b: described(b, time="when"),
+        SpecError,
+        "column 'when' | the operator's columns are in its input | use one of the columns",
+    ),
     (lambda s, b: described(b, key="kk"), SpecError, "column 'kk' | the operator's columns are in its input"),
     (lambda s, b: described(b, time="v"), SpecError, "event time v: bigint | the event time is a TIMESTAMP"),
     (
         lambda s, b: described(b.withColumn("ts", SF.col("ts").cast("timestamp_ntz"))),
         SpecError,
-        "event time ts: timestamp_ntz | the event time is a TIMESTAMP, which names an instant (semantics 1) | cast it: df.withColumn('ts'",
+        (
+            "event time ts: timestamp_ntz | the event time is a TIMESTAMP, which names an instant "
+            "(semantics 1) | cast it: df.withColumn('ts'"
+        ),
     ),
-    (lambda s, b: described(s), SetupError, "a stream without a watermark | panes are complete, and rows late, by the query's watermark"),
-    (lambda s, b: windowed(b, "ts").agg(COUNT), SpecError, "no window | an operator has a window | call .window("),
-    (lambda s, b: windowed(b, "ts").window(MINUTE).agg(), SpecError, "aggregates=() | a pane holds at least one aggregate"),
-    (lambda s, b: windowed(b, "ts").window(MINUTE).agg(F.sum("k")), SpecError, "'sum(k)' over k: string | sum takes numbers"),
+    (
+        lambda s, b: described(s),
+        SetupError,
+        "a stream without a watermark | panes are complete, and rows late, by the query's watermark",
+    ),
+    (
+        lambda s, b: windowed(b, "ts").agg(COUNT),
+        SpecError,
+        "no window | an operator has a window | call .window(",
+    ),
+    (
+        lambda s, b: windowed(b, "ts").window(MINUTE).agg(),
+        SpecError,
+        "aggregates=() | a pane holds at least one aggregate",
+    ),
+    (
+        lambda s, b: windowed(b, "ts").window(MINUTE).agg(F.sum("k")),
+        SpecError,
+        "'sum(k)' over k: string | sum takes numbers",
+    ),
     (lambda s, b: windowed(b, "ts").options(lateness=1), SpecError, "option 'lateness' | the options are"),
-    (lambda s, b: windowed(b, "ts").window(MINUTE).shards(0).agg(COUNT), SpecError, "shards=0 | shards are one or more"),
+    (
+        lambda s, b: windowed(b, "ts").window(MINUTE).shards(0).agg(COUNT),
+        SpecError,
+        "shards=0 | shards are one or more",
+    ),
     (lambda s, b: apply(b, SPEC, shards=True), SpecError, "shards=True | shards are one or more"),
-    (lambda s, b: windowed(b, "ts").window(MINUTE).finish("now").agg(COUNT), SpecError, "finish='now' | input ends never, or at_end"),
-    (lambda s, b: apply(b, SPEC, finish="at-end"), SpecError, "finish='at-end' | input ends never, or at_end"),
-    (lambda s, b: windowed(b, "ts").window(MINUTE).finish("never").agg(COUNT), SpecError, "finish='never' on a batch DataFrame"),
+    (
+        lambda s, b: windowed(b, "ts").window(MINUTE).finish("now").agg(COUNT),
+        SpecError,
+        "finish='now' | input ends never, or at_end",
+    ),
+    (
+        lambda s, b: apply(b, SPEC, finish="at-end"),
+        SpecError,
+        "finish='at-end' | input ends never, or at_end",
+    ),
+    (
+        lambda s, b: windowed(b, "ts").window(MINUTE).finish("never").agg(COUNT),
+        SpecError,
+        "finish='never' on a batch DataFrame",
+    ),
     (lambda s, b: described(b).write(), SpecError, "write() without a sink | an output goes to a sink"),
     (
-        lambda s, b: windowed(b, "ts").window(MINUTE).trigger(pw.AfterCount(3)).options(strict=True).agg(COUNT),
+        lambda s, b: (
+            windowed(b, "ts").window(MINUTE).trigger(pw.AfterCount(3)).options(strict=True).agg(COUNT)
+        ),
         SpecError,
         "a top-level AfterCount(n=3) closes a window after its first pane",
     ),
@@ -56,7 +102,9 @@ CASES: list[tuple[Callable[[DataFrame, DataFrame], object], type[PanewiseError],
 
 
 @pytest.mark.parametrize(("build", "error", "message"), CASES)
-def test_refused(feed: Feed, build: Callable[[DataFrame, DataFrame], object], error: type[PanewiseError], message: str) -> None:
+def test_refused(
+    feed: Feed, build: Callable[[DataFrame, DataFrame], object], error: type[PanewiseError], message: str
+) -> None:
     feed.put((0, "a", 1))
     with pytest.raises(error, match=re.escape(message)):
         build(feed.stream(), feed.batch())
@@ -74,7 +122,9 @@ def test_a_state_store_that_is_not_rocksdb(feed: Feed, spark: SparkSession) -> N
     spark.conf.set(name, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
     try:
         with pytest.raises(
-            SetupError, match=r"HDFSBacked.* \| transformWithState keeps its state in RocksDB \| call panewise.spark.configure"
+            SetupError,
+            match=r"HDFSBacked.* \| transformWithState keeps its state in RocksDB \| call "
+            r"panewise.spark.configure",
         ):
             described(feed.stream().withWatermark("ts", "1 second"))
     finally:

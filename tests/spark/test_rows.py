@@ -33,7 +33,11 @@ def test_a_stream_without_a_watermark_in_any_number_of_shards(feed: Feed) -> Non
     run(feed, result)
     panes = feed.read("panes").filter(~pl.col("k").str.starts_with("key")).sort("k", "window_start")
     told = panes.select("k", "window_start", "window_end", "seen", "timing").rows()
-    assert told == [("a", 0, 3, [1, 2, 3], "ON_TIME"), ("a", 3, 6, [4], "ON_TIME"), ("b", 0, 3, [10, 20], "ON_TIME")]
+    assert told == [
+        ("a", 0, 3, [1, 2, 3], "ON_TIME"),
+        ("a", 3, 6, [4], "ON_TIME"),
+        ("b", 0, 3, [10, 20], "ON_TIME"),
+    ]
     assert panes.schema["window_start"] == pl.Int64
     counts = feed.read("counts")
     assert counts.select("rows_in", "applied", "invalid", "late").sum().row(0) == (11, 11, 0, 0)
@@ -45,7 +49,11 @@ def test_late_and_invalid_rows(feed: Feed) -> None:
     feed.put((3, "a", 3), (1, "a", 1), (None, "a", 0), (2, "a", 2), (4, "a", 4))
     windows = windowed(feed.stream(), "ts").groupBy("k").window(pw.Hopping(pw.rows(3), pw.rows(4), gaps=True))
     with pytest.warns(pw.DataLossWarning):
-        result = windows.trigger(pw.AfterCount(2)).options(evaluate="record").agg(F.collect_list("v").alias("seen"))
+        result = (
+            windows.trigger(pw.AfterCount(2))
+            .options(evaluate="record")
+            .agg(F.collect_list("v").alias("seen"))
+        )
     run(feed, result)
     assert feed.read("panes").select("window_start", "window_end", "seen").rows() == [(0, 3, [1, 2])]
     late = feed.read("late").select(pl.col("row").struct.field("v"), "reason", "windows", "late_by").rows()
@@ -79,4 +87,7 @@ def test_a_batch_dataframe(feed: Feed) -> None:
     )
     assert panes.schema["window_start"].dataType == T.LongType()
     assert panes.schema["timestamp"].dataType == T.TimestampType()
-    assert sorted((row.window_start, row.window_end, row.s) for row in panes.collect()) == [(0, 2, 3), (2, 4, 3)]
+    assert sorted((row.window_start, row.window_end, row.s) for row in panes.collect()) == [
+        (0, 2, 3),
+        (2, 4, 3),
+    ]

@@ -30,7 +30,9 @@ def processes_cost(spark: SparkSession, folder: Path, *, local: bool) -> int:
     session.range(3).write.parquet(str(folder / "in"))
     writer = session.readStream.schema("id BIGINT").parquet(str(folder / "in")).writeStream.format("noop")
     before = faults_of_children(spark)
-    writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start().awaitTermination()
+    writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(
+        availableNow=True
+    ).start().awaitTermination()
     assert (folder / "checkpoint" / "commits" / "0").exists()
     return faults_of_children(spark) - before
 
@@ -41,12 +43,18 @@ def test_local_checkpoints_are_written_with_fewer_processes(spark: SparkSession,
 
 
 def test_a_worker_keeps_a_megabyte_or_more(spark: SparkSession) -> None:
-    with pytest.raises(SetupError, match=r"^cache_mb=0 \| a worker keeps a megabyte of state or more \| give a number such as 1024"):
+    with pytest.raises(
+        SetupError,
+        match=r"^cache_mb=0 \| a worker keeps a megabyte of state or more \| give a number such as 1024",
+    ):
         configure(spark, cache_mb=0)
 
 
 def test_a_shuffle_has_a_partition_or_more(spark: SparkSession) -> None:
-    with pytest.raises(SetupError, match=r"^shuffle_partitions=0 \| a shuffle has one partition or more \| give the number of cores$"):
+    with pytest.raises(
+        SetupError,
+        match=r"^shuffle_partitions=0 \| a shuffle has one partition or more \| give the number of cores$",
+    ):
         configure(spark, shuffle_partitions=0)
 
 
@@ -63,7 +71,11 @@ def test_many_shuffle_partitions(spark: SparkSession) -> None:
     def build(partitions: int, *, streaming: bool = True) -> None:
         session = configure(spark.newSession(), shuffle_partitions=partitions)
         source = session.readStream if streaming else session.read
-        rate = source.format("rate").load() if streaming else session.sql("SELECT now() AS timestamp, 1 AS value")
+        rate = (
+            source.format("rate").load()
+            if streaming
+            else session.sql("SELECT now() AS timestamp, 1 AS value")
+        )
         watched = rate.withWatermark("timestamp", "1 second")
         windowed(watched, "timestamp").window(pw.Tumbling("1 minute")).agg(F.count().alias("n"))
 
@@ -73,8 +85,10 @@ def test_many_shuffle_partitions(spark: SparkSession) -> None:
         build(200, streaming=False)
     with pytest.warns(
         ShufflePartitionsWarning,
-        match=r"^spark.sql.shuffle.partitions=9 on 2 cores \| each partition costs a Python task and a commit in every micro-batch, and a "
-        r"checkpoint keeps its number for good \| call configure\(spark, shuffle_partitions=2\) before the first start$",
+        match=r"^spark.sql.shuffle.partitions=9 on 2 cores \| each partition costs a Python task and a "
+        r"commit in every micro-batch, and a "
+        r"checkpoint keeps its number for good \| call configure\(spark, shuffle_partitions=2\) before "
+        r"the first start$",
     ) as caught:
         build(9)
     (shown,) = (one for one in caught if issubclass(one.category, ShufflePartitionsWarning))
@@ -89,12 +103,18 @@ def interpreter(folder: Path, options: str) -> str:
     return str(path)
 
 
-def test_workers_that_cannot_import_panewise(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark.sparkContext, "pythonExec", interpreter(tmp_path, "-S"))  # without the packages of the environment
+def test_workers_that_cannot_import_panewise(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        spark.sparkContext, "pythonExec", interpreter(tmp_path, "-S")
+    )  # without the packages of the environment
     with pytest.raises(
         SetupError,
-        match=r"^workers run .*python.*, which has no panewise, polars, .* \| operators run in Spark's Python workers, which import "
-        r"panewise \| set PYSPARK_PYTHON=.* before the session starts, or install panewise\[spark\] where the workers run$",
+        match=r"^workers run .*python.*, which has no panewise, polars, .* \| operators run in Spark's "
+        r"Python workers, which import "
+        r"panewise \| set PYSPARK_PYTHON=.* before the session starts, or install panewise\[spark\] "
+        r"where the workers run$",
     ):
         configure(spark.newSession())
     configure(spark.newSession(), check=False)
@@ -102,17 +122,28 @@ def test_workers_that_cannot_import_panewise(spark: SparkSession, tmp_path: Path
 
 def test_workers_that_do_not_start(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark.sparkContext, "pythonExec", "/no/such/python")
-    with pytest.raises(SetupError, match=r'^a Python worker that does not work: .*"/no/such/python".* \| .* \| set PYSPARK_PYTHON='):
+    with pytest.raises(
+        SetupError,
+        match=r'^a Python worker that does not work: .*"/no/such/python".* \| .* \| set PYSPARK_PYTHON=',
+    ):
         configure(spark.newSession())
 
 
 def test_a_further_call_changes_only_what_it_is_given(spark: SparkSession) -> None:
     session = configure(spark.newSession(), cache_mb=256, mirror_mb=0, metrics=None)
     configure(session, shuffle_partitions=3)
-    names = ("panewise.cacheMegabytes", "panewise.mirrorMegabytes", "panewise.metrics", "spark.sql.shuffle.partitions")
+    names = (
+        "panewise.cacheMegabytes",
+        "panewise.mirrorMegabytes",
+        "panewise.metrics",
+        "spark.sql.shuffle.partitions",
+    )
     assert [session.conf.get(name) for name in names] == ["256", "0", "", "3"]
 
 
 def test_an_executor_keeps_no_megabyte_of_copies_or_more(spark: SparkSession) -> None:
-    with pytest.raises(SetupError, match=r"^mirror_mb=-1 \| an executor keeps 0 megabytes of copies \(none\) or more \| give a number"):
+    with pytest.raises(
+        SetupError,
+        match=r"^mirror_mb=-1 \| an executor keeps 0 megabytes of copies \(none\) or more \| give a number",
+    ):
         configure(spark, mirror_mb=-1)

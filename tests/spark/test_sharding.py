@@ -26,10 +26,14 @@ GOLDEN_PAIR = [173, 802, 708]
 
 
 @pytest.mark.parametrize(("shards", "partitions"), [(1, 1), (2, 2), (5, 5), (200, 200), (200, 50), (12, 4)])
-def test_sparks_partitioner_puts_as_many_shards_on_each_partition(spark: SparkSession, shards: int, partitions: int) -> None:
+def test_sparks_partitioner_puts_as_many_shards_on_each_partition(
+    spark: SparkSession, shards: int, partitions: int
+) -> None:
     numbers = even_shards(shards)
     assert len(set(numbers)) == shards
-    df = spark.createDataFrame([(s,) for s in numbers], "shard INT").select(SF.pmod(SF.hash("shard"), SF.lit(partitions)).alias("p"))
+    df = spark.createDataFrame([(s,) for s in numbers], "shard INT").select(
+        SF.pmod(SF.hash("shard"), SF.lit(partitions)).alias("p")
+    )
     assert Counter(row.p for row in df.collect()) == dict.fromkeys(range(partitions), shards // partitions)
 
 

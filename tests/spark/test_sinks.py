@@ -65,9 +65,18 @@ def test_sinks_with_paths_of_their_own(one: str, other: str) -> None:
         ({}, "write() without a sink | an output goes to a sink | give panes=ParquetSink(path)"),
         (
             {"panes": "out/x"},
-            "panes='out/x' | a sink is a ParquetSink, or a function of (DataFrame, batch_id) | give panes=ParquetSink('out/x') for",
+            (
+                "panes='out/x' | a sink is a ParquetSink, or a function of (DataFrame, batch_id) | give "
+                "panes=ParquetSink('out/x') for"
+            ),
         ),
-        ({"late": 7}, "late=7 | a sink is a ParquetSink, or a function of (DataFrame, batch_id) | give late=ParquetSink('a/path')"),
+        (
+            {"late": 7},
+            (
+                "late=7 | a sink is a ParquetSink, or a function of (DataFrame, batch_id) | give "
+                "late=ParquetSink('a/path')"
+            ),
+        ),
     ],
 )
 def test_what_is_no_sink(sinks: Mapping[str, object], message: str) -> None:
@@ -77,7 +86,12 @@ def test_what_is_no_sink(sinks: Mapping[str, object], message: str) -> None:
 
 def described(df: DataFrame) -> Result:
     watched = df.withWatermark("ts", "10 seconds")
-    return windowed(watched, event_time="ts").groupBy("k").window(pw.Tumbling("1 minute")).agg(F.sum("v").alias("s"))
+    return (
+        windowed(watched, event_time="ts")
+        .groupBy("k")
+        .window(pw.Tumbling("1 minute"))
+        .agg(F.sum("v").alias("s"))
+    )
 
 
 def test_write_checks_its_sinks_and_triggers(feed: Feed) -> None:
@@ -88,10 +102,13 @@ def test_write_checks_its_sinks_and_triggers(feed: Feed) -> None:
         result.write(panes=ParquetSink("/out"), late=ParquetSink("/out/"), checkpoint=checkpoint)
     with pytest.raises(
         SpecError,
-        match=r"^available_now=True with processing_time='1 second' \| a run that stops when everything is processed has no interval "
+        match=r"^available_now=True with processing_time='1 second' \| a run that stops when everything "
+        r"is processed has no interval "
         r"between micro-batches \| leave out one of the two$",
     ):
-        result.write(panes=ParquetSink("/out"), checkpoint=checkpoint, available_now=True, processing_time="1 second")
+        result.write(
+            panes=ParquetSink("/out"), checkpoint=checkpoint, available_now=True, processing_time="1 second"
+        )
     assert not Path(checkpoint).exists()
 
 
@@ -100,7 +117,9 @@ def test_a_sink_that_is_added_to_a_checkpoint_is_readable_at_once(feed: Feed) ->
 
     def run(**more: Any) -> None:
         panes = ParquetSink(feed.sink("panes"))
-        query = described(feed.stream()).write(panes=panes, **more, checkpoint=feed.sink("checkpoint"), available_now=True, name="minutes")
+        query = described(feed.stream()).write(
+            panes=panes, **more, checkpoint=feed.sink("checkpoint"), available_now=True, name="minutes"
+        )
         assert query.name == "minutes"
         query.awaitTermination()
 

@@ -32,7 +32,9 @@ def job(sql: Any, df: DataFrame) -> DataFrame:
         .withColumn("total", F.sum(F.col("v") * 2).over(last))
         .withColumns(
             {
-                "big": F.when(F.max("v").over(last) > 6, "big").otherwise(F.concat(F.lit("small "), F.min("v").over(last).cast("string"))),
+                "big": F.when(F.max("v").over(last) > 6, "big").otherwise(
+                    F.concat(F.lit("small "), F.min("v").over(last).cast("string"))
+                ),
                 "share": F.round(F.col("v") / F.nullif(F.sum("v").over(last), F.lit(0)), 3),
                 "known": ~F.isnull(F.coalesce(F.lead("v", 2).over(w), F.lit(None))) & F.col("v").isNotNull(),
                 "number": (F.row_number().over(w) + 0).cast("bigint"),
@@ -40,12 +42,20 @@ def job(sql: Any, df: DataFrame) -> DataFrame:
         )
         .withColumn("twice", F.col("rise") * 2)
         .withColumn("rows", F.count("*").over(w))
-        .select("*", F.avg(F.col("v")).over(last.orderBy(F.col("ts").asc())).alias("mean"), F.last("v", True).over(last).alias("new"))
+        .select(
+            "*",
+            F.avg(F.col("v")).over(last.orderBy(F.col("ts").asc())).alias("mean"),
+            F.last("v", True).over(last).alias("new"),
+        )
     )
 
 
 def collected(feed: Feed, df: DataFrame, name: str = "rows") -> pl.DataFrame:
-    query = df.writeStream.format("parquet").option("checkpointLocation", feed.sink(f"{name}-checkpoint")).trigger(availableNow=True)
+    query = (
+        df.writeStream.format("parquet")
+        .option("checkpointLocation", feed.sink(f"{name}-checkpoint"))
+        .trigger(availableNow=True)
+    )
     query.start(feed.sink(name)).awaitTermination()
     return feed.read(name)
 
@@ -61,7 +71,9 @@ def test_the_same_code_on_a_stream_and_on_a_batch(feed: Feed) -> None:
     feed.put((10_000, "z", 1), (20_000, "z", 1))
     found = collected(feed, job(panewise.spark.sql, stream(feed)))
     told = found.filter(pl.col("k") != "z").select(wanted.columns).sort("k", "ts")
-    assert told.height == feed.batch().count() - 2 - 2 * 3, "the last two rows of a key wait for what lead looks at"
+    assert told.height == feed.batch().count() - 2 - 2 * 3, (
+        "the last two rows of a key wait for what lead looks at"
+    )
     assert_equal(told, wanted.join(told, on=["k", "ts"], how="semi").sort("k", "ts"))
 
 
@@ -85,7 +97,12 @@ def test_keys_may_be_null_and_expressions(feed: Feed) -> None:
         return df.withColumn("total", F.sum("v").over(w)).withColumn("key", F.first(F.upper("k")).over(w))
 
     wanted = pl.DataFrame(asked(pyspark.sql, feed.batch()).toArrow()).filter(pl.col("v") > 0).sort("ts")
-    assert collected(feed, asked(panewise.spark.sql, stream(feed))).filter(pl.col("v") > 0).sort("ts").equals(wanted)
+    assert (
+        collected(feed, asked(panewise.spark.sql, stream(feed)))
+        .filter(pl.col("v") > 0)
+        .sort("ts")
+        .equals(wanted)
+    )
 
 
 def test_a_column_may_be_made_anew_after_a_function_has_read_it(feed: Feed) -> None:
@@ -116,9 +133,13 @@ def test_a_range_in_words_is_one_in_batch_too(feed: Feed) -> None:
 def test_late_and_invalid_rows_are_with_the_operator(feed: Feed) -> None:
     feed.put((0, "a", 1), (None, "a", 2))
     df = stream(feed).withColumn("before", F.lag("v").over(W)).withColumn("plain", F.lit(1))
-    assert frames_of(df).spec == frames_of(stream(feed).withColumn("x", F.lag("v").over(W))).spec, "names are the same at each start"
+    assert frames_of(df).spec == frames_of(stream(feed).withColumn("x", F.lag("v").over(W))).spec, (
+        "names are the same at each start"
+    )
     assert collected(feed, frames_of(df).invalid, "invalid")["reason"].to_list() == ["event time is null"]
-    with pytest.raises(SpecError, match=r"an operator is behind what withColumn.* \| give that DataFrame itself"):
+    with pytest.raises(
+        SpecError, match=r"an operator is behind what withColumn.* \| give that DataFrame itself"
+    ):
         frames_of(df.filter("v > 0"))
 
 
@@ -136,13 +157,23 @@ def test_late_and_invalid_rows_are_with_the_operator(feed: Feed) -> None:
         (lambda: [F.lag(F.lag("v").over(W)).over(W)], "has no such functions in it"),
         (lambda: [F.lag("v").over(W), F.sum("c0").over(W)], "'c0', a new column"),
         (lambda: [F.lag("v").over(W), F.sum(F.col("v") + F.col("C0")).over(W)], "'c0', a new column"),
-        (lambda: [F.sum("v").over(Window.orderBy(F.col("ts").cast("long")).rangeBetween(-600, 0))], "its event time, as it is"),
-        (lambda: [F.lag("v").over(W), F.sum("v").over(Window.partitionBy("v").orderBy("ts"))], "have the same keys and order"),
+        (
+            lambda: [F.sum("v").over(Window.orderBy(F.col("ts").cast("long")).rangeBetween(-600, 0))],
+            "its event time, as it is",
+        ),
+        (
+            lambda: [F.lag("v").over(W), F.sum("v").over(Window.partitionBy("v").orderBy("ts"))],
+            "have the same keys and order",
+        ),
     ],
 )
 def test_what_a_stream_has_not_is_refused(feed: Feed, columns: Callable[[], list[Any]], told: str) -> None:
     def asked() -> DataFrame:
-        return reduce(lambda df, numbered: df.withColumn(f"c{numbered[0]}", numbered[1]), enumerate(columns()), stream(feed))
+        return reduce(
+            lambda df, numbered: df.withColumn(f"c{numbered[0]}", numbered[1]),
+            enumerate(columns()),
+            stream(feed),
+        )
 
     with pytest.raises(SpecError, match=told):
         asked()
@@ -153,7 +184,11 @@ def test_what_has_no_window_is_as_it_was(spark: SparkSession, feed: Feed) -> Non
     assert F.sum is F.sum
     assert panewise.spark.sql.SparkSession is pyspark.sql.SparkSession
     assert set(F.__all__) == set(dir(F)) == set(pyspark.sql.functions.__all__)
-    assert feed.batch().groupBy("k").agg(F.sum("v").alias("s"), F.max(F.col("v") + 1).alias("m")).first() == ("a", 3, 3)
+    assert feed.batch().groupBy("k").agg(F.sum("v").alias("s"), F.max(F.col("v") + 1).alias("m")).first() == (
+        "a",
+        3,
+        3,
+    )
     assert [row[0] for row in feed.batch().select(F.col("v") * 2).collect()] == [2, 4]
     theirs = pyspark.sql.Window.partitionBy("k").orderBy("ts")
     assert [row[-1] for row in feed.batch().withColumn("n", F.row_number().over(theirs)).collect()] == [1, 2]

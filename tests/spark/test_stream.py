@@ -20,8 +20,15 @@ AGGREGATES = (F.count().alias("n"), F.sum("v").alias("s"))
 
 def minutes(df: DataFrame, **options: Any) -> Windowed:
     watched = df.withWatermark("ts", "10 seconds") if df.isStreaming else df
-    described = windowed(watched, event_time="ts").groupBy("k").window(pw.Tumbling("1 minute")).accumulation("retracting")
-    described = described.trigger(pw.AfterWatermark(early=pw.Always(), late=pw.Always())).allowed_lateness("2 minutes")
+    described = (
+        windowed(watched, event_time="ts")
+        .groupBy("k")
+        .window(pw.Tumbling("1 minute"))
+        .accumulation("retracting")
+    )
+    described = described.trigger(pw.AfterWatermark(early=pw.Always(), late=pw.Always())).allowed_lateness(
+        "2 minutes"
+    )
     return described.options(**{"on_time": "if_pending", **options})
 
 
@@ -34,7 +41,11 @@ def run(feed: Feed, result: Result, checkpoint: str = "checkpoint") -> WindowQue
 
 def identity_holds(feed: Feed) -> bool:
     counts = feed.read("counts")
-    return bool((counts["rows_in"] == counts["applied"] + counts["replays"] + counts["late"] + counts["invalid"]).all())
+    return bool(
+        (
+            counts["rows_in"] == counts["applied"] + counts["replays"] + counts["late"] + counts["invalid"]
+        ).all()
+    )
 
 
 def test_panes_late_and_invalid_rows_from_one_query(feed: Feed, sums: Callable[[], dict[Any, int]]) -> None:
@@ -46,7 +57,9 @@ def test_panes_late_and_invalid_rows_from_one_query(feed: Feed, sums: Callable[[
 
     assert sums() == {("a", 0): 10, ("b", 0): 3, ("a", 120): 5, ("c", 360): 9, ("c", 300): 1}
     late = feed.read("late").drop("batch_id").to_dicts()
-    assert [(row["row"]["v"], row["reason"], row["partial"], row["late_by"]) for row in late] == [(100, "expired", False, 389_000_000)]
+    assert [(row["row"]["v"], row["reason"], row["partial"], row["late_by"]) for row in late] == [
+        (100, "expired", False, 389_000_000)
+    ]
     assert sorted(feed.read("invalid")["reason"]) == ["event time is null", "key k is null (null_keys=False)"]
     counts = feed.read("counts")
     assert counts.select("rows_in", "applied", "late", "invalid").sum().row(0) == (10, 7, 1, 2)
@@ -87,7 +100,11 @@ def test_a_silent_shard_is_woken_by_the_watermark(feed: Feed) -> None:
     """The micro-batch without data that follows completes the windows of keys without new rows."""
     feed.put(*((1, f"key {n}", n) for n in range(40)))
     feed.put((300, "key 0", 1))
-    described = windowed(feed.stream().withWatermark("ts", "10 seconds"), event_time="ts").groupBy("k").window(pw.Tumbling("1 minute"))
+    described = (
+        windowed(feed.stream().withWatermark("ts", "10 seconds"), event_time="ts")
+        .groupBy("k")
+        .window(pw.Tumbling("1 minute"))
+    )
     run(feed, described.agg(*AGGREGATES))
     panes = feed.read("panes")
     assert sorted(panes["s"]) == list(range(40))
@@ -98,7 +115,11 @@ def test_sessions_and_collections(feed: Feed) -> None:
     feed.put((0, "a", 1), (20, "a", 2))
     feed.put((35, "a", 3), (0, "b", 9))
     feed.put((100, "a", 4), (300, "z", 0))
-    described = windowed(feed.stream().withWatermark("ts", "1 minute"), event_time="ts").groupBy("k").window(pw.Session("30 seconds"))
+    described = (
+        windowed(feed.stream().withWatermark("ts", "1 minute"), event_time="ts")
+        .groupBy("k")
+        .window(pw.Session("30 seconds"))
+    )
     run(feed, described.finish("at_end").agg(F.collect_list("v").alias("l"), F.median("v").alias("m")))
     rows = feed.read("panes").sort("k", "window_start").select("k", "l", "m").rows()
     assert rows == [("a", [1, 2, 3], 2.0), ("a", [4], 4.0), ("b", [9], 9.0), ("z", [0], 0.0)]
@@ -106,7 +127,11 @@ def test_sessions_and_collections(feed: Feed) -> None:
 
 def test_the_end_of_input_may_be_told_in_a_later_run(feed: Feed, sums: Callable[[], dict[Any, int]]) -> None:
     feed.put((0, "a", 1))
-    never = windowed(feed.stream().withWatermark("ts", "10 seconds"), "ts").groupBy("k").window(pw.Tumbling("1 minute"))
+    never = (
+        windowed(feed.stream().withWatermark("ts", "10 seconds"), "ts")
+        .groupBy("k")
+        .window(pw.Tumbling("1 minute"))
+    )
     run(feed, never.agg(*AGGREGATES))
     assert sums() == {}
     run(feed, never.finish("at_end").agg(*AGGREGATES))
@@ -127,7 +152,9 @@ def test_a_changed_specification_is_refused_before_the_query_starts(feed: Feed) 
     feed.put((0, "a", 1))
     run(feed, minutes(feed.stream()).agg(*AGGREGATES))
     changed = minutes(feed.stream()).allowed_lateness("3 minutes").agg(*AGGREGATES)
-    with pytest.raises(StateError, match=r"a changed specification \(allowed_lateness: 120000000 -> 180000000\)"):
+    with pytest.raises(
+        StateError, match=r"a changed specification \(allowed_lateness: 120000000 -> 180000000\)"
+    ):
         run(feed, changed)
     with pytest.raises(StateError, match=r"shards=6 \| this state was made with 2 shards"):
         run(feed, minutes(feed.stream()).shards(6).agg(*AGGREGATES))
@@ -146,19 +173,31 @@ def test_a_changed_specification_is_found_in_the_state_itself(feed: Feed) -> Non
         run(feed, minutes(feed.stream()).accumulation("discarding").agg(*AGGREGATES))
 
 
-def test_rows_are_combined_where_they_are_read_only_if_nobody_asks_for_late_rows(feed: Feed, sums: Callable[[], dict[Any, int]]) -> None:
+def test_rows_are_combined_where_they_are_read_only_if_nobody_asks_for_late_rows(
+    feed: Feed, sums: Callable[[], dict[Any, int]]
+) -> None:
     """Panes and counts are the same with and without pre-aggregation."""
     for n in range(4):
         feed.put(*((n * 60 + d, "ab"[d % 2], d) for d in (1, 2, 3, -400)))
     with_late = minutes(feed.stream()).agg(*AGGREGATES)
     run(feed, with_late)
-    expected, counts = sums(), feed.read("counts").select("rows_in", "applied", "late", "invalid", "partially_late").sum()
+    expected, counts = (
+        sums(),
+        feed.read("counts").select("rows_in", "applied", "late", "invalid", "partially_late").sum(),
+    )
     shutil.rmtree(feed.sink("panes"))
     shutil.rmtree(feed.sink("counts"))
     only = {name: ParquetSink(feed.sink(name)) for name in ("panes", "counts")}
-    minutes(feed.stream()).agg(*AGGREGATES).write(**only, checkpoint=feed.sink("other"), available_now=True).awaitTermination()
+    minutes(feed.stream()).agg(*AGGREGATES).write(
+        **only, checkpoint=feed.sink("other"), available_now=True
+    ).awaitTermination()
     assert sums() == expected
-    assert feed.read("counts").select("rows_in", "applied", "late", "invalid", "partially_late").sum().equals(counts)
+    assert (
+        feed.read("counts")
+        .select("rows_in", "applied", "late", "invalid", "partially_late")
+        .sum()
+        .equals(counts)
+    )
     assert counts["late"].item() > 0
 
 
@@ -177,7 +216,11 @@ def test_dataframes_of_panes_late_and_invalid_rows(feed: Feed) -> None:
     feed.put((1, "a", 4))
     result = minutes(feed.stream()).agg(*AGGREGATES)
     for name, expected in (("panes", [1, 3]), ("late", [4]), ("invalid", [2]), ("counts", [2, 1, 1])):
-        writer = getattr(result, name).writeStream.format("parquet").option("checkpointLocation", feed.sink(f"cp_{name}"))
+        writer = (
+            getattr(result, name)
+            .writeStream.format("parquet")
+            .option("checkpointLocation", feed.sink(f"cp_{name}"))
+        )
         writer.trigger(availableNow=True).start(feed.sink(name)).awaitTermination()
         frame = feed.read(name)
         value = {"panes": "s", "counts": "rows_in"}.get(name)
@@ -191,5 +234,7 @@ def test_event_times_far_ahead_of_the_micro_batch_are_invalid(feed: Feed) -> Non
     feed.put((30, "a", 3))
     run(feed, minutes(feed.stream(), max_future_skew="1 hour").agg(*AGGREGATES))
     invalid = feed.read("invalid")
-    assert [(row["v"], reason) for row, reason in invalid.select("row", "reason").rows()] == [(2, "event time is too far ahead")]
+    assert [(row["v"], reason) for row, reason in invalid.select("row", "reason").rows()] == [
+        (2, "event time is too far ahead")
+    ]
     assert identity_holds(feed)

@@ -39,24 +39,37 @@ def test_the_end_of_a_batch_without_rows(spark: SparkSession) -> None:
 
 def test_types_come_through(spark: SparkSession) -> None:
     df = spark.sql(
-        "SELECT timestamp'2024-01-01 00:00:00' AS ts, 1.50BD AS price, array(1, 2) AS items, true AS flag, date'2024-01-02' AS day"
+        "SELECT timestamp'2024-01-01 00:00:00' AS ts, 1.50BD AS price, array(1, 2) AS items, true AS "
+        "flag, date'2024-01-02' AS day"
     )
     spec = StreamWindow.sliding(delta("ts", "1 hour"), delta("price", 1), events=["INSERTION"])
     event = stream_window(df, spec).events
-    assert dict(event.dtypes)["tuples"] == "array<struct<ts:timestamp,price:decimal(3,2),items:array<int>,flag:boolean,day:date>>"
+    assert (
+        dict(event.dtypes)["tuples"]
+        == "array<struct<ts:timestamp,price:decimal(3,2),items:array<int>,flag:boolean,day:date>>"
+    )
     [row] = event.collect()
     assert row["tuples"][0].asDict() == df.first().asDict()
 
 
 def test_what_is_made_of_tuples_may_have_any_name(spark: SparkSession) -> None:
     df = spark.createDataFrame([(5,), (6,)], "v BIGINT").coalesce(1)
-    spec = StreamWindow.tumbling(count(2), aggregates=[F.min("v").alias("window_start"), F.max("v").alias("window_end")])
+    spec = StreamWindow.tumbling(
+        count(2), aggregates=[F.min("v").alias("window_start"), F.max("v").alias("window_end")]
+    )
     event = stream_window(df, spec).events.select("window_start", "window_end")
     assert event.dtypes == [("window_start", "bigint"), ("window_end", "bigint")]
     assert [tuple(row) for row in event.collect()] == [(5, 6)]
 
 
-SPEC = StreamWindow.sliding(count(2), count(1), partition_by=["k"], aggregates=[F.sum("v").alias("total")], order=["ts"], null_keys=False)
+SPEC = StreamWindow.sliding(
+    count(2),
+    count(1),
+    partition_by=["k"],
+    aggregates=[F.sum("v").alias("total")],
+    order=["ts"],
+    null_keys=False,
+)
 
 
 def write(feed: Feed, spec: StreamWindow, **options: Any) -> None:
@@ -73,18 +86,25 @@ def test_a_stream_goes_on_after_a_restart(feed: Feed) -> None:
     rows = [{**row, "ts": n} for n, row in enumerate(ROWS)]
     wanted = [(pane["k"], pane["total"]) for pane in run(SPEC, [{"op": "add", "rows": rows}])[0]["panes"]]
     assert sorted(feed.read("panes").select("k", "total").rows()) == sorted(wanted)
-    assert [(row["row"]["v"], row["reason"]) for row in feed.read("invalid").to_dicts()] == [(7, "key k is null (null_keys=False)")]
+    assert [(row["row"]["v"], row["reason"]) for row in feed.read("invalid").to_dicts()] == [
+        (7, "key k is null (null_keys=False)")
+    ]
     counts = feed.read("counts")
     assert counts["rows_in"].sum() == 7 == counts["applied"].sum() + counts["invalid"].sum()
 
 
 def test_time_passes_between_micro_batches(feed: Feed) -> None:
     """Tuples arrive at the time of their micro-batch; the next reads the clock (semantics 10.24, 10.25)."""
-    spec = StreamWindow.tumbling(time("1 microsecond"), partition_by=["k"], columns=["v"], events=["EVICTION"])
+    spec = StreamWindow.tumbling(
+        time("1 microsecond"), partition_by=["k"], columns=["v"], events=["EVICTION"]
+    )
     for n in range(3):
         feed.put((n, "a", n))
         write(feed, spec)
-    assert [[row["v"] for row in tuples] for tuples in feed.read("panes").sort("processing_time")["tuples"].to_list()] == [[0], [1]]
+    assert [
+        [row["v"] for row in tuples]
+        for tuples in feed.read("panes").sort("processing_time")["tuples"].to_list()
+    ] == [[0], [1]]
 
 
 class Total:
@@ -111,12 +131,20 @@ def test_a_listener_on_a_stream(feed: Feed) -> None:
         feed.put((n, row["k"], row["v"]))
     write(feed, spec, finish="at_end", shards=3)
     got = sorted(feed.read("panes").select("k", "event", "total").rows())
-    assert got == [("a", "EVICTION", 4), ("a", "EVICTION", 14), ("a", "FINAL", 14), ("b", "EVICTION", 7), ("b", "FINAL", 7)]
+    assert got == [
+        ("a", "EVICTION", 4),
+        ("a", "EVICTION", 14),
+        ("a", "FINAL", 14),
+        ("b", "EVICTION", 7),
+        ("b", "FINAL", 7),
+    ]
 
 
 SUM = {"aggregates": [F.sum("v").alias("total")], "partition_by": ["k"], "order": ["ts"]}
 KEPT = {
-    "the state of listeners": StreamWindow.tumbling(count(2), partition_by=["k"], listener=TOTAL, order=["ts"]),
+    "the state of listeners": StreamWindow.tumbling(
+        count(2), partition_by=["k"], listener=TOTAL, order=["ts"]
+    ),
     "the reference of a delta": StreamWindow.sliding(count(9), delta("v", 2), **SUM),
     "which partitions are there": StreamWindow.sliding(
         count(3), partition_eviction=partition_count(1), events=["TRIGGER", "PARTITION_EVICTION"], **SUM
@@ -134,14 +162,22 @@ def test_what_is_kept_over_a_restart(feed: Feed, kept: str) -> None:
     feed.put(*rows[3:])
     write(feed, KEPT[kept], finish="at_end")
     given = [{"k": k, "v": v, "ts": n * 1_000_000} for n, k, v in rows]
-    steps = run(KEPT[kept], [{"op": "add", "rows": given[:3]}, {"op": "add", "rows": given[3:]}, {"op": "finish"}], "oracle")
+    steps = run(
+        KEPT[kept],
+        [{"op": "add", "rows": given[:3]}, {"op": "add", "rows": given[3:]}, {"op": "finish"}],
+        "oracle",
+    )
     wanted = [(pane["k"], pane["event"], pane["total"]) for step in steps for pane in step["panes"]]
     assert len(wanted) > 1
     assert sorted(feed.read("panes").select("k", "event", "total").rows()) == sorted(wanted)
 
 
 REFUSED = [
-    (StreamWindow.tumbling(count(2)), 2, "no partition_by: what concerns all partitions is in one shard (semantics 10.25)"),
+    (
+        StreamWindow.tumbling(count(2)),
+        2,
+        "no partition_by: what concerns all partitions is in one shard (semantics 10.25)",
+    ),
     (
         StreamWindow.tumbling(punct("flag"), partition_by=["k"]),
         2,
@@ -153,7 +189,11 @@ REFUSED = [
         "partition_eviction=PartitionCount(n=3): what concerns all partitions is in one shard",
     ),
     (StreamWindow.tumbling(time(5)), 1, "a batch DataFrame is done in one go, at one time"),
-    (StreamWindow.tumbling(count(2), partition_by=["k"], partition_eviction=partition_age(9)), 1, "a batch DataFrame is done in one go"),
+    (
+        StreamWindow.tumbling(count(2), partition_by=["k"], partition_eviction=partition_age(9)),
+        1,
+        "a batch DataFrame is done in one go",
+    ),
 ]
 
 

@@ -40,7 +40,9 @@ def _faults(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def test_a_worker_does_not_collect_its_modules_after_each_task(spark: SparkSession) -> None:
-    row = spark.range(0, 1, 1, 1).mapInArrow(_told, "frozen BIGINT, threads STRING, memory STRING").collect()[0]
+    row = (
+        spark.range(0, 1, 1, 1).mapInArrow(_told, "frozen BIGINT, threads STRING, memory STRING").collect()[0]
+    )
     assert row.frozen > 10_000
     assert row.threads == "1"
     assert row.memory.split(",")[-2:] == ["dirty_decay_ms:10000", "muzzy_decay_ms:10000"]

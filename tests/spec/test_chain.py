@@ -15,7 +15,11 @@ TOTAL = F.sum("n").alias("total")
 
 
 def first(**fields: object) -> pw.WindowOperator:
-    given = {"keys": ["a", "b"], "window": pw.Tumbling(10), "aggregates": [F.count().alias("n"), F.collect_list("v").alias("all")]}
+    given = {
+        "keys": ["a", "b"],
+        "window": pw.Tumbling(10),
+        "aggregates": [F.count().alias("n"), F.collect_list("v").alias("all")],
+    }
     return pw.WindowOperator(**{**given, **fields})  # type: ignore[arg-type]
 
 
@@ -23,7 +27,10 @@ CHAIN = first().then(keys=["a"], aggregates=[TOTAL]).then(aggregates=[F.max("tot
 
 
 def test_a_chain_is_a_value() -> None:
-    again = pw.Chain(first(), [pw.Stage(keys=["a"], aggregates=[TOTAL]), pw.Stage(aggregates=[F.max("total").alias("most")])])  # type: ignore[arg-type]
+    again = pw.Chain(
+        first(),
+        [pw.Stage(keys=["a"], aggregates=[TOTAL]), pw.Stage(aggregates=[F.max("total").alias("most")])],
+    )  # type: ignore[arg-type]
     assert again == CHAIN
     assert hash(again) == hash(CHAIN)
     assert CHAIN.keys == ()
@@ -39,7 +46,10 @@ def test_the_default_accumulation_of_a_chain() -> None:
     by_count = first().then(keys=["n"], aggregates=[TOTAL])
     late = CHAIN.then(keys=["most"], aggregates=[F.count()])
     sessions = first(window=pw.Session(10)).then(aggregates=[TOTAL])
-    assert (first(window=pw.Session(10)).accumulation, CHAIN.first.accumulation) == ("accumulating", "accumulating")
+    assert (first(window=pw.Session(10)).accumulation, CHAIN.first.accumulation) == (
+        "accumulating",
+        "accumulating",
+    )
     for chain in (by_count, late, sessions):
         assert chain.first.accumulation == "retracting"
         assert to_dict(chain)["accumulation"] == "retracting"
@@ -55,14 +65,21 @@ def test_the_default_accumulation_of_a_chain() -> None:
 def test_shared_keys_are_those_of_every_stage() -> None:
     assert CHAIN.shared_keys == ()
     assert first().then(keys=["n", "b"], aggregates=[F.count()]).shared_keys == ("b",)
-    renamed = first().then(keys=["a"], aggregates=[F.count().alias("b")]).then(keys=["b"], aggregates=[F.count()])
+    renamed = (
+        first().then(keys=["a"], aggregates=[F.count().alias("b")]).then(keys=["b"], aggregates=[F.count()])
+    )
     assert renamed.shared_keys == ()
 
 
 @pytest.mark.parametrize(
     ("keys", "aggregates", "fields", "message"),
     [
-        (["c"], [TOTAL], {}, r"then: column 'c' \| .* which are \['a', 'b', 'n', 'all'\] \| use one of these"),
+        (
+            ["c"],
+            [TOTAL],
+            {},
+            r"then: column 'c' \| .* which are \['a', 'b', 'n', 'all'\] \| use one of these",
+        ),
         (["a"], [F.sum("v").alias("s")], {}, r"then: column 'v'"),
         (["a"], [F.max_by("n", "v").alias("s")], {}, r"then: column 'v'"),
         (["a"], [TOTAL.alias("a")], {}, r"then: 'a' twice"),
@@ -81,12 +98,29 @@ def test_shared_keys_are_those_of_every_stage() -> None:
             {"accumulation": "accumulating"},
             r"key 'n', an aggregate, accumulation='accumulating' \| .* \| use .*'retracting'",
         ),
-        ([], [TOTAL], {"watermark": pw.StreamTime(5)}, r"then after watermark=StreamTime.* \| give per='all', or use another watermark"),
-        (["a"], [TOTAL], {"delta": True}, r"then after delta=True \| .* \| leave delta out, or give the operator a collect_list"),
-        ([], [TOTAL], {"accumulation": "accumulating", "window": pw.Session(5)}, r"then after Session.* \| use accumulation='retracting'"),
+        (
+            [],
+            [TOTAL],
+            {"watermark": pw.StreamTime(5)},
+            r"then after watermark=StreamTime.* \| give per='all', or use another watermark",
+        ),
+        (
+            ["a"],
+            [TOTAL],
+            {"delta": True},
+            r"then after delta=True \| .* \| leave delta out, or give the operator a collect_list",
+        ),
+        (
+            [],
+            [TOTAL],
+            {"accumulation": "accumulating", "window": pw.Session(5)},
+            r"then after Session.* \| use accumulation='retracting'",
+        ),
     ],
 )
-def test_what_a_stage_cannot_be(keys: list[str], aggregates: list[pw.Aggregate], fields: dict[str, object], message: str) -> None:
+def test_what_a_stage_cannot_be(
+    keys: list[str], aggregates: list[pw.Aggregate], fields: dict[str, object], message: str
+) -> None:
     """semantics 30.1, 30.4, 30.5, 30.6: keys, aggregates and operators that a stage refuses."""
     with pytest.raises(SpecError, match=message):
         first(**fields).then(keys=keys, aggregates=aggregates)
@@ -109,7 +143,10 @@ def test_json_both_ways() -> None:
     joined = pw.UserAggregate.reduce("joined", lambda one, other: one + other, result="string")
     chain = CHAIN.then(aggregates=[joined("most").alias("text"), F.top_n("most", 2)])
     assert from_json(to_json(chain), {"joined": joined}) == chain
-    assert json.loads(to_json(chain))["then"][0] == {"keys": ["a"], "aggregates": [{"fn": "sum", "column": "n", "name": "total"}]}
+    assert json.loads(to_json(chain))["then"][0] == {
+        "keys": ["a"],
+        "aggregates": [{"fn": "sum", "column": "n", "name": "total"}],
+    }
     assert from_dict({**to_dict(first()), "then": []}) == first()
 
 
@@ -126,7 +163,10 @@ def test_a_changed_stage_is_told() -> None:
     [
         ({}, r"then=\{\} \| then is a list of stages"),
         ([{"keys": ["a"]}], r"then\[0\].aggregates is missing"),
-        ([{"aggregates": [{"fn": "count"}], "window": 1}], r"then\[0\].window=1 \| the fields here are \['aggregates', 'keys'\]"),
+        (
+            [{"aggregates": [{"fn": "count"}], "window": 1}],
+            r"then\[0\].window=1 \| the fields here are \['aggregates', 'keys'\]",
+        ),
         ([{"aggregates": [{"fn": "cunt"}]}], r"then\[0\].aggregates\[0\].fn='cunt'"),
         ([{"aggregates": [{"fn": "count"}], "keys": "a"}], r"then\[0\].keys='a'"),
     ],
@@ -147,10 +187,18 @@ def test_words() -> None:
         "  It holds total of the panes that came together.",
         "Then: whenever panes come out, one pane with their timing for each of their windows.",
         "  It holds most of the panes that came together.",
-        "Shards: all panes meet, so there is one; a key that is kept through all stages would let there be several.",
+        (
+            "Shards: all panes meet, so there is one; a key that is kept through all stages would let there "
+            "be several."
+        ),
     ]
     told = describe(first(accumulation="retracting").then(keys=["a"], aggregates=[TOTAL]))
     assert "every pane of the stage before that is not withdrawn" in told
     assert told.endswith("panes that differ in a never meet, so shards are made by this.")
-    updated = describe(first(accumulation="accumulating", only_updated=True).then(keys=["a"], aggregates=[TOTAL]))
-    assert "the latest pane of every key of the stage before; a pane equal to the one before is not sent." in updated
+    updated = describe(
+        first(accumulation="accumulating", only_updated=True).then(keys=["a"], aggregates=[TOTAL])
+    )
+    assert (
+        "the latest pane of every key of the stage before; a pane equal to the one before is not sent."
+        in updated
+    )

@@ -37,7 +37,10 @@ from panewise.spec.triggers.simple import Leaf
 from panewise.testing.samples import ALL_TEXT, HOLDS, JOINED, USER_AGGREGATES, USER_WINDOWS
 from panewise.testing.strategies import specs
 
-SMALL: dict[str, Any] = {"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count", "name": "n"}]}
+SMALL: dict[str, Any] = {
+    "window": {"kind": "tumbling", "size": 10},
+    "aggregates": [{"fn": "count", "name": "n"}],
+}
 PLAIN = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")])
 
 OTHER_VALUES: dict[str, Any] = {
@@ -84,7 +87,14 @@ def test_round_trips(spec: WindowOperator) -> None:
         (Tumbling(rows(3), 1), {"kind": "tumbling", "size": {"rows": 3}, "origin": 1}),
         (
             Hopping(rows(3), rows(1)),
-            {"kind": "hopping", "size": {"rows": 3}, "hop": {"rows": 1}, "origin": 0, "gaps": False, "only_when_full": False},
+            {
+                "kind": "hopping",
+                "size": {"rows": 3},
+                "hop": {"rows": 1},
+                "origin": 0,
+                "gaps": False,
+                "only_when_full": False,
+            },
         ),
         (Session(rows(3)), {"kind": "session", "gap": {"rows": 3}, "touching": "separate", "closed": "left"}),
     ],
@@ -106,12 +116,17 @@ def test_window_functions_are_written_by_name() -> None:
     spec = WindowOperator(window=HOLDS, aggregates=[F.count()])
     written = to_dict(spec)
     assert written["window"] == {"kind": "custom", "name": "holds", "columns": ["gap"], "merge": False}
-    read = from_dict({**written, "window": {**written["window"], "merge": "touching"}}, user_windows={"holds": HOLDS}).window
+    read = from_dict(
+        {**written, "window": {**written["window"], "merge": "touching"}}, user_windows={"holds": HOLDS}
+    ).window
     assert isinstance(read, Custom)
     assert (read.function, read.columns, read.merge) == (HOLDS.function, ("gap",), "touching")
     with pytest.raises(SpecError) as caught:
         from_dict(written, user_windows={"other": HOLDS})
-    assert str(caught.value) == "window.name='holds' | the user-defined windows given are ['other'] | give user_windows={'holds': ...}"
+    assert str(caught.value) == (
+        "window.name='holds' | the user-defined windows given are ['other'] | give "
+        "user_windows={'holds': ...}"
+    )
     assert changed_fields(written, to_dict(PLAIN)) == ["window", "aggregates"]
 
 
@@ -184,7 +199,10 @@ def test_json_says_its_version() -> None:
         (F.min_by("v", "b", k=2), {"fn": "top_n_by", "column": "v", "by": "b", "n": 2, "ascending": True}),
         (F.top_n("v", 3), {"fn": "top_n", "column": "v", "n": 3}),
         (F.top_n_by("v", "b", 3), {"fn": "top_n_by", "column": "v", "by": "b", "n": 3}),
-        (F.top_n_by("v", "b", 3, distinct=True), {"fn": "top_n_by", "column": "v", "by": "b", "n": 3, "distinct": True}),
+        (
+            F.top_n_by("v", "b", 3, distinct=True),
+            {"fn": "top_n_by", "column": "v", "by": "b", "n": 3, "distinct": True},
+        ),
         (F.sort_list("v"), {"fn": "sort_list", "column": "v"}),
         (F.sort_list("v", ascending=False), {"fn": "sort_list", "column": "v", "ascending": False}),
         (F.count_if("v"), {"fn": "count_if", "column": "v"}),
@@ -202,11 +220,16 @@ def test_aggregates_are_named_as_by_their_functions(made: Any, written: dict[str
         (CountEvictor(3), {"kind": "count_evictor", "n": 3, "after": False}),
         (TimeEvictor("1 ms", after=True), {"kind": "time_evictor", "duration": 1000, "after": True}),
         (DeltaEvictor("v", 0.5), {"kind": "delta_evictor", "column": "v", "threshold": 0.5, "after": False}),
-        (DeltaEvictor("v", "1 ms", after=True), {"kind": "delta_evictor", "column": "v", "threshold": 1000, "after": True}),
+        (
+            DeltaEvictor("v", "1 ms", after=True),
+            {"kind": "delta_evictor", "column": "v", "threshold": 1000, "after": True},
+        ),
     ],
 )
 def test_evictors_are_written_and_read(evictor: Any, written: dict[str, Any]) -> None:
-    spec = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")], accumulation="accumulating", evictor=evictor)
+    spec = WindowOperator(
+        window=Tumbling(10), aggregates=[F.count().alias("n")], accumulation="accumulating", evictor=evictor
+    )
     assert to_dict(spec)["evictor"] == written
     assert from_json(to_json(spec)) == spec
     without_default = {name: value for name, value in written.items() if value is not False}
@@ -222,7 +245,9 @@ def test_deltas_are_written_and_read(delta: Any, written: Any) -> None:
 
 def test_an_option_of_zero_is_written() -> None:
     spec = WindowOperator(window=Tumbling(1), aggregates=[F.percentile("v", 0.0)])
-    assert to_dict(spec)["aggregates"] == [{"fn": "percentile", "column": "v", "name": "percentile(v, 0.0)", "percentage": 0.0}]
+    assert to_dict(spec)["aggregates"] == [
+        {"fn": "percentile", "column": "v", "name": "percentile(v, 0.0)", "percentage": 0.0}
+    ]
 
 
 def test_an_option_is_written_where_other_functions_have_another() -> None:
@@ -246,15 +271,25 @@ def test_the_warning_comes_once() -> None:
 
 def test_changed_fields_fills_in_defaults() -> None:
     assert changed_fields(SMALL, to_dict(PLAIN)) == []
-    assert changed_fields(SMALL, {**SMALL, "window": {"kind": "tumbling", "size": 10, "origin": 0}, "keys": []}) == []
-    assert changed_fields(SMALL, {**SMALL, "window": {"kind": "session", "gap": 10}, "drop_by": "row"}) == ["window", "drop_by"]
+    assert (
+        changed_fields(SMALL, {**SMALL, "window": {"kind": "tumbling", "size": 10, "origin": 0}, "keys": []})
+        == []
+    )
+    assert changed_fields(SMALL, {**SMALL, "window": {"kind": "session", "gap": 10}, "drop_by": "row"}) == [
+        "window",
+        "drop_by",
+    ]
     users = [{"fn": "user", "column": "v", "name": "a", "user": name} for name in ("one", "other")]
-    assert changed_fields({**SMALL, "aggregates": users[:1]}, {**SMALL, "aggregates": users[1:]}) == ["aggregates"]
+    assert changed_fields({**SMALL, "aggregates": users[:1]}, {**SMALL, "aggregates": users[1:]}) == [
+        "aggregates"
+    ]
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
     """Returns SMALL with a trigger, and with one value set at a path such as window.size."""
-    document = json.loads(json.dumps({**SMALL, "trigger": {"kind": "after_watermark", "late": {"kind": "always"}}}))
+    document = json.loads(
+        json.dumps({**SMALL, "trigger": {"kind": "after_watermark", "late": {"kind": "always"}}})
+    )
     *parents, last = [int(step) if step.isdigit() else step for step in path.split(".")]
     inner = document
     for step in parents:
@@ -278,15 +313,30 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
         ("window.size", 1.0, f"window.size=1.0 | window.size is {MEASURE} | give {MEASURE}"),
         ("window.size", True, f"window.size=True | window.size is {MEASURE} | give {MEASURE}"),
         ("window.size", {"rows": 0}, f"rows(0) | {ROWS} | give a number such as rows(100)"),
-        ("window.size", {"rows": 3, "of": "key"}, f"window.size={{'rows': 3, 'of': 'key'}} | window.size is {MEASURE} | give {MEASURE}"),
-        ("window", {"kind": "session", "gap": {"rows": "3"}}, f"rows('3') | {ROWS} | give a number such as rows(100)"),
-        ("window.size", 0, "size=Duration('0 seconds') | size is above zero | give a size such as '1 minute'"),
+        (
+            "window.size",
+            {"rows": 3, "of": "key"},
+            f"window.size={{'rows': 3, 'of': 'key'}} | window.size is {MEASURE} | give {MEASURE}",
+        ),
+        (
+            "window",
+            {"kind": "session", "gap": {"rows": "3"}},
+            f"rows('3') | {ROWS} | give a number such as rows(100)",
+        ),
+        (
+            "window.size",
+            0,
+            "size=Duration('0 seconds') | size is above zero | give a size such as '1 minute'",
+        ),
         ("window.origin", None, "window.origin=None | window.origin is a whole number | give a whole number"),
         ("window.gap", 5, "window.gap=5 | the fields here are ['kind', 'origin', 'size'] | leave 'gap' out"),
         (
             "window",
             {"kind": "session", "gap": "1 hour"},
-            f"window.gap='1 hour' | window.gap is {MEASURE}, or a column's name | give {MEASURE}, or a column's name",
+            (
+                f"window.gap='1 hour' | window.gap is {MEASURE}, or a column's name | give {MEASURE}, or a "
+                "column's name"
+            ),
         ),
         (
             "window",
@@ -298,7 +348,8 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
             "window.kind",
             "tumble",
             (
-                "window.kind='tumble' | the kinds here are ['calendar', 'cumulating', 'custom', 'global', 'hopping', 'session', "
+                "window.kind='tumble' | the kinds here are ['calendar', 'cumulating', 'custom', "
+                "'global', 'hopping', 'session', "
                 "'sliding', 'tumbling'] "
                 "| give {'kind': ...} with one of these"
             ),
@@ -307,7 +358,8 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
             "window",
             "tumbling",
             (
-                "window='tumbling' | the kinds here are ['calendar', 'cumulating', 'custom', 'global', 'hopping', 'session', "
+                "window='tumbling' | the kinds here are ['calendar', 'cumulating', 'custom', 'global', "
+                "'hopping', 'session', "
                 "'sliding', 'tumbling'] "
                 "| give {'kind': ...} with one of these"
             ),
@@ -318,7 +370,11 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
             {"kind": "hopping", "size": 1, "hop": 1, "gaps": 0},
             "window.gaps=0 | window.gaps is true or false | give true or false",
         ),
-        ("trigger.early", {"kind": "every"}, "trigger.early.period is missing | period has no default | give trigger.early.period"),
+        (
+            "trigger.early",
+            {"kind": "every"},
+            "trigger.early.period is missing | period has no default | give trigger.early.period",
+        ),
         (
             "trigger.early",
             {"kind": "after_count", "n": "3"},
@@ -327,7 +383,10 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
         (
             "trigger.late.kind",
             "after",
-            f"trigger.late.kind='after' | the kinds here are {TRIGGERS} | give {{'kind': ...}} with one of these",
+            (
+                f"trigger.late.kind='after' | the kinds here are {TRIGGERS} | give {{'kind': ...}} with one "
+                f"of these"
+            ),
         ),
         (
             "trigger.late",
@@ -337,29 +396,64 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
         (
             "trigger.late",
             {"kind": "after_any", "triggers": [{"kind": "after_count", "n": None}]},
-            "trigger.late.triggers[0].n=None | trigger.late.triggers[0].n is a whole number | give a whole number",
+            (
+                "trigger.late.triggers[0].n=None | trigger.late.triggers[0].n is a whole number | give a "
+                "whole number"
+            ),
         ),
-        ("trigger.late", {"kind": "repeatedly"}, "trigger.late.trigger is missing | trigger has no default | give trigger.late.trigger"),
+        (
+            "trigger.late",
+            {"kind": "repeatedly"},
+            "trigger.late.trigger is missing | trigger has no default | give trigger.late.trigger",
+        ),
         ("trigger.late.n", 1, "trigger.late.n=1 | the fields here are ['kind'] | leave 'n' out"),
-        ("aggregates", "count", "aggregates='count' | aggregates is a list of aggregates | give a list of aggregates"),
+        (
+            "aggregates",
+            "count",
+            "aggregates='count' | aggregates is a list of aggregates | give a list of aggregates",
+        ),
         (
             "aggregates.0",
             "count",
-            "aggregates[0]='count' | aggregates[0] is an object with named fields | give an object with named fields",
+            (
+                "aggregates[0]='count' | aggregates[0] is an object with named fields | give an object with "
+                "named fields"
+            ),
         ),
-        ("aggregates.0", {"name": "n"}, "aggregates[0].fn is missing | fn has no default | give aggregates[0].fn"),
-        ("aggregates.0.fn", "kurtosis", f"aggregates[0].fn='kurtosis' | the functions are {sorted(FUNCTIONS)} | give one of these"),
+        (
+            "aggregates.0",
+            {"name": "n"},
+            "aggregates[0].fn is missing | fn has no default | give aggregates[0].fn",
+        ),
+        (
+            "aggregates.0.fn",
+            "kurtosis",
+            f"aggregates[0].fn='kurtosis' | the functions are {sorted(FUNCTIONS)} | give one of these",
+        ),
         ("aggregates.0.fn", 3, "aggregates[0].fn=3 | aggregates[0].fn is a string | give a string"),
         ("aggregates.0.rsd", "x", "aggregates[0].rsd='x' | aggregates[0].rsd is a number | give a number"),
-        ("aggregates.0.n", 1.0, "aggregates[0].n=1.0 | aggregates[0].n is a whole number | give a whole number"),
+        (
+            "aggregates.0.n",
+            1.0,
+            "aggregates[0].n=1.0 | aggregates[0].n is a whole number | give a whole number",
+        ),
         ("aggregates.0.by", 1, "aggregates[0].by=1 | aggregates[0].by is a string | give a string"),
-        ("aggregates.0.ascending", 1, "aggregates[0].ascending=1 | aggregates[0].ascending is true or false | give true or false"),
-        ("aggregates.0.ignorenulls", 1, "aggregates[0].ignorenulls=1 | aggregates[0].ignorenulls is true or false | give true or false"),
+        (
+            "aggregates.0.ascending",
+            1,
+            "aggregates[0].ascending=1 | aggregates[0].ascending is true or false | give true or false",
+        ),
+        (
+            "aggregates.0.ignorenulls",
+            1,
+            "aggregates[0].ignorenulls=1 | aggregates[0].ignorenulls is true or false | give true or false",
+        ),
         (
             "aggregates.0.weight",
             True,
             (
-                "aggregates[0].weight=True | the fields here are ['ascending', 'by', 'column', 'distinct', 'fn', 'ignorenulls', "
+                "aggregates[0].weight=True | the fields here are ['ascending', 'by', 'column', "
+                "'distinct', 'fn', 'ignorenulls', "
                 "'n', 'name', 'percentage', 'rsd', 'user'] | leave 'weight' out"
             ),
         ),
@@ -367,7 +461,8 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
             "aggregates.0",
             {"fn": "user", "column": "v", "user": "mine"},
             (
-                "aggregates[0].user='mine' | the user-defined aggregates given are ['all_text', 'joined', 'latest', 'nulls', 'trues'] "
+                "aggregates[0].user='mine' | the user-defined aggregates given are ['all_text', "
+                "'joined', 'latest', 'nulls', 'trues'] "
                 "| give user_aggregates={'mine': ...}"
             ),
         ),
@@ -377,9 +472,16 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
         (
             "allowed_lateness",
             "1 hour",
-            f"allowed_lateness='1 hour' | allowed_lateness is {MICROSECONDS}, or 'unlimited' | give {MICROSECONDS}, or 'unlimited'",
+            (
+                f"allowed_lateness='1 hour' | allowed_lateness is {MICROSECONDS}, or 'unlimited' | give "
+                f"{MICROSECONDS}, or 'unlimited'"
+            ),
         ),
-        ("max_future_skew", "1", f"max_future_skew='1' | max_future_skew is {MICROSECONDS} | give {MICROSECONDS}"),
+        (
+            "max_future_skew",
+            "1",
+            f"max_future_skew='1' | max_future_skew is {MICROSECONDS} | give {MICROSECONDS}",
+        ),
         (
             "watermark",
             {"kind": "fixed_lag", "lag": "1 s"},
@@ -388,27 +490,49 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
         (
             "watermark",
             {"kind": "inputs", "names": "ab"},
-            "watermark.names='ab' | watermark.names is a list of inputs' names | give a list of inputs' names",
+            (
+                "watermark.names='ab' | watermark.names is a list of inputs' names | give a list of inputs' "
+                "names"
+            ),
         ),
         (
             "watermark",
             {"kind": "inputs", "names": ["a", "b"], "column": "s", "delay": {"a": 1, "b": "1 s"}},
             f"watermark.delay.b='1 s' | watermark.delay.b is {MICROSECONDS} | give {MICROSECONDS}",
         ),
-        ("watermark", {"kind": "fixed_lag"}, "watermark.lag is missing | lag has no default | give watermark.lag"),
+        (
+            "watermark",
+            {"kind": "fixed_lag"},
+            "watermark.lag is missing | lag has no default | give watermark.lag",
+        ),
         ("null_keys", 1, "null_keys=1 | null_keys is true or false | give true or false"),
-        ("position", ["p", "o"], "position=['p', 'o'] | position is an object with named fields | give an object with named fields"),
-        ("position", {"partition": 0}, "position.partition=0 | position.partition is a string | give a string"),
+        (
+            "position",
+            ["p", "o"],
+            (
+                "position=['p', 'o'] | position is an object with named fields | give an object with named "
+                "fields"
+            ),
+        ),
+        (
+            "position",
+            {"partition": 0},
+            "position.partition=0 | position.partition is a string | give a string",
+        ),
         (
             "position",
             {"topic": "t"},
-            "position.topic='t' | the fields here are ['offset', 'ordered', 'partition', 'remember', 'source'] | leave 'topic' out",
+            (
+                "position.topic='t' | the fields here are ['offset', 'ordered', 'partition', 'remember', "
+                "'source'] | leave 'topic' out"
+            ),
         ),
         (
             "evictor",
             {"kind": "sum_evictor"},
             (
-                "evictor.kind='sum_evictor' | the kinds here are ['count_evictor', 'delta_evictor', 'time_evictor'] "
+                "evictor.kind='sum_evictor' | the kinds here are ['count_evictor', 'delta_evictor', "
+                "'time_evictor'] "
                 "| give {'kind': ...} with one of these"
             ),
         ),
@@ -418,11 +542,32 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
             {"kind": "count_evictor", "n": 1, "after": 1},
             "evictor.after=1 | evictor.after is true or false | give true or false",
         ),
-        ("delta", "v", "delta='v' | delta is true, false or a list of column names | give true, false or a list of column names"),
+        (
+            "delta",
+            "v",
+            (
+                "delta='v' | delta is true, false or a list of column names | give true, false or a list of "
+                "column names"
+            ),
+        ),
         ("delta", ["v", 1], "delta[1]=1 | delta[1] is a string | give a string"),
         ("drop_by", "pane", "drop_by='pane' | drop_by is one of ('window', 'row') | give one of these"),
-        ("panewise", 2, "panewise=2 | this release reads version 1 of the format | read it with the release that wrote it"),
-        ("panewise", True, "panewise=True | this release reads version 1 of the format | read it with the release that wrote it"),
+        (
+            "panewise",
+            2,
+            (
+                "panewise=2 | this release reads version 1 of the format | read it with the release that "
+                "wrote it"
+            ),
+        ),
+        (
+            "panewise",
+            True,
+            (
+                "panewise=True | this release reads version 1 of the format | read it with the release that "
+                "wrote it"
+            ),
+        ),
     ],
 )
 def test_what_is_not_understood_is_refused(path: str, value: Any, message: str) -> None:
@@ -445,8 +590,17 @@ def test_unknown_and_missing_fields_are_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", "specification=[] | specification is an object with named fields | give an object with named fields"),
-        ('{"window": {"kind": "global", "kind": "global"}}', "'kind' twice | a field is given once | leave one of them out"),
+        (
+            "[]",
+            (
+                "specification=[] | specification is an object with named fields | give an object with "
+                "named fields"
+            ),
+        ),
+        (
+            '{"window": {"kind": "global", "kind": "global"}}',
+            "'kind' twice | a field is given once | leave one of them out",
+        ),
     ],
 )
 def test_json_that_is_no_specification_is_refused(text: str, message: str) -> None:

@@ -28,13 +28,16 @@ from panewise import functions as F
 from panewise.spec.rules.row_numbering import with_event_time
 from tests.spec.rules import Rule, check
 
-ROWS = "a number of rows is whole, 1 or more, and 4611686018427387904 at most | give a number such as rows(100)"
+ROWS = (
+    "a number of rows is whole, 1 or more, and 4611686018427387904 at most | give a number such as rows(100)"
+)
 BY_ROWS = "windows of rows are complete by what has come, and no row comes after the end of its window"
 ANY_TIME = "rows are counted as they come, whatever the time | name no event_time if there is none"
 NO_INSTANT = "a window of rows ends with a row, not at an instant"
 UNNAMED = "windows of rows have no event time unless one is named | give event_time='...', or leave"
 START = (
-    "windows of rows start at the number of a row, a whole number of 1152921504606846976 at most | give such as origin=0, or leave it out"
+    "windows of rows start at the number of a row, a whole number of 1152921504606846976 at most | "
+    "give such as origin=0, or leave it out"
 )
 DURATIONS = "is a duration here; rows measure the windows of Tumbling, Hopping, Sliding and Session | give a"
 THREE = "Tumbling(size=rows(3), origin=0)"
@@ -62,7 +65,8 @@ RULES = {
     "gaps between rows are asked for": Rule(
         lambda: Hopping(rows(2), rows(3), gaps=True),
         lambda: Hopping(rows(2), rows(3)),
-        "size=2 rows, hop=3 rows, gaps=False | hop > size leaves gaps between windows, and only then gaps=True is given "
+        "size=2 rows, hop=3 rows, gaps=False | hop > size leaves gaps between windows, and only then "
+        "gaps=True is given "
         "| give a smaller hop, or change gaps",
     ),
     "origin is a row": Rule(
@@ -78,7 +82,8 @@ RULES = {
     "the rows of others end a session": Rule(
         lambda: Session(rows(3)),
         lambda: Session(rows(3), "merge"),
-        "gap=rows(3), touching='merge' | 3 rows of other keys end the session, so the next row of its key finds it gone "
+        "gap=rows(3), touching='merge' | 3 rows of other keys end the session, so the next row of its "
+        "key finds it gone "
         "| leave touching out; to take that row in, give rows(4)",
     ),
     "what grows, grows by time": Rule(
@@ -86,12 +91,26 @@ RULES = {
         lambda: Cumulating(rows(4), 2),
         f"size=rows(4) | size {DURATIONS} size such as '1 minute'",  # type: ignore[arg-type]
     ),
-    "periods are of time": Rule(lambda: Every(3), lambda: Every(rows(3)), f"period=rows(3) | period {DURATIONS} period such as '1 minute'"),  # type: ignore[arg-type]
+    "periods are of time": Rule(
+        lambda: Every(3),
+        lambda: Every(rows(3)),
+        f"period=rows(3) | period {DURATIONS} period such as '1 minute'",
+    ),  # type: ignore[arg-type]
     "time": rule({}, {"time": "processing"}, f"time='processing', {THREE} | {ANY_TIME}"),
-    "watermark": rule({}, {"watermark": StreamTime(1)}, f"watermark={StreamTime(1)!r}, {THREE} | {BY_ROWS} | leave watermark out"),
-    "fixed lag": rule({}, {"watermark": FixedLag(1)}, f"watermark={FixedLag(1)!r}, {THREE} | {BY_ROWS} | leave watermark out"),
+    "watermark": rule(
+        {},
+        {"watermark": StreamTime(1)},
+        f"watermark={StreamTime(1)!r}, {THREE} | {BY_ROWS} | leave watermark out",
+    ),
+    "fixed lag": rule(
+        {},
+        {"watermark": FixedLag(1)},
+        f"watermark={FixedLag(1)!r}, {THREE} | {BY_ROWS} | leave watermark out",
+    ),
     "lateness": rule(
-        {}, {"allowed_lateness": "unlimited"}, f"allowed_lateness='unlimited', {THREE} | {BY_ROWS} | leave allowed_lateness out"
+        {},
+        {"allowed_lateness": "unlimited"},
+        f"allowed_lateness='unlimited', {THREE} | {BY_ROWS} | leave allowed_lateness out",
     ),
     "drop_by": rule({}, {"drop_by": "row"}, f"drop_by='row', {THREE} | {BY_ROWS} | leave drop_by out"),
     "no instant at the end": rule(
@@ -102,11 +121,16 @@ RULES = {
     "no instants to pass": rule(
         {"trigger": AfterWatermark(early=AfterAny(AfterCount(2), Every(3)))},
         {"trigger": AfterWatermark(early=AfterAny(AfterCount(2), AfterEventTime(3)))},
-        f"trigger={AfterWatermark(early=AfterAny(AfterCount(2), AfterEventTime(3)))!r}, {THREE} | {NO_INSTANT} | use AfterCount, or Every",
+        f"trigger={AfterWatermark(early=AfterAny(AfterCount(2), AfterEventTime(3)))!r}, {THREE} | "
+        f"{NO_INSTANT} | use AfterCount, or Every",
     ),
-    "timestamp": rule({}, {"timestamp": "earliest"}, f"timestamp='earliest', {THREE} | {UNNAMED} timestamp out"),
+    "timestamp": rule(
+        {}, {"timestamp": "earliest"}, f"timestamp='earliest', {THREE} | {UNNAMED} timestamp out"
+    ),
     "evictor": rule(
-        {"evictor": CountEvictor(2)}, {"evictor": TimeEvictor(3)}, f"evictor={TimeEvictor(3)!r}, {THREE} | {UNNAMED} evictor out"
+        {"evictor": CountEvictor(2)},
+        {"evictor": TimeEvictor(3)},
+        f"evictor={TimeEvictor(3)!r}, {THREE} | {UNNAMED} evictor out",
     ),
     "skew": rule(
         {"max_future_skew": 3, "event_time": "t"},
@@ -116,12 +140,14 @@ RULES = {
     "sessions, too": rule(
         {"window": Session(rows(3))},
         {"window": Session(rows(3)), "allowed_lateness": 1},
-        f"allowed_lateness=Duration('1 microsecond'), {Session(rows(3))!r} | {BY_ROWS} | leave allowed_lateness out",
+        f"allowed_lateness=Duration('1 microsecond'), {Session(rows(3))!r} | {BY_ROWS} | leave "
+        "allowed_lateness out",
     ),
     "a stage does not see the rows": Rule(
         lambda: operator(Tumbling(3)).then(aggregates=[F.count()]),
         lambda: operator().then(aggregates=[F.count()]),
-        f"then after {THREE} | the rows of a window of rows are numbered in the operator's input, which a stage does not see "
+        f"then after {THREE} | the rows of a window of rows are numbered in the operator's input, which "
+        "a stage does not see "
         "(semantics 30.6) | use windows of time, or a second query over the panes",
     ),
 }

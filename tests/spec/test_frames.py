@@ -7,26 +7,65 @@ from typing import Any
 import pytest
 
 import panewise as pw
-from panewise import Duration, FixedLag, Frame, FrameColumn, FrameOperator, Inputs, Position, StreamTime, UserAggregate, Window
+from panewise import (
+    Duration,
+    FixedLag,
+    Frame,
+    FrameColumn,
+    FrameOperator,
+    Inputs,
+    Position,
+    StreamTime,
+    UserAggregate,
+    Window,
+)
 from panewise import functions as F
 from panewise.errors import SpecError
 from panewise.spec import Over, RowFunction, WindowSpec, frame_operator
 from panewise.spec.codec.specification import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.describe.specification import describe
 
-LAST = UserAggregate("last_text", init=str, accumulate=lambda s, v: v or s, merge=lambda a, b: b or a, finish=str, result="string")
+LAST = UserAggregate(
+    "last_text",
+    init=str,
+    accumulate=lambda s, v: v or s,
+    merge=lambda a, b: b or a,
+    finish=str,
+    result="string",
+)
 TOTAL = FrameColumn(F.sum("v").alias("total"), Frame("rows", -2, 0))
 BY_TIME = Window.partitionBy("k").orderBy("ts")
 
 SPECS = [
     FrameOperator(columns=[TOTAL]),
-    FrameOperator(columns=[TOTAL, FrameColumn(F.lag("v", 2, -1))], keys=["k", "j"], event_time="ts", order=["seq"], null_keys=True),
-    FrameOperator(columns=[FrameColumn(F.row_number()), FrameColumn(F.nth_value("v", 3), Frame("rows", None, 2))], event_time=None),
+    FrameOperator(
+        columns=[TOTAL, FrameColumn(F.lag("v", 2, -1))],
+        keys=["k", "j"],
+        event_time="ts",
+        order=["seq"],
+        null_keys=True,
+    ),
+    FrameOperator(
+        columns=[FrameColumn(F.row_number()), FrameColumn(F.nth_value("v", 3), Frame("rows", None, 2))],
+        event_time=None,
+    ),
     FrameOperator(columns=[TOTAL], event_time=None, position=Position("p", "o", "s")),
-    FrameOperator(columns=[FrameColumn(F.rank()), FrameColumn(F.dense_rank())], max_future_skew="1 hour", watermark=FixedLag(5)),
-    FrameOperator(columns=[FrameColumn(F.percentile("v", 0.9), Frame("range", None, 0))], watermark=Inputs(["a", "b"], "1 minute")),
+    FrameOperator(
+        columns=[FrameColumn(F.rank()), FrameColumn(F.dense_rank())],
+        max_future_skew="1 hour",
+        watermark=FixedLag(5),
+    ),
+    FrameOperator(
+        columns=[FrameColumn(F.percentile("v", 0.9), Frame("range", None, 0))],
+        watermark=Inputs(["a", "b"], "1 minute"),
+    ),
     FrameOperator(columns=[FrameColumn(F.lag("v"))], watermark=StreamTime("1 second", per="all")),
-    FrameOperator(columns=[FrameColumn(LAST("s"), Frame("range", -5, 3)), FrameColumn(F.lead("flag", 1, False).alias("next"))]),
+    FrameOperator(
+        columns=[
+            FrameColumn(LAST("s"), Frame("range", -5, 3)),
+            FrameColumn(F.lead("flag", 1, False).alias("next")),
+        ]
+    ),
 ]
 
 
@@ -53,9 +92,21 @@ def test_what_has_changed() -> None:
 
 
 def test_defaults_are_those_of_the_functions() -> None:
-    spec = from_dict({"columns": [{"fn": "lag", "column": "v"}, {"fn": "count", "frame": {"kind": "rows"}}, {"fn": "row_number"}]})
+    spec = from_dict(
+        {
+            "columns": [
+                {"fn": "lag", "column": "v"},
+                {"fn": "count", "frame": {"kind": "rows"}},
+                {"fn": "row_number"},
+            ]
+        }
+    )
     assert spec == FrameOperator(
-        columns=[FrameColumn(F.lag("v")), FrameColumn(F.count(), Frame("rows", None)), FrameColumn(F.row_number())]
+        columns=[
+            FrameColumn(F.lag("v")),
+            FrameColumn(F.count(), Frame("rows", None)),
+            FrameColumn(F.row_number()),
+        ]
     )
 
 
@@ -95,14 +146,32 @@ CASES: list[tuple[Any, str]] = [
     (lambda: Frame("groups", -1, 0), "kind='groups' | a frame is one of rows or of a range of time"),  # type: ignore[arg-type]
     (lambda: Frame("rows", -1.5, 0), "start=-1.5 | the bounds of a frame are whole numbers"),  # type: ignore[arg-type]
     (lambda: Frame("rows", None, None), "end=None | the bounds of a frame are whole numbers"),  # type: ignore[arg-type]
-    (lambda: Frame("rows", 1, 0), "start=1, end=0 | a frame does not end before it starts | exchange the two"),
-    (lambda: Frame("range", None, -5), "range from the first row to 5 microseconds before the row | a range without a start ends at"),
+    (
+        lambda: Frame("rows", 1, 0),
+        "start=1, end=0 | a frame does not end before it starts | exchange the two",
+    ),
+    (
+        lambda: Frame("range", None, -5),
+        "range from the first row to 5 microseconds before the row | a range without a start ends at",
+    ),
     (lambda: F.lag("v", True), "lag(offset=True) | lag takes a whole number of rows | give such a number"),
     (lambda: F.lead("v", 0.5), "lead(offset=0.5) | lead takes a whole number of rows"),
     (lambda: F.lag("v", -(2**70)), "lag(offset=-1180591620717411303424) | lag takes a whole number of rows"),
-    (lambda: RowFunction("lag", "v", "x", -1), "lag(n=-1) | lag takes a number of rows, 0 or more | use lead to look ahead"),
-    (lambda: F.nth_value("v", 2, True), "nth_value('v', ignoreNulls=True) | nth_value counts rows, those with a null, too | take the"),
-    (lambda: F.ntile(2), "panewise.functions.ntile | it counts the rows of the whole partition, which has no end on a stream | use row_"),
+    (
+        lambda: RowFunction("lag", "v", "x", -1),
+        "lag(n=-1) | lag takes a number of rows, 0 or more | use lead to look ahead",
+    ),
+    (
+        lambda: F.nth_value("v", 2, True),
+        "nth_value('v', ignoreNulls=True) | nth_value counts rows, those with a null, too | take the",
+    ),
+    (
+        lambda: F.ntile(2),
+        (
+            "panewise.functions.ntile | it counts the rows of the whole partition, which has no end on a "
+            "stream | use row_"
+        ),
+    ),
     (lambda: F.percent_rank(), "panewise.functions.percent_rank | it counts the rows of the whole partition"),
     (lambda: F.nth_value("v", 0), "nth_value(n=0) | nth_value takes a number of rows, 1 or more"),
     (lambda: F.lag("v + 1 "), "column='v + 1 ' | an aggregate reads a column |"),
@@ -110,15 +179,30 @@ CASES: list[tuple[Any, str]] = [
     (lambda: RowFunction("rank", "v", "r"), "rank(column='v') | rank takes no column | leave it out"),
     (lambda: RowFunction("ntile", "v", "r"), "fn='ntile' | a row function is one of"),
     (lambda: FrameColumn(F.sum("v")), "sum(v) without a frame | it looks at the rows of a frame"),
-    (lambda: FrameColumn(F.rank(), Frame("rows", -1, 0)), "rank() with Frame(kind='rows', start=-1, end=0) | rank looks at all rows"),
+    (
+        lambda: FrameColumn(F.rank(), Frame("rows", -1, 0)),
+        "rank() with Frame(kind='rows', start=-1, end=0) | rank looks at all rows",
+    ),
     (lambda: FrameOperator(columns=[]), "columns=() | an operator makes one column or more"),
     (lambda: FrameOperator(columns=TOTAL), "columns=FrameColumn("),  # type: ignore[arg-type]
     (lambda: FrameOperator(columns=[F.sum("v")]), "columns=[Aggregate("),  # type: ignore[list-item]
     (lambda: FrameOperator(columns=[TOTAL, TOTAL]), "'total' twice | new columns have names of their own"),
-    (lambda: FrameOperator(columns=[FrameColumn(F.sum("v").alias("v"), TOTAL.frame)]), "'v' twice | new columns have names of their own"),
-    (lambda: FrameOperator(columns=[FrameColumn(F.lag("v").alias("__v"))]), "a name that starts with '__' | such names are"),
-    (lambda: FrameOperator(columns=[TOTAL], keys=["k", "k"]), "keys=['k', 'k'] | a key is named once | name 'k' once"),
-    (lambda: F.first_value("v", "no"), "first(ignorenulls='no') | ignorenulls is True or False | give one of these"),  # type: ignore[arg-type]
+    (
+        lambda: FrameOperator(columns=[FrameColumn(F.sum("v").alias("v"), TOTAL.frame)]),
+        "'v' twice | new columns have names of their own",
+    ),
+    (
+        lambda: FrameOperator(columns=[FrameColumn(F.lag("v").alias("__v"))]),
+        "a name that starts with '__' | such names are",
+    ),
+    (
+        lambda: FrameOperator(columns=[TOTAL], keys=["k", "k"]),
+        "keys=['k', 'k'] | a key is named once | name 'k' once",
+    ),
+    (
+        lambda: F.first_value("v", "no"),
+        "first(ignorenulls='no') | ignorenulls is True or False | give one of these",
+    ),  # type: ignore[arg-type]
     (lambda: F.count(1), "column=1 | an aggregate reads a column |"),  # type: ignore[arg-type]
     (
         lambda: F.sum("v").over(BY_TIME) - F.lag("v").over(BY_TIME),
@@ -128,37 +212,76 @@ CASES: list[tuple[Any, str]] = [
     (lambda: F.lag("v").over(BY_TIME).cast("int"), "an expression of lag(v, 1) over a window | "),
     (
         lambda: F.col("v"),
-        "panewise.functions.col | columns and expressions are pyspark's, and an operator takes these | import pyspark.",
+        (
+            "panewise.functions.col | columns and expressions are pyspark's, and an operator takes these | "
+            "import pyspark."
+        ),
     ),
-    (lambda: F.desc("v"), "panewise.functions.desc | rows are in ascending order, nulls first | give the column's name"),
-    (lambda: F.countDistinct("v"), "panewise.functions.countDistinct | it has another name | use count_distinct"),
+    (
+        lambda: F.desc("v"),
+        "panewise.functions.desc | rows are in ascending order, nulls first | give the column's name",
+    ),
+    (
+        lambda: F.countDistinct("v"),
+        "panewise.functions.countDistinct | it has another name | use count_distinct",
+    ),
     (lambda: FrameOperator(columns=[TOTAL], keys=[""]), "column '' | columns are named by non-empty strings"),
-    (lambda: FrameOperator(columns=[TOTAL], order=["event_time"]), "order=('event_time',), event_time='event_time' | the event time comes"),
-    (lambda: FrameOperator(columns=[TOTAL], order=["a"], position=Position()), "order=('a',) and a position | a position is the arrival"),
+    (
+        lambda: FrameOperator(columns=[TOTAL], order=["event_time"]),
+        "order=('event_time',), event_time='event_time' | the event time comes",
+    ),
+    (
+        lambda: FrameOperator(columns=[TOTAL], order=["a"], position=Position()),
+        "order=('a',) and a position | a position is the arrival",
+    ),
     (lambda: FrameOperator(columns=[TOTAL], watermark=StreamTime()), "watermark=StreamTime("),
-    (lambda: FrameOperator(columns=[TOTAL], event_time=None, max_future_skew=1), "event_time=None, max_future_skew=Duration('1 micro"),
-    (lambda: FrameOperator(columns=[TOTAL], max_future_skew=-1), "max_future_skew=-1 | max_future_skew is not negative"),
-    (lambda: FrameOperator(columns=[TOTAL], event_time=None, watermark=FixedLag(1)), "event_time=None, watermark=FixedLag("),
+    (
+        lambda: FrameOperator(columns=[TOTAL], event_time=None, max_future_skew=1),
+        "event_time=None, max_future_skew=Duration('1 micro",
+    ),
+    (
+        lambda: FrameOperator(columns=[TOTAL], max_future_skew=-1),
+        "max_future_skew=-1 | max_future_skew is not negative",
+    ),
+    (
+        lambda: FrameOperator(columns=[TOTAL], event_time=None, watermark=FixedLag(1)),
+        "event_time=None, watermark=FixedLag(",
+    ),
     (
         lambda: FrameOperator(columns=[FrameColumn(F.rank())], event_time=None),
         "rank(): rank without an event time | rows that are taken as they",
     ),
     (
         lambda: FrameOperator(columns=[FrameColumn(F.count(), Frame("range", -5, 0))], event_time=None),
-        "count(*): a RANGE frame without an event time | rows that are taken as they arrive have no time to be compared by | order by the",
+        (
+            "count(*): a RANGE frame without an event time | rows that are taken as they arrive have no "
+            "time to be compared by | order by the"
+        ),
     ),
     (
         lambda: FrameOperator(columns=[FrameColumn(F.count(), Frame("range", -5, 0))], order=["seq"]),
-        "count(*): Frame(kind='range', start=-5, end=0) with order=('seq',) | how far apart rows are is told by their time alone | leave",
+        (
+            "count(*): Frame(kind='range', start=-5, end=0) with order=('seq',) | how far apart rows are is "
+            "told by their time alone | leave"
+        ),
     ),
-    (lambda: Window.partitionBy(3), "column 3 | keys and order are columns, told by their names; the order is ascending"),
+    (
+        lambda: Window.partitionBy(3),
+        "column 3 | keys and order are columns, told by their names; the order is ascending",
+    ),
     (lambda: Window.rowsBetween(-1.0, 0), "rowsBetween(start=-1.0) | rows are counted"),  # type: ignore[arg-type]
     (
         lambda: Window.rowsBetween(-1, Window.unboundedFollowing),
         "rows to unboundedFollowing | what comes after all rows that there will be",
     ),
-    (lambda: Window.rowsBetween(-1, Window.unboundedPreceding), "rows to unboundedPreceding | a frame does not end before it starts"),
-    (lambda: Window.rangeBetween("soon", 0), "start='soon' | a duration is a sum of whole weeks to microseconds"),
+    (
+        lambda: Window.rowsBetween(-1, Window.unboundedPreceding),
+        "rows to unboundedPreceding | a frame does not end before it starts",
+    ),
+    (
+        lambda: Window.rangeBetween("soon", 0),
+        "start='soon' | a duration is a sum of whole weeks to microseconds",
+    ),
     (lambda: F.sum("v").over("w"), "over('w') | a function is over a window of panewise"),  # type: ignore[arg-type]
     (lambda: frame_operator({"a": F.sum("v")}), "a=Aggregate("),  # type: ignore[dict-item]
     (lambda: frame_operator({}), "columns=() | an operator makes one column or more"),
@@ -167,12 +290,20 @@ CASES: list[tuple[Any, str]] = [
         "a over a window without order and frame | without an order the",
     ),
     (
-        lambda: frame_operator({"a": F.lag("v").over(BY_TIME), "b": F.lag("v").over(Window.partitionBy("j").orderBy("ts"))}),
-        "windows by [(['k'], ['ts']), (['j'], ['ts'])] | the windows of one operator have the same keys and order",
+        lambda: frame_operator(
+            {"a": F.lag("v").over(BY_TIME), "b": F.lag("v").over(Window.partitionBy("j").orderBy("ts"))}
+        ),
+        (
+            "windows by [(['k'], ['ts']), (['j'], ['ts'])] | the windows of one operator have the same keys "
+            "and order"
+        ),
     ),
     (
         lambda: frame_operator({"a": F.lag("v").over(Window.orderBy("seq"))}, "ts"),
-        "orderBy('seq',), event_time='ts' | rows of a stream are in the order of their event time, or as they arrive | order by 'ts'",
+        (
+            "orderBy('seq',), event_time='ts' | rows of a stream are in the order of their event time, or "
+            "as they arrive | order by 'ts'"
+        ),
     ),
 ]
 
@@ -188,7 +319,10 @@ def test_what_is_refused(make: Any, message: str) -> None:
 
 def test_other_names_are_attribute_errors() -> None:
     assert not hasattr(F, "corr")
-    with pytest.raises(AttributeError, match=r"no attribute 'corr'; aggregates of your own are made by panewise.UserAggregate"):
+    with pytest.raises(
+        AttributeError,
+        match=r"no attribute 'corr'; aggregates of your own are made by panewise.UserAggregate",
+    ):
         _ = F.corr
 
 
@@ -197,24 +331,37 @@ def test_windows_as_pyspark_writes_them() -> None:
     assert w == WindowSpec(("k", "j"), ("ts", "seq")) == Window.order_by("ts", "seq").partition_by("k", "j")
     assert w.rowsBetween(Window.unboundedPreceding, Window.currentRow).frame == Frame("rows", None, 0)
     assert Window.rows_between(-3, 2).frame == Frame("rows", -3, 2)
-    ranges = [("-5 seconds", 0), (-5_000_000, 0), (timedelta(seconds=-5), 0), (Duration(-5_000_000), timedelta(0))]
-    assert {Window.range_between(start, end).frame for start, end in ranges} == {Frame("range", -5_000_000, 0)}
-    assert Window.rangeBetween(Window.unboundedPreceding, "2 seconds").frame == Frame("range", None, 2_000_000)
+    ranges = [
+        ("-5 seconds", 0),
+        (-5_000_000, 0),
+        (timedelta(seconds=-5), 0),
+        (Duration(-5_000_000), timedelta(0)),
+    ]
+    assert {Window.range_between(start, end).frame for start, end in ranges} == {
+        Frame("range", -5_000_000, 0)
+    }
+    assert Window.rangeBetween(Window.unboundedPreceding, "2 seconds").frame == Frame(
+        "range", None, 2_000_000
+    )
 
 
 def test_the_operator_of_windows() -> None:
     """semantics 29.10: the default frame, the event time and order, and functions that ignore the frame."""
-    made = frame_operator({"a": F.sum("v").over(BY_TIME), "b": F.lag("v").over(BY_TIME.rowsBetween(-1, 0))}, null_keys=True)
+    made = frame_operator(
+        {"a": F.sum("v").over(BY_TIME), "b": F.lag("v").over(BY_TIME.rowsBetween(-1, 0))}, null_keys=True
+    )
     assert made == FrameOperator(
         keys=["k"], event_time="ts", null_keys=True,
-        columns=[FrameColumn(F.sum("v").alias("a"), Frame("range", None, 0)), FrameColumn(F.lag("v").alias("b"))],
+        columns=[
+            FrameColumn(F.sum("v").alias("a"), Frame("range", None, 0)), FrameColumn(F.lag("v").alias("b")),
+        ],
     )  # fmt: skip
     ordered = frame_operator({"a": F.rank().over(Window.orderBy("ts", "x"))}, "ts", order=("y",))
     assert (ordered.event_time, ordered.order) == ("ts", ("x", "y"))
     arriving = {"a": F.lag("v").over(Window.partitionBy("k"))}
-    assert [frame_operator(arriving, time, **fields).order for time, fields in [(None, {}), ("ts", {}), ("ts", {"order": ("o",)})]] == [
-        (), ("ts",), ("o",),
-    ]  # fmt: skip
+    given: list[tuple[str | None, dict[str, Any]]] = [(None, {}), ("ts", {}), ("ts", {"order": ("o",)})]
+    orders = [frame_operator(arriving, time, **fields).order for time, fields in given]
+    assert orders == [(), ("ts",), ("o",)]
     assert frame_operator(arriving, "ts", position=Position()).order == ()
 
 

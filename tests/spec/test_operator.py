@@ -36,7 +36,10 @@ from panewise.spec.operators.windows import data_loss_reason
 from tests.spec.rules import Rule, check
 
 LOSS = "rows that come after that go to the late output as 'closed'"
-REPEAT = "give AfterWatermark(late=...), or repeat the trigger: Repeatedly(...), AfterWatermark(early=..., late=...)"
+REPEAT = (
+    "give AfterWatermark(late=...), or repeat the trigger: Repeatedly(...), "
+    "AfterWatermark(early=..., late=...)"
+)
 NAMES = f"keys, aggregates and the pane's own columns {PANE_COLUMNS} have different names"
 
 
@@ -55,20 +58,32 @@ NEVER_LATE = "with time='processing' no row comes after the end of its window"
 def by_processing_time(obeys: dict[str, Any], breaks: dict[str, Any], message: str) -> Rule:
     (field,) = breaks
     time = {"time": "processing"}
-    return rule(time | obeys, time | breaks, f"time='processing', {message} | leave {field} out, or use time='event'")
+    return rule(
+        time | obeys, time | breaks, f"time='processing', {message} | leave {field} out, or use time='event'"
+    )
 
 
 RULES = {
-    "keys are several": rule({"keys": ["k"]}, {"keys": "k"}, "keys='k' | keys are several, in order | give a list: keys=[...]"),
-    "keys can be gone through": rule({"keys": []}, {"keys": 5}, "keys=5 | keys are several, in order | give a list: keys=[...]"),
-    "order is several": rule({"order": ("o",)}, {"order": "o"}, "order='o' | order are several, in order | give a list: order=[...]"),
+    "keys are several": rule(
+        {"keys": ["k"]}, {"keys": "k"}, "keys='k' | keys are several, in order | give a list: keys=[...]"
+    ),
+    "keys can be gone through": rule(
+        {"keys": []}, {"keys": 5}, "keys=5 | keys are several, in order | give a list: keys=[...]"
+    ),
+    "order is several": rule(
+        {"order": ("o",)},
+        {"order": "o"},
+        "order='o' | order are several, in order | give a list: order=[...]",
+    ),
     "aggregates are several": rule(
         {"aggregates": [F.sum("v")]},
         {"aggregates": F.sum("v")},
         f"aggregates={F.sum('v')!r} | aggregates are several, in order | give a list: aggregates=[...]",
     ),
     "there is an aggregate": rule(
-        {"aggregates": [F.sum("v")]}, {"aggregates": []}, "aggregates=() | a pane holds at least one aggregate | give one such as F.count()"
+        {"aggregates": [F.sum("v")]},
+        {"aggregates": []},
+        "aggregates=() | a pane holds at least one aggregate | give one such as F.count()",
     ),
     "aggregates are aggregates": rule(
         {"aggregates": [F.sum("v")]},
@@ -88,24 +103,40 @@ RULES = {
     "a position is a position": rule(
         {"position": Position()},
         {"position": ("partition", "offset")},
-        "position=('partition', 'offset') | a position is a Position | give Position(partition=..., offset=...)",
+        "position=('partition', 'offset') | a position is a Position | give Position(partition=..., "
+        "offset=...)",
     ),
     "accumulation": rule(
         {"accumulation": "retracting"},
         {"accumulation": "sum"},
-        "accumulation='sum' | accumulation is one of ('discarding', 'accumulating', 'retracting') | give one of these",
+        "accumulation='sum' | accumulation is one of ('discarding', 'accumulating', 'retracting') | "
+        "give one of these",
     ),
-    "drop_by": rule({"drop_by": "row"}, {"drop_by": "pane"}, "drop_by='pane' | drop_by is one of ('window', 'row') | give one of these"),
+    "drop_by": rule(
+        {"drop_by": "row"},
+        {"drop_by": "pane"},
+        "drop_by='pane' | drop_by is one of ('window', 'row') | give one of these",
+    ),
     "on_time": rule(
-        {"on_time": "always"}, {"on_time": "never"}, "on_time='never' | on_time is one of ('if_pending', 'always') | give one of these"
+        {"on_time": "always"},
+        {"on_time": "never"},
+        "on_time='never' | on_time is one of ('if_pending', 'always') | give one of these",
     ),
     "closing": rule(
-        {"closing": "always"}, {"closing": "never"}, "closing='never' | closing is one of ('if_pending', 'always') | give one of these"
+        {"closing": "always"},
+        {"closing": "never"},
+        "closing='never' | closing is one of ('if_pending', 'always') | give one of these",
     ),
     "evaluate": rule(
-        {"evaluate": "record"}, {"evaluate": "row"}, "evaluate='row' | evaluate is one of ('batch', 'record') | give one of these"
+        {"evaluate": "record"},
+        {"evaluate": "row"},
+        "evaluate='row' | evaluate is one of ('batch', 'record') | give one of these",
     ),
-    "null_keys": rule({"null_keys": True}, {"null_keys": "no"}, "null_keys='no' | null_keys is one of (True, False) | give one of these"),
+    "null_keys": rule(
+        {"null_keys": True},
+        {"null_keys": "no"},
+        "null_keys='no' | null_keys is one of (True, False) | give one of these",
+    ),
     "lateness is not negative": rule(
         {"allowed_lateness": 0},
         {"allowed_lateness": -1},
@@ -115,7 +146,8 @@ RULES = {
         {"allowed_lateness": "unlimited"},
         {"allowed_lateness": "forever"},
         "allowed_lateness='forever' | a duration is a sum of whole weeks to microseconds "
-        "| give '90 seconds', '1 hour 30 minutes', 'PT1H30M', a timedelta, a Duration, or an int of microseconds",
+        "| give '90 seconds', '1 hour 30 minutes', 'PT1H30M', a timedelta, a Duration, or an int of "
+        "microseconds",
     ),
     "skew is not negative": rule(
         {"max_future_skew": 0},
@@ -128,7 +160,9 @@ RULES = {
         "watermark='10 seconds' | a watermark that does not come from outside is one of panewise's "
         "| give one such as FixedLag('10 seconds'), or leave it out",
     ),
-    "a lag is not negative": Rule(lambda: FixedLag("1 s"), lambda: FixedLag(-1), "lag=-1 | lag is not negative | give 0 or more"),
+    "a lag is not negative": Rule(
+        lambda: FixedLag("1 s"), lambda: FixedLag(-1), "lag=-1 | lag is not negative | give 0 or more"
+    ),
     "a delay of stream time is not negative": Rule(
         lambda: StreamTime(0), lambda: StreamTime(-1), "delay=-1 | delay is not negative | give 0 or more"
     ),
@@ -140,22 +174,26 @@ RULES = {
     "inputs are several": Rule(
         lambda: Inputs(["a"], column="s"),
         lambda: Inputs(["a"]),
-        "names=['a'] | inputs are two or more (with a column one or more), with different names | give a list: Inputs(['a', 'b'])",
+        "names=['a'] | inputs are two or more (with a column one or more), with different names | give "
+        "a list: Inputs(['a', 'b'])",
     ),
     "inputs are a list": Rule(
         lambda: Inputs(("a", "b")),
         lambda: Inputs("ab"),
-        "names='ab' | inputs are two or more (with a column one or more), with different names | give a list: Inputs(['a', 'b'])",
+        "names='ab' | inputs are two or more (with a column one or more), with different names | give a "
+        "list: Inputs(['a', 'b'])",
     ),
     "inputs are named": Rule(
         lambda: Inputs({"a": 1, "b": 2}),
         lambda: Inputs([["a"], ["b"]]),  # type: ignore[list-item]
-        "names=[['a'], ['b']] | inputs are two or more (with a column one or more), with different names | give a list: Inputs(['a', 'b'])",
+        "names=[['a'], ['b']] | inputs are two or more (with a column one or more), with different "
+        "names | give a list: Inputs(['a', 'b'])",
     ),
     "inputs are no number": Rule(
         lambda: Inputs(name for name in "ab"),
         lambda: Inputs(5),  # type: ignore[arg-type]
-        "names=5 | inputs are two or more (with a column one or more), with different names | give a list: Inputs(['a', 'b'])",
+        "names=5 | inputs are two or more (with a column one or more), with different names | give a "
+        "list: Inputs(['a', 'b'])",
     ),
     "inputs differ": Rule(
         lambda: Inputs(["a", "b"], idle_after=1),
@@ -171,7 +209,8 @@ RULES = {
     "a delay of inputs needs a column": Rule(
         lambda: Inputs(["a", "b"], column="s", delay="1 s"),
         lambda: Inputs(["a", "b"], delay="1 s"),
-        "delay='1 s' without a column | a delay is how far the watermark of an input is behind its rows, and without a column no row says "
+        "delay='1 s' without a column | a delay is how far the watermark of an input is behind its "
+        "rows, and without a column no row says "
         "which input it is of | give column='...', or leave delay out",
     ),
     "a delay of inputs is not negative": Rule(
@@ -194,30 +233,51 @@ RULES = {
     "the event time names no input": rule(
         {"watermark": Inputs(["a", "b"], column="s")},
         {"watermark": Inputs(["a", "b"], column="event_time")},
-        "Inputs(column='event_time'), event_time='event_time' | the column that names the input of a row holds strings, and the event time "
+        "Inputs(column='event_time'), event_time='event_time' | the column that names the input of a "
+        "row holds strings, and the event time "
         "is a timestamp | give the column that names the input",
     ),
-    "time": rule({"time": "processing"}, {"time": "wall"}, "time='wall' | time is one of ('event', 'processing') | give one of these"),
-    "processing time needs no column": by_processing_time({}, {"event_time": "t"}, f"event_time='t' | {NO_EVENT_TIME}"),
+    "time": rule(
+        {"time": "processing"},
+        {"time": "wall"},
+        "time='wall' | time is one of ('event', 'processing') | give one of these",
+    ),
+    "processing time needs no column": by_processing_time(
+        {}, {"event_time": "t"}, f"event_time='t' | {NO_EVENT_TIME}"
+    ),
     "processing time is the watermark": by_processing_time(
         {},
         {"watermark": FixedLag(1)},
         f"watermark={FixedLag(1)!r} | with time='processing' the watermark is processing time",
     ),
-    "processing time is not ahead": by_processing_time({}, {"max_future_skew": 1}, f"max_future_skew={Duration(1)!r} | {NO_EVENT_TIME}"),
-    "panes tell no event time": by_processing_time({"timestamp": "end"}, {"timestamp": "latest"}, f"timestamp='latest' | {NO_EVENT_TIME}"),
+    "processing time is not ahead": by_processing_time(
+        {}, {"max_future_skew": 1}, f"max_future_skew={Duration(1)!r} | {NO_EVENT_TIME}"
+    ),
+    "panes tell no event time": by_processing_time(
+        {"timestamp": "end"}, {"timestamp": "latest"}, f"timestamp='latest' | {NO_EVENT_TIME}"
+    ),
     "nothing is late by processing time": by_processing_time(
         {"window": Custom(len, name="f"), "allowed_lateness": 1},
         {"allowed_lateness": 1},
         f"allowed_lateness=Duration('1 microsecond') | {NEVER_LATE}",
     ),
-    "no row is late by processing time": by_processing_time({}, {"drop_by": "row"}, f"drop_by='row' | {NEVER_LATE}"),
-    "columns are named": rule(
-        {"event_time": "t"}, {"event_time": ""}, "column '' | columns are named by non-empty strings | give the column's name"
+    "no row is late by processing time": by_processing_time(
+        {}, {"drop_by": "row"}, f"drop_by='row' | {NEVER_LATE}"
     ),
-    "keys are named": rule({"keys": ["k"]}, {"keys": [1]}, "column 1 | columns are named by non-empty strings | give the column's name"),
+    "columns are named": rule(
+        {"event_time": "t"},
+        {"event_time": ""},
+        "column '' | columns are named by non-empty strings | give the column's name",
+    ),
+    "keys are named": rule(
+        {"keys": ["k"]},
+        {"keys": [1]},
+        "column 1 | columns are named by non-empty strings | give the column's name",
+    ),
     "order is named": rule(
-        {"order": ["o"]}, {"order": [None]}, "column None | columns are named by non-empty strings | give the column's name"
+        {"order": ["o"]},
+        {"order": [None]},
+        "column None | columns are named by non-empty strings | give the column's name",
     ),
     "names of panes differ": rule(
         {"aggregates": [F.sum("v"), F.avg("v")]},
@@ -225,10 +285,14 @@ RULES = {
         f"'sum(v)' twice | {NAMES} | give aggregates an .alias(...), or rename the key column",
     ),
     "names of panes are not the operator's": rule(
-        {"keys": ["op_"]}, {"keys": ["op"]}, f"'op' twice | {NAMES} | give aggregates an .alias(...), or rename the key column"
+        {"keys": ["op_"]},
+        {"keys": ["op"]},
+        f"'op' twice | {NAMES} | give aggregates an .alias(...), or rename the key column",
     ),
     "no name starts with two underscores": rule(
-        {"keys": ["_k"]}, {"keys": ["__k"]}, "a name that starts with '__' | such names are the operator's own | rename the column"
+        {"keys": ["_k"]},
+        {"keys": ["__k"]},
+        "a name that starts with '__' | such names are the operator's own | rename the column",
     ),
     "no column read starts with two underscores": rule(
         {"aggregates": [F.sum("_v").alias("a")]},
@@ -243,29 +307,34 @@ RULES = {
     "by row with a lateness": rule(
         {"drop_by": "row", "allowed_lateness": 5},
         {"drop_by": "row", "allowed_lateness": "unlimited"},
-        "drop_by='row', allowed_lateness='unlimited' | with unlimited lateness no row is ever late | leave drop_by out, or give a lateness",
+        "drop_by='row', allowed_lateness='unlimited' | with unlimited lateness no row is ever late | "
+        "leave drop_by out, or give a lateness",
     ),
     "a global window has no lateness": rule(
         {"window": Global(), "allowed_lateness": "unlimited"},
         {"window": Global(), "allowed_lateness": 1},
-        "Global(), allowed_lateness=1 microsecond | a global window has no end to be late after | leave allowed_lateness out",
+        "Global(), allowed_lateness=1 microsecond | a global window has no end to be late after | leave "
+        "allowed_lateness out",
     ),
     "on time at a watermark": rule(
         {"on_time": "always", "trigger": Repeatedly(AfterAny(AfterWatermark(), AfterCount(2)))},
         {"on_time": "always", "trigger": Always()},
-        "on_time='always', trigger=Always() | only a trigger with AfterWatermark in it waits for the end of the window (semantics 21.4) "
+        "on_time='always', trigger=Always() | only a trigger with AfterWatermark in it waits for the "
+        "end of the window (semantics 21.4) "
         "| use AfterWatermark, or leave on_time out",
     ),
     "only what accumulates is updated": rule(
         {"only_updated": True, "accumulation": "accumulating"},
         {"only_updated": True, "accumulation": "retracting"},
-        "only_updated=True, accumulation='retracting' | only_updated compares what accumulates; discarding panes hold new rows, and "
+        "only_updated=True, accumulation='retracting' | only_updated compares what accumulates; "
+        "discarding panes hold new rows, and "
         "retracting mode never repeats a pane | leave only_updated out, or use 'accumulating'",
     ),
     "a timestamp is one of three": rule(
         {"timestamp": "earliest"},
         {"timestamp": "first"},
-        "timestamp='first' | timestamp is one of (None, 'end', 'window_time', 'earliest', 'latest') | give one of these",
+        "timestamp='first' | timestamp is one of (None, 'end', 'window_time', 'earliest', 'latest') | "
+        "give one of these",
     ),
     "an evictor is an evictor": rule(
         {"evictor": CountEvictor(3)},
@@ -275,32 +344,41 @@ RULES = {
     "there is something to evict": rule(
         {"evictor": CountEvictor(3, after=True), "accumulation": "accumulating"},
         {"evictor": CountEvictor(3, after=True), "accumulation": "discarding"},
-        "evictor=CountEvictor(n=3, after=True), accumulation='discarding' | in discarding mode a window's rows go after each pane, so "
+        "evictor=CountEvictor(n=3, after=True), accumulation='discarding' | in discarding mode a "
+        "window's rows go after each pane, so "
         "nothing is left to evict (semantics 11.5) | leave after out, or use 'accumulating'",
     ),
-    "a delta is of several": rule({"delta": ["v"]}, {"delta": "v"}, "delta='v' | delta are several, in order | give a list: delta=[...]"),
+    "a delta is of several": rule(
+        {"delta": ["v"]}, {"delta": "v"}, "delta='v' | delta are several, in order | give a list: delta=[...]"
+    ),
     "a delta is named": rule(
-        {"delta": ["v"]}, {"delta": ["v", 1]}, "column 1 | columns are named by non-empty strings | give the column's name"
+        {"delta": ["v"]},
+        {"delta": ["v", 1]},
+        "column 1 | columns are named by non-empty strings | give the column's name",
     ),
     "a delta is of some columns": rule(
         {"delta": True},
         {"delta": []},
-        "delta=() | a delta is of one column or more, each once | name different columns, or give True for all",
+        "delta=() | a delta is of one column or more, each once | name different columns, or give True "
+        "for all",
     ),
     "a delta is of different columns": rule(
         {"delta": ["v", "w"]},
         {"delta": ["v", "v"]},
-        "delta=('v', 'v') | a delta is of one column or more, each once | name different columns, or give True for all",
+        "delta=('v', 'v') | a delta is of one column or more, each once | name different columns, or "
+        "give True for all",
     ),
     "a delta is an update": rule(
         {"delta": ["v"], "accumulation": "accumulating"},
         {"delta": ["v"], "accumulation": "accumulating", "only_updated": True},
-        "only_updated=True, delta=('v',) | a pane with new rows in its delta is always an update (semantics 21.10) | leave one of them out",
+        "only_updated=True, delta=('v',) | a pane with new rows in its delta is always an update "
+        "(semantics 21.10) | leave one of them out",
     ),
     "the delta has a name of its own": rule(
         {"aggregates": [F.sum("v").alias("delta")]},
         {"aggregates": [F.sum("v").alias("delta")], "delta": True},
-        f"'delta' twice | keys, aggregates and the pane's own columns {(*PANE_COLUMNS, 'delta')} have different names "
+        f"'delta' twice | keys, aggregates and the pane's own columns {(*PANE_COLUMNS, 'delta')} have "
+        "different names "
         "| give aggregates an .alias(...), or rename the key column",
     ),
     "strict about counts": rule(
@@ -311,7 +389,8 @@ RULES = {
     "strict about the watermark": rule(
         {"strict": True, "trigger": AfterWatermark()},
         {"strict": True, "trigger": AfterWatermark(), "allowed_lateness": "1 s"},
-        "AfterWatermark(early=None, late=None) without late= closes a window at its end, though allowed_lateness is 1 second "
+        "AfterWatermark(early=None, late=None) without late= closes a window at its end, though "
+        "allowed_lateness is 1 second "
         f"| {LOSS} | {REPEAT}",
     ),
 }
@@ -376,7 +455,10 @@ def test_lateness_in_microseconds() -> None:
 
 
 def test_specifications_are_values() -> None:
-    one, other = operator(keys=["k"], allowed_lateness="1 s"), operator(keys=("k",), allowed_lateness=Duration(1_000_000))
+    one, other = (
+        operator(keys=["k"], allowed_lateness="1 s"),
+        operator(keys=("k",), allowed_lateness=Duration(1_000_000)),
+    )
     assert one == other
     assert hash(one) == hash(other)
     assert one != operator(keys=["k"])

@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from panewise import Cumulating, Hopping, ManyWindowsWarning, Sliding, SpecError, Tumbling, WindowOperator, rows
+from panewise import (
+    Cumulating,
+    Hopping,
+    ManyWindowsWarning,
+    Sliding,
+    SpecError,
+    Tumbling,
+    WindowOperator,
+    rows,
+)
 from panewise import functions as F
 
 RULE = "each row is in up to {}, and each of these is stored and evaluated for each key"
@@ -39,7 +48,13 @@ def test_many_windows_for_a_row_are_warned_of(window: Any, count: str, step: str
 
 @pytest.mark.parametrize(
     "window",
-    [Hopping(1000, 1), Hopping(rows(1000), rows(1)), Cumulating(1000, 1), Tumbling("1 day"), Sliding("1 day")],
+    [
+        Hopping(1000, 1),
+        Hopping(rows(1000), rows(1)),
+        Cumulating(1000, 1),
+        Tumbling("1 day"),
+        Sliding("1 day"),
+    ],
 )
 def test_a_thousand_windows_for_a_row_are_not(window: Any) -> None:
     """semantics 6.9: up to 1,000 windows for a row, and other kinds of windows, neither warn nor raise."""

@@ -38,13 +38,26 @@ from panewise.spec.aggregates.aggregate import FUNCTIONS
 from panewise.spec.windows.kinds import WEEKDAYS
 from tests.spec.rules import Rule, check
 
-INSTANT = "an instant is exact and has a time zone | give a datetime with a time zone, or an int of microseconds since 1970-01-01 UTC"
-EXACT = "give '90 seconds', '1 hour 30 minutes', 'PT1H30M', a timedelta, a Duration, or an int of microseconds"
-NO_LENGTH = "months, quarters and years have no exact length | give a number of days, or use windows of a Calendar"
+INSTANT = (
+    "an instant is exact and has a time zone | give a datetime with a time zone, or an int of "
+    "microseconds since 1970-01-01 UTC"
+)
+EXACT = (
+    "give '90 seconds', '1 hour 30 minutes', 'PT1H30M', a timedelta, a Duration, or an int of microseconds"
+)
+NO_LENGTH = (
+    "months, quarters and years have no exact length | give a number of days, or use windows of a Calendar"
+)
 
 ONE_ROW = "an evictor keeps one row or more | give n=1 or more"
-THRESHOLD = "a threshold is a number above zero, or a duration: with zero the last row itself would go | give one such as 0.5 or '1 second'"
-ZONE = "a zone is one of the IANA time zone database | give a name such as 'Europe/Berlin'; if it is a new one, update the machine's tzdata"
+THRESHOLD = (
+    "a threshold is a number above zero, or a duration: with zero the last row itself would go "
+    "| give one such as 0.5 or '1 second'"
+)
+ZONE = (
+    "a zone is one of the IANA time zone database | give a name such as 'Europe/Berlin'; if it is a "
+    "new one, update the machine's tzdata"
+)
 COLUMNS = "a window function is given different columns by their names, besides the event time as event_time"
 
 
@@ -63,11 +76,17 @@ RULES = {
     "an evictor keeps a row": Rule(lambda: CountEvictor(1), lambda: CountEvictor(0), f"n=0 | {ONE_ROW}"),
     "an evictor counts": Rule(lambda: CountEvictor(1), lambda: CountEvictor(True), f"n=True | {ONE_ROW}"),
     "an evictor's duration is above zero": Rule(
-        lambda: TimeEvictor(1), lambda: TimeEvictor(0), "duration=0 | duration is above zero | give a duration such as '1 minute'"
+        lambda: TimeEvictor(1),
+        lambda: TimeEvictor(0),
+        "duration=0 | duration is above zero | give a duration such as '1 minute'",
     ),
-    "a threshold is above zero": Rule(lambda: DeltaEvictor("v", 0.5), lambda: DeltaEvictor("v", 0), f"threshold=0 | {THRESHOLD}"),
+    "a threshold is above zero": Rule(
+        lambda: DeltaEvictor("v", 0.5), lambda: DeltaEvictor("v", 0), f"threshold=0 | {THRESHOLD}"
+    ),
     "a threshold is a number": Rule(
-        lambda: DeltaEvictor("v", "1 second"), lambda: DeltaEvictor("v", float("inf")), f"threshold=inf | {THRESHOLD}"
+        lambda: DeltaEvictor("v", "1 second"),
+        lambda: DeltaEvictor("v", float("inf")),
+        f"threshold=inf | {THRESHOLD}",
     ),
     "an evictor's column": Rule(
         lambda: DeltaEvictor("v", 1),
@@ -79,23 +98,39 @@ RULES = {
         lambda: TimeEvictor(1, after=2),  # type: ignore[arg-type]
         "after=2 | after is True or False | give one of these",
     ),
-    "size above zero": Rule(lambda: Tumbling(1), lambda: Tumbling(0), "size=0 | size is above zero | give a size such as '1 minute'"),
+    "size above zero": Rule(
+        lambda: Tumbling(1),
+        lambda: Tumbling(0),
+        "size=0 | size is above zero | give a size such as '1 minute'",
+    ),
     "size below zero": Rule(
         lambda: Tumbling("1 us"),
         lambda: Tumbling(Duration(-1)),
         "size=Duration('-1 microsecond') | size is above zero | give a size such as '1 minute'",
     ),
-    "hop above zero": Rule(lambda: Hopping(2, 1), lambda: Hopping(2, 0), "hop=0 | hop is above zero | give a hop such as '1 minute'"),
-    "step above zero": Rule(
-        lambda: Cumulating(2, 1), lambda: Cumulating(2, 0), "step=0 | step is above zero | give a step such as '1 minute'"
+    "hop above zero": Rule(
+        lambda: Hopping(2, 1),
+        lambda: Hopping(2, 0),
+        "hop=0 | hop is above zero | give a hop such as '1 minute'",
     ),
-    "gap above zero": Rule(lambda: Session(1), lambda: Session(0), "gap=0 | gap is above zero | give a gap such as '1 minute'"),
+    "step above zero": Rule(
+        lambda: Cumulating(2, 1),
+        lambda: Cumulating(2, 0),
+        "step=0 | step is above zero | give a step such as '1 minute'",
+    ),
+    "gap above zero": Rule(
+        lambda: Session(1), lambda: Session(0), "gap=0 | gap is above zero | give a gap such as '1 minute'"
+    ),
     "a gap is a duration or a column": Rule(
         lambda: Session("timeout"),
         lambda: Session("-1 minute"),
         f"gap='-1 minute' | a duration is a sum of whole weeks to microseconds | {EXACT}",
     ),
-    "period above zero": Rule(lambda: Every(1), lambda: Every(0), "period=0 | period is above zero | give a period such as '1 minute'"),
+    "period above zero": Rule(
+        lambda: Every(1),
+        lambda: Every(0),
+        "period=0 | period is above zero | give a period such as '1 minute'",
+    ),
     "only_when_full is a flag": Rule(
         lambda: Hopping(rows(4), rows(2), only_when_full=True),
         lambda: Hopping(rows(4), rows(2), only_when_full=1),  # type: ignore[arg-type]
@@ -104,7 +139,8 @@ RULES = {
     "windows of time are never full": Rule(
         lambda: Hopping(4, 2),
         lambda: Hopping(4, 2, only_when_full=True),
-        "only_when_full=True, size=4 microseconds | a window of time holds any number of rows, and is never full "
+        "only_when_full=True, size=4 microseconds | a window of time holds any number of rows, and is "
+        "never full "
         "| leave only_when_full out, or give sizes in rows",
     ),
     "a session is closed at its start or at both ends": Rule(
@@ -115,7 +151,8 @@ RULES = {
     "closed sessions do not touch": Rule(
         lambda: Session("gap", closed="both"),
         lambda: Session("gap", touching="merge", closed="both"),
-        "closed='both', touching='merge' | closed sessions that share an instant are merged, and others do not touch | leave touching out",
+        "closed='both', touching='merge' | closed sessions that share an instant are merged, and others "
+        "do not touch | leave touching out",
     ),
     "sessions of rows are not closed": Rule(
         lambda: Session(rows(2)),
@@ -131,22 +168,30 @@ RULES = {
     "an offset shifts aligned periods": Rule(
         lambda: Every(2, aligned=True, offset=1),
         lambda: Every(2, offset=1),
-        "offset=1, aligned=False | an offset shifts the boundaries of aligned periods; unaligned ones are counted from the last firing "
+        "offset=1, aligned=False | an offset shifts the boundaries of aligned periods; unaligned ones "
+        "are counted from the last firing "
         "| give aligned=True, or leave offset out",
     ),
     "an offset is shorter than its period": Rule(
         lambda: Every("1 min", aligned=True, offset="59 s"),
         lambda: Every("1 min", aligned=True, offset="1 min"),
-        "offset='1 min', period='1 min' | an offset is 0 or more and less than the period | give the rest of its division by the period",
+        "offset='1 min', period='1 min' | an offset is 0 or more and less than the period | give the "
+        "rest of its division by the period",
     ),
-    "duration is exact": Rule(lambda: Tumbling(2), lambda: Tumbling(1.5), f"size=1.5 | a duration is exact | {EXACT}"),
+    "duration is exact": Rule(
+        lambda: Tumbling(2), lambda: Tumbling(1.5), f"size=1.5 | a duration is exact | {EXACT}"
+    ),
     "duration has no months": Rule(
         lambda: Tumbling("2 weeks"),
         lambda: Tumbling("1 month"),
         f"size='1 month' | {NO_LENGTH}",
     ),
-    "an ISO duration has no months": Rule(lambda: Session("PT5M"), lambda: Session("P5M"), f"gap='P5M' | {NO_LENGTH}"),
-    "an ISO duration has no years": Rule(lambda: Tumbling("P1W2D"), lambda: Tumbling("P1YT1H"), f"size='P1YT1H' | {NO_LENGTH}"),
+    "an ISO duration has no months": Rule(
+        lambda: Session("PT5M"), lambda: Session("P5M"), f"gap='P5M' | {NO_LENGTH}"
+    ),
+    "an ISO duration has no years": Rule(
+        lambda: Tumbling("P1W2D"), lambda: Tumbling("P1YT1H"), f"size='P1YT1H' | {NO_LENGTH}"
+    ),
     "an ISO duration is whole": Rule(
         lambda: Tumbling("PT0.000001S"),
         lambda: Tumbling("PT0.0000001S"),
@@ -162,17 +207,23 @@ RULES = {
         lambda: Session("-PT5M"),
         f"gap='-PT5M' | a duration is a sum of whole weeks to microseconds | {EXACT}",
     ),
-    "duration is not empty": Rule(lambda: Tumbling("1s"), lambda: Tumbling(""), f"size='' | a duration is not empty | {EXACT}"),
-    "duration is not blank": Rule(lambda: Tumbling("1 s"), lambda: Tumbling("  "), f"size='  ' | a duration is not empty | {EXACT}"),
+    "duration is not empty": Rule(
+        lambda: Tumbling("1s"), lambda: Tumbling(""), f"size='' | a duration is not empty | {EXACT}"
+    ),
+    "duration is not blank": Rule(
+        lambda: Tumbling("1 s"), lambda: Tumbling("  "), f"size='  ' | a duration is not empty | {EXACT}"
+    ),
     "a position's columns have names": Rule(
         lambda: Position("p", "o", "s"),
         lambda: Position("p", ""),
-        "Position('p', '') | a position is told by different columns, named by non-empty strings | give the columns' names",
+        "Position('p', '') | a position is told by different columns, named by non-empty strings | give "
+        "the columns' names",
     ),
     "a position's columns differ": Rule(
         lambda: Position("p", "o"),
         lambda: Position("p", "o", "p"),
-        "Position('p', 'o', 'p') | a position is told by different columns, named by non-empty strings | give the columns' names",
+        "Position('p', 'o', 'p') | a position is told by different columns, named by non-empty strings "
+        "| give the columns' names",
     ),
     "positions are ordered or not": Rule(
         lambda: Position(ordered=False),
@@ -191,30 +242,37 @@ RULES = {
         "remember=0 | intervals are counted by a whole number above zero | give 1 or more",
     ),
     "duration has 64 bits": Rule(
-        lambda: Tumbling(2**63 - 1), lambda: Tumbling(2**63), f"us={2**63} | a duration fits in 64 bits | give a shorter duration"
+        lambda: Tumbling(2**63 - 1),
+        lambda: Tumbling(2**63),
+        f"us={2**63} | a duration fits in 64 bits | give a shorter duration",
     ),
     "origin has a zone": Rule(
         lambda: Tumbling(1, datetime(1969, 1, 1, tzinfo=UTC)),
         lambda: Tumbling(1, datetime(1969, 1, 1)),  # noqa: DTZ001 - the mistake
         f"origin=datetime.datetime(1969, 1, 1, 0, 0) | {INSTANT}",
     ),
-    "origin has 64 bits": Rule(lambda: Tumbling(1, -(2**63)), lambda: Tumbling(1, 2**63), f"origin={2**63} | {INSTANT}"),
+    "origin has 64 bits": Rule(
+        lambda: Tumbling(1, -(2**63)), lambda: Tumbling(1, 2**63), f"origin={2**63} | {INSTANT}"
+    ),
     "gaps are asked for": Rule(
         lambda: Hopping(2, 3, gaps=True),
         lambda: Hopping(2, 3),
-        "size=2 microseconds, hop=3 microseconds, gaps=False | hop > size leaves gaps between windows, and only then gaps=True is given "
+        "size=2 microseconds, hop=3 microseconds, gaps=False | hop > size leaves gaps between windows, "
+        "and only then gaps=True is given "
         "| give a smaller hop, or change gaps",
     ),
     "no gaps are asked for in vain": Rule(
         lambda: Hopping(2, 2),
         lambda: Hopping(2, 2, gaps=True),
-        "size=2 microseconds, hop=2 microseconds, gaps=True | hop > size leaves gaps between windows, and only then gaps=True is given "
+        "size=2 microseconds, hop=2 microseconds, gaps=True | hop > size leaves gaps between windows, "
+        "and only then gaps=True is given "
         "| give a smaller hop, or change gaps",
     ),
     "step divides size": Rule(
         lambda: Cumulating(6, 3),
         lambda: Cumulating(6, 4),
-        "size=6 microseconds, step=4 microseconds | size is a multiple of step | give a step that divides size",
+        "size=6 microseconds, step=4 microseconds | size is a multiple of step | give a step that "
+        "divides size",
     ),
     "a unit is known": Rule(
         lambda: Calendar("quarter"),
@@ -247,10 +305,14 @@ RULES = {
         f"zone='Mars/Olympus' | {ZONE}",
     ),
     "a zone is no folder": Rule(
-        lambda: Calendar("day", zone="Asia/Kolkata"), lambda: Calendar("day", zone="Asia"), f"zone='Asia' | {ZONE}"
+        lambda: Calendar("day", zone="Asia/Kolkata"),
+        lambda: Calendar("day", zone="Asia"),
+        f"zone='Asia' | {ZONE}",
     ),
     "a zone has no leap seconds": Rule(
-        lambda: Calendar("day", zone="Etc/UTC"), lambda: Calendar("day", zone="right/UTC"), f"zone='right/UTC' | {ZONE}"
+        lambda: Calendar("day", zone="Etc/UTC"),
+        lambda: Calendar("day", zone="right/UTC"),
+        f"zone='right/UTC' | {ZONE}",
     ),
     "a zone is a name": Rule(
         lambda: Calendar("day"),
@@ -260,7 +322,8 @@ RULES = {
     "a window function is one": Rule(
         lambda: Custom(len, name="f"),
         lambda: Custom("len", name="f"),  # type: ignore[arg-type]
-        "function='len' | windows of your own are given by a function | give a function of a polars.DataFrame",
+        "function='len' | windows of your own are given by a function | give a function of a "
+        "polars.DataFrame",
     ),
     "a window function of rows is one": Rule(
         lambda: Custom.each(len, name="f"),
@@ -290,7 +353,8 @@ RULES = {
     "a function's windows are merged or not": Rule(
         lambda: Custom(len, name="f", merge="touching"),
         lambda: Custom(len, name="f", merge=1),  # type: ignore[arg-type]
-        "merge=1 | windows are not merged, or merged, or merged if they touch | give False, True or 'touching'",
+        "merge=1 | windows are not merged, or merged, or merged if they touch | give False, True or "
+        "'touching'",
     ),
     "touching": Rule(
         lambda: Session(1, "merge"),
@@ -298,7 +362,9 @@ RULES = {
         "touching='join' | touching sessions are separate or merged | give 'separate' or 'merge'",
     ),
     "a count is above zero": Rule(
-        lambda: AfterCount(1), lambda: AfterCount(0), "n=0 | a count is a whole number above zero | give n=1 or more"
+        lambda: AfterCount(1),
+        lambda: AfterCount(0),
+        "n=0 | a count is a whole number above zero | give n=1 or more",
     ),
     "a count is whole": Rule(
         lambda: AfterCount(2),
@@ -306,7 +372,9 @@ RULES = {
         "n=2.0 | a count is a whole number above zero | give n=1 or more",
     ),
     "a count is no bool": Rule(
-        lambda: AfterCount(1), lambda: AfterCount(True), "n=True | a count is a whole number above zero | give n=1 or more"
+        lambda: AfterCount(1),
+        lambda: AfterCount(True),
+        "n=True | a count is a whole number above zero | give n=1 or more",
     ),
     "functions are known": Rule(
         lambda: Aggregate("sum", "v", "a"),
@@ -319,7 +387,9 @@ RULES = {
         "fn='sum', column=None | only count takes no column | give a column's name",
     ),
     "an alias is a name": Rule(
-        lambda: F.sum("v").alias("a"), lambda: F.sum("v").alias(""), "name='' | an alias is a column name | give a non-empty string"
+        lambda: F.sum("v").alias("a"),
+        lambda: F.sum("v").alias(""),
+        "name='' | an alias is a column name | give a non-empty string",
     ),
     "a column is a name": Rule(
         lambda: F.sum("a b"),
@@ -384,7 +454,8 @@ RULES = {
     "ascending belongs to what is sorted": Rule(
         lambda: F.sort_list("v", ascending=False),
         lambda: Aggregate("max", "v", "a", ascending=False),
-        "max(ascending=False) | ascending belongs to ['sort_list', 'top_n', 'top_n_by'] | leave ascending out",
+        "max(ascending=False) | ascending belongs to ['sort_list', 'top_n', 'top_n_by'] | leave "
+        "ascending out",
     ),
     "ascending is a bool": Rule(
         lambda: F.sort_list("v"),
@@ -415,17 +486,20 @@ RULES = {
     "a fold begins with JSON": Rule(
         lambda: fold([]),
         lambda: fold({1}),
-        "fold('f', initial={1}) | a state is a JSON value | use numbers, strings, lists and dicts with string keys",
+        "fold('f', initial={1}) | a state is a JSON value | use numbers, strings, lists and dicts with "
+        "string keys",
     ),
     "a fold begins with what JSON gives back": Rule(
         lambda: fold([]),
         lambda: fold((1, 2)),
-        "fold('f', initial=(1, 2)) | a state is a JSON value | use numbers, strings, lists and dicts with string keys",
+        "fold('f', initial=(1, 2)) | a state is a JSON value | use numbers, strings, lists and dicts "
+        "with string keys",
     ),
     "a fold begins with nothing": Rule(
         lambda: fold(""),
         lambda: fold(100),
-        "fold('f', initial=100): combined with itself it gives 200 | initial is the state of no rows, and changes nothing "
+        "fold('f', initial=100): combined with itself it gives 200 | initial is the state of no rows, "
+        "and changes nothing "
         "| give such a value, as 0 for a sum",
     ),
     "a folding function is a function": Rule(
@@ -436,12 +510,14 @@ RULES = {
     "user belongs to user": Rule(
         lambda: Aggregate("user", "v", "a", user=user()),
         lambda: Aggregate("sum", "v", "a", user=user()),
-        "sum(user=UserAggregate(name='mine', result='double', commutative=False)) | user belongs to ['user'] | leave user out",
+        "sum(user=UserAggregate(name='mine', result='double', commutative=False)) | user belongs to "
+        "['user'] | leave user out",
     ),
     "user is given": Rule(
         lambda: user()("v"),
         lambda: Aggregate("user", "v", "a"),
-        "fn='user', user=None | a user-defined aggregate has a UserAggregate | call a UserAggregate with a column",
+        "fn='user', user=None | a user-defined aggregate has a UserAggregate | call a UserAggregate "
+        "with a column",
     ),
     "a percentage is at most 1": Rule(
         lambda: F.percentile("v", 1.0),
@@ -471,7 +547,8 @@ RULES = {
     "a result is of a known type": Rule(
         lambda: user(result="string"),
         lambda: user(result="array"),
-        "result='array' | the result of a user-defined aggregate is bigint, double, string or boolean, or a list of these "
+        "result='array' | the result of a user-defined aggregate is bigint, double, string or boolean, "
+        "or a list of these "
         "| give one of these, or such as 'array<bigint>'",
     ),
     "merge is a function": Rule(
@@ -500,14 +577,32 @@ def test_a_machine_without_a_time_zone_database(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("part", ["init", "accumulate", "merge", "finish"])
 def test_the_parts_of_a_user_defined_aggregate_are_functions(part: str) -> None:
-    check(Rule(user, lambda: user(**{part: None}), f"{part}=None | {part} is a function | give a function as {part}"))  # type: ignore[arg-type]
+    check(
+        Rule(
+            user,
+            lambda: user(**{part: None}),
+            f"{part}=None | {part} is a function | give a function as {part}",
+        )
+    )  # type: ignore[arg-type]
 
 
 def test_parts_are_values() -> None:
     assert Hopping("2 s", "1 s") == Hopping(2_000_000, 1_000_000, datetime(1970, 1, 1, tzinfo=UTC))
     assert Global() == Global()
     assert AfterWatermark(early=Every("1 s")) == AfterWatermark(early=Every(1_000_000))
-    assert len({Session(1), Session(1, "merge"), Session(1, "separate"), Session("a"), Tumbling(1), Cumulating(1, 1)}) == 5
+    assert (
+        len(
+            {
+                Session(1),
+                Session(1, "merge"),
+                Session(1, "separate"),
+                Session("a"),
+                Tumbling(1),
+                Cumulating(1, 1),
+            }
+        )
+        == 5
+    )
     assert F.mean("v") == F.avg("v") != F.avg("w")
 
 
@@ -556,7 +651,9 @@ def test_a_ranking_reads_two_columns() -> None:
 
 def test_a_fold_shares_no_initial_value() -> None:
     initial: list[int] = []
-    collected = UserAggregate.fold("f", initial, lambda s, v: [*s, v], combine=lambda a, b: a + b, result="array<bigint>")
+    collected = UserAggregate.fold(
+        "f", initial, lambda s, v: [*s, v], combine=lambda a, b: a + b, result="array<bigint>"
+    )
     initial.append(1)
     collected.init().append(2)
     assert collected.init() == []
@@ -565,7 +662,9 @@ def test_a_fold_shares_no_initial_value() -> None:
 def test_names_that_a_stream_does_not_have_are_not_there_and_say_why() -> None:
     assert not hasattr(F, "expr")
     assert not hasattr(F, "nothing_at_all")
-    with pytest.raises(AttributeError, match=r"^panewise.functions.expr \| columns and expressions are pyspark's"):
+    with pytest.raises(
+        AttributeError, match=r"^panewise.functions.expr \| columns and expressions are pyspark's"
+    ):
         F.expr  # noqa: B018
 
 

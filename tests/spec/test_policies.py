@@ -23,12 +23,18 @@ from panewise.spec.triggers.composite import Trigger
     ("policy", "term"),
     [
         (policies.samza(), AfterWatermark(late=AfterProcessingTime("10 s"))),
-        (policies.samza(early="1 min", late="each"), AfterWatermark(early=Every("1 min", aligned=True), late=Always())),
+        (
+            policies.samza(early="1 min", late="each"),
+            AfterWatermark(early=Every("1 min", aligned=True), late=Always()),
+        ),
         (policies.samza(early="each"), AfterWatermark(early=Always(), late=AfterProcessingTime("10 s"))),
         (policies.samza_join(), AfterWatermark(early=Always(), late=Always())),
         (policies.samza_join(late=10), AfterWatermark(early=Always(), late=AfterProcessingTime(10))),
         (policies.samza_join(early=10), AfterWatermark(early=Every(10, aligned=True), late=Always())),
-        (policies.samza_join(late=10, late_aligned=True), AfterWatermark(early=Always(), late=Every(10, aligned=True))),
+        (
+            policies.samza_join(late=10, late_aligned=True),
+            AfterWatermark(early=Always(), late=Every(10, aligned=True)),
+        ),
         (policies.samza(late_aligned=True), AfterWatermark(late=Every("10 s", aligned=True))),
         (policies.apex(), AfterWatermark(late=Never())),
         (policies.apex(early_every=5), AfterWatermark(early=Every(5), late=Never())),
@@ -57,7 +63,8 @@ def test_each_message_is_no_period() -> None:
     with pytest.raises(SpecError) as caught:
         policies.samza(late="each", late_aligned=True)
     assert str(caught.value) == (
-        "late='each', late_aligned=True | only a period has multiples; each late message is an update at once "
+        "late='each', late_aligned=True | only a period has multiples; each late message is an update "
+        "at once "
         "| give late a period, or leave late_aligned out"
     )
 
@@ -66,6 +73,7 @@ def test_one_trigger_has_no_two_sides() -> None:
     with pytest.raises(SpecError) as caught:
         policies.apex(early_count=3, late_count=2, at_watermark=False)
     assert str(caught.value) == (
-        "apex(early=AfterCount(n=3), late=AfterCount(n=2), at_watermark=False) | without a firing at the watermark a window is followed "
+        "apex(early=AfterCount(n=3), late=AfterCount(n=2), at_watermark=False) | without a firing at "
+        "the watermark a window is followed "
         "by one trigger all the time | leave the late firings out, or make them equal"
     )

@@ -18,7 +18,9 @@ def spec(**fields: Any) -> pw.WindowOperator:
     return pw.WindowOperator(**{"window": pw.Sliding("1 minute"), "aggregates": COUNT, **fields})
 
 
-@pytest.mark.parametrize("window", [pw.Sliding("1 minute"), pw.Sliding(0, "both"), pw.Sliding(5, "start"), pw.Sliding(Rows(3))])
+@pytest.mark.parametrize(
+    "window", [pw.Sliding("1 minute"), pw.Sliding(0, "both"), pw.Sliding(5, "start"), pw.Sliding(Rows(3))]
+)
 def test_json_gives_it_back(window: pw.Sliding) -> None:
     made = spec(window=window)
     assert from_json(to_json(made)) == made
@@ -38,12 +40,18 @@ def test_json_gives_it_back(window: pw.Sliding) -> None:
         (lambda: spec(trigger=pw.AfterWatermark(early=pw.AfterEventTime(5))), "Sliding, trigger="),
         (lambda: spec(trigger=pw.AfterCount(2)), "Sliding, trigger=AfterCount(n=2)"),
         (lambda: spec(trigger=pw.AfterWatermark(), allowed_lateness=5), "Sliding, trigger=AfterWatermark("),
-        (lambda: spec(window=pw.Sliding(Rows(3)), trigger=pw.Always()), "Sliding(size=rows(3), anchor='end'), trigger=Always("),
+        (
+            lambda: spec(window=pw.Sliding(Rows(3)), trigger=pw.Always()),
+            "Sliding(size=rows(3), anchor='end'), trigger=Always(",
+        ),
         (
             lambda: spec(window=pw.Sliding(Rows(3)), accumulation="retracting"),
             "Sliding(size=rows(3), anchor='end'), accumulation='retracting'",
         ),
-        (lambda: spec(window=pw.Sliding(Rows(3)), closing="always"), "Sliding(size=rows(3), anchor='end'), closing='always'"),
+        (
+            lambda: spec(window=pw.Sliding(Rows(3)), closing="always"),
+            "Sliding(size=rows(3), anchor='end'), closing='always'",
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
@@ -58,15 +66,27 @@ def test_what_has_no_meaning_is_refused(make: Any, given: str) -> None:
     ("fields", "line"),
     [
         ({}, "Windows: a row at t makes the window from 1 minute before t to t, if it is not there yet; "),
-        ({"window": pw.Sliding("1 s", "start")}, "Windows: a row at t makes the window from t to 1 second after t, if"),
-        ({"window": pw.Sliding("1 s", "both")}, "and the one from right after t to 1 second after that if any row is in it"),
+        (
+            {"window": pw.Sliding("1 s", "start")},
+            "Windows: a row at t makes the window from t to 1 second after t, if",
+        ),
+        (
+            {"window": pw.Sliding("1 s", "both")},
+            "and the one from right after t to 1 second after that if any row is in it",
+        ),
         ({"window": pw.Sliding(Rows(9))}, "Windows: each row makes a window of the last 9 rows up to it."),
         ({}, "  When it passes the end: one ON_TIME pane, if rows came since the last pane."),
-        ({}, "Late rows: a row is late for a window whose end the watermark has passed when its batch begins."),
+        (
+            {},
+            "Late rows: a row is late for a window whose end the watermark has passed when its batch begins.",
+        ),
         ({}, "a row that is late for some of its windows is applied to the others."),
         (
             {"allowed_lateness": "5 s"},
-            "State: a window goes when the watermark is more than 5 seconds past its end; at the end of input all go.",
+            (
+                "State: a window goes when the watermark is more than 5 seconds past its end; at the end of "
+                "input all go."
+            ),
         ),
     ],
 )

@@ -33,43 +33,59 @@ def test_every_tumbling_window_is_legal(evict: Any) -> None:
 @pytest.mark.parametrize("evict", POLICIES)
 def test_all_nine_sliding_windows_are_legal(evict: Any, trigger: Any) -> None:
     spec = StreamWindow.sliding(evict, trigger, **KEYED)
-    assert spec.possible == ("INITIAL_FULL", "INSERTION", "TRIGGER", "EVICTION", "PARTITION_EVICTION", "FINAL")
+    assert spec.possible == (
+        "INITIAL_FULL",
+        "INSERTION",
+        "TRIGGER",
+        "EVICTION",
+        "PARTITION_EVICTION",
+        "FINAL",
+    )
 
 
 def test_the_trigger_is_optional() -> None:
     assert StreamWindow.sliding(count(3)).trigger == count(1)
-    assert from_dict({"stream_window": "sliding", "evict": {"kind": "count", "n": 3}}) == StreamWindow.sliding(count(3))
+    assert from_dict(
+        {"stream_window": "sliding", "evict": {"kind": "count", "n": 3}}
+    ) == StreamWindow.sliding(count(3))
 
 
 RULES = {
     "count": Rule(
-        lambda: count(1), lambda: count(0), "count(0) | count is a whole number of tuples, one or more | give count(1) or more"
+        lambda: count(1), lambda: count(0),
+        "count(0) | count is a whole number of tuples, one or more | give count(1) or more"
     ),
     "partitions": Rule(
         lambda: partition_count(1),
         lambda: partition_count(-1),
-        "partition_count(-1) | partition_count is a whole number of partitions, one or more | give partition_count(1) or more",
+        "partition_count(-1) | partition_count is a whole number of partitions, one or more | give "
+        "partition_count(1) or more",
     ),
     "tuples": Rule(
         lambda: tuple_count(1),
         lambda: tuple_count(True),
-        "tuple_count(True) | tuple_count is a whole number of tuples, one or more | give tuple_count(1) or more",
+        "tuple_count(True) | tuple_count is a whole number of tuples, one or more | give tuple_count(1) "
+        "or more",
     ),
     "no time": Rule(
-        lambda: time(1), lambda: time(0), "duration=0 | duration is above zero | give a duration such as '1 minute'"
+        lambda: time(1), lambda: time(0),
+        "duration=0 | duration is above zero | give a duration such as '1 minute'"
     ),
     "amount": Rule(
         lambda: delta("v", Decimal("0.5")),
         lambda: delta("v", -1),
-        "delta('v', -1) | an amount is a number, 0 or more, or a duration | give one such as 5, 0.5, Decimal('0.05') or '1 minute'",
+        "delta('v', -1) | an amount is a number, 0 or more, or a duration | give one such as 5, 0.5, "
+        "Decimal('0.05') or '1 minute'",
     ),
     "amount that is none": Rule(
         lambda: delta("v", 0),
         lambda: delta("v", float("nan")),
-        "delta('v', nan) | an amount is a number, 0 or more, or a duration | give one such as 5, 0.5, Decimal('0.05') or '1 minute'",
+        "delta('v', nan) | an amount is a number, 0 or more, or a duration | give one such as 5, 0.5, "
+        "Decimal('0.05') or '1 minute'",
     ),
     "column": Rule(
-        lambda: punct("flag"), lambda: punct(""), "punct('') | punct reads a column by its name | give a non-empty string"
+        lambda: punct("flag"), lambda: punct(""),
+        "punct('') | punct reads a column by its name | give a non-empty string"
     ),
     "tumbling trigger": Rule(
         lambda: StreamWindow.tumbling(count(3)),
@@ -84,40 +100,48 @@ RULES = {
     "sliding punct": Rule(
         lambda: StreamWindow.sliding(time(5)),
         lambda: StreamWindow.sliding(punct("flag")),
-        f"sliding(evict=PunctPolicy(column='flag')) | a sliding window evicts by one of {SLIDING} | give one such as count(3)",
+        f"sliding(evict=PunctPolicy(column='flag')) | a sliding window evicts by one of {SLIDING} | "
+        "give one such as count(3)",
     ),
     "punct as a trigger": Rule(
         lambda: StreamWindow.sliding(time(5), time(5)),
         lambda: StreamWindow.sliding(time(5), punct("flag")),
-        f"sliding(trigger=PunctPolicy(column='flag')) | a sliding window triggers by one of {SLIDING} | give one such as count(1)",
+        f"sliding(trigger=PunctPolicy(column='flag')) | a sliding window triggers by one of {SLIDING} | "
+        "give one such as count(1)",
     ),
     "two evictions": Rule(
         lambda: StreamWindow.tumbling(count(5)),
         lambda: StreamWindow.tumbling([count(5), time(5)]),  # type: ignore[arg-type]
-        "tumbling(evict=[CountPolicy(n=5), TimePolicy(duration=Duration('5 microseconds'))]) | a tumbling window evicts by one of "
+        "tumbling(evict=[CountPolicy(n=5), TimePolicy(duration=Duration('5 microseconds'))]) | a "
+        "tumbling window evicts by one of "
         "('count', 'time', 'delta', 'punct') (semantics 10.2) | give one such as count(3)",
     ),
     "kind": Rule(
         lambda: StreamWindow(kind="sliding", evict=count(3)),
         lambda: StreamWindow(kind="hopping", evict=count(3)),  # type: ignore[arg-type]
-        "kind='hopping' | a window is tumbling or sliding | use StreamWindow.tumbling or StreamWindow.sliding",
+        "kind='hopping' | a window is tumbling or sliding | use StreamWindow.tumbling or "
+        "StreamWindow.sliding",
     ),
     "partitions without keys": Rule(
         lambda: StreamWindow.tumbling(count(3), partition_eviction=partition_age(5), **KEYED),
         lambda: StreamWindow.tumbling(count(3), partition_eviction=tuple_count(5)),
-        "partition_eviction=TupleCount(n=5) without partition_by | without partition_by there is one partition, which stays "
+        "partition_eviction=TupleCount(n=5) without partition_by | without partition_by there is one "
+        "partition, which stays "
         "(semantics 10.2) | give partition_by, or leave partition_eviction out",
     ),
     "two partition evictions": Rule(
         lambda: StreamWindow.tumbling(count(3), partition_eviction=tuple_count(5), **KEYED),
-        lambda: StreamWindow.tumbling(count(3), partition_eviction=(tuple_count(5), partition_count(3)), **KEYED),
-        "partition_eviction=(TupleCount(n=5), PartitionCount(n=3)) | partitions are evicted by one of partition_age, partition_count "
+        lambda: StreamWindow.tumbling(count(3), partition_eviction=(tuple_count(5), partition_count(3)),
+        **KEYED),
+        "partition_eviction=(TupleCount(n=5), PartitionCount(n=3)) | partitions are evicted by one of "
+        "partition_age, partition_count "
         "and tuple_count (semantics 10.2) | give one such as partition_age('1 hour'), or leave it out",
     ),
     "event that never is": Rule(
         lambda: StreamWindow.sliding(count(3), events=["TRIGGER"]),
         lambda: StreamWindow.tumbling(count(3), events=["TRIGGER"]),
-        "events=('TRIGGER',) | the events of such a window are ('INSERTION', 'EVICTION', 'FINAL') | leave 'TRIGGER' out",
+        "events=('TRIGGER',) | the events of such a window are ('INSERTION', 'EVICTION', 'FINAL') | "
+        "leave 'TRIGGER' out",
     ),
     "event twice": Rule(
         lambda: StreamWindow.tumbling(count(3), events=["FINAL"]),
@@ -145,7 +169,8 @@ RULES = {
     "outputs": Rule(
         lambda: WindowListener(object, name="it", outputs={"x": "double"}),
         lambda: WindowListener(object, name="it", outputs={"x": "float"}),  # type: ignore[dict-item]
-        "outputs={'x': 'float'} | a listener's outputs are columns by name, one or more, of the types ['bigint', 'double', 'string', "
+        "outputs={'x': 'float'} | a listener's outputs are columns by name, one or more, of the types "
+        "['bigint', 'double', 'string', "
         "'boolean'] | give such as {'total': 'bigint'}",
     ),
     "name of a listener": Rule(
@@ -156,13 +181,15 @@ RULES = {
     "only when full": Rule(
         lambda: StreamWindow.sliding(count(3), only_when_full=True),
         lambda: StreamWindow.sliding(time(3), only_when_full=True),
-        "only_when_full=True with sliding(TimePolicy(duration=Duration('3 microseconds'))) | it concerns sliding windows that are not "
+        "only_when_full=True with sliding(TimePolicy(duration=Duration('3 microseconds'))) | it "
+        "concerns sliding windows that are not "
         "full when they begin | leave only_when_full out",
     ),
     "skip unchanged": Rule(
         lambda: StreamWindow.sliding(count(3), time(3), skip_unchanged=True),
         lambda: StreamWindow.sliding(count(3), skip_unchanged=True),
-        "skip_unchanged=True with trigger=CountPolicy(n=1) | only a trigger of time comes without a tuple | leave skip_unchanged out",
+        "skip_unchanged=True with trigger=CountPolicy(n=1) | only a trigger of time comes without a "
+        "tuple | leave skip_unchanged out",
     ),
     "amount that is no decimal": Rule(
         lambda: delta("v", Decimal(0)),
@@ -179,7 +206,8 @@ RULES = {
     "kind that is no word": Rule(
         lambda: StreamWindow(kind="sliding", evict=count(3)),
         lambda: StreamWindow(kind=["sliding"], evict=count(3)),  # type: ignore[arg-type]
-        "kind=['sliding'] | a window is tumbling or sliding | use StreamWindow.tumbling or StreamWindow.sliding",
+        "kind=['sliding'] | a window is tumbling or sliding | use StreamWindow.tumbling or "
+        "StreamWindow.sliding",
     ),
     "columns that are no words": Rule(
         lambda: StreamWindow.tumbling(count(3), columns=["a"]),
@@ -189,13 +217,15 @@ RULES = {
     "trigger by count that nobody is told of": Rule(
         lambda: StreamWindow.sliding(count(3), count(1), events=["EVICTION"]),
         lambda: StreamWindow.sliding(count(3), count(2), events=["EVICTION"]),
-        "trigger=CountPolicy(n=2) with events=('EVICTION',) | a trigger of count or time raises TRIGGER, and does nothing else "
+        "trigger=CountPolicy(n=2) with events=('EVICTION',) | a trigger of count or time raises "
+        "TRIGGER, and does nothing else "
         "(semantics 10.2) | leave the trigger out, or add 'TRIGGER' to events",
     ),
     "trigger by time that nobody is told of": Rule(
         lambda: StreamWindow.sliding(count(3), delta("v", 2), events=["EVICTION"]),
         lambda: StreamWindow.sliding(count(3), time(2), events=["EVICTION"]),
-        "trigger=TimePolicy(duration=Duration('2 microseconds')) with events=('EVICTION',) | a trigger of count or time raises TRIGGER, "
+        "trigger=TimePolicy(duration=Duration('2 microseconds')) with events=('EVICTION',) | a trigger "
+        "of count or time raises TRIGGER, "
         "and does nothing else (semantics 10.2) | leave the trigger out, or add 'TRIGGER' to events",
     ),
     "only when full of nothing": Rule(
@@ -217,18 +247,22 @@ RULES = {
     "flush on final": Rule(
         lambda: StreamWindow.tumbling(count(3), flush_on_final=True),
         lambda: StreamWindow.sliding(count(3), flush_on_final=True),
-        "flush_on_final=True with sliding(CountPolicy(n=3)) | it concerns tumbling windows | leave flush_on_final out",
+        "flush_on_final=True with sliding(CountPolicy(n=3)) | it concerns tumbling windows | leave "
+        "flush_on_final out",
     ),
     "null keys": Rule(
         lambda: StreamWindow.tumbling(count(3), null_keys=True, **KEYED),
         lambda: StreamWindow.tumbling(count(3), null_keys=True),
-        "null_keys=True with tumbling(CountPolicy(n=3)) | without partition_by there are no keys | leave null_keys out",
+        "null_keys=True with tumbling(CountPolicy(n=3)) | without partition_by there are no keys | "
+        "leave null_keys out",
     ),
     "names": Rule(
         lambda: StreamWindow.tumbling(count(3), partition_by=["name"]),
         lambda: StreamWindow.tumbling(count(3), partition_by=["event"]),
-        "'event' twice | partition_by, what is sent and the pane's own columns ('event', 'processing_time', 'window_start', 'window_end', "
-        "'timing', 'index', 'nonspeculative_index', 'is_first', 'is_last', 'op', 'delta') have different names | "
+        "'event' twice | partition_by, what is sent and the pane's own columns ('event', "
+        "'processing_time', 'window_start', 'window_end', "
+        "'timing', 'index', 'nonspeculative_index', 'is_first', 'is_last', 'op', 'delta') have "
+        "different names | "
         "give aggregates an .alias(...), or rename the column",
     ),
     "own names": Rule(
@@ -261,15 +295,23 @@ def test_a_delta_keeps_its_duration() -> None:
     spec = StreamWindow.sliding(delta("ts", "1 minute"), delta("n", timedelta(seconds=1)))
     assert to_dict(spec)["evict"] == {"kind": "delta", "column": "ts", "amount": {"us": 60_000_000}}
     assert from_json(to_json(spec)) == spec
-    assert describe(spec).splitlines()[1] == "  The oldest tuples go before one whose ts is more than 1 minute above theirs."
+    assert (
+        describe(spec).splitlines()[1]
+        == "  The oldest tuples go before one whose ts is more than 1 minute above theirs."
+    )
 
 
 def test_changed_fields() -> None:
-    old, new = StreamWindow.tumbling(count(3)), StreamWindow.tumbling(count(4), flush_on_final=True, listener=LISTENER)
+    old, new = (
+        StreamWindow.tumbling(count(3)),
+        StreamWindow.tumbling(count(4), flush_on_final=True, listener=LISTENER),
+    )
     assert changed_fields(to_dict(old), to_dict(new)) == ["evict", "listener", "flush_on_final"]
     other = WindowOperator(window=Tumbling(5), aggregates=[F.count()])
     assert changed_fields(to_dict(old), to_dict(other)) == ["stream_window"]
-    assert changed_fields(to_dict(old), {"stream_window": "tumbling", "evict": {"kind": "count", "n": 3}}) == []
+    assert (
+        changed_fields(to_dict(old), {"stream_window": "tumbling", "evict": {"kind": "count", "n": 3}}) == []
+    )
 
 
 def test_documents_with_the_version_are_compared() -> None:
@@ -286,7 +328,9 @@ def test_documents_with_the_version_are_compared() -> None:
 
 def test_a_listener_that_is_only_looked_at_says_its_outputs() -> None:
     with pytest.raises(SpecError) as caught:
-        complete({"stream_window": "tumbling", "evict": {"kind": "count", "n": 1}, "listener": {"name": "it"}})
+        complete(
+            {"stream_window": "tumbling", "evict": {"kind": "count", "n": 1}, "listener": {"name": "it"}}
+        )
     assert str(caught.value) == "listener.outputs is missing | outputs has no default | give listener.outputs"
 
 
@@ -301,13 +345,16 @@ READ = [
     ({"stream_window": "tumbling"}, "evict is missing | evict has no default | give evict"),
     (
         {"stream_window": "tumbling", "evict": {"kind": "weight"}},
-        "evict.kind='weight' | the kinds here are ['count', 'delta', 'punct', 'time'] | give {'kind': ...} with one of these",
+        ("evict.kind='weight' | the kinds here are ['count', 'delta', 'punct', 'time'] | give {'kind': "
+        "...} with one of these"),
     ),
-    ({"stream_window": "tumbling", "evict": {"kind": "count"}}, "evict.n is missing | n has no default | give evict.n"),
+    ({"stream_window": "tumbling", "evict": {"kind": "count"}},
+    "evict.n is missing | n has no default | give evict.n"),
     (
         {"stream_window": "tumbling", "evict": {"kind": "delta", "column": "v", "amount": "much"}},
         (
-            "evict.amount='much' | evict.amount is a number, a decimal as a string, or a duration as {'us': N} | "
+            "evict.amount='much' | evict.amount is a number, a decimal as a string, or a duration as "
+            "{'us': N} | "
             "give a number, a decimal as a string, or a duration as {'us': N}"
         ),
     ),
@@ -334,7 +381,11 @@ def test_outputs_of_a_listener_are_those_that_were_written() -> None:
 
 def test_words() -> None:
     spec = StreamWindow.tumbling(
-        delta("age", 2), partition_by=["k", "l"], partition_eviction=tuple_count(9), aggregates=[F.count().alias("n")], flush_on_final=True
+        delta("age", 2),
+        partition_by=["k", "l"],
+        partition_eviction=tuple_count(9),
+        aggregates=[F.count().alias("n")],
+        flush_on_final=True,
     )
     assert describe(spec) == "\n".join([
         "Window: one for each k and l; it tumbles.",
@@ -343,5 +394,6 @@ def test_words() -> None:
         "  Tuples that are left at the end of input go by an EVICTION.",
         "Invalid rows: age is null or NaN.",
         "Order: tuples are taken one by one, as they stand.",
-        "State: the partitions that have waited longest for a tuple go while there are more than 9 tuples in all partitions.",
+        ("State: the partitions that have waited longest for a tuple go while there are more than 9 "
+        "tuples in all partitions."),
     ])  # fmt: skip

@@ -34,7 +34,9 @@ from panewise.spec.triggers.composite import Trigger, finish, fires_once
 from tests.spec.rules import Rule, check
 
 A_TRIGGER = "is one of panewise's triggers | give one, such as"
-ONE_SIDE = "says what to do while the watermark is on one side of the end, so it does not ask for the end itself"
+ONE_SIDE = (
+    "says what to do while the watermark is on one side of the end, so it does not ask for the end itself"
+)
 AN_AMOUNT = "an amount is a number, 0 or more, or a duration | give one such as 0.5 or '1 second'"
 RULES = {
     "early is a trigger": Rule(
@@ -45,7 +47,8 @@ RULES = {
     "late does not ask for the end": Rule(
         lambda: AfterWatermark(late=Repeatedly(AfterCount(1))),
         lambda: AfterWatermark(late=Repeatedly(AfterWatermark())),
-        f"late=Repeatedly(trigger=AfterWatermark(early=None, late=None)) | late {ONE_SIDE} | leave AfterWatermark out of late",
+        f"late=Repeatedly(trigger=AfterWatermark(early=None, late=None)) | late {ONE_SIDE} | leave "
+        "AfterWatermark out of late",
     ),
     "what is repeated is a trigger": Rule(
         lambda: Repeatedly(AfterCount(1)),
@@ -65,11 +68,14 @@ RULES = {
     "until fires once": Rule(
         lambda: OrFinally(Always(), until=AfterAny(AfterCount(1), AfterWatermark())),
         lambda: OrFinally(Always(), until=AfterEach(AfterCount(1), AfterCount(2))),
-        "until=AfterEach(AfterCount(n=1), AfterCount(n=2)) | until is a trigger that finishes whenever it fires | give AfterCount, "
+        "until=AfterEach(AfterCount(n=1), AfterCount(n=2)) | until is a trigger that finishes whenever "
+        "it fires | give AfterCount, "
         "AfterProcessingTime, OnPunctuation, OnDelta, AfterWatermark(), or AfterAny or AfterAll of such",
     ),
     "a delay is not negative": Rule(
-        lambda: AfterProcessingTime(0), lambda: AfterProcessingTime(-1), "delay=-1 | delay is not negative | give 0 or more"
+        lambda: AfterProcessingTime(0),
+        lambda: AfterProcessingTime(-1),
+        "delay=-1 | delay is not negative | give 0 or more",
     ),
     "align is above zero": Rule(
         lambda: AfterProcessingTime(0, align=1),
@@ -77,16 +83,24 @@ RULES = {
         "align=0 | align is above zero | give a align such as '1 minute'",
     ),
     "a period of event time is above zero": Rule(
-        lambda: AfterEventTime(1), lambda: AfterEventTime(0), "period=0 | period is above zero | give a period such as '1 minute'"
+        lambda: AfterEventTime(1),
+        lambda: AfterEventTime(0),
+        "period=0 | period is above zero | give a period such as '1 minute'",
     ),
     "a punctuation has a column": Rule(
         lambda: OnPunctuation("over"),
         lambda: OnPunctuation(""),
         "column='' | a trigger reads a column by its name | give a non-empty string",
     ),
-    "an amount is not negative": Rule(lambda: OnDelta("v", 0), lambda: OnDelta("v", -0.5), f"amount=-0.5 | {AN_AMOUNT}"),
-    "an amount is finite": Rule(lambda: OnDelta("v", 1e300), lambda: OnDelta("v", float("inf")), f"amount=inf | {AN_AMOUNT}"),
-    "an amount is no bool": Rule(lambda: OnDelta("v", 1), lambda: OnDelta("v", True), f"amount=True | {AN_AMOUNT}"),
+    "an amount is not negative": Rule(
+        lambda: OnDelta("v", 0), lambda: OnDelta("v", -0.5), f"amount=-0.5 | {AN_AMOUNT}"
+    ),
+    "an amount is finite": Rule(
+        lambda: OnDelta("v", 1e300), lambda: OnDelta("v", float("inf")), f"amount=inf | {AN_AMOUNT}"
+    ),
+    "an amount is no bool": Rule(
+        lambda: OnDelta("v", 1), lambda: OnDelta("v", True), f"amount=True | {AN_AMOUNT}"
+    ),
 }
 
 
@@ -159,7 +173,11 @@ def test_what_can_never_fire_is_warned_of(trigger: Trigger, idle: Trigger | None
 
 
 def test_columns_of_triggers_are_read() -> None:
-    spec = WindowOperator(window=Tumbling(1), aggregates=[F.sum("v")], trigger=Repeatedly(AfterAny(OnPunctuation("over"), OnDelta("v", 1))))
+    spec = WindowOperator(
+        window=Tumbling(1),
+        aggregates=[F.sum("v")],
+        trigger=Repeatedly(AfterAny(OnPunctuation("over"), OnDelta("v", 1))),
+    )
     assert spec.columns_read == ("event_time", "v", "over")
 
 
@@ -168,13 +186,22 @@ def test_columns_of_triggers_are_read() -> None:
     [
         (
             AfterProcessingTime("5 s", align="1 min"),
-            "when 5 seconds of processing time have passed since the first row that came, and then at the next multiple of 1 minute",
+            (
+                "when 5 seconds of processing time have passed since the first row that came, and then at "
+                "the next multiple of 1 minute"
+            ),
         ),
         (AfterEventTime("5 min"), "when the watermark passes a multiple of 5 minutes, if rows came"),
         (Every("1 min", aligned=True), "at multiples of 1 minute of processing time, if rows came"),
-        (Every("1 min", aligned=True, offset="59 s"), "59 seconds after the multiples of 1 minute of processing time, if rows came"),
+        (
+            Every("1 min", aligned=True, offset="59 s"),
+            "59 seconds after the multiples of 1 minute of processing time, if rows came",
+        ),
         (OnDelta("v", 0.5), "when v has moved by more than 0.5 from where it was at the last such pane"),
-        (AfterAny(OnPunctuation("over"), Always()), "when a row with a true over has come or for each batch with rows"),
+        (
+            AfterAny(OnPunctuation("over"), Always()),
+            "when a row with a true over has come or for each batch with rows",
+        ),
         (
             AfterAll(OnPunctuation("over"), AfterCount(2)),
             "when a row with a true over has come and 2 rows or more have come since the last one",
@@ -189,7 +216,10 @@ def test_columns_of_triggers_are_read() -> None:
         ),
         (
             Repeatedly(AfterWatermark(early=Always(), late=Always())),
-            "whenever the watermark reaches the end; before that for each batch with rows; after that for each batch with rows",
+            (
+                "whenever the watermark reaches the end; before that for each batch with rows; after that "
+                "for each batch with rows"
+            ),
         ),
     ],
 )

@@ -1,7 +1,7 @@
 """Cases of small states, and the command that writes them to files: ``python -m tests.state.make_golden``.
 
-The files under ``golden`` are never rewritten: they are what the queries of a release left behind. A new format
-adds new files beside them. A new case has files from the current format on.
+The files under ``golden`` are never rewritten: they are what the queries of a release left behind. A new
+format adds new files beside them. A new case has files from the current format on.
 """
 
 import sys
@@ -299,7 +299,12 @@ CASES = {
             null_keys=False,
             event_time="ts",
             accumulation="discarding",
-            aggregates=[F.count().alias("n"), F.sum("v").alias("s"), F.last("v").alias("latest"), F.collect_list("v").alias("values")],
+            aggregates=[
+                F.count().alias("n"),
+                F.sum("v").alias("s"),
+                F.last("v").alias("latest"),
+                F.collect_list("v").alias("values"),
+            ],
         ),
         (
             Step(1, None, ((4, "a", 1), (1, "a", 2), (4, "a", 4), (2, "b", 8))),
@@ -327,12 +332,20 @@ CASES = {
     ),
     # The last two rows of each key.
     "sliding_rows": Case(
-        pw.WindowOperator(window=pw.Sliding(pw.rows(3)), keys=["k"], null_keys=False, aggregates=[F.sum("v").alias("s")], order=["offset"]),
+        pw.WindowOperator(
+            window=pw.Sliding(pw.rows(3)),
+            keys=["k"],
+            null_keys=False,
+            aggregates=[F.sum("v").alias("s")],
+            order=["offset"],
+        ),
         (Step(1, None, ((0, "a", 1), (0, "a", 2), (0, "a", 4), (0, "b", 8))), Step(2, None, ((0, "a", 16),))),
     ),
     # Policy windows with a reference of a delta trigger, and with listeners.
     "listeners": Case(
-        pw.StreamWindow.sliding(count(3), delta("v", 4), partition_by=["k"], null_keys=False, listener=SEEING, order=["offset"]),
+        pw.StreamWindow.sliding(
+            count(3), delta("v", 4), partition_by=["k"], null_keys=False, listener=SEEING, order=["offset"]
+        ),
         (
             Step(1, None, ((0, "a", 1), (0, "b", 2), (0, "a", 3))),
             Step(2, None, ((0, "a", 7), (0, "a", 8))),
@@ -369,7 +382,9 @@ def store_of(case: Case) -> MemoryRunStore:
     store, offset = MemoryRunStore(), 0
     for step in case.steps:
         stored = Stored.load(case.spec, SCHEMA, StoredLibrary(store, Cache()))
-        stored.operator.advance(step.now * SECOND, None if step.watermark is None else step.watermark * SECOND)
+        stored.operator.advance(
+            step.now * SECOND, None if step.watermark is None else step.watermark * SECOND
+        )
         stored.operator.add(rows(step.rows, offset))
         stored.commit()
         offset += len(step.rows)

@@ -34,7 +34,9 @@ def test_a_run_of_format_1_written_by_an_earlier_version_is_read() -> None:
 def test_a_changed_byte_is_found(at: int) -> None:
     data = bytearray(encode(FRAME))
     data[at] ^= 0xFF
-    with pytest.raises(StateError, match=r"checksum does not match \| runs never change \| restore the checkpoint"):
+    with pytest.raises(
+        StateError, match=r"checksum does not match \| runs never change \| restore the checkpoint"
+    ):
         decode(bytes(data))
 
 
@@ -51,7 +53,9 @@ def test_what_is_no_run_is_refused(data: bytes) -> None:
 
 def test_a_run_of_another_name_is_refused() -> None:
     assert_frame_equal(decode(encode(FRAME, "3.2-1"), "3.2-1"), FRAME)
-    with pytest.raises(StateError, match=r"another run in the place of run 3-1 \| a run has its name in its head \| restore"):
+    with pytest.raises(
+        StateError, match=r"another run in the place of run 3-1 \| a run has its name in its head \| restore"
+    ):
         decode(encode(FRAME, "3-10"), "3-1")
 
 
@@ -62,12 +66,16 @@ def test_a_run_that_an_earlier_version_wrote_has_no_name() -> None:
 def test_what_is_no_arrow_stream_is_refused() -> None:
     body = encode(FRAME)[64:-200]
     data = struct.pack("<4sHI54x", b"PWRN", 1, zlib.crc32(body)) + body
-    with pytest.raises(StateError, match=r"a run that Arrow cannot read \(3-1\) \| a run contains one Arrow IPC stream"):
+    with pytest.raises(
+        StateError, match=r"a run that Arrow cannot read \(3-1\) \| a run contains one Arrow IPC stream"
+    ):
         decode(data, "3-1")
 
 
 def test_another_format_is_refused_by_name() -> None:
     data = bytearray(encode(FRAME))
     struct.pack_into("<H", data, 4, 9)
-    with pytest.raises(StateError, match=r"a run of format 9 \| this version of panewise reads format 1 \| use the version"):
+    with pytest.raises(
+        StateError, match=r"a run of format 9 \| this version of panewise reads format 1 \| use the version"
+    ):
         decode(bytes(data))

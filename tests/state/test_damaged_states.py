@@ -58,13 +58,25 @@ def bytes_changed(draw: random.Random, data: bytes) -> bytes:
     """Returns the bytes with one change: a piece is replaced, removed or doubled, or the end is cut off."""
     at, length = draw.randrange(len(data) + 1), draw.choice([1, 1, 1, 2, 8, 100])
     piece = data[at : at + length]
-    new = [bytes(draw.randrange(256) for _ in piece), b"", piece * 2, bytes(len(piece)), bytes([draw.randrange(256)]) + piece]
+    new = [
+        bytes(draw.randrange(256) for _ in piece),
+        b"",
+        piece * 2,
+        bytes(len(piece)),
+        bytes([draw.randrange(256)]) + piece,
+    ]
     return data[:at] if draw.random() < 0.1 else data[:at] + draw.choice(new) + data[at + length :]
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yields the paths to all members of a JSON value, at any depth."""
-    inside = list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
+    inside = (
+        list(value.items())
+        if isinstance(value, dict)
+        else list(enumerate(value))
+        if isinstance(value, list)
+        else []
+    )
     for name, member in inside:
         yield (*path, name)
         yield from places(member, (*path, name))
@@ -108,7 +120,9 @@ def inspected(shard: Shard) -> ShardState:
     """Returns the state of a shard, after all that `panewise state` does except reading it from Spark."""
     found = shard_state(0, shard)
     manifest = Manifest.decode(shard["manifest"].decode(errors="replace"))
-    state = CheckpointState("here", 0, (OperatorState(0, recorded_spec(manifest), manifest.shards, (found,)),))
+    state = CheckpointState(
+        "here", 0, (OperatorState(0, recorded_spec(manifest), manifest.shards, (found,)),)
+    )
     json.dumps(as_json(state))
     as_text(state)
     return found
@@ -168,8 +182,17 @@ def test_any_value_in_any_place_of_a_manifest(data: st.DataObject) -> None:
     name, number = data.draw(st.sampled_from(STATES))
     shard = shard_of(name, number)
     path = data.draw(st.sampled_from(list(places(json.loads(shard["manifest"])))))
-    scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5)
-    value = data.draw(st.just(...) | st.recursive(scalars, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner)))
+    scalars = (
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text(max_size=5)
+    )
+    value = data.draw(
+        st.just(...)
+        | st.recursive(scalars, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner))
+    )
     tried(name, number, shard | {"manifest": json_changed(shard["manifest"], path, value)})
 
 

@@ -139,7 +139,10 @@ def test_windows_that_keep_rows() -> None:
     """semantics 11.7, 21.8: a merged session has the rows that its evictor left; all are in its delta."""
     stored = load("contents")
     assert windows(stored) == [("b", 5, 15, 1), ("a", 0, 22, 1), ("a", 25, 35, 1)]
-    told = [(k, s, [row["v"] for row in delta]) for k, s, delta in stored.operator.finish().panes.select("k", "s", "delta").rows()]
+    told = [
+        (k, s, [row["v"] for row in delta])
+        for k, s, delta in stored.operator.finish().panes.select("k", "s", "delta").rows()
+    ]
     assert told == [("b", 8, [8]), ("a", 15, [2, 3, 4, 6]), ("a", 5, [5])]
 
 
@@ -161,7 +164,10 @@ def test_rows_that_a_trigger_holds_back() -> None:
 def test_a_chain() -> None:
     """semantics 30.2, 30.4: what the stages store, and that they continue from it."""
     stored = load("chain")
-    kept = [table.all().select(pl.exclude("__start", "^__live.*$")).sort(pl.all()).rows() for table in stored.operator.state.following]
+    kept = [
+        table.all().select(pl.exclude("__start", "^__live.*$")).sort(pl.all()).rows()
+        for table in stored.operator.state.following
+    ]
     end = 20 * SECOND
     assert kept[0] == [("b", 1, 2, end), ("c", 2, 12, end)]
     assert kept[1] == [(1, end, 2, 0), (2, end, 1, 0)]
@@ -211,7 +217,9 @@ def test_the_rows_of_all_keys_go_on() -> None:
 def test_the_silence_of_inputs_goes_on() -> None:
     stored = load("inputs")
     assert stored.operator.advance(watermark=10 * SECOND, source="one").panes.is_empty()
-    assert panes(stored.operator.advance(61 * SECOND).panes) == [("a", 0, 10, 1, "ON_TIME", 0, 0, True, True, "+")]
+    assert panes(stored.operator.advance(61 * SECOND).panes) == [
+        ("a", 0, 10, 1, "ON_TIME", 0, 0, True, True, "+")
+    ]
 
 
 def slices(stored: Stored) -> list[tuple[Any, ...]]:
@@ -224,7 +232,8 @@ def slices(stored: Stored) -> list[tuple[Any, ...]]:
 def test_slices_of_windows_that_are_not_made_yet() -> None:
     """semantics 7, 7.4: windows made from stored slices have their rows in arrival order.
 
-    For an order-sensitive aggregate a slice stores its rows, or the turn of the row that the aggregate returns.
+    For an order-sensitive aggregate a slice stores its rows, or the turn of the row that the aggregate
+    returns.
     """
     stored = load("sliding")
     last = 20 * SECOND + 2  # how long a slice is needed after its time, in microseconds
@@ -234,7 +243,10 @@ def test_slices_of_windows_that_are_not_made_yet() -> None:
     assert stored.operator.state.received == 6
     sent = stored.operator.advance(watermark=14 * SECOND + 1).panes
     first, second = [2, 1, 4, 32, 16], [1, 4, 32, 16]  # in arrival order
-    assert [row[:7] for row in panes(sent)] == [("a", -1, 9, 5, 55, 16, first), ("a", 1, 11, 4, 53, 16, second)]
+    assert [row[:7] for row in panes(sent)] == [
+        ("a", -1, 9, 5, 55, 16, first),
+        ("a", 1, 11, 4, 53, 16, second),
+    ]
     assert [row[:7] for row in panes(stored.operator.finish().panes)] == [("a", 4, 14, 1, 16, 16, [16])]
 
 
@@ -262,8 +274,17 @@ def test_listeners() -> None:
     """semantics 10.8, 10.19: listeners keep their attributes, and triggers their references."""
     stored = load("listeners")
     assert [row[0::3] for row in stored.operator.held().rows()] == [("a", 3), ("b", 1)]
-    told = stored.operator.add(rows(((0, "a", 12), (0, "b", 6)), 5)).panes.select("k", "event", "seen", "tuples").rows()
-    assert told == [("a", "TRIGGER", 2, 3), ("a", "EVICTION", 2, 1), ("a", "INSERTION", 5, 1), ("b", "INSERTION", 2, 1)]
+    told = (
+        stored.operator.add(rows(((0, "a", 12), (0, "b", 6)), 5))
+        .panes.select("k", "event", "seen", "tuples")
+        .rows()
+    )
+    assert told == [
+        ("a", "TRIGGER", 2, 3),
+        ("a", "EVICTION", 2, 1),
+        ("a", "INSERTION", 5, 1),
+        ("b", "INSERTION", 2, 1),
+    ]
 
 
 def test_windows_by_policies() -> None:
@@ -291,7 +312,9 @@ def test_every_state_has_files_of_todays_format(name: str) -> None:
 @pytest.mark.parametrize(("name", "number"), STATES)
 def test_the_rows_of_runs_stand_in_the_order_of_their_hashes(name: str, number: int) -> None:
     store, state = read(name, number), load(name).operator.state
-    for table_number, table in enumerate((state.windows, *state.following, *([] if state.slices is None else state.slices.tables))):
+    for table_number, table in enumerate(
+        (state.windows, *state.following, *([] if state.slices is None else state.slices.tables))
+    ):
         for run in runs_of(Manifest.decode(store.manifest() or "").runs, table_number):
             hashes = row_hashes(decode(store.run(run.name), run.name), table.shape.by)
             assert (hashes[1:] >= hashes[:-1]).all()
@@ -326,7 +349,9 @@ def test_the_manifest_has_the_checksum_of_each_run(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_a_run_has_its_name_in_its_head(name: str) -> None:
     store = read(name)
-    assert {run: store.run(run)[10:64].rstrip(b"\0").decode() for run in store.names} == {run: run for run in store.names}
+    assert {run: store.run(run)[10:64].rstrip(b"\0").decode() for run in store.names} == {
+        run: run for run in store.names
+    }
 
 
 HASHES = {
@@ -334,12 +359,23 @@ HASHES = {
     "whole": ([1, -(2**63), 2**63 - 1, None], [0xDCE423FC82C0D5B8, 0x9E6265A28E5C1035, 0xE5D2C2F76C5F0A36]),
     "double": ([0.0, -0.0, float("nan"), None], [0x48218226FF3CD4BF, 0x48218226FF3CD4BF, 0x02509A11745E3D99]),
     "flag": ([True, False, True, None], [0xDCE423FC82C0D5B8, 0x48218226FF3CD4BF, 0xDCE423FC82C0D5B8]),
-    "day": ([date(2024, 1, 1), date(1969, 12, 31), date(1970, 1, 1), None], [0xCC50E1FBDAD79EC7, 0x445018E305810B78, 0x48218226FF3CD4BF]),
+    "day": (
+        [date(2024, 1, 1), date(1969, 12, 31), date(1970, 1, 1), None],
+        [0xCC50E1FBDAD79EC7, 0x445018E305810B78, 0x48218226FF3CD4BF],
+    ),
     "instant": (
-        [datetime(2024, 1, 1, tzinfo=UTC), datetime(1960, 1, 1, tzinfo=UTC), datetime(1970, 1, 1, tzinfo=UTC), None],
+        [
+            datetime(2024, 1, 1, tzinfo=UTC),
+            datetime(1960, 1, 1, tzinfo=UTC),
+            datetime(1970, 1, 1, tzinfo=UTC),
+            None,
+        ],
         [0x66DB8024965A2E12, 0x2555DFF8542AAB2A, 0x48218226FF3CD4BF],
     ),
-    "decimal": ([Decimal("1.50"), Decimal("-2.00"), Decimal("0.00"), None], [0x1101E3E9FEBDAFDE, 0x92AB5AF32B146F54, 0x0B1D167676022CE7]),
+    "decimal": (
+        [Decimal("1.50"), Decimal("-2.00"), Decimal("0.00"), None],
+        [0x1101E3E9FEBDAFDE, 0x92AB5AF32B146F54, 0x0B1D167676022CE7],
+    ),
     "bytes": ([b"\x00", b"", b"a", None], [0x56A9814B3C129165, 0x8E8030F0B1C4F86F, 0x1206E184AE81C132]),
 }
 NULL_HASH = 0xE220A8397B1DCDAF
@@ -349,7 +385,9 @@ HASHES_OF_THREE = [0xF750F9DCBFAC9307, 0xA4D6C4A2D0DB1935, 0x609C7DA1B8A0E46D, 0
 
 @pytest.fixture
 def values() -> pl.DataFrame:
-    return pl.DataFrame({name: pl.Series(given, dtype=TYPES.get(name)) for name, (given, _) in HASHES.items()})
+    return pl.DataFrame(
+        {name: pl.Series(given, dtype=TYPES.get(name)) for name, (given, _) in HASHES.items()}
+    )
 
 
 @pytest.mark.parametrize("name", sorted(HASHES))
@@ -407,13 +445,17 @@ def test_the_document_names_every_field_and_column() -> None:
     manifest = json.loads(read("tumbling").manifest() or "")
     fields = {*manifest, *manifest["header"], *manifest["runs"][0]} - {"header"}
     columns = {re.sub(r":.*", ":", name) for name in manifest["header"]["types"] if name.startswith("__")}
-    missing = [name for name in fields | columns if not re.search(rf"`([\w.\[\]]*\.)?{re.escape(name)}", text)]
+    missing = [
+        name for name in fields | columns if not re.search(rf"`([\w.\[\]]*\.)?{re.escape(name)}", text)
+    ]
     assert missing == []
 
 
 def test_the_examples_of_the_document_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     flags = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
-    failed, tried = doctest.testfile(str(ROOT / "docs" / "state-format.md"), module_relative=False, optionflags=flags)
+    failed, tried = doctest.testfile(
+        str(ROOT / "docs" / "state-format.md"), module_relative=False, optionflags=flags
+    )
     assert tried > 0
     assert failed == 0

@@ -10,7 +10,11 @@ from panewise.errors import StateError
 from panewise.state import Manifest, MemoryRunStore, Run
 
 MANIFEST = Manifest(
-    {"keys": ["k"]}, 8, 3, (Run("1-1", 10, 5, 60, 3, 15), Run("2-1", 2, -60, 0, checksum="0" * 32)), {"watermark": -5, "marks": [[0, 7]]}
+    {"keys": ["k"]},
+    8,
+    3,
+    (Run("1-1", 10, 5, 60, 3, 15), Run("2-1", 2, -60, 0, checksum="0" * 32)),
+    {"watermark": -5, "marks": [[0, 7]]},
 )
 
 
@@ -31,19 +35,26 @@ def test_the_next_version_counts_on() -> None:
     assert MANIFEST.following((), {}).version == 4
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"panewise_state":1}', '{"panewise_state":1,"runs":[{}]}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"panewise_state":1}', '{"panewise_state":1,"runs":[{}]}', "[" * 100_000]
+)
 def test_what_is_no_manifest_is_refused(text: str) -> None:
     with pytest.raises(StateError, match="a manifest is the JSON that panewise wrote"):
         Manifest.decode(text)
 
 
 def test_another_format_is_refused_by_name() -> None:
-    with pytest.raises(StateError, match=r"a manifest of format 3 \| this version of panewise reads formats 1 to 2"):
+    with pytest.raises(
+        StateError, match=r"a manifest of format 3 \| this version of panewise reads formats 1 to 2"
+    ):
         Manifest.decode('{"panewise_state":3}')
 
 
 def test_a_changed_manifest_is_refused() -> None:
-    with pytest.raises(StateError, match=r"a manifest whose checksum does not match \| a manifest stays as it was written \| restore"):
+    with pytest.raises(
+        StateError,
+        match=r"a manifest whose checksum does not match \| a manifest stays as it was written \| restore",
+    ):
         Manifest.decode(MANIFEST.encode().replace('"rows":10', '"rows":11'))
 
 
@@ -66,8 +77,14 @@ FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"runs": [3]}, "a run of a manifest that is '3'"),
     ({"runs": [{"name": "1-1", "rows": 1, "low": 0}]}, "a run of a manifest without 'high'"),
     ({"runs": [{"name": "x", "rows": 1, "low": 0, "high": 0}]}, "a run of a manifest with name='x'"),
-    ({"runs": [{"name": "1-1", "rows": 1, "low": 2**63, "high": 0}]}, "a run of a manifest with low='9223372036854775808'"),
-    ({"runs": [{"name": "1-1", "rows": 1, "low": 0, "high": 0, "part": 16}]}, "a run of a manifest with part='16'"),
+    (
+        {"runs": [{"name": "1-1", "rows": 1, "low": 2**63, "high": 0}]},
+        "a run of a manifest with low='9223372036854775808'",
+    ),
+    (
+        {"runs": [{"name": "1-1", "rows": 1, "low": 0, "high": 0, "part": 16}]},
+        "a run of a manifest with part='16'",
+    ),
 ]
 
 
@@ -75,7 +92,9 @@ FIELDS: list[tuple[dict[str, Any], str]] = [
 def test_a_field_with_a_value_that_it_cannot_have_is_refused(changed: dict[str, Any], given: str) -> None:
     fields = json.loads(MANIFEST.encode())
     del fields["checksum"]
-    with pytest.raises(StateError, match=given + r" \| a manifest is the JSON that panewise wrote \| restore the checkpoint"):
+    with pytest.raises(
+        StateError, match=given + r" \| a manifest is the JSON that panewise wrote \| restore the checkpoint"
+    ):
         Manifest.decode(json.dumps({**fields, "panewise_state": 1, **changed}))
 
 

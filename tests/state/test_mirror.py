@@ -41,7 +41,9 @@ def test_all_processes_together_keep_to_the_bound(tmp_path: Path) -> None:
         assert kept["n"][0] == 99
 
 
-def test_a_process_does_not_look_at_the_directory_with_each_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_does_not_look_at_the_directory_with_each_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     looked: list[Path] = []
     monkeypatch.setattr(mirror, "_files", lambda directory: looked.append(directory) or [])
     process = Mirror(tmp_path, 64 * 10 * LENGTH)
@@ -120,7 +122,10 @@ def test_a_full_disk_is_no_error_and_keeps_no_part_of_a_copy(tmp_path: Path) -> 
     assert addresses(tmp_path) == ["a", "b"]
 
 
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a directory that takes no file from anybody, as root ignores permissions")
+@pytest.mark.skipif(
+    not Path("/proc/self").exists(),
+    reason="a directory that takes no file from anybody, as root ignores permissions",
+)
 def test_a_read_only_directory_is_done_without() -> None:
     process = Mirror(Path("/proc/self"))
     process.write("a", stream())
@@ -128,7 +133,9 @@ def test_a_read_only_directory_is_done_without() -> None:
     process.drop(["a"])
 
 
-def test_a_file_that_another_process_deletes_meanwhile_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_another_process_deletes_meanwhile_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     process = Mirror(tmp_path, 2 * LENGTH)
     process.write("a", stream())
     gone = (0, 1, tmp_path / "gone.run")
@@ -140,7 +147,9 @@ def test_a_file_that_another_process_deletes_meanwhile_is_no_error(tmp_path: Pat
 
 
 @pytest.mark.parametrize("long", [False, True])
-def test_a_copy_under_another_address_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, long: bool) -> None:
+def test_a_copy_under_another_address_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, long: bool
+) -> None:
     monkeypatch.setattr(mirror, "MAPPED_FROM", 0 if long else 1 << 22)
     process = Mirror(tmp_path)
     process.write("a", stream(1))

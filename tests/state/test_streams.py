@@ -38,7 +38,9 @@ TEXT = st.sampled_from([None, "", "short", "longer than twelve bytes"])
 
 def few(values: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
     """Returns a strategy for lists that are mostly empty."""
-    return st.sampled_from([0, 0, 0, 1, 2]).flatmap(lambda count: st.lists(values, min_size=count, max_size=count))
+    return st.sampled_from([0, 0, 0, 1, 2]).flatmap(
+        lambda count: st.lists(values, min_size=count, max_size=count)
+    )
 
 
 NUMBERS = st.sampled_from([None, 1.5])
@@ -47,7 +49,12 @@ ROWS = st.fixed_dictionaries(
     {
         "texts": st.none() | few(TEXT),
         "structs": few(st.fixed_dictionaries({"by": TEXT, "value": NUMBERS, "flag": FLAGS})),
-        "lists": few(st.none() | st.fixed_dictionaries({"text": TEXT.map(lambda text: text and text.encode()), "parts": few(TEXT)})),
+        "lists": few(
+            st.none()
+            | st.fixed_dictionaries(
+                {"text": TEXT.map(lambda text: text and text.encode()), "parts": few(TEXT)}
+            )
+        ),
         "struct": st.none() | st.fixed_dictionaries({"text": TEXT, "parts": few(few(TEXT))}),
     }
 )
@@ -57,15 +64,26 @@ ROWS = st.fixed_dictionaries(
 def cut_frames(draw: st.DrawFn) -> pl.DataFrame:
     """Returns a frame cut from another one, so that its lists may begin anywhere in that one's memory."""
     rows = draw(st.lists(ROWS, max_size=5))
-    frame = pl.DataFrame({name: pl.Series([row[name] for row in rows], dtype=dtype) for name, dtype in TYPES.items()})
-    for how in draw(st.lists(st.sampled_from(["slice", "filter", "gather", "twice"]), min_size=1, max_size=3)):
+    frame = pl.DataFrame(
+        {name: pl.Series([row[name] for row in rows], dtype=dtype) for name, dtype in TYPES.items()}
+    )
+    for how in draw(
+        st.lists(st.sampled_from(["slice", "filter", "gather", "twice"]), min_size=1, max_size=3)
+    ):
         if how == "slice":
             first = draw(st.integers(0, frame.height))
             frame = frame.slice(first, draw(st.integers(0, frame.height - first)))
         elif how == "filter":
-            frame = frame.filter(pl.Series(draw(st.lists(st.booleans(), min_size=frame.height, max_size=frame.height)), dtype=pl.Boolean))
+            frame = frame.filter(
+                pl.Series(
+                    draw(st.lists(st.booleans(), min_size=frame.height, max_size=frame.height)),
+                    dtype=pl.Boolean,
+                )
+            )
         elif how == "gather" and frame.height:
-            frame = frame[np.array(draw(st.lists(st.integers(0, frame.height - 1), max_size=4)), dtype=np.intp)]
+            frame = frame[
+                np.array(draw(st.lists(st.integers(0, frame.height - 1), max_size=4)), dtype=np.intp)
+            ]
         else:
             frame = pl.concat([frame, frame])
     return frame
@@ -75,8 +93,10 @@ def cut_frames(draw: st.DrawFn) -> pl.DataFrame:
 @pytest.mark.parametrize("long", [0, 1 << 22], ids=["sharing text", "with a copy of the text"])
 @examples(300)
 @given(frame=cut_frames())
-def test_what_is_cut_out_of_nested_columns_is_read_again(long: int, compression: streams.Compression, frame: pl.DataFrame) -> None:
-    """Empty lists of a slice made Arrow write streams that nothing can read, or that end the process that reads them."""
+def test_what_is_cut_out_of_nested_columns_is_read_again(
+    long: int, compression: streams.Compression, frame: pl.DataFrame
+) -> None:
+    """Empty lists of a slice made Arrow write streams that could not be read, or ended the reader."""
     into = io.BytesIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streams, "_LONG", long)
@@ -89,7 +109,9 @@ def test_what_is_cut_out_of_nested_columns_is_read_again(long: int, compression:
 @pytest.mark.parametrize("compression", ["lz4", "uncompressed"])
 def test_an_empty_list_gathered_from_two_pieces_is_read_again(compression: streams.Compression) -> None:
     """The smallest frame whose stream could not be read again."""
-    one = pl.DataFrame({"structs": [[{"by": "a", "value": 1.0, "flag": True}], []]}, schema={"structs": TYPES["structs"]})
+    one = pl.DataFrame(
+        {"structs": [[{"by": "a", "value": 1.0, "flag": True}], []]}, schema={"structs": TYPES["structs"]}
+    )
     frame = pl.concat([one, one])[[3]]
     into = io.BytesIO()
     write_stream(frame, into, compression)

@@ -34,7 +34,11 @@ def test_types_are_inferred(values: list[Any], kind: str) -> None:
 
 def test_given_types_win() -> None:
     rows = [{"c": 1, "t": "x"}]
-    assert infer(rows, {"c": "decimal(4, 1)"}, ["d"], ["t"]) == {"d": "bigint", "c": "decimal(4,1)", "t": "bigint"}
+    assert infer(rows, {"c": "decimal(4, 1)"}, ["d"], ["t"]) == {
+        "d": "bigint",
+        "c": "decimal(4,1)",
+        "t": "bigint",
+    }
 
 
 @pytest.mark.parametrize(
@@ -70,7 +74,9 @@ def test_values_fit_their_type(kind: str, value: Any, held: Any) -> None:
     assert got is held if held is MISFIT else (got == held and type(got) is type(held))
 
 
-@pytest.mark.parametrize("text", ["int", "decimal", "decimal(39,0)", "decimal(2,3)", "decimal(0,0)", "double "])
+@pytest.mark.parametrize(
+    "text", ["int", "decimal", "decimal(39,0)", "decimal(2,3)", "decimal(0,0)", "double "]
+)
 def test_unknown_types_are_refused(text: str) -> None:
     with pytest.raises(InputError) as caught:
         ColumnType.of(text)

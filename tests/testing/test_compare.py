@@ -46,7 +46,10 @@ def test_same(one: Any, other: Any, equal: bool) -> None:
 PANES = [{"k": "a", "total": 1, "op": "+", "index": 0}, {"k": "b", "total": 2, "op": "+", "index": 0}]
 
 
-@pytest.mark.parametrize("output", [PANES, {"panes": PANES, "late": []}, [{"panes": PANES[:1]}, {"panes": []}, {"panes": PANES[1:]}]])
+@pytest.mark.parametrize(
+    "output",
+    [PANES, {"panes": PANES, "late": []}, [{"panes": PANES[:1]}, {"panes": []}, {"panes": PANES[1:]}]],
+)
 def test_panes_are_found_in_every_form(output: Any) -> None:
     assert_panes(output, [{"k": "a", "total": 1.0}, {"k": "b"}])
     with pytest.raises(AssertionError):
@@ -57,8 +60,17 @@ def test_panes_are_found_in_every_form(output: Any) -> None:
     ("expected", "message"),
     [
         ([{"k": "a"}], "panes: expected 1 (-), got 2 (+)\n  k='a'\n+ k='b'  op='+'  index=0  total=2"),
-        ([{"k": "a", "op": "+"}, {"k": "b"}, {"k": "c"}], "panes: expected 3 (-), got 2 (+)\n  op='+'  k='a'\n  k='b'\n- k='c'"),
-        ([], "panes: expected 0 (-), got 2 (+)\n+ op='+'  index=0  k='a'  total=1\n+ op='+'  index=0  k='b'  total=2"),
+        (
+            [{"k": "a", "op": "+"}, {"k": "b"}, {"k": "c"}],
+            "panes: expected 3 (-), got 2 (+)\n  op='+'  k='a'\n  k='b'\n- k='c'",
+        ),
+        (
+            [],
+            (
+                "panes: expected 0 (-), got 2 (+)\n+ op='+'  index=0  k='a'  total=1\n+ op='+'  index=0  "
+                "k='b'  total=2"
+            ),
+        ),
     ],
 )
 def test_a_difference_can_be_read(expected: list[dict[str, Any]], message: str) -> None:
@@ -70,4 +82,7 @@ def test_a_difference_can_be_read(expected: list[dict[str, Any]], message: str) 
 def test_an_output_has_panes() -> None:
     with pytest.raises(InputError) as caught:
         assert_panes({"late": []}, [])
-    assert str(caught.value) == "output={'late': []} | an output has panes | give what run returns, or a list of panes"
+    assert (
+        str(caught.value)
+        == "output={'late': []} | an output has panes | give what run returns, or a list of panes"
+    )

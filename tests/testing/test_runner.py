@@ -15,7 +15,9 @@ from panewise.testing import result_of, run
 
 NAIVE = datetime(2024, 1, 1)  # noqa: DTZ001 - the point of it
 RUNTIMES = pytest.mark.parametrize("runtime", ["oracle", "engine"])
-SPEC = WindowOperator(window=Tumbling(10), keys=["k"], null_keys=False, aggregates=[F.sum("v").alias("total")])
+SPEC = WindowOperator(
+    window=Tumbling(10), keys=["k"], null_keys=False, aggregates=[F.sum("v").alias("total")]
+)
 COUNTS = {"rows_in": 0, "applied": 0, "replays": 0, "late": 0, "invalid": 0, "partially_late": 0}
 NOTHING = {"panes": [], "late": [], "invalid": [], "counts": COUNTS}
 
@@ -54,7 +56,9 @@ def test_outputs_have_every_field(runtime: str) -> None:
         {**NOTHING, "panes": [pane], "windows": []},
         {
             "panes": [],
-            "late": [{"row": late, "reason": "expired", "windows": [[0, 10]], "late_by": 7, "partial": False}],
+            "late": [
+                {"row": late, "reason": "expired", "windows": [[0, 10]], "late_by": 7, "partial": False}
+            ],
             "invalid": [{"row": bad, "reason": "key k is null (null_keys=False)"}],
             "counts": COUNTS | {"rows_in": 2, "late": 1, "invalid": 1},
             "windows": [],
@@ -71,7 +75,10 @@ def window(**fields: Any) -> dict[str, Any]:
 def test_stream_time_takes_no_watermark(runtime: str) -> None:
     """semantics 12.8: with `StreamTime` a watermark from outside is refused."""
     spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=StreamTime())
-    with pytest.raises(InputError, match=r"a watermark from outside \| with StreamTime rows make the watermark .* \| add rows"):
+    with pytest.raises(
+        InputError,
+        match=r"a watermark from outside \| with StreamTime rows make the watermark .* \| add rows",
+    ):
         run(spec, [add({"event_time": 1}), {"op": "watermark", "to": 5}], runtime)
 
 
@@ -100,7 +107,9 @@ def test_processing_time_takes_no_watermark(runtime: str) -> None:
         (None, {"input": "a"}, "a watermark of the input 'a' | the operator has one input, without a name"),
     ],
 )
-def test_a_watermark_names_its_input(runtime: str, given: Inputs | None, event: dict[str, Any], message: str) -> None:
+def test_a_watermark_names_its_input(
+    runtime: str, given: Inputs | None, event: dict[str, Any], message: str
+) -> None:
     """semantics 12.5: with `Inputs` a watermark names one of the inputs, otherwise none."""
     spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=given)
     with pytest.raises(InputError, match=re.escape(message)):
@@ -110,8 +119,13 @@ def test_a_watermark_names_its_input(runtime: str, given: Inputs | None, event: 
 @RUNTIMES
 def test_no_watermark_comes_from_outside_where_rows_tell(runtime: str) -> None:
     """semantics 12.9: where rows drive the watermarks of inputs, a watermark from outside is refused."""
-    spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=Inputs(["a", "b"], column="s"))
-    message = "a watermark from outside | with a column of Inputs rows tell the watermarks of their inputs (semantics 12.9) | add rows"
+    spec = WindowOperator(
+        window=Tumbling(10), aggregates=[F.count()], watermark=Inputs(["a", "b"], column="s")
+    )
+    message = (
+        "a watermark from outside | with a column of Inputs rows tell the watermarks of their "
+        "inputs (semantics 12.9) | add rows"
+    )
     with pytest.raises(InputError, match=re.escape(message)):
         run(spec, [{"op": "watermark", "to": 5, "input": "a"}], runtime)
 
@@ -119,9 +133,15 @@ def test_no_watermark_comes_from_outside_where_rows_tell(runtime: str) -> None:
 @RUNTIMES
 def test_the_dict_form_and_restarts(runtime: str) -> None:
     document = {"window": {"kind": "global"}, "aggregates": [{"fn": "count", "name": "n"}]}
-    outputs = run(document, [add({"event_time": 1}), {"op": "restart"}, add({"event_time": 2}), {"op": "finish"}], runtime)
+    outputs = run(
+        document,
+        [add({"event_time": 1}), {"op": "restart"}, add({"event_time": 2}), {"op": "finish"}],
+        runtime,
+    )
     assert outputs[1] == NOTHING
-    assert [(pane["n"], pane["window_start"], pane["window_end"]) for pane in outputs[3]["panes"]] == [(2, None, None)]
+    assert [(pane["n"], pane["window_start"], pane["window_end"]) for pane in outputs[3]["panes"]] == [
+        (2, None, None)
+    ]
 
 
 @RUNTIMES
@@ -132,7 +152,10 @@ def test_positions_are_spread_over_columns(runtime: str, declared: Position | No
     Invalid rows are returned as they were given.
     """
     spec = WindowOperator(window=Tumbling(10), aggregates=[F.first("v").alias("first")], position=declared)
-    rows = [{"event_time": 1, "v": n, "position": position} for n, position in enumerate([[0, 2], [0, 1], [0, 1], [0, None]])]
+    rows = [
+        {"event_time": 1, "v": n, "position": position}
+        for n, position in enumerate([[0, 2], [0, 1], [0, 1], [0, None]])
+    ]
     outputs = run(spec, [add(*rows), {"op": "finish"}], runtime)
     assert outputs[0]["invalid"] == [{"row": rows[3], "reason": "position is null"}]
     assert outputs[0]["counts"] == COUNTS | {"rows_in": 4, "applied": 2, "replays": 1, "invalid": 1}
@@ -142,8 +165,15 @@ def test_positions_are_spread_over_columns(runtime: str, declared: Position | No
 @RUNTIMES
 def test_positions_of_several_sources(runtime: str) -> None:
     spec = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")])
-    rows = [{"event_time": 1, "position": position} for position in (["one", 0, 0], ["other", 0, 0], [0, 0], ["one", 0, 0])]
-    assert run(spec, [add(*rows)], runtime)[0]["counts"] == COUNTS | {"rows_in": 4, "applied": 3, "replays": 1}
+    rows = [
+        {"event_time": 1, "position": position}
+        for position in (["one", 0, 0], ["other", 0, 0], [0, 0], ["one", 0, 0])
+    ]
+    assert run(spec, [add(*rows)], runtime)[0]["counts"] == COUNTS | {
+        "rows_in": 4,
+        "applied": 3,
+        "replays": 1,
+    }
 
 
 @RUNTIMES
@@ -202,15 +232,33 @@ def test_decimals(runtime: str) -> None:
 @pytest.mark.parametrize(
     ("events", "message"),
     [
-        (["add"], "events[0]='add' | an event has an op of ['add', 'clock', 'finish', 'restart', 'watermark'] | give {'op': ..., ...}"),
+        (
+            ["add"],
+            (
+                "events[0]='add' | an event has an op of ['add', 'clock', 'finish', 'restart', 'watermark'] "
+                "| give {'op': ..., ...}"
+            ),
+        ),
         (
             [{"op": "flush"}],
-            "events[0]={'op': 'flush'} | an event has an op of ['add', 'clock', 'finish', 'restart', 'watermark'] | give {'op': ..., ...}",
+            (
+                "events[0]={'op': 'flush'} | an event has an op of ['add', 'clock', 'finish', 'restart', "
+                "'watermark'] | give {'op': ..., ...}"
+            ),
         ),
-        ([{"op": "add"}], "events[0] lacks the field 'rows': {'op': 'add'} | the fields of 'add' are ['rows'] | give 'rows'"),
+        (
+            [{"op": "add"}],
+            (
+                "events[0] lacks the field 'rows': {'op': 'add'} | the fields of 'add' are ['rows'] | give "
+                "'rows'"
+            ),
+        ),
         (
             [{"op": "finish"}, {"op": "clock", "to": 1, "at": 2}],
-            "events[1] has a field 'at': {'op': 'clock', 'to': 1, 'at': 2} | the fields of 'clock' are ['to'] | leave 'at' out",
+            (
+                "events[1] has a field 'at': {'op': 'clock', 'to': 1, 'at': 2} | the fields of 'clock' are "
+                "['to'] | leave 'at' out"
+            ),
         ),
         (
             [{"op": "clock", "to": 1.5}],
@@ -219,23 +267,36 @@ def test_decimals(runtime: str) -> None:
                 "| give an int, or a datetime with a time zone"
             ),
         ),
-        ([{"op": "add", "rows": [1]}], "events[0].rows=[1] | rows are a list of dicts | give [{'event_time': ..., ...}, ...]"),
+        (
+            [{"op": "add", "rows": [1]}],
+            "events[0].rows=[1] | rows are a list of dicts | give [{'event_time': ..., ...}, ...]",
+        ),
         (
             [add({"__row": 1})],
-            "events[0].rows has a column '__row' | columns are named by strings that do not start with '__' | rename the column",
+            (
+                "events[0].rows has a column '__row' | columns are named by strings that do not start with "
+                "'__' | rename the column"
+            ),
         ),
         (
             [add({"k": "a", "event_time": 1})],
-            "no row has a column 'v' | the specification reads ['k', 'event_time', 'v'] | give it in a row, or null in all of them",
+            (
+                "no row has a column 'v' | the specification reads ['k', 'event_time', 'v'] | give it in a "
+                "row, or null in all of them"
+            ),
         ),
         (
             [{"op": "finish"}, add()],
-            "an add after finish | nothing can be added after the end of input (semantics 12.2) | add the rows before finish",
+            (
+                "an add after finish | nothing can be added after the end of input (semantics 12.2) | add "
+                "the rows before finish"
+            ),
         ),
         (
             [add({"k": "a", "event_time": 1, "v": 1, "position": [1]})],
             (
-                "positions of [1] items | a position is [partition, offset], or [source, partition, offset] where a source column "
+                "positions of [1] items | a position is [partition, offset], or [source, partition, "
+                "offset] where a source column "
                 "is declared | give such lists"
             ),
         ),
@@ -265,7 +326,10 @@ def test_order_columns_and_positions_do_not_go_together() -> None:
 def test_runtimes_and_options_are_known() -> None:
     with pytest.raises(InputError) as caught:
         run(SPEC, [], "flink")
-    assert str(caught.value) == "runtime='flink' | the runtimes are ['oracle', 'engine', 'spark'] | give one of these"
+    assert (
+        str(caught.value)
+        == "runtime='flink' | the runtimes are ['oracle', 'engine', 'spark'] | give one of these"
+    )
     rules = {"oracle": "the oracle has no options", "engine": "the option of this runtime is stored"}
     for runtime, rule in rules.items():
         with pytest.raises(InputError) as caught:
@@ -314,7 +378,10 @@ def test_a_datetime_without_a_zone_is_no_instant(event: dict[str, Any], given: s
     """semantics 1: a naive datetime is refused."""
     with pytest.raises(InputError) as caught:
         run(SPEC, [event], runtime)
-    assert str(caught.value) == f"{given} | an instant has a time zone (semantics 1) | give tzinfo=UTC, or an int of microseconds"
+    assert (
+        str(caught.value)
+        == f"{given} | an instant has a time zone (semantics 1) | give tzinfo=UTC, or an int of microseconds"
+    )
 
 
 @RUNTIMES

@@ -26,11 +26,21 @@ def classes(spec: WindowOperator, script: Events, outputs: list[dict[str, Any]])
     found = {f"timing {pane['timing']}" for pane in panes} | {f"op {pane['op']}" for pane in panes}
     found |= {"is_last"} if any(pane["is_last"] for pane in panes) else set()
     found |= {f"late {entry['reason']}" for output in outputs for entry in output["late"]}
-    found |= {f"invalid {_without_name(entry['reason'])}" for output in outputs for entry in output["invalid"]}
-    found |= {name for name in ("replays", "partially_late") if any(output["counts"][name] for output in outputs)}
-    found |= {f"{spec.evictor.kind}{' after' * spec.evictor.after}" for output in outputs if spec.evictor and output["panes"]}
+    found |= {
+        f"invalid {_without_name(entry['reason'])}" for output in outputs for entry in output["invalid"]
+    }
+    found |= {
+        name for name in ("replays", "partially_late") if any(output["counts"][name] for output in outputs)
+    }
+    found |= {
+        f"{spec.evictor.kind}{' after' * spec.evictor.after}"
+        for output in outputs
+        if spec.evictor and output["panes"]
+    }
     found |= {"delta" for output in outputs for pane in output["panes"] if pane.get("delta")}
-    found |= {event["op"] for event in script} | {"empty batch" for event in script if event["op"] == "add" and not event["rows"]}
+    found |= {event["op"] for event in script} | {
+        "empty batch" for event in script if event["op"] == "add" and not event["rows"]
+    }
     found |= _classes_of_rows(spec, rows) | _classes_of_windows(spec, script, outputs)
     return found
 
@@ -50,7 +60,9 @@ def _without_name(reason: str) -> str:
 def _classes_of_rows(spec: WindowOperator, rows: Events) -> set[str]:
     times = [row[spec.event_time] for row in rows if type(row.get(spec.event_time)) is int]
     keys = {tuple(str(row[key]) for key in spec.keys) for row in rows}
-    found = {"before 1970" for time in times if time < 0} | {"far from now" for time in times if abs(time) > 2**60}
+    found = {"before 1970" for time in times if time < 0} | {
+        "far from now" for time in times if abs(time) > 2**60
+    }
     found |= {"out of order" for one, other in pairwise(times) if other < one}
     found |= {"same time" for one, other in pairwise(times) if other == one}
     found |= {"null value" for row in rows if None in row.values()} | {
@@ -73,7 +85,9 @@ def _classes_of_windows(spec: WindowOperator, script: Events, outputs: list[dict
         bounds = [(w["window_start"], w["window_end"]) for w in held if w["window_end"] is not None]
         if event["op"] == "watermark":
             lateness = spec.lateness_us or 0
-            found |= {f"watermark at end {event['to'] - end:+d}" for _, end in bounds if abs(event["to"] - end) <= 1}
+            found |= {
+                f"watermark at end {event['to'] - end:+d}" for _, end in bounds if abs(event["to"] - end) <= 1
+            }
             found |= {
                 f"watermark at expiry {event['to'] - end - lateness:+d}"
                 for _, end in bounds
@@ -81,7 +95,9 @@ def _classes_of_windows(spec: WindowOperator, script: Events, outputs: list[dict
             }
         for row in event.get("rows", ()):
             time = row.get(spec.event_time)
-            found |= {"row at start" for start, _ in bounds if time == start} | {"row at end" for _, end in bounds if time == end}
+            found |= {"row at start" for start, _ in bounds if time == start} | {
+                "row at end" for _, end in bounds if time == end
+            }
             found |= {"row before end" for _, end in bounds if type(time) is int and time == end - 1}
         if merging(spec.window) and event["op"] == "add":
             now = {(w["window_start"], w["window_end"]) for w in output["windows"]}
@@ -96,21 +112,36 @@ def _classes_of_windows(spec: WindowOperator, script: Events, outputs: list[dict
 
 def _classes_of_counted(spec: WindowOperator, event: dict[str, Any], output: dict[str, Any]) -> set[str]:
     """Returns the classes of windows of rows: complete after a batch, or incomplete at the end of input."""
-    complete = Counter(tuple(str(pane[key]) for key in spec.keys) for pane in output["panes"] if pane["is_last"] and pane["op"] == "+")
+    complete = Counter(
+        tuple(str(pane[key]) for key in spec.keys)
+        for pane in output["panes"]
+        if pane["is_last"] and pane["op"] == "+"
+    )
     found = {"complete"} if complete and event["op"] == "add" else set()
-    found |= {"several complete"} if event["op"] == "add" and any(number > 1 for number in complete.values()) else set()
+    found |= (
+        {"several complete"}
+        if event["op"] == "add" and any(number > 1 for number in complete.values())
+        else set()
+    )
     found |= {"incomplete at the end"} if complete and event["op"] == "finish" else set()
     return found | {"before row 0" for pane in output["panes"] if pane["window_start"] < 0}
 
 
 COMMON_CLASSES = {
-    "timing EARLY", "timing ON_TIME", "timing LATE", "op +", "op -", "is_last", "late expired", "late closed", "late behind",
-    "invalid event time is null", "invalid event time is not a timestamp", "invalid event time out of range", "invalid NAME is null",
-    "invalid NAME is NaN", "invalid position is null", "invalid NAME has the wrong type", "invalid event time is too far ahead",
-    "replays", "add", "clock", "watermark", "restart", "finish", "empty batch", "before 1970", "far from now", "out of order", "same time",
-    "null value", "NaN value", "negative zero key", "null key", "NaN key", "several keys", "row at start", "row at end", "row before end",
-    "watermark at end -1", "watermark at end +0", "watermark at end +1", "watermark at expiry -1", "watermark at expiry +0",
-    "watermark at expiry +1", "time firing", "delta", "count_evictor", "count_evictor after", "time_evictor", "time_evictor after",
+    "timing EARLY", "timing ON_TIME", "timing LATE", "op +", "op -", "is_last", "late expired", "late closed",
+    "late behind",
+    "invalid event time is null", "invalid event time is not a timestamp", "invalid event time out of range",
+    "invalid NAME is null",
+    "invalid NAME is NaN", "invalid position is null", "invalid NAME has the wrong type",
+    "invalid event time is too far ahead",
+    "replays", "add", "clock", "watermark", "restart", "finish", "empty batch", "before 1970", "far from now",
+    "out of order", "same time",
+    "null value", "NaN value", "negative zero key", "null key", "NaN key", "several keys", "row at start",
+    "row at end", "row before end",
+    "watermark at end -1", "watermark at end +0", "watermark at end +1", "watermark at expiry -1",
+    "watermark at expiry +0",
+    "watermark at expiry +1", "time firing", "delta", "count_evictor", "count_evictor after", "time_evictor",
+    "time_evictor after",
     "delta_evictor", "delta_evictor after",
 }  # fmt: skip
 CLASSES_OF_KINDS = {
@@ -118,29 +149,59 @@ CLASSES_OF_KINDS = {
     "hopping": {"invalid window out of range", "invalid gap", "partially_late"},
     "cumulating": {"invalid window out of range", "partially_late"},
     "calendar": {"invalid window out of range"},
-    "session": {"invalid window out of range", "merge", "invalid gap gap is null", "invalid gap gap is not above zero"},
+    "session": {
+        "invalid window out of range",
+        "merge",
+        "invalid gap gap is null",
+        "invalid gap gap is not above zero",
+    },
     "sliding": {"invalid window out of range", "partially_late"},
-    "custom": {"invalid window out of range", "invalid gap", "invalid holds gave a bad window", "invalid shifts gave a bad window"}
+    "custom": {
+        "invalid window out of range",
+        "invalid gap",
+        "invalid holds gave a bad window",
+        "invalid shifts gave a bad window",
+    }
     | {"invalid shifts gave several windows", "partially_late", "merge"},
     "global": set[str](),
     "rows": {"complete", "several complete", "incomplete at the end", "before row 0"},
-    "hopping_rows": {"complete", "several complete", "incomplete at the end", "before row 0", "invalid gap", "partially_late"},
+    "hopping_rows": {
+        "complete",
+        "several complete",
+        "incomplete at the end",
+        "before row 0",
+        "invalid gap",
+        "partially_late",
+    },
     "session_of_rows": {"complete", "several complete", "incomplete at the end", "merge"},
     "sliding_rows": {"complete", "several complete", "before row 0"},
 }
-NOT_OF_GLOBAL = {name for name in COMMON_CLASSES if name.startswith(("row at", "row before", "watermark at"))} | {
+NOT_OF_GLOBAL = {
+    name for name in COMMON_CLASSES if name.startswith(("row at", "row before", "watermark at"))
+} | {
     "late expired",
     "timing LATE",
 }
-NOT_OF_SLIDING = {name for name in COMMON_CLASSES if "evictor" in name} | {"delta", "late closed"}  # refused (semantics 7.8)
+NOT_OF_SLIDING = {name for name in COMMON_CLASSES if "evictor" in name} | {
+    "delta",
+    "late closed",
+}  # refused (semantics 7.8)
 NOT_OF_COUNTED = NOT_OF_GLOBAL | {"watermark", "late behind"}
-NOT_OF_SLIDING_ROWS = NOT_OF_COUNTED | NOT_OF_SLIDING | {"timing EARLY", "op -", "time firing", "row at start", "row at end"}
+NOT_OF_SLIDING_ROWS = (
+    NOT_OF_COUNTED | NOT_OF_SLIDING | {"timing EARLY", "op -", "time firing", "row at start", "row at end"}
+)
 ROUNDS, SAMPLES = 96, 50
 
 
 # Scripts for these kinds are drawn like those for the kind on the right. As a check takes minutes, only the
 # soak run makes it.
-LIKE_ANOTHER = {"calendar": "tumbling", "cumulating": "hopping", "custom": "session", "session_of_rows": "session", "hopping_rows": "rows"}
+LIKE_ANOTHER = {
+    "calendar": "tumbling",
+    "cumulating": "hopping",
+    "custom": "session",
+    "session_of_rows": "session",
+    "hopping_rows": "rows",
+}
 KINDS = [pytest.param(kind, marks=pytest.mark.soak) if kind in LIKE_ANOTHER else kind for kind in ALL_KINDS]
 
 

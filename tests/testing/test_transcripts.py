@@ -15,7 +15,9 @@ FOLDER = Path(__file__).parents[1] / "transcripts"
 SEMANTICS = Path(__file__).parents[2] / "docs" / "semantics.md"
 DOCUMENTS = [(path.stem, document) for path in sorted(FOLDER.glob("*.yaml")) for document in load(path)]
 EACH = pytest.mark.parametrize(
-    "document", [document for _, document in DOCUMENTS], ids=[f"{file}: {document['name']}" for file, document in DOCUMENTS]
+    "document",
+    [document for _, document in DOCUMENTS],
+    ids=[f"{file}: {document['name']}" for file, document in DOCUMENTS],
 )
 
 ONE: dict[str, Any] = {
@@ -58,12 +60,31 @@ def test_citations_exist() -> None:
 @pytest.mark.parametrize(
     ("number", "change", "message"),
     [
-        (0, {"state": []}, r"one pane: events\[0\] \(add\): windows held: expected 0 \(-\), got 1 \(\+\)\n\+ window=\[0, 10\]"),
-        (0, {"expect": {"panes": [{"n": 1}]}}, r"one pane: events\[0\] \(add\): panes: expected 1 \(-\), got 0 \(\+\)\n- n=1"),
-        (0, {"expect": {"counts": {"applied": 2}}}, r"events\[0\] \(add\): counts: .*\n- applied=2\n\?         \^\n\n?\+ applied=1"),
+        (
+            0,
+            {"state": []},
+            (
+                r"one pane: events\[0\] \(add\): windows held: expected 0 \(-\), got 1 \(\+\)\n\+ "
+                r"window=\[0, 10\]"
+            ),
+        ),
+        (
+            0,
+            {"expect": {"panes": [{"n": 1}]}},
+            r"one pane: events\[0\] \(add\): panes: expected 1 \(-\), got 0 \(\+\)\n- n=1",
+        ),
+        (
+            0,
+            {"expect": {"counts": {"applied": 2}}},
+            r"events\[0\] \(add\): counts: .*\n- applied=2\n\?         \^\n\n?\+ applied=1",
+        ),
         (1, {"expect": {"panes": [{"n": 2}]}}, r"events\[1\] \(watermark\): panes: .*\n- n=2\n\+ n=1"),
         (1, {"expect": {"panes": [{"m": 1}]}}, r"events\[1\] \(watermark\): panes: .*\n- m=1"),
-        (1, {"expect": None}, r"events\[1\] \(watermark\): panes: expected 0 \(-\), got 1 \(\+\)\n\+ op='\+'  timing='ON_TIME'"),
+        (
+            1,
+            {"expect": None},
+            r"events\[1\] \(watermark\): panes: expected 0 \(-\), got 1 \(\+\)\n\+ op='\+'  timing='ON_TIME'",
+        ),
     ],
 )
 @pytest.mark.parametrize("runtime", ["oracle", "engine"])
@@ -78,10 +99,16 @@ def test_a_wrong_transcript_fails(number: int, change: dict[str, Any], message: 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name: x", "dict | a file of transcripts is a list of documents | start each document with '- name:'"),
+        (
+            "name: x",
+            "dict | a file of transcripts is a list of documents | start each document with '- name:'",
+        ),
         (
             "- {name: x}",
-            "a document with ['name'] | a transcript has ['cites', 'events', 'name', 'spec'], and may have ['types'] | give these fields",
+            (
+                "a document with ['name'] | a transcript has ['cites', 'events', 'name', 'spec'], and may "
+                "have ['types'] | give these fields"
+            ),
         ),
         (
             "- {name: x, cites: [], spec: {}, events: [{op: finish, expect: {pane: []}}]}",

@@ -20,7 +20,10 @@ def main(folder: Path, terminal: Terminal) -> int:
     """Runs the demo with all files below `folder`, and returns the exit status."""
     arrived = flights.in_batches(flights.load())
     flights.write(arrived, folder / "flights")
-    terminal.say(f"{arrived.height:,} flights in {arrived['batch'].n_unique()} files, in the order in which they became known")
+    terminal.say(
+        f"{arrived.height:,} flights in {arrived['batch'].n_unique()} files, in the order in which they "
+        "became known"
+    )
     _stream(arrived, folder, terminal)
     outputs = check.read(folder)
     findings = check.verify(arrived, outputs)
@@ -36,7 +39,12 @@ def _stream(arrived: pl.DataFrame, folder: Path, terminal: Terminal) -> None:
     """Removes earlier outputs, runs the query over the files, and shows its progress through the year."""
     for name in OUTPUTS:
         shutil.rmtree(folder / name, ignore_errors=True)
-    ends = arrived.group_by("batch").agg(pl.col("arrival").first()).sort("batch")["arrival"].dt.convert_time_zone(flights.ZONE.key)
+    ends = (
+        arrived.group_by("batch")
+        .agg(pl.col("arrival").first())
+        .sort("batch")["arrival"]
+        .dt.convert_time_zone(flights.ZONE.key)
+    )
     begun = monotonic()
 
     def on_batch(number: int) -> None:

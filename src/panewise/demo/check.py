@@ -42,7 +42,9 @@ def _read(folder: Path) -> pl.DataFrame:
     frame = pl.read_parquet(folder / "**" / "*.parquet", hive_partitioning=True)
     times = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
     # Spark's Parquet files contain instants in UTC, even if the column type has no time zone.
-    return frame.with_columns(pl.col(name).cast(pl.Datetime("us")).dt.replace_time_zone("UTC") for name in times)
+    return frame.with_columns(
+        pl.col(name).cast(pl.Datetime("us")).dt.replace_time_zone("UTC") for name in times
+    )
 
 
 def watermarks(outputs: Outputs) -> pl.DataFrame:
@@ -51,7 +53,12 @@ def watermarks(outputs: Outputs) -> pl.DataFrame:
     `batch` numbers these micro-batches from 0, as the input files are numbered. `batch_id` is Spark's number.
     """
     each = outputs.counts.group_by("batch_id").agg(pl.col("rows_in").sum(), pl.col("watermark").max())
-    return each.filter(pl.col("rows_in") > 0).sort("batch_id").with_row_index("batch").with_columns(pl.col("batch").cast(pl.Int64))
+    return (
+        each.filter(pl.col("rows_in") > 0)
+        .sort("batch_id")
+        .with_row_index("batch")
+        .with_columns(pl.col("batch").cast(pl.Int64))
+    )
 
 
 def late_ids(outputs: Outputs) -> pl.Series:
@@ -66,7 +73,9 @@ def verify(arrived: pl.DataFrame, outputs: Outputs) -> list[Finding]:
         arrived: the flights, with the number of the `batch` in which each arrived.
         outputs: the outputs of the query.
     """
-    applied = arrived.filter(pl.col("scheduled").is_not_null() & ~pl.col("id").is_in(late_ids(outputs).implode()))
+    applied = arrived.filter(
+        pl.col("scheduled").is_not_null() & ~pl.col("id").is_in(late_ids(outputs).implode())
+    )
     findings = (_accounting, _outputs_match_counts, _invalid_are_cancelled)
     by_input = [finding(arrived, outputs) for finding in findings]
     return [*by_input, _late_by_watermark(arrived, outputs), *_panes_match_batch(applied, outputs.panes)]
@@ -83,15 +92,27 @@ def _outputs_match_counts(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
     late, invalid = late_ids(outputs), outputs.invalid["row"].struct.field("id")
     written = pl.concat([late, invalid])
     counted = int(outputs.counts["late"].sum()) + int(outputs.counts["invalid"].sum())
-    holds = written.is_unique().all() and written.len() == counted and written.is_in(arrived["id"].implode()).all()
-    return Finding("late and invalid rows are in their outputs, each once", holds, f"{late.len():,} late, {invalid.len():,} invalid")
+    holds = (
+        written.is_unique().all()
+        and written.len() == counted
+        and written.is_in(arrived["id"].implode()).all()
+    )
+    return Finding(
+        "late and invalid rows are in their outputs, each once",
+        holds,
+        f"{late.len():,} late, {invalid.len():,} invalid",
+    )
 
 
 def _invalid_are_cancelled(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
     cancelled = arrived.filter(pl.col("scheduled").is_null())["id"]
     invalid, reasons = outputs.invalid["row"].struct.field("id"), outputs.invalid["reason"].unique().to_list()
     holds = set(invalid) == set(cancelled) and reasons == ["event time is null"]
-    return Finding("the invalid rows are the cancelled flights", holds, f"{invalid.len():,}, reason: {', '.join(reasons)}")
+    return Finding(
+        "the invalid rows are the cancelled flights",
+        holds,
+        f"{invalid.len():,}, reason: {', '.join(reasons)}",
+    )
 
 
 def _late_by_watermark(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
@@ -104,7 +125,11 @@ def _late_by_watermark(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
     expiry = pl.col("scheduled").dt.truncate(WINDOW) + SIZE + LATENESS
     expected = rows.filter(pl.col("watermark") >= expiry)["id"]
     holds = clock.height == arrived["batch"].n_unique() and set(expected) == set(late_ids(outputs))
-    return Finding("late are the rows whose window had expired, no others", holds, f"{expected.len():,} by the watermarks")
+    return Finding(
+        "late are the rows whose window had expired, no others",
+        holds,
+        f"{expected.len():,} by the watermarks",
+    )
 
 
 def _panes_match_batch(applied: pl.DataFrame, panes: pl.DataFrame) -> Iterator[Finding]:
@@ -113,13 +138,23 @@ def _panes_match_batch(applied: pl.DataFrame, panes: pl.DataFrame) -> Iterator[F
     both = expected.join(latest(panes), on=PANE, how="full", coalesce=True, suffix="_seen")
     same = pl.col("flights").eq_missing(pl.col("net_flights"))
     wrong = both.filter(~same).height
-    figures = f"{both.height:,} windows, {wrong:,} differ; {applied.height:,} flights, panes {panes_sum(panes):,}"
-    yield Finding(
-        "sum over + less sum over − = batch count of the applied rows", wrong == 0 and panes_sum(panes) == applied.height, figures
+    figures = (
+        f"{both.height:,} windows, {wrong:,} differ; {applied.height:,} flights, panes {panes_sum(panes):,}"
     )
-    apart = (pl.col("mean_delay") - pl.col("mean_delay_seen")).abs() / pl.max_horizontal(1.0, pl.col("mean_delay").abs())
+    yield Finding(
+        "sum over + less sum over − = batch count of the applied rows",
+        wrong == 0 and panes_sum(panes) == applied.height,
+        figures,
+    )
+    apart = (pl.col("mean_delay") - pl.col("mean_delay_seen")).abs() / pl.max_horizontal(
+        1.0, pl.col("mean_delay").abs()
+    )
     largest = both.select(apart.fill_null(float("inf")).max()).item()
-    yield Finding("last pane of each window = batch mean of the applied rows", largest <= TOLERANCE, f"largest difference {largest:.1e}")
+    yield Finding(
+        "last pane of each window = batch mean of the applied rows",
+        largest <= TOLERANCE,
+        f"largest difference {largest:.1e}",
+    )
 
 
 def _signed(column: str) -> pl.Expr:

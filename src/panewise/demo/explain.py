@@ -19,15 +19,19 @@ TIMINGS = ("EARLY", "ON_TIME", "LATE")
 
 TITLE = f"Departures from {AIRPORT} on {STORM.day} {STORM:%B %Y}, by scheduled hour"
 _TEXT = f"""
-On {STORM.day} {STORM:%B %Y} a snow storm held New York's flights on the ground. Each point is a flight: its scheduled departure to the
-right, the time at which it left, and so became known, upwards. A flight on the dotted line left on time; the higher above it, the later.
+On {STORM.day} {STORM:%B %Y} a snow storm held New York's flights on the ground. Each point is a flight.
+The horizontal axis shows its scheduled departure, the vertical axis the time at which it left and so
+became known.
+A flight on the dotted line left on time; the higher above the line, the later.
 
-Flights are counted by scheduled hour. A window (a vertical band) sends early panes while flights come in, an on-time pane when the
-watermark (the blue line) reaches its end, and late panes for flights that come after that. Each pane replaces the one before: that one
-is withdrawn (−) and the new one sent (+), so the sum of what was sent less what was withdrawn is right at any time.
+Flights are counted by scheduled hour. A window (a vertical band) emits early panes while flights arrive, an
+on-time pane when the watermark (the blue line) reaches its end, and late panes for flights that arrive after
+that. Each pane replaces the one before, which is retracted (−) when the new one is emitted (+). So the sum of
+all emitted panes less the retracted ones is right at any time.
 
-A window is kept for {LATENESS.seconds // 3600} hours more (the allowed lateness), until the dashed line reaches its end. Flights that come
-later still (red crosses) are not lost: they go to an output of their own, with the reason.
+A window stays live for {LATENESS.seconds // 3600} hours more (the allowed lateness), until the dashed line
+reaches its end. Flights that arrive later still (red crosses) are not lost: they go to an output of
+their own, with the reason.
 """
 PARAGRAPHS = [" ".join(paragraph.split()) for paragraph in _TEXT.split("\n\n")]
 
@@ -44,10 +48,16 @@ def scene(arrived: pl.DataFrame, outputs: Outputs) -> picture.Scene:
     """Returns the scene of the picture: one airport, some hours of the day of the storm."""
     first, last = _range(EVENTS)
     clock = _clock(arrived, outputs)
-    panes = outputs.panes.filter((pl.col("origin") == AIRPORT) & pl.col("window_start").is_between(first, last, closed="left"))
-    rows = arrived.filter((pl.col("origin") == AIRPORT) & pl.col("scheduled").is_between(first, last, closed="left"))
+    panes = outputs.panes.filter(
+        (pl.col("origin") == AIRPORT) & pl.col("window_start").is_between(first, last, closed="left")
+    )
+    rows = arrived.filter(
+        (pl.col("origin") == AIRPORT) & pl.col("scheduled").is_between(first, last, closed="left")
+    )
     return picture.Scene(
-        rows=rows.select(event_time="scheduled", arrival="known", late=pl.col("id").is_in(late_ids(outputs).implode())),
+        rows=rows.select(
+            event_time="scheduled", arrival="known", late=pl.col("id").is_in(late_ids(outputs).implode())
+        ),
         watermarks=clock.select("since", until="arrival", watermark="watermark"),
         panes=_fired(panes, clock).with_columns(value=pl.col("flights").cast(pl.String)),
         lateness=LATENESS,
@@ -79,9 +89,13 @@ def _fired(panes: pl.DataFrame, clock: pl.DataFrame) -> pl.DataFrame:
     pane that replaces the retracted one, which has the next index.
     """
     by = panes.filter(pl.col("op") == "+").select("window_start", by="index", cause="timing")
-    caused = panes.with_columns(by=pl.col("index") + (pl.col("op") == "-")).join(by, on=("window_start", "by"))
+    caused = panes.with_columns(by=pl.col("index") + (pl.col("op") == "-")).join(
+        by, on=("window_start", "by")
+    )
     on_time = pl.col("cause") == "ON_TIME"
-    return caused.join(clock, on="batch_id").with_columns(arrival=pl.when(on_time).then("since").otherwise("arrival"))
+    return caused.join(clock, on="batch_id").with_columns(
+        arrival=pl.when(on_time).then("since").otherwise("arrival")
+    )
 
 
 def tables(outputs: Outputs) -> list[Table]:
@@ -97,17 +111,27 @@ def tables(outputs: Outputs) -> list[Table]:
         "invalid": "invalid output: cancelled, no event time",
     }
     rows: list[list[object]] = [["rows in", int(counts["rows_in"].sum()), "read from the files"]]
-    rows += [[part, int(counts[part].sum()), text] for part, text in (parts | {"replays": "seen before"}).items()]
-    return [Table("Panes", ["timing", "sent +", "withdrawn −"], [*by_timing, total]), Table("Rows", ["", "rows", ""], rows)]
+    rows += [
+        [part, int(counts[part].sum()), text] for part, text in (parts | {"replays": "seen before"}).items()
+    ]
+    return [
+        Table("Panes", ["timing", "sent +", "withdrawn −"], [*by_timing, total]),
+        Table("Rows", ["", "rows", ""], rows),
+    ]
 
 
 def late_examples(outputs: Outputs, number: int = 8) -> Table:
     """Returns a table of the late rows with the largest `late_by`."""
     latest = outputs.late.sort("late_by", descending=True).head(number)
     rows = [
-        [_flight(row), _local(row["scheduled"]), _local(row["known"]), reason] for row, reason in latest.select("row", "reason").iter_rows()
+        [_flight(row), _local(row["scheduled"]), _local(row["known"]), reason]
+        for row, reason in latest.select("row", "reason").iter_rows()
     ]
-    return Table("Late output: the flights that came longest after the watermark", ["flight", "scheduled", "left", "reason"], rows)
+    return Table(
+        "Late output: the flights that came longest after the watermark",
+        ["flight", "scheduled", "left", "reason"],
+        rows,
+    )
 
 
 def _flight(row: dict[str, Any]) -> str:

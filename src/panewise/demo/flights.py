@@ -39,8 +39,15 @@ def load() -> pl.DataFrame:
     _check_hours(flights)
     left = pl.col("dep_delay").is_not_null()
     delay = pl.duration(minutes=pl.col("dep_delay").fill_null(0).cast(pl.Int64))
-    flights = flights.with_columns(known=pl.col("planned") + delay, scheduled=pl.when(left).then(pl.col("planned")))
-    return flights.sort("known", maintain_order=True).with_row_index("id").with_columns(pl.col("id").cast(pl.Int64)).select(COLUMNS)
+    flights = flights.with_columns(
+        known=pl.col("planned") + delay, scheduled=pl.when(left).then(pl.col("planned"))
+    )
+    return (
+        flights.sort("known", maintain_order=True)
+        .with_row_index("id")
+        .with_columns(pl.col("id").cast(pl.Int64))
+        .select(COLUMNS)
+    )
 
 
 def _check_hours(flights: pl.DataFrame) -> None:
@@ -68,7 +75,9 @@ def in_batches(flights: pl.DataFrame) -> pl.DataFrame:
     ends = pl.Series("arrival", [*cuts(), datetime.combine(LAST_DAY + timedelta(days=2), time(0), ZONE)])
     table = pl.DataFrame(ends.dt.convert_time_zone("UTC").cast(pl.Datetime("us", "UTC"))).sort("arrival")
     table = table.with_columns(end=pl.col("arrival"))
-    arrived = flights.join_asof(table, left_on="known", right_on="end", strategy="forward", allow_exact_matches=False).drop("end")
+    arrived = flights.join_asof(
+        table, left_on="known", right_on="end", strategy="forward", allow_exact_matches=False
+    ).drop("end")
     return arrived.with_columns(batch=pl.col("arrival").rank("dense").cast(pl.Int64) - 1)
 
 

@@ -58,11 +58,19 @@ def lines(table: Table) -> list[str]:
     ['counts', '  what   rows', '  late  1,200']
     """
     cells = [[_text(value) for value in row] for row in table.rows]
-    widths = [max(len(row[column]) for row in (list(table.header), *cells)) for column in range(len(table.header))]
-    numeric = [bool(cells) and all(isinstance(row[column], int) for row in table.rows) for column in range(len(widths))]
+    widths = [
+        max(len(row[column]) for row in (list(table.header), *cells)) for column in range(len(table.header))
+    ]
+    numeric = [
+        bool(cells) and all(isinstance(row[column], int) for row in table.rows)
+        for column in range(len(widths))
+    ]
 
     def line(row: Sequence[str]) -> str:
-        padded = (text.rjust(width) if right else text.ljust(width) for text, width, right in zip(row, widths, numeric, strict=True))
+        padded = (
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(row, widths, numeric, strict=True)
+        )
         return ("  " + "  ".join(padded)).rstrip()
 
     return [table.caption, line(table.header), *map(line, cells)]

@@ -125,7 +125,11 @@ class StoredLibrary:
         table = None if short else own_text(rows.frame)
         if table is not None:
             rows = RunRows(frame_of_table(table))  # uses the memory of the table, so the old frame is freed
-        with nullcontext() if self.mirror is None or table is None else self.mirror.spool(table.nbytes) as spool:
+        with (
+            nullcontext()
+            if self.mirror is None or table is None
+            else self.mirror.spool(table.nbytes) as spool
+        ):
             stored = encode(rows.bare if table is None else table.drop_columns([HASH]), run.name, spool)
         self.store.put_run(run.name, stored)
         run = replace(run, checksum=checksum(stored))
@@ -161,7 +165,9 @@ class StoredLibrary:
         table = decode_table(stored, run.name)
         frame = frame_of_table(table)
         if list(frame.schema.items()) != [*shape.schema.items(), (TOMBSTONE, pl.Boolean())]:
-            raise StateError(f"run {run.name} with other columns", "a run has the columns of its table", REMEDY)
+            raise StateError(
+                f"run {run.name} with other columns", "a run has the columns of its table", REMEDY
+            )
         rows = RunRows.again(frame, shape)
         if checksum(stored) != run.checksum:
             run = self._found[run.name] = _described_again(run, rows, checksum(stored))
@@ -210,7 +216,11 @@ def _described_again(run: Run, rows: RunRows, found: str) -> Run:
     """
     described = replace(rows.described(run.name, run.part), checksum=found)
     if (described.rows, described.low, described.high) != (run.rows, run.low, run.high):
-        raise StateError(f"another run in the place of run {run.name}", "a run has the windows that the manifest says", REMEDY)
+        raise StateError(
+            f"another run in the place of run {run.name}",
+            "a run has the windows that the manifest says",
+            REMEDY,
+        )
     return described
 
 
@@ -229,7 +239,9 @@ class Stored:
     libraries: tuple[StoredLibrary, ...]
 
     @classmethod
-    def load(cls, spec: Specification, schema: Mapping[str, pl.DataType], library: StoredLibrary, shards: int = 1) -> "Stored":
+    def load(
+        cls, spec: Specification, schema: Mapping[str, pl.DataType], library: StoredLibrary, shards: int = 1
+    ) -> "Stored":
         """Returns the operator of a run store. Runs are read only when a step needs them.
 
         Raises:
@@ -244,10 +256,15 @@ class Stored:
         operator = operator_of(spec, schema)
         _check_types(operator, manifest.header)
         clocks, marks = _read_header(operator.plan, manifest.header)
-        libraries = (library, *(library.beside(table + 1) for table in range(len(_tables(operator.state)) - 1)))
+        libraries = (
+            library,
+            *(library.beside(table + 1) for table in range(len(_tables(operator.state)) - 1)),
+        )
         tables = [
             replace(table, library=mine, runs=runs_of(manifest.runs, mine.table), horizon=horizon)
-            for table, mine, horizon in zip(_tables(operator.state), libraries, operator.horizons(clocks), strict=True)
+            for table, mine, horizon in zip(
+                _tables(operator.state), libraries, operator.horizons(clocks), strict=True
+            )
         ]
         operator.state = _told(_with_tables(operator.state, tables), clocks, marks, manifest.header)
         return cls(operator, manifest, libraries)
@@ -261,7 +278,12 @@ class Stored:
         """
         old, new = _read_header(self.operator.plan, self.manifest.header)[0], self.operator.state
         told = self.operator.plan.row_driven_inputs is not None and new.clocks != old
-        return told or self.operator.changed or new.clocks.finished != old.finished or _marks(new) != self.manifest.header.get("marks", [])
+        return (
+            told
+            or self.operator.changed
+            or new.clocks.finished != old.finished
+            or _marks(new) != self.manifest.header.get("marks", [])
+        )
 
     @property
     def moved(self) -> bool:
@@ -271,7 +293,9 @@ class Stored:
     def commit(self, timer: int | None = None) -> None:
         """Writes what has changed since the last commit. `timer` is stored for the runtime."""
         # The state is replaced first, so that memory contains only rows of runs that are still to be written.
-        self.operator.state = _with_tables(self.operator.state, [table.sealed() for table in _tables(self.operator.state)])
+        self.operator.state = _with_tables(
+            self.operator.state, [table.sealed() for table in _tables(self.operator.state)]
+        )
         tables = [
             library.commit(runs_of(self.manifest.runs, library.table), table)
             for table, library in zip(_tables(self.operator.state), self.libraries, strict=True)
@@ -306,12 +330,23 @@ def _with_tables(state: State, tables: list[StoredTable]) -> State:
 def _told(state: State, clocks: Clocks, marks: Marks, header: Mapping[str, Any]) -> State:
     """Returns the state with the clocks, the marks and the other values of a header."""
     slices = state.slices and replace(state.slices, in_blocks=header.get("in_blocks", False))
-    return replace(state, clocks=clocks, marks=marks, slices=slices, received=header.get("received", 0), tally=header.get("tally", 0))
+    return replace(
+        state,
+        clocks=clocks,
+        marks=marks,
+        slices=slices,
+        received=header.get("received", 0),
+        tally=header.get("tally", 0),
+    )
 
 
 def unreadable_spec(error: SpecError) -> StateError:
     """Returns the error for a manifest whose specification cannot be read."""
-    return StateError(f"a manifest with a specification that is none ({error})", "a manifest is the JSON that panewise wrote", REMEDY)
+    return StateError(
+        f"a manifest with a specification that is none ({error})",
+        "a manifest is the JSON that panewise wrote",
+        REMEDY,
+    )
 
 
 def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
@@ -334,7 +369,9 @@ def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
         )
     if manifest.shards != shards:
         rule = f"this state was made with {manifest.shards} shards, and their number is fixed"
-        raise StateError(f"shards={shards}", rule, f"give shards={manifest.shards}, or start from a new checkpoint")
+        raise StateError(
+            f"shards={shards}", rule, f"give shards={manifest.shards}, or start from a new checkpoint"
+        )
 
 
 def _check_types(operator: AnyOperator, header: Mapping[str, Any]) -> None:
@@ -358,14 +395,25 @@ def _types(operator: AnyOperator) -> dict[str, str]:
     state = operator.state
     own = {name: str(dtype) for name, dtype in state.windows.shape.schema.items()}
     following = enumerate([*state.following, *([] if state.slices is None else [state.slices.held])], start=1)
-    return own | {f"{number}:{name}": str(dtype) for number, table in following for name, dtype in table.shape.schema.items()}
+    return own | {
+        f"{number}:{name}": str(dtype)
+        for number, table in following
+        for name, dtype in table.shape.schema.items()
+    }
 
 
 def _header(operator: AnyOperator) -> dict[str, Any]:
     state, clocks, spec = operator.state, operator.state.clocks, operator.plan.spec
-    told: dict[str, Any] = {"processing_time": clocks.processing_time, "watermark": clocks.watermark, "finished": clocks.finished}
+    told: dict[str, Any] = {
+        "processing_time": clocks.processing_time,
+        "watermark": clocks.watermark,
+        "finished": clocks.finished,
+    }
     if isinstance(spec.watermark, InputsSpec) or operator.plan.row_driven_inputs is not None:
-        told["inputs"] = {"since": clocks.inputs.since, "told": {name: [one.watermark, one.heard] for name, one in clocks.inputs.told_last}}
+        told["inputs"] = {
+            "since": clocks.inputs.since,
+            "told": {name: [one.watermark, one.heard] for name, one in clocks.inputs.told_last},
+        }
     if operator.plan.in_arrival_order:
         told["received"] = state.received
     if state.tally:
@@ -384,7 +432,9 @@ def _read_header(plan: Plan | OverPlan, header: dict[str, Any]) -> tuple[Clocks,
         return Clocks.of(plan.spec), Marks()
     known = header.get("inputs", {"told": {}, "since": None})
     inputs = Inputs(tuple((name, Told(*told)) for name, told in known["told"].items()), known["since"])
-    clocks = Clocks(header["processing_time"], header["watermark"], header["finished"], inputs, plan.by_key, plan.counted)
+    clocks = Clocks(
+        header["processing_time"], header["watermark"], header["finished"], inputs, plan.by_key, plan.counted
+    )
     if not header["marks"] or plan.spec.position is None:
         return clocks, Marks()
     return clocks, Marks(marks_table(header["marks"], Marks.schema(plan.spec.position, plan.schema)))
@@ -415,9 +465,15 @@ def restore(spec: Specification, schema: Mapping[str, pl.DataType], data: bytes)
     clocks, marks = _read_header(operator.plan, manifest.header)
     read = [decode(run).with_columns(pl.lit(False).alias(TOMBSTONE)) for run in runs]
     if len(read) != len(_tables(operator.state)):
-        raise StateError(f"a saved operator with {len(read)} tables", f"this one has {len(_tables(operator.state))}", REMEDY)
+        raise StateError(
+            f"a saved operator with {len(read)} tables",
+            f"this one has {len(_tables(operator.state))}",
+            REMEDY,
+        )
     told = zip(_tables(operator.state), read, operator.horizons(clocks), strict=True)
-    tables = [replace(table, library=MemoryLibrary(), newest=rows, horizon=horizon) for table, rows, horizon in told]
+    tables = [
+        replace(table, library=MemoryLibrary(), newest=rows, horizon=horizon) for table, rows, horizon in told
+    ]
     operator.state = _told(_with_tables(operator.state, tables), clocks, marks, manifest.header)
     return operator
 
@@ -433,6 +489,8 @@ def _parts(data: bytes) -> list[bytes]:
         length = int.from_bytes(data[at : at + 4], "little")
         at += 4 + length
         if at > len(data):
-            raise StateError(f"a saved operator of {len(data)} bytes", f"this one has {at} bytes or more", REMEDY)
+            raise StateError(
+                f"a saved operator of {len(data)} bytes", f"this one has {at} bytes or more", REMEDY
+            )
         parts.append(data[at - length : at])
     return parts

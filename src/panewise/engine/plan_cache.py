@@ -11,7 +11,18 @@ import polars as pl
 
 from panewise.engine.over.plan import OverPlan
 from panewise.engine.windowing.plan import Plan
-from panewise.spec import Aggregate, Chain, Custom, Entry, FrameOperator, Specification, Stage, StreamWindow, WindowOperator, first_of
+from panewise.spec import (
+    Aggregate,
+    Chain,
+    Custom,
+    Entry,
+    FrameOperator,
+    Specification,
+    Stage,
+    StreamWindow,
+    WindowOperator,
+    first_of,
+)
 
 _Columns = tuple[tuple[str, pl.DataType], ...]
 
@@ -28,13 +39,19 @@ def calls_users(spec: Specification) -> bool:
     the functions differ.
     """
     listened = isinstance(spec, StreamWindow) and spec.listener is not None
-    return listened or isinstance(first_of(spec).window, Custom) or any(aggregate.user is not None for aggregate in _aggregates(spec))
+    return (
+        listened
+        or isinstance(first_of(spec).window, Custom)
+        or any(aggregate.user is not None for aggregate in _aggregates(spec))
+    )
 
 
 def _aggregates(spec: Specification) -> list[Aggregate]:
     if isinstance(spec, FrameOperator):
         return [column.what for column in spec.columns if isinstance(column.what, Aggregate)]
-    stages: list[WindowOperator | StreamWindow | Stage] = [spec.first, *spec.stages] if isinstance(spec, Chain) else [spec]
+    stages: list[WindowOperator | StreamWindow | Stage] = (
+        [spec.first, *spec.stages] if isinstance(spec, Chain) else [spec]
+    )
     return [aggregate for stage in stages for aggregate in stage.aggregates]
 
 

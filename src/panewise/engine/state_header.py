@@ -46,7 +46,9 @@ def _texts(value: Any) -> bool:
 
 def _marks(value: Any) -> bool:
     """Returns whether a value is a list of lists of nulls, texts, whole numbers and Booleans."""
-    scalars = [one for row in value if isinstance(row, list) for one in row] if isinstance(value, list) else [[]]
+    scalars = (
+        [one for row in value if isinstance(row, list) for one in row] if isinstance(value, list) else [[]]
+    )
     return all(one is None or isinstance(one, str) or _instant(one) or _flag(one) for one in scalars) and all(
         isinstance(row, list) for row in value
     )
@@ -58,11 +60,16 @@ def _inputs(value: Any) -> bool:
     `since` is the first reading of the clock. `told` has a pair for each input: its watermark, and when it
     last reported one.
     """
-    if not isinstance(value, dict) or value.keys() != {"since", "told"} or not isinstance(value["told"], dict):
+    if (
+        not isinstance(value, dict)
+        or value.keys() != {"since", "told"}
+        or not isinstance(value["told"], dict)
+    ):
         return False
     pairs = list(value["told"].values())
     return _instant_or_none(value["since"]) and all(
-        isinstance(pair, list) and len(pair) == 2 and all(_instant_or_none(one) for one in pair) for pair in pairs
+        isinstance(pair, list) and len(pair) == 2 and all(_instant_or_none(one) for one in pair)
+        for pair in pairs
     )
 
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from html import escape
 
 STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #1d2733; max-width: 72rem; margin: 2rem auto; padding: 0 1rem }
-svg { width: 100%; height: auto; border: 1px solid #d5dae1 }
-table { border-collapse: collapse; margin: 0 0 2rem }
-caption { text-align: left; font-weight: 600; padding: .3rem 0 }
-th, td { text-align: left; padding: .15rem .9rem .15rem 0; border-bottom: 1px solid #e5e8ee; vertical-align: top }
-td.number { text-align: right; font-variant-numeric: tabular-nums }
+body { font: 15px/1.5 system-ui, sans-serif; color: #1d2733; max-width: 72rem; margin: 2rem auto; padding: 0
+1rem } svg { width: 100%; height: auto; border: 1px solid #d5dae1 } table { border-collapse: collapse; margin:
+0 0 2rem } caption { text-align: left; font-weight: 600; padding: .3rem 0 } th, td { text-align: left;
+padding: .15rem .9rem .15rem 0; border-bottom: 1px solid #e5e8ee; vertical-align: top } td.number {
+text-align: right; font-variant-numeric: tabular-nums }
 """
 
 
@@ -32,7 +31,8 @@ def render(title: str, paragraphs: Sequence[str], drawing: str, tables: Sequence
         drawing: an <svg> element. It is not escaped, so it must be trusted.
         tables: the tables below the drawing. Their texts are escaped.
 
-    >>> page = render("Panes", ["a < b"], "<svg></svg>", [Table("counts", ["what", "rows"], [["late", 1200]])])
+    >>> page = render("Panes", ["a < b"], "<svg></svg>",
+    ...     [Table("counts", ["what", "rows"], [["late", 1200]])])
     >>> "<p>a &lt; b</p>" in page, '<td class="number">1,200</td>' in page
     (True, True)
     """

@@ -78,7 +78,9 @@ def svg(figure: Figure) -> str:
     text = io.StringIO()
     # fonttype "none" keeps text as text, which is smaller and searchable. A fixed hashsalt gives fixed ids.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "panewise"}):
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+        figure.savefig(
+            text, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
+        )
     drawing = text.getvalue()
     return drawing[drawing.index("<svg") :]
 
@@ -86,7 +88,15 @@ def svg(figure: Figure) -> str:
 def _windows(axes: Axes, scene: Scene) -> None:
     windows = scene.panes.select("window_start", "window_end").unique().sort("window_start", "window_end")
     for number, (start, end) in enumerate(windows.iter_rows()):
-        _x(axes.axvspan, start, end, facecolor="#eef1f5" if number % 2 else "#f8f9fb", edgecolor="#d5dae1", linewidth=0.6, zorder=0)
+        _x(
+            axes.axvspan,
+            start,
+            end,
+            facecolor="#eef1f5" if number % 2 else "#f8f9fb",
+            edgecolor="#d5dae1",
+            linewidth=0.6,
+            zorder=0,
+        )
 
 
 def _lines(axes: Axes, scene: Scene) -> None:
@@ -104,18 +114,59 @@ def _panes(axes: Axes, scene: Scene) -> None:
     columns = ("window_start", "window_end", "arrival", "timing", "op", "value")
     for start, end, arrival, timing, op, value in scene.panes.select(columns).iter_rows():
         inset = (end - start) * 0.06
-        style: dict[str, Any] = {"fontsize": LABEL_SIZE, "clip_on": True, "va": "center", "zorder": 6, "bbox": LABEL_BOX}
+        style: dict[str, Any] = {
+            "fontsize": LABEL_SIZE,
+            "clip_on": True,
+            "va": "center",
+            "zorder": 6,
+            "bbox": LABEL_BOX,
+        }
         if op == "-":
             _x(axes.text, start + inset, arrival, f"−{value}", color=FAINT, ha="left", **style)
             continue
-        _x(axes.hlines, arrival, start + inset * 3.5, end - inset * 3, color=COLOURS[timing], linewidth=3.2, zorder=3)
-        _x(axes.text, end - inset * 0.5, arrival, f"+{value}", color=COLOURS[timing], ha="right", weight="bold", **style)
+        _x(
+            axes.hlines,
+            arrival,
+            start + inset * 3.5,
+            end - inset * 3,
+            color=COLOURS[timing],
+            linewidth=3.2,
+            zorder=3,
+        )
+        _x(
+            axes.text,
+            end - inset * 0.5,
+            arrival,
+            f"+{value}",
+            color=COLOURS[timing],
+            ha="right",
+            weight="bold",
+            **style,
+        )
 
 
 def _rows(axes: Axes, scene: Scene) -> None:
     applied, late = scene.rows.filter(~pl.col("late")), scene.rows.filter("late")
-    _x(axes.scatter, applied["event_time"].to_list(), applied["arrival"].to_list(), s=9, color=ROW, alpha=0.75, linewidths=0, zorder=5)
-    _x(axes.scatter, late["event_time"].to_list(), late["arrival"].to_list(), s=30, color=LATE_ROW, marker="x", linewidths=1.4, zorder=7)
+    _x(
+        axes.scatter,
+        applied["event_time"].to_list(),
+        applied["arrival"].to_list(),
+        s=9,
+        color=ROW,
+        alpha=0.75,
+        linewidths=0,
+        zorder=5,
+    )
+    _x(
+        axes.scatter,
+        late["event_time"].to_list(),
+        late["arrival"].to_list(),
+        s=30,
+        color=LATE_ROW,
+        marker="x",
+        linewidths=1.4,
+        zorder=7,
+    )
 
 
 def _frame(axes: Axes, scene: Scene) -> None:
@@ -135,7 +186,9 @@ def _legend(scene: Scene) -> list[Line2D]:
     def dot(marker: str, colour: str, label: str) -> Line2D:
         return Line2D([], [], marker=marker, color=colour, linestyle="", markersize=5, label=label)
 
-    panes = [Line2D([], [], color=COLOURS[timing], linewidth=3.2, label=name) for timing, name in NAMES.items()]
+    panes = [
+        Line2D([], [], color=COLOURS[timing], linewidth=3.2, label=name) for timing, name in NAMES.items()
+    ]
     return [
         dot("o", ROW, "row"),
         dot("x", LATE_ROW, "row for the late output"),

@@ -9,7 +9,16 @@ from panewise.chrono import MIN_INSTANT
 from panewise.oracle.columns import as_type, fits, is_integer, is_long, is_nan, sort_key
 from panewise.oracle.windowing.assign import exists, windows_of
 from panewise.oracle.windowing.custom import given_windows, no_windows_reason
-from panewise.spec import Custom, Entry, FrameOperator, Hopping, counted, gap_columns, input_columns, row_driven
+from panewise.spec import (
+    Custom,
+    Entry,
+    FrameOperator,
+    Hopping,
+    counted,
+    gap_columns,
+    input_columns,
+    row_driven,
+)
 
 Types = dict[str, str]
 
@@ -53,7 +62,10 @@ def _all_values(types: Types, given: dict[str, Any]) -> dict[str, Any]:
     """
     names = [name for name in dict.fromkeys((*types, *given)) if not name.startswith("__")]
     cells = {name: given.get(name) for name in names}
-    return {name: as_type(value, types.get(name)) if fits(value, types.get(name)) else None for name, value in cells.items()}
+    return {
+        name: as_type(value, types.get(name)) if fits(value, types.get(name)) else None
+        for name, value in cells.items()
+    }
 
 
 def as_key(value: Any) -> Any:

@@ -44,7 +44,10 @@ def check_ancestry(df: DataFrame, spec: Entry) -> None:
     """
     plan = _plan_of(df)
     if _WAITS in plan or (_CONSTANT in plan and not makes_own(spec)):
-        rule = "an operator waits for the query's watermark, which waits for what the operator before it emits: neither would ever emit"
+        rule = (
+            "an operator waits for the query's watermark, which waits for what the operator before "
+            "it emits: neither would ever emit"
+        )
         remedy = "add a stage with result.then(...), or write the panes and read them in a second query"
         raise SetupError("a stream that comes out of another operator", rule, remedy)
 
@@ -61,4 +64,8 @@ def _plan_of(df: DataFrame) -> str:
         return str(classic.queryExecution().analyzed().toString())
     with redirect_stdout(io.StringIO()) as text:
         df.explain(mode="extended")
-    return text.getvalue().partition("== Analyzed Logical Plan ==")[2].partition("== Optimized Logical Plan ==")[0]
+    return (
+        text.getvalue()
+        .partition("== Analyzed Logical Plan ==")[2]
+        .partition("== Optimized Logical Plan ==")[0]
+    )

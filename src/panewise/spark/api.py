@@ -11,7 +11,13 @@ from pyspark.sql.types import TimestampType
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SetupError, SpecError
 from panewise.spark.ancestry import check_ancestry
-from panewise.spark.checks import check_asked, check_column_types, check_columns, check_stream, warn_of_partitions
+from panewise.spark.checks import (
+    check_asked,
+    check_column_types,
+    check_columns,
+    check_stream,
+    warn_of_partitions,
+)
 from panewise.spark.dataflow import Dataflow, unpacked
 from panewise.spark.names import input_of
 from panewise.spark.sinks import Sink, check_sinks
@@ -125,7 +131,9 @@ class Windowed:
         """
         return self._with(delta=columns or True)
 
-    def allowed_lateness(self, lateness: DurationLike | Literal["unlimited"], drop_by: Literal["window", "row"] = "window") -> "Windowed":
+    def allowed_lateness(
+        self, lateness: DurationLike | Literal["unlimited"], drop_by: Literal["window", "row"] = "window"
+    ) -> "Windowed":
         """Sets how far the watermark may pass the end of a window before the window expires. Default: 0.
 
         With `drop_by="row"` a row is late, for all its windows, if its event time is below
@@ -165,10 +173,24 @@ class Windowed:
         They are time, null_keys, max_future_skew, on_time, closing, only_updated, timestamp, evaluate and
         strict.
         """
-        known = {"time", "null_keys", "max_future_skew", "on_time", "closing", "only_updated", "timestamp", "evaluate", "strict"}
+        known = {
+            "time",
+            "null_keys",
+            "max_future_skew",
+            "on_time",
+            "closing",
+            "only_updated",
+            "timestamp",
+            "evaluate",
+            "strict",
+        }
         for name in fields:
             if name not in known:
-                raise SpecError(f"option {name!r}", f"the options are {sorted(known)}", "use the method of that name, or one of these")
+                raise SpecError(
+                    f"option {name!r}",
+                    f"the options are {sorted(known)}",
+                    "use the method of that name, or one of these",
+                )
         return self._with(**fields)
 
     def finish(self, when: Literal["never", "at_end"]) -> "Windowed":
@@ -184,7 +206,8 @@ class Windowed:
 
         Example::
 
-            windowed(df).window(pw.Tumbling("1 hour")).trigger(pw.AfterWatermark(early=pw.Every("1 minute"))).clock("10 seconds")
+            windowed(df).window(pw.Tumbling("1 hour")).trigger(pw.AfterWatermark(early=pw.Every("1
+            minute"))).clock("10 seconds")
 
         Source: semantics 12.7.
         """
@@ -207,7 +230,11 @@ class Windowed:
             SetupError: if the stream has no watermark where it needs one, or the state store is not RocksDB.
         """
         if "window" not in self.fields:
-            raise SpecError("no window", "an operator has a window", "call .window(pw.Tumbling('1 minute')) before .agg(...)")
+            raise SpecError(
+                "no window",
+                "an operator has a window",
+                "call .window(pw.Tumbling('1 minute')) before .agg(...)",
+            )
         return apply(
             self.df,
             WindowOperator(aggregates=aggregates, **self.fields),
@@ -274,8 +301,9 @@ class Result:
 
         Example::
 
-            by_carrier = windowed(df, "ts").groupBy("origin", "carrier").window(pw.Tumbling("1 hour")).agg(F.count().alias("flights"))
-            by_origin = by_carrier.then(keys=["origin"], aggregates=[F.sum("flights").alias("flights"), F.max("flights").alias("most")])
+            by_carrier = windowed(df, "ts").groupBy("origin", "carrier").window(pw.Tumbling("1
+            hour")).agg(F.count().alias("flights")) by_origin = by_carrier.then(keys=["origin"],
+            aggregates=[F.sum("flights").alias("flights"), F.max("flights").alias("most")])
 
         Raises:
             SpecError: if the stage breaks a rule.
@@ -283,8 +311,13 @@ class Result:
         plumbing, spec = self.plumbing, self.plumbing.spec
         assert not isinstance(spec, FrameOperator), "FrameResult refuses"
         if isinstance(spec, StreamWindow):
-            rule = "a stage inherits the windows and the timing of panes, which events of a StreamWindow have not"
-            raise SpecError("then after a StreamWindow", rule, "write the events, and window them in another query")
+            rule = (
+                "a stage inherits the windows and the timing of panes, which events of a "
+                "StreamWindow have not"
+            )
+            raise SpecError(
+                "then after a StreamWindow", rule, "write the events, and window them in another query"
+            )
         shards = None if plumbing.default_shards else len(plumbing.shards)
         chain = spec.then(keys=keys, aggregates=aggregates)
         check_column_types(plumbing.df, chain)
@@ -361,16 +394,30 @@ class Result:
             rule = "a run that stops when everything is processed has no interval between micro-batches"
             given = f"available_now=True with processing_time={processing_time!r}"
             raise SpecError(given, rule, "leave out one of the two")
-        trigger = {"availableNow": True} if available_now else {} if processing_time is None else {"processingTime": processing_time}
+        trigger = (
+            {"availableNow": True}
+            if available_now
+            else {}
+            if processing_time is None
+            else {"processingTime": processing_time}
+        )
         if self.at_end and self.plumbing.df.isStreaming and not available_now:
-            raise SpecError("finish='at_end' without available_now", "only a run that ends can end its input", "give available_now=True")
+            raise SpecError(
+                "finish='at_end' without available_now",
+                "only a run that ends can end its input",
+                "give available_now=True",
+            )
         return start(self.plumbing, sinks, checkpoint, trigger, at_end=self.at_end, name=name)
 
     def _alone(self, kind: str, *, whole_rows: bool) -> DataFrame:
         plumbing = self.plumbing
         if plumbing.df.isStreaming and self.at_end:
             rule = "the end of a stream is told to the operator by write()"
-            raise SetupError("finish='at_end' without write()", rule, f"use result.write({kind}=..., checkpoint=..., available_now=True)")
+            raise SetupError(
+                "finish='at_end' without write()",
+                rule,
+                f"use result.write({kind}=..., checkpoint=..., available_now=True)",
+            )
         packed = plumbing.packed(late_wanted=kind == "late", all_columns=whole_rows)
         schema = polars_schema(plumbing.inputs(all_columns=whole_rows))
         unpack = plumbing.unpacker(kind, all_columns=whole_rows)

@@ -29,7 +29,18 @@ from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order
 from panewise.engine.windows.sliding.intake import waiting
 from panewise.errors import SetupError, StateError
 from panewise.spark.recorded_spec import recorded_spec
-from panewise.spec import Chain, Entry, FrameOperator, Global, Sliding, Specification, StreamWindow, counted, first_of, merging
+from panewise.spec import (
+    Chain,
+    Entry,
+    FrameOperator,
+    Global,
+    Sliding,
+    Specification,
+    StreamWindow,
+    counted,
+    first_of,
+    merging,
+)
 from panewise.spec.rules.sliding import fires_only_when_complete
 from panewise.state import Manifest, Run
 from panewise.state.blob import check, checksum, decode
@@ -141,7 +152,9 @@ def session() -> Iterator[SparkSession]:
         made = builder.getOrCreate()
     except PySparkException as error:
         remedy = "set JAVA_HOME or PATH to one of them"
-        raise SetupError(f"Spark does not start ({_reason(error)})", "Spark 4 runs on Java 17 or 21", remedy) from error
+        raise SetupError(
+            f"Spark does not start ({_reason(error)})", "Spark 4 runs on Java 17 or 21", remedy
+        ) from error
     try:
         yield made
     finally:
@@ -166,7 +179,9 @@ def read_state(spark: SparkSession, checkpoint: str, batch: int | None = None) -
         known = f"the micro-batches in this checkpoint are {min(committed)} to {max(committed)}"
         raise StateError(f"batch={wanted}", known, "give one of them, or leave it out for the last one")
     operators = _operators(spark, checkpoint)
-    return CheckpointState(checkpoint, wanted, tuple(_operator_state(spark, checkpoint, wanted, number) for number in operators))
+    return CheckpointState(
+        checkpoint, wanted, tuple(_operator_state(spark, checkpoint, wanted, number) for number in operators)
+    )
 
 
 def shard_state(shard: int, stored: Mapping[str, bytes]) -> ShardState:
@@ -226,7 +241,11 @@ class _Identities:
 
 
 def _windows(
-    whole: Specification, runs: Sequence[Run], of_slices: Sequence[Run], clocks: Clocks, stored: Mapping[str, bytes]
+    whole: Specification,
+    runs: Sequence[Run],
+    of_slices: Sequence[Run],
+    clocks: Clocks,
+    stored: Mapping[str, bytes],
 ) -> pl.DataFrame:
     """Returns key, start and end of each stored window.
 
@@ -241,13 +260,21 @@ def _windows(
     slices = _rows_of(whole, of_slices, clocks, stored, [])
     if slices.is_empty():
         return windows
-    marked = key_watermarks.marked(slices, key_watermarks.told(held, _keys(spec)), _keys(spec)) if by_key else slices
+    marked = (
+        key_watermarks.marked(slices, key_watermarks.told(held, _keys(spec)), _keys(spec))
+        if by_key
+        else slices
+    )
     clocks = replace(clocks, by_key=by_key)
-    more = waiting(spec, Slide(spec.window, _keys(spec)), in_order(*coded(_keys(spec), marked)), clocks).select(identity)
+    more = waiting(
+        spec, Slide(spec.window, _keys(spec)), in_order(*coded(_keys(spec), marked)), clocks
+    ).select(identity)
     return pl.concat([windows.select(identity), more]) if windows.width else more
 
 
-def _rows_of(whole: Specification, runs: Sequence[Run], clocks: Clocks, stored: Mapping[str, bytes], more: list[str]) -> pl.DataFrame:
+def _rows_of(
+    whole: Specification, runs: Sequence[Run], clocks: Clocks, stored: Mapping[str, bytes], more: list[str]
+) -> pl.DataFrame:
     """Returns the rows of a table: the columns that identify them, and the columns in `more`.
 
     The types are those of the runs, because the input of the query is not available.
@@ -261,12 +288,18 @@ def _rows_of(whole: Specification, runs: Sequence[Run], clocks: Clocks, stored: 
     # In policy windows END is the time at which something is due. It does not identify a row.
     identity = _keys(spec) if isinstance(whole, StreamWindow) else columns
     together = merging(spec.window) or Clocks.of(spec).by_key
-    shape = Shape({name: types[name] for name in (*columns, *more)}, identity, _keys(spec) if together else identity)
+    shape = Shape(
+        {name: types[name] for name in (*columns, *more)}, identity, _keys(spec) if together else identity
+    )
     library = _Identities(stored)
-    return StoredTable(shape, library, StoredTable.nothing(shape, library).newest, tuple(runs), clocks.horizon(spec)).all()
+    return StoredTable(
+        shape, library, StoredTable.nothing(shape, library).newest, tuple(runs), clocks.horizon(spec)
+    ).all()
 
 
-def _passing(spec: FrameOperator, runs: Sequence[Run], horizon: int | None, stored: Mapping[str, bytes]) -> pl.DataFrame:
+def _passing(
+    spec: FrameOperator, runs: Sequence[Run], horizon: int | None, stored: Mapping[str, bytes]
+) -> pl.DataFrame:
     """Returns keys and times of the rows of an OVER operator that have not passed (semantics 29.2)."""
     schema = dict.fromkeys(_keys(spec)) | {END: pl.Int64()}
     found = [_selected(stored, run, schema) for run in runs]
@@ -288,7 +321,11 @@ def _sound(stored: Mapping[str, bytes], run: Run) -> bytes:
     data = stored[run.name]
     check(data, run.name)
     if checksum(data) != run.checksum and _decoded(stored, run).height != run.rows:
-        raise StateError(f"another run in the place of run {run.name}", "a run has the windows that the manifest says", REMEDY)
+        raise StateError(
+            f"another run in the place of run {run.name}",
+            "a run has the windows that the manifest says",
+            REMEDY,
+        )
     return data
 
 
@@ -296,10 +333,15 @@ def _decoded(stored: Mapping[str, bytes], run: Run) -> pl.DataFrame:
     return decode(stored[run.name], run.name)
 
 
-def _selected(stored: Mapping[str, bytes], run: Run, schema: Mapping[str, pl.DataType | None]) -> pl.DataFrame:
+def _selected(
+    stored: Mapping[str, bytes], run: Run, schema: Mapping[str, pl.DataType | None]
+) -> pl.DataFrame:
     """Returns some columns of a run. In `schema` None stands for any type."""
     rows = _decoded(stored, run)
-    if any(name not in rows.columns or rows.schema[name] != (dtype or rows.schema[name]) for name, dtype in schema.items()):
+    if any(
+        name not in rows.columns or rows.schema[name] != (dtype or rows.schema[name])
+        for name, dtype in schema.items()
+    ):
         raise StateError(f"run {run.name} with other columns", "a run has the columns of its table", REMEDY)
     return rows.select(*schema)
 
@@ -346,9 +388,16 @@ def _variables(properties: str | None) -> set[str]:
 
 
 def _operator_state(spark: SparkSession, checkpoint: str, batch: int, operator: int) -> OperatorState:
-    reader = spark.read.format("statestore").option("path", checkpoint).option("stateVarName", _STATE).option("operatorId", operator)
+    reader = (
+        spark.read.format("statestore")
+        .option("path", checkpoint)
+        .option("stateVarName", _STATE)
+        .option("operatorId", operator)
+    )
     state = reader.option("batchId", batch).option("flattenCollectionTypes", True).load()
-    rows = _rows(state.select("partition_id", "key.shard", "user_map_key.name", "user_map_value.data"), checkpoint)
+    rows = _rows(
+        state.select("partition_id", "key.shard", "user_map_key.name", "user_map_value.data"), checkpoint
+    )
     manifest, shards = None, []
     for shard, stored in _by_shard(rows):
         shards.append(shard_state(shard, stored))
@@ -367,8 +416,13 @@ def _rows(df: DataFrame, checkpoint: str) -> Iterator[Any]:
     try:
         yield from df.toLocalIterator(prefetchPartitions=True)
     except _spark_errors() as error:
-        rule = "Spark can read the state of a micro-batch until it removes it (spark.sql.streaming.minBatchesToRetain)"
-        raise StateError(f"checkpoint {checkpoint!r} ({_reason(error)})", rule, f"give a later micro-batch, or {REMEDY}") from error
+        rule = (
+            "Spark can read the state of a micro-batch until it removes it "
+            "(spark.sql.streaming.minBatchesToRetain)"
+        )
+        raise StateError(
+            f"checkpoint {checkpoint!r} ({_reason(error)})", rule, f"give a later micro-batch, or {REMEDY}"
+        ) from error
 
 
 def _by_shard(rows: Iterable[Any]) -> Iterator[tuple[int, dict[str, bytes]]]:
@@ -403,6 +457,10 @@ def _spark_errors() -> tuple[type[Exception], ...]:
 
 def _reason(error: Exception) -> str:
     """Returns the reason of an error of Spark, in one line."""
-    told = [line.removeprefix(": ") for line in str(error).splitlines() if not line.startswith("An error occurred")]
+    told = [
+        line.removeprefix(": ")
+        for line in str(error).splitlines()
+        if not line.startswith("An error occurred")
+    ]
     causes = [line.removeprefix("Caused by: ") for line in told if line.startswith("Caused by: ")]
     return [*told[:1], *causes][-1]

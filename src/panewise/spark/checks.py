@@ -46,7 +46,11 @@ def check_columns(df: DataFrame, spec: Specification) -> None:
     for name in (column.name for column in spec.columns) if isinstance(spec, FrameOperator) else ():
         if same(name) in map(same, df.columns):
             rule = "new columns have names of their own, which the input does not have"
-            raise SpecError(f"{name!r} twice", rule, "give the new column another name, or drop the old one before the operator")
+            raise SpecError(
+                f"{name!r} twice",
+                rule,
+                "give the new column another name, or drop the old one before the operator",
+            )
     for name in first_of(spec).time_columns:
         given = df.schema[name].dataType
         if not isinstance(given, TimestampType):
@@ -76,14 +80,24 @@ def check_stream(df: DataFrame, event_times: tuple[str, ...], *, own_watermark: 
     rule = "panes are complete, and rows late, by the query's watermark"
     found = [field.name for field in df.schema.fields if _watermarked(field)]
     if not own_watermark and not found:
-        raise SetupError("a stream without a watermark", rule, "call df.withWatermark(event_time, '10 seconds') before the operator")
+        raise SetupError(
+            "a stream without a watermark",
+            rule,
+            "call df.withWatermark(event_time, '10 seconds') before the operator",
+        )
     if not own_watermark and event_times and not set(event_times) & set(found):
         given = f"a watermark of {', '.join(found)} for the event time {event_times[0]}"
-        raise SetupError(given, f"{rule}, which is told by the event time", f"call df.withWatermark({event_times[0]!r}, ...) instead")
+        raise SetupError(
+            given,
+            f"{rule}, which is told by the event time",
+            f"call df.withWatermark({event_times[0]!r}, ...) instead",
+        )
     provider = setting(df, PROVIDER, "")
     if "RocksDB" not in provider:
         rule = "transformWithState keeps its state in RocksDB"
-        raise SetupError(f"{PROVIDER}={provider!r}", rule, "call panewise.spark.configure(spark) before the query starts")
+        raise SetupError(
+            f"{PROVIDER}={provider!r}", rule, "call panewise.spark.configure(spark) before the query starts"
+        )
 
 
 def warn_of_partitions(df: DataFrame) -> None:
@@ -97,7 +111,10 @@ def warn_of_partitions(df: DataFrame) -> None:
     most = 64 if cores is None else _PARTITIONS_FOR_A_CORE * cores
     if partitions > most:
         given = f"{PARTITIONS}={partitions}" + ("" if cores is None else f" on {cores} cores")
-        rule = "each partition costs a Python task and a commit in every micro-batch, and a checkpoint keeps its number for good"
+        rule = (
+            "each partition costs a Python task and a commit in every micro-batch, and a checkpoint "
+            "keeps its number for good"
+        )
         remedy = f"call configure(spark, shuffle_partitions={cores or 8}) before the first start"
         warnings.warn(explain(given, rule, remedy), ShufflePartitionsWarning, stacklevel=4)
 

@@ -30,7 +30,17 @@ from panewise.spark.step import ShardBatch, envelopes, step
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, target_schema, written
 from panewise.spark.worker import short_errors
-from panewise.spec import Chain, Specification, StreamWindow, WindowOperator, counted, first_of, merging, row_driven, takes_whole_rows
+from panewise.spec import (
+    Chain,
+    Specification,
+    StreamWindow,
+    WindowOperator,
+    counted,
+    first_of,
+    merging,
+    row_driven,
+    takes_whole_rows,
+)
 
 KINDS = ("panes", "late", "invalid", "counts")
 
@@ -85,7 +95,9 @@ class Dataflow:
                 raise SpecError(f"shards={shards}", *meeting)
         numbers = even_shards(partitions if shards is None else shards)
         metrics = setting(df, METRICS, "panewise")
-        return cls(df, spec, numbers, default_shards=shards is None, clock=clock, shown=shown, metrics=metrics)
+        return cls(
+            df, spec, numbers, default_shards=shards is None, clock=clock, shown=shown, metrics=metrics
+        )
 
     def known_as(self, shards: int) -> "Dataflow":
         """Returns the dataflow with the number of shards of a checkpoint, unless a number was given."""
@@ -97,7 +109,11 @@ class Dataflow:
         It has at least one column, because rows without columns would be lost.
         """
         whole = all_columns or takes_whole_rows(self.spec)
-        return self.df.drop(NOW) if whole else self.df.select(*map(quoted, self.spec.columns_read or self.df.columns[:1]))
+        return (
+            self.df.drop(NOW)
+            if whole
+            else self.df.select(*map(quoted, self.spec.columns_read or self.df.columns[:1]))
+        )
 
     def packed(self, *, late_wanted: bool, all_columns: bool) -> DataFrame:
         """Returns the input, and the clock stream if there is one, as envelopes.
@@ -117,15 +133,23 @@ class Dataflow:
         plain = all(name.isidentifier() for name in df.columns)
         # mapInArrow takes a dot in a name for a field of a struct.
         df = df if plain else df.toDF(*(f"column_{n}" for n in range(len(df.columns))))
-        pack = Pack(first, schema, self.shards, late_wanted, by, by_place=not plain, label=label_of(self.df, first))
+        pack = Pack(
+            first, schema, self.shards, late_wanted, by, by_place=not plain, label=label_of(self.df, first)
+        )
         packed = df.mapInArrow(pack, envelope.IN)
-        return packed if self.clock is None else packed.union(self.controlled(clock_stream(df.sparkSession, self.clock)))
+        return (
+            packed
+            if self.clock is None
+            else packed.union(self.controlled(clock_stream(df.sparkSession, self.clock)))
+        )
 
     def controlled(self, notes: DataFrame) -> DataFrame:
         """Returns control notes (one STRING column of JSON) as envelopes."""
         return notes.mapInArrow(Control(self.shards), envelope.IN)
 
-    def stepped(self, packed: DataFrame, schema: dict[str, pl.DataType], direct: Unpack | None = None) -> DataFrame:
+    def stepped(
+        self, packed: DataFrame, schema: dict[str, pl.DataType], direct: Unpack | None = None
+    ) -> DataFrame:
         """Returns the output of the operator for these envelopes.
 
         The output is envelopes or, on a stream with `direct`, the real columns of one kind of output. On a
@@ -134,12 +158,22 @@ class Dataflow:
         if not packed.isStreaming:
             # Without partition_by there is one partition, even if there are no rows (semantics 10.12).
             if isinstance(self.spec, StreamWindow) and not self.spec.partition_by:
-                packed = packed.union(self.controlled(packed.sparkSession.createDataFrame([(note(finish=1),)], "note STRING")))
-            return packed.groupBy("shard").applyInArrow(_whole_batch(self.spec, schema, time.time_ns() // 1000), envelope.OUT)
-        cache, mirror = (int(setting(packed, name, default)) for name, default in ((CACHE, "1024"), (MIRROR, "4096")))
-        settings = Settings(self.spec, schema, len(self.shards), self.clocks, self.held, direct, cache, mirror)
+                packed = packed.union(
+                    self.controlled(packed.sparkSession.createDataFrame([(note(finish=1),)], "note STRING"))
+                )
+            return packed.groupBy("shard").applyInArrow(
+                _whole_batch(self.spec, schema, time.time_ns() // 1000), envelope.OUT
+            )
+        cache, mirror = (
+            int(setting(packed, name, default)) for name, default in ((CACHE, "1024"), (MIRROR, "4096"))
+        )
+        settings = Settings(
+            self.spec, schema, len(self.shards), self.clocks, self.held, direct, cache, mirror
+        )
         target = envelope.OUT if direct is None else direct.target
-        stepped = packed.groupBy("shard").transformWithStateInPandas(Processor(settings), with_metrics(target), "Append", "EventTime")
+        stepped = packed.groupBy("shard").transformWithStateInPandas(
+            Processor(settings), with_metrics(target), "Append", "EventTime"
+        )
         stepped = observed(stepped, self._metrics_name())
         return stepped if direct is None else without_metrics(stepped)
 
@@ -170,17 +204,30 @@ class Dataflow:
 def _meeting(spec: Specification) -> tuple[str, str] | None:
     """Returns why only one shard is possible, and a remedy; None if several are possible."""
     first = first_of(spec)
-    if isinstance(first, WindowOperator) and row_driven(first.watermark) is not None and first.evaluate == "record":
-        rule = "a row that tells the watermark of its input is followed by the next of all keys, which meet in one shard (semantics 12.9)"
+    if (
+        isinstance(first, WindowOperator)
+        and row_driven(first.watermark) is not None
+        and first.evaluate == "record"
+    ):
+        rule = (
+            "a row that tells the watermark of its input is followed by the next of all keys, which "
+            "meet in one shard (semantics 12.9)"
+        )
         return rule, "leave shards out, or use evaluate='batch'"
     if isinstance(spec, Chain) and not spec.shared_keys:
         rule = "all panes of a chain without a key that every stage keeps meet in one shard (semantics 30.11)"
         return rule, "leave shards out, or keep a key of the operator through all stages"
     if counted(first.window) and merging(first.window):
-        rule = "a session that ends after n rows of other keys counts the rows of all keys, which meet in one shard (semantics 9.7)"
+        rule = (
+            "a session that ends after n rows of other keys counts the rows of all keys, which meet "
+            "in one shard (semantics 9.7)"
+        )
         return rule, "leave shards out, or use a session that time ends"
     if isinstance(spec, StreamWindow) and spec.one_place is not None:
-        return f"{spec.one_place}: what concerns all partitions is in one shard (semantics 10.25)", "leave shards out"
+        return (
+            f"{spec.one_place}: what concerns all partitions is in one shard (semantics 10.25)",
+            "leave shards out",
+        )
     return None
 
 
@@ -189,7 +236,9 @@ def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:
     return tagged.where(F.col("kind") == unpack.kind).select("payload").mapInArrow(unpack, unpack.target)
 
 
-def _whole_batch(spec: Specification, schema: dict[str, pl.DataType], now: int) -> Callable[[Any, pa.Table], pa.Table]:
+def _whole_batch(
+    spec: Specification, schema: dict[str, pl.DataType], now: int
+) -> Callable[[Any, pa.Table], pa.Table]:
     """Returns the function that runs a shard of a batch DataFrame.
 
     All rows arrive in one batch at the processing time `now`, and then the input ends.
@@ -200,7 +249,9 @@ def _whole_batch(spec: Specification, schema: dict[str, pl.DataType], now: int) 
             return of_shard(key, table)
 
     def of_shard(key: Any, table: pa.Table) -> pa.Table:
-        shard_batch = ShardBatch.read(zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True))
+        shard_batch = ShardBatch.read(
+            zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True)
+        )
         shard_batch.control["finish"] = 1
         output = Output.joined(list(step(operator_for(spec, schema), shard_batch, now, None)))
         sent = list(envelopes(output, int(key[0].as_py()), now, None))

@@ -20,7 +20,13 @@ from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, 
 
 from panewise.state.streams import write_stream
 
-IN = StructType([StructField("shard", IntegerType()), StructField("kind", StringType()), StructField("payload", BinaryType())])
+IN = StructType(
+    [
+        StructField("shard", IntegerType()),
+        StructField("kind", StringType()),
+        StructField("payload", BinaryType()),
+    ]
+)
 OUT = StructType([StructField("kind", StringType()), StructField("payload", BinaryType())])
 _ARROW_IN = pa.schema([("shard", pa.int32()), ("kind", pa.string()), ("payload", pa.binary())])
 _LENGTH = struct.Struct("<I")
@@ -52,7 +58,10 @@ def encode(frame: pl.DataFrame, alike: Mapping[str, int] | None = None) -> bytes
     stream, head = io.BytesIO(), _stream(pl.DataFrame([*least.get_columns(), *further]))
     stream.write(_LENGTH.pack(len(head)))
     stream.write(head)
-    far = ((pl.col(name).to_physical() - pl.lit(least[name].to_physical()[0])).cast(width) for name, width in widths.items())
+    far = (
+        (pl.col(name).to_physical() - pl.lit(least[name].to_physical()[0])).cast(width)
+        for name, width in widths.items()
+    )
     write_stream(frame.with_columns(far), stream)
     return stream.getvalue()
 
@@ -104,7 +113,10 @@ def decode(payload: bytes) -> pl.DataFrame:
     body = memoryview(payload)[_LENGTH.size :]
     least, rows = (pl.read_ipc_stream(io.BytesIO(part)) for part in (body[:length], body[length:]))
     told = {name: pl.lit(least[name].to_physical()[0], dtype=pl.Int64) for name in least.columns}
-    near = {name: value + pl.col(name).cast(pl.Int64) if name in rows.columns else value for name, value in told.items()}
+    near = {
+        name: value + pl.col(name).cast(pl.Int64) if name in rows.columns else value
+        for name, value in told.items()
+    }
     return rows.with_columns(value.cast(least.schema[name]).alias(name) for name, value in near.items())
 
 
@@ -114,7 +126,10 @@ def _widths(frame: pl.DataFrame) -> dict[str, pl.DataType]:
     whole = pl.col(wide).to_physical()
     lowest, highest = frame.select(whole.min()), frame.select(whole.max())
     spans = {name: highest[name][0] - lowest[name][0] for name in wide if lowest[name][0] is not None}
-    fitting = {name: next((dtype for bits, dtype in _WIDTHS if span.bit_length() <= bits), None) for name, span in spans.items()}
+    fitting = {
+        name: next((dtype for bits, dtype in _WIDTHS if span.bit_length() <= bits), None)
+        for name, span in spans.items()
+    }
     return {name: dtype for name, dtype in fitting.items() if dtype is not None}
 
 
@@ -127,4 +142,6 @@ def _stream(frame: pl.DataFrame) -> bytes:
 def batch(envelopes: list[tuple[int, str, bytes]]) -> pa.RecordBatch:
     """Returns envelopes as an Arrow batch for Spark."""
     columns = zip(*envelopes, strict=True) if envelopes else ([], [], [])
-    return pa.RecordBatch.from_arrays([pa.array(c, f.type) for c, f in zip(columns, _ARROW_IN, strict=True)], schema=_ARROW_IN)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(c, f.type) for c, f in zip(columns, _ARROW_IN, strict=True)], schema=_ARROW_IN
+    )

@@ -13,7 +13,10 @@ _TRACEBACK = "Traceback (most recent call last):"
 # This error only says which method of the JVM was called. The reason is an error of the JVM.
 _CALL = "py4j.protocol.Py4JJavaError: "
 _JVM = re.compile(r"^(?:Caused by)?: (?!py4j\.)(.+)", re.MULTILINE)
-_BEFORE = re.compile(r"^(\[STREAM_FAILED\].*?terminated with exception: |An error occurred while calling [^\n]*\n: )", re.DOTALL)
+_BEFORE = re.compile(
+    r"^(\[STREAM_FAILED\].*?terminated with exception: |An error occurred while calling [^\n]*\n: )",
+    re.DOTALL,
+)
 
 
 class QueryError(StreamingQueryException):
@@ -34,7 +37,7 @@ def reason_of(report: str) -> str:
     that the first line of the report. If the last error of Python is a failed call into the JVM, as when a
     sink cannot write, it is the root cause in the JVM.
 
-    >>> reason_of("Job aborted: Traceback (most recent call last):\n  File ...\nValueError: no such day\n\tat org.apache.spark")
+    >>> reason_of("Traceback (most recent call last):\n  File ...\nValueError: no such day\n\tat org.apache")
     'ValueError: no such day'
     """
     ours = _OURS.findall(report)

@@ -26,12 +26,22 @@ def check_maps(spec: Specification, inputs: StructType) -> None:
     for name in (*first.keys, *first.order, *(first.position.columns if first.position else ())):
         if contains(inputs[name].dataType, MapType):
             rule = "maps cannot be compared, so they are no keys, and give no order"
-            raise SpecError(f"column {name}: {inputs[name].dataType.simpleString()}", rule, "use a value of the map, or a string of it")
+            raise SpecError(
+                f"column {name}: {inputs[name].dataType.simpleString()}",
+                rule,
+                "use a value of the map, or a string of it",
+            )
     for what in _functions(spec):
         for name in what.columns:
-            if contains(inputs[name].dataType, MapType) and (name == getattr(what, "by", None) or not _carries(what)):
+            if contains(inputs[name].dataType, MapType) and (
+                name == getattr(what, "by", None) or not _carries(what)
+            ):
                 rule = f"{what.fn} compares values, and maps cannot be compared"
-                raise SpecError(f"{what.name!r} over {name}: {inputs[name].dataType.simpleString()}", rule, "use a value of the map")
+                raise SpecError(
+                    f"{what.name!r} over {name}: {inputs[name].dataType.simpleString()}",
+                    rule,
+                    "use a value of the map",
+                )
 
 
 def _carries(what: Aggregate | RowFunction) -> bool:
@@ -46,7 +56,9 @@ def map_types(spec: Specification, inputs: StructType) -> dict[str, DataType]:
     found = _of(_functions(spec), known)
     if isinstance(spec, Chain):
         for stage in spec.stages:
-            found = {name: kind for name, kind in found.items() if name in stage.keys} | _of(stage.aggregates, found)
+            found = {name: kind for name, kind in found.items() if name in stage.keys} | _of(
+                stage.aggregates, found
+            )
     elif isinstance(spec, StreamWindow):
         if not spec.aggregates and spec.listener is None:
             found["tuples"] = _rows(spec.columns or tuple(known), known)

@@ -38,7 +38,9 @@ def joined(table: pa.Table, metrics: str | None) -> pa.Table:
     if metrics is None:
         return rows
     further = [pa.nulls(1, field.type) for field in table.schema]
-    return pa.concat_tables([rows, pa.table([*further, pa.array([metrics])], schema=rows.schema)]).combine_chunks()
+    return pa.concat_tables(
+        [rows, pa.table([*further, pa.array([metrics])], schema=rows.schema)]
+    ).combine_chunks()
 
 
 def observed(stepped: DataFrame, name: str) -> DataFrame:
@@ -49,7 +51,9 @@ def observed(stepped: DataFrame, name: str) -> DataFrame:
     if not name:
         return stepped
     parts = F.split(COLUMN, ",")
-    sums = (F.coalesce(F.sum(parts[place].cast("bigint")), F.lit(0)).alias(of) for place, of in enumerate(NAMES))
+    sums = (
+        F.coalesce(F.sum(parts[place].cast("bigint")), F.lit(0)).alias(of) for place, of in enumerate(NAMES)
+    )
     return stepped.observe(name, *sums)
 
 

@@ -45,7 +45,9 @@ class Shards:
         """Runs the step of a shard with its envelopes, and returns the output as frames for Spark."""
         self._served.add(shard)
         with short_errors():
-            shard_batch = ShardBatch.read(envelope for frame in rows for envelope in zip(frame["kind"], frame["payload"], strict=True))
+            shard_batch = ShardBatch.read(
+                envelope for frame in rows for envelope in zip(frame["kind"], frame["payload"], strict=True)
+            )
             return self._run_step(shard, shard_batch, timers)
 
     def wake(self, shard: int, timers: TimerValues) -> Iterator[pd.DataFrame]:
@@ -60,7 +62,10 @@ class Shards:
         now, watermark = self._clocks(shard_batch, timers)
         output = telling(step(stored.operator, shard_batch, now, watermark))
         clocks = stored.operator.state.clocks
-        emitted, metrics = dict(tables(output, shard, clocks.processing_time, clocks.told)), metrics_of(output)
+        emitted, metrics = (
+            dict(tables(output, shard, clocks.processing_time, clocks.told)),
+            metrics_of(output),
+        )
         if settings.direct is not None:
             emitted = {kind: table for kind, table in emitted.items() if kind == settings.direct.kind}
         sent = encoded(emitted.items())
@@ -139,7 +144,10 @@ def _envelopes(envelopes: Iterable[tuple[str, bytes]], metrics: str | None) -> I
     there = False
     for rows in groups(envelopes):
         there, numbers = True, [metrics, *[None] * (len(rows) - 1)]
-        yield pd.DataFrame([(*row, number) for row, number in zip(rows, numbers, strict=True)], columns=["kind", "payload", COLUMN])
+        yield pd.DataFrame(
+            [(*row, number) for row, number in zip(rows, numbers, strict=True)],
+            columns=["kind", "payload", COLUMN],
+        )
         metrics = None
     if not there and metrics is not None:
         yield pd.DataFrame([("metrics", b"", metrics)], columns=["kind", "payload", COLUMN])
@@ -150,5 +158,9 @@ def _live_windows(windows: pl.DataFrame, shard: int) -> bytes:
 
     A row of nulls stands for no windows, so that the reader sees that the shard has none.
     """
-    shown = windows if windows.height else pl.DataFrame(schema=windows.schema, data=[[None] * windows.width], orient="row")
+    shown = (
+        windows
+        if windows.height
+        else pl.DataFrame(schema=windows.schema, data=[[None] * windows.width], orient="row")
+    )
     return encode(shown.with_columns(pl.lit(shard).alias("shard")))

@@ -17,7 +17,15 @@ from pyspark.sql import functions as SF
 
 from panewise.errors import SpecError, SpecWarning
 from panewise.spark.checks import setting
-from panewise.spec import Aggregate, Chain, FrameOperator, Specification, StreamWindow, WindowOperator, first_of
+from panewise.spec import (
+    Aggregate,
+    Chain,
+    FrameOperator,
+    Specification,
+    StreamWindow,
+    WindowOperator,
+    first_of,
+)
 from panewise.spec.aggregates.aggregate import has_default_name
 from panewise.spec.aggregates.expressions import Expression
 
@@ -51,7 +59,11 @@ def input_of(df: DataFrame, spec: Specification) -> Input:
     for name in added:
         if _matches(df, name):
             rule = "an expression becomes a column of the operator's input, where it needs a name of its own"
-            raise SpecError(f"the expression {name!r} has the name of a column", rule, "give the expression another .alias(...)")
+            raise SpecError(
+                f"the expression {name!r} has the name of a column",
+                rule,
+                "give the expression another .alias(...)",
+            )
     if names:
         spec = _renamed(df, spec, names, all_columns=bool(added))
     spelled = _spelled(df, [name for name in spec.columns_read if name not in added])
@@ -112,7 +124,11 @@ def _same(df: DataFrame, one: Any, other: Any) -> bool:
 
 def _plan(df: DataFrame, column: Any) -> Any:
     """Returns a value that is equal for equal pyspark Columns: the JVM's column, or Connect's message."""
-    return column._jc if hasattr(column, "_jc") else column.to_plan(df.sparkSession.client).SerializeToString(deterministic=True)
+    return (
+        column._jc
+        if hasattr(column, "_jc")
+        else column.to_plan(df.sparkSession.client).SerializeToString(deterministic=True)
+    )
 
 
 def _check_names(df: DataFrame, names: Mapping[Expression, str]) -> None:
@@ -121,7 +137,11 @@ def _check_names(df: DataFrame, names: Mapping[Expression, str]) -> None:
     seen: dict[str, str] = {}
     for one, name in names.items():
         if seen.setdefault(same(name), one) is not one:
-            raise SpecError(f"{str(seen[same(name)])!r} and {str(one)!r}, both {name!r}", _DISTINCT, "give one of them an .alias(...)")
+            raise SpecError(
+                f"{str(seen[same(name)])!r} and {str(one)!r}, both {name!r}",
+                _DISTINCT,
+                "give one of them an .alias(...)",
+            )
 
 
 def _is_plain(df: DataFrame, one: Expression, name: str) -> bool:
@@ -145,10 +165,16 @@ def _spelled(df: DataFrame, names: Iterable[str]) -> dict[str, str]:
     for name in names:
         found = _matches(df, name)
         if len(found) > 1:
-            raise SpecError(f"column {name!r}", f"several columns have this name in another case: {found}", "give one of these")
+            raise SpecError(
+                f"column {name!r}",
+                f"several columns have this name in another case: {found}",
+                "give one of these",
+            )
         if found and spelled.setdefault(found[0], name) != name:
             rule = "an operator has one name for a column"
-            raise SpecError(f"column {found[0]!r} as {spelled[found[0]]!r} and {name!r}", rule, "spell it in one way")
+            raise SpecError(
+                f"column {found[0]!r} as {spelled[found[0]]!r} and {name!r}", rule, "spell it in one way"
+            )
     return {column: name for column, name in spelled.items() if column != name}
 
 
@@ -180,6 +206,12 @@ def _over(what: Any, names: Mapping[str, str]) -> Any:
     """Returns the function with names in the place of its expressions, also in its default name."""
     name = what.name
     if has_default_name(name):
-        name = reduce(lambda text, one: text.replace(one, names[one]), sorted(names, key=len, reverse=True), name)
+        name = reduce(
+            lambda text, one: text.replace(one, names[one]), sorted(names, key=len, reverse=True), name
+        )
     made = replace(what, column=names.get(what.column, what.column), name=name)
-    return replace(made, by=names.get(made.by, made.by)) if isinstance(made, Aggregate) and made.by is not None else made
+    return (
+        replace(made, by=names.get(made.by, made.by))
+        if isinstance(made, Aggregate) and made.by is not None
+        else made
+    )

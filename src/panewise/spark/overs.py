@@ -34,8 +34,8 @@ def over(df: DataFrame, event_time: str | None = None) -> "Overs":
         from panewise import Window, functions as F
 
         w = Window.partitionBy("k").orderBy("ts").rowsBetween(-2, Window.currentRow)
-        result = over(df.withWatermark("ts", "10 seconds")).withColumns({"total": F.sum("v").over(w), "before": F.lag("v", 1).over(w)})
-        result.rows  # a row for each row of df
+        result = over(df.withWatermark("ts", "10 seconds")).withColumns({"total": F.sum("v").over(w),
+        "before": F.lag("v", 1).over(w)}) result.rows  # a row for each row of df
 
     Source: semantics 29; pyspark.sql.Window.
     """
@@ -76,7 +76,9 @@ class Overs:
 
         `ordered` and `remember` are those of semantics 4.4.
         """
-        return replace(self, fields={**self.fields, "position": Position(partition, offset, source, ordered, remember)})
+        return replace(
+            self, fields={**self.fields, "position": Position(partition, offset, source, ordered, remember)}
+        )
 
     def watermark(self, watermark: Watermark) -> "Overs":
         """Sets the source of the watermark, if that is not `withWatermark` alone.
@@ -89,7 +91,11 @@ class Overs:
         """Sets other fields of FrameOperator: null_keys and max_future_skew."""
         for name in fields:
             if name not in _OPTIONS:
-                raise SpecError(f"option {name!r}", f"the options are {sorted(_OPTIONS)}", "use the method of that name, or one of these")
+                raise SpecError(
+                    f"option {name!r}",
+                    f"the options are {sorted(_OPTIONS)}",
+                    "use the method of that name, or one of these",
+                )
         return replace(self, fields={**self.fields, **fields})
 
     def finish(self, when: Literal["never", "at_end"]) -> "Overs":
@@ -149,10 +155,18 @@ class FrameResult(Result):
             SpecError: if a column reads one of the new columns, or as :meth:`Overs.withColumns` does.
         """
         for name, column in columns.items():
-            of = [read for read in column.what.columns if read in self.made] if isinstance(column, Over) else []
+            of = (
+                [read for read in column.what.columns if read in self.made]
+                if isinstance(column, Over)
+                else []
+            )
             if of:
                 rule = "the new columns of an operator are made from those of its input"
-                raise SpecError(f"{name!r} reads {of[0]!r}, a new column", rule, "write the rows, and make it in another query")
+                raise SpecError(
+                    f"{name!r} reads {of[0]!r}, a new column",
+                    rule,
+                    "write the rows, and make it in another query",
+                )
         return self.described.withColumns({**self.made, **columns})
 
     @cached_property
@@ -167,4 +181,8 @@ class FrameResult(Result):
             SpecError: always.
         """
         rule = "a stage takes panes and inherits their windows, and rows of frames have none (semantics 29)"
-        raise SpecError(f"then(keys={list(keys)!r}) after frames", rule, "write the rows, and window them in another query")
+        raise SpecError(
+            f"then(keys={list(keys)!r}) after frames",
+            rule,
+            "write the rows, and window them in another query",
+        )

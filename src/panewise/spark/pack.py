@@ -66,7 +66,9 @@ class Pack:
         settle()
         context = TaskContext.get()
         with short_errors():
-            packer = _Packer(self, plan_of(self.spec, self.schema), 0 if context is None else context.partitionId())
+            packer = _Packer(
+                self, plan_of(self.spec, self.schema), 0 if context is None else context.partitionId()
+            )
             for chunk in _chunks(batches):
                 yield from packer.take(self._named(chunk))
             yield from packer.finish()
@@ -109,10 +111,14 @@ class _Packer:
         first = (self.partition << 40) + self.rows
         place = pl.int_range(first, first + frame.height, dtype=pl.Int64, eager=True)
         self.rows += frame.height
-        validated = self.plan.validate(frame.with_columns(place.alias(PLACE)), now, windows=self.plan.spec.time == "event")
+        validated = self.plan.validate(
+            frame.with_columns(place.alias(PLACE)), now, windows=self.plan.spec.time == "event"
+        )
         if not validated.invalid.is_empty():
             shard = self.pack.shards[self.partition % len(self.pack.shards)]
-            yield from _batches((shard, "invalid", encode(piece)) for piece in pieces(validated.invalid.drop(PLACE)))
+            yield from _batches(
+                (shard, "invalid", encode(piece)) for piece in pieces(validated.invalid.drop(PLACE))
+            )
         noted = Marks.noted(self.plan.spec, validated.valid)
         self.marks += [] if noted is None else [noted]
         if self.plan.row_driven_inputs is not None:
@@ -132,7 +138,11 @@ class _Packer:
         if not self.rows:
             return
         if self.partials and isinstance(self.plan, Plan):
-            together = self.partials[0] if len(self.partials) == 1 else combine_again(self.plan, pl.concat(self.partials))
+            together = (
+                self.partials[0]
+                if len(self.partials) == 1
+                else combine_again(self.plan, pl.concat(self.partials))
+            )
             yield from self._sharded("partials", together)
         marks = pieces(pl.concat(self.marks).unique(maintain_order=True)) if self.marks else ()
         told = [("marks", encode(piece)) for piece in marks]
@@ -143,9 +153,16 @@ class _Packer:
         """Returns the envelopes of a frame that is cut by shard."""
         cut = {self.pack.shards[0]: frame}
         if len(self.pack.shards) > 1:
-            sharded = self._together(with_shards(frame, list(self.pack.by) or self.plan.keys, self.pack.shards))
-            cut = {int(shard): part for (shard,), part in sharded.partition_by(SHARD, as_dict=True, include_key=False).items()}
-        return _batches((shard, kind, _encoded(piece)) for shard, part in cut.items() for piece in pieces(part))
+            sharded = self._together(
+                with_shards(frame, list(self.pack.by) or self.plan.keys, self.pack.shards)
+            )
+            cut = {
+                int(shard): part
+                for (shard,), part in sharded.partition_by(SHARD, as_dict=True, include_key=False).items()
+            }
+        return _batches(
+            (shard, kind, _encoded(piece)) for shard, part in cut.items() for piece in pieces(part)
+        )
 
     def _together(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Moves rows of one source position to the shard of the first of them.

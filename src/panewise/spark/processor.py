@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, StatefulProcessorHandle, TimerValues
+from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+)
 
 from panewise.spark.run_store import SparkRunStore
 from panewise.spark.unpack import Unpack
@@ -63,15 +68,17 @@ class Processor(StatefulProcessor):
         self._handle, self._store = handle, SparkRunStore(handle)
         self._opened: Shards | None = None
 
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> "Iterator[pd.DataFrame]":  # noqa: N802, N803
+    def handleInputRows(
+        self, key: Any, rows: Iterator[Any], timerValues: TimerValues
+    ) -> "Iterator[pd.DataFrame]":
         """Runs the step of a shard with its envelopes of one micro-batch."""
         return self._shards.take(int(key[0]), rows, timerValues)
 
-    def handleExpiredTimer(  # noqa: N802 - PySpark's name
+    def handleExpiredTimer(
         self,
         key: Any,
-        timerValues: TimerValues,  # noqa: N803
-        expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
+        timerValues: TimerValues,
+        expiredTimerInfo: ExpiredTimerInfo,
     ) -> "Iterator[pd.DataFrame]":
         """Runs the step of a shard whose timer the watermark has passed, unless it has received envelopes."""
         return self._shards.wake(int(key[0]), timerValues)

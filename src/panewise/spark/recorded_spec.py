@@ -20,15 +20,30 @@ def recorded_spec(manifest: Manifest) -> Specification:
     """
     plain = manifest.spec
     stages = [plain, *_dicts(plain.get("then"))]
-    told = [what for stage in stages for name in ("aggregates", "columns") for what in _dicts(stage.get(name))]
+    told = [
+        what for stage in stages for name in ("aggregates", "columns") for what in _dicts(stage.get(name))
+    ]
     users = {what["user"] for what in told if isinstance(what.get("user"), str)}
-    (window, *_), (listener, *_) = [*_dicts([plain.get("window")]), {}], [*_dicts([plain.get("listener")]), {}]
+    (window, *_), (listener, *_) = (
+        [*_dicts([plain.get("window")]), {}],
+        [*_dicts([plain.get("listener")]), {}],
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)  # the user was warned when the query was built
         try:
-            known = {name: UserAggregate(name, init=str, accumulate=max, merge=max, finish=str) for name in users}
-            listeners = {name: WindowListener(object, name=name, outputs=listener.get("outputs", {})) for name in _names(listener)}
-            return from_dict(plain, known, {name: Custom(len, name=name) for name in _names(window)} or None, listeners or None)
+            known = {
+                name: UserAggregate(name, init=str, accumulate=max, merge=max, finish=str) for name in users
+            }
+            listeners = {
+                name: WindowListener(object, name=name, outputs=listener.get("outputs", {}))
+                for name in _names(listener)
+            }
+            return from_dict(
+                plain,
+                known,
+                {name: Custom(len, name=name) for name in _names(window)} or None,
+                listeners or None,
+            )
         except SpecError as error:
             raise unreadable_spec(error) from error
 

@@ -80,12 +80,20 @@ def configure(
             cannot import the packages that operators need.
     """
     if cache_mb is not None and cache_mb < 1:
-        raise SetupError(f"cache_mb={cache_mb}", "a worker keeps a megabyte of state or more", "give a number such as 1024, the default")
+        raise SetupError(
+            f"cache_mb={cache_mb}",
+            "a worker keeps a megabyte of state or more",
+            "give a number such as 1024, the default",
+        )
     if mirror_mb is not None and mirror_mb < 0:
         rule = "an executor keeps 0 megabytes of copies (none) or more"
         raise SetupError(f"mirror_mb={mirror_mb}", rule, "give a number such as 4096, the default")
     if shuffle_partitions is not None and shuffle_partitions < 1:
-        raise SetupError(f"shuffle_partitions={shuffle_partitions}", "a shuffle has one partition or more", "give the number of cores")
+        raise SetupError(
+            f"shuffle_partitions={shuffle_partitions}",
+            "a shuffle has one partition or more",
+            "give the number of cores",
+        )
     numbers = {CACHE: cache_mb, MIRROR: mirror_mb, PARTITIONS: shuffle_partitions}
     given = {name: str(number) for name, number in numbers.items() if number is not None}
     given |= {} if metrics == "" else {METRICS: metrics or ""}

@@ -51,7 +51,11 @@ def check_sinks(sinks: Mapping[str, object]) -> None:
         SpecError: naming the output and its sink.
     """
     if not sinks:
-        raise SpecError("write() without a sink", "an output goes to a sink", "give panes=ParquetSink(path), late=..., invalid=...")
+        raise SpecError(
+            "write() without a sink",
+            "an output goes to a sink",
+            "give panes=ParquetSink(path), late=..., invalid=...",
+        )
     taken: dict[str, str] = {}
     for name, sink in sinks.items():
         if not callable(sink):
@@ -62,7 +66,11 @@ def check_sinks(sinks: Mapping[str, object]) -> None:
             other = taken.setdefault(_place(sink.path), name)
             if other != name:
                 rule = "outputs with one path overwrite each other's micro-batches"
-                raise SpecError(f"{other} and {name} with the path {sink.path!r}", rule, "give each sink a path of its own")
+                raise SpecError(
+                    f"{other} and {name} with the path {sink.path!r}",
+                    rule,
+                    "give each sink a path of its own",
+                )
 
 
 def _place(path: str) -> str:
@@ -92,7 +100,9 @@ def exists(session: SparkSession, path: str) -> bool:
         return False
 
 
-def prepare(session: SparkSession, sinks: Mapping[str, Sink], targets: Mapping[str, StructType], *, new: bool) -> None:
+def prepare(
+    session: SparkSession, sinks: Mapping[str, Sink], targets: Mapping[str, StructType], *, new: bool
+) -> None:
     """Makes the paths of sinks readable: all of them for a new checkpoint, else those that are not readable.
 
     `targets` are the schemas of the outputs.

@@ -42,7 +42,9 @@ class ShardBatch:
         return shard_batch
 
 
-def step(operator: AnyOperator, shard_batch: ShardBatch, processing_time: int | None, watermark: int | None) -> Iterator[Output]:
+def step(
+    operator: AnyOperator, shard_batch: ShardBatch, processing_time: int | None, watermark: int | None
+) -> Iterator[Output]:
     """Runs one micro-batch (semantics 18), and yields the output of each part.
 
     First the clocks move together, and then the rows arrive. If rows drive the watermarks of inputs, these
@@ -56,7 +58,11 @@ def step(operator: AnyOperator, shard_batch: ShardBatch, processing_time: int | 
     if shard_batch.rows:
         yield _taken(operator, _together(shard_batch.rows))
     if shard_batch.partials and isinstance(operator, Operator):
-        one = shard_batch.partials[0] if len(shard_batch.partials) == 1 else combine_again(operator.plan, pl.concat(shard_batch.partials))
+        one = (
+            shard_batch.partials[0]
+            if len(shard_batch.partials) == 1
+            else combine_again(operator.plan, pl.concat(shard_batch.partials))
+        )
         yield operator.add_combined(one)
     if shard_batch.seen and not operator.plan.advances_per_row:
         yield operator.tell(shard_batch.seen)
@@ -100,14 +106,23 @@ def _only_invalid(operator: AnyOperator, refused: pl.DataFrame) -> Output:
 def telling(outputs: Iterable[Output]) -> Output:
     """Concatenates the outputs of a step, without the empty ones, which are most of them."""
     given = list(outputs)
-    return Output.joined([output for output in given if any(_frames(output)) or output.counts != Counts()] or given[:1])
+    return Output.joined(
+        [output for output in given if any(_frames(output)) or output.counts != Counts()] or given[:1]
+    )
 
 
-def tables(output: Output, shard: int, processing_time: int, watermark: int | None) -> Iterator[tuple[str, pl.DataFrame]]:
+def tables(
+    output: Output, shard: int, processing_time: int, watermark: int | None
+) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yields the table of each kind of output, without the empty ones."""
     yield from _frames(output)
     if output.counts != Counts():
-        line = {"shard": shard, **vars(output.counts), "watermark": watermark, "processing_time": processing_time}
+        line = {
+            "shard": shard,
+            **vars(output.counts),
+            "watermark": watermark,
+            "processing_time": processing_time,
+        }
         yield "counts", pl.DataFrame([line], schema=COUNTS)
 
 
@@ -118,7 +133,9 @@ def _frames(output: Output) -> Iterator[tuple[str, pl.DataFrame]]:
             yield kind, frame
 
 
-def envelopes(output: Output, shard: int, processing_time: int, watermark: int | None) -> Iterator[tuple[str, bytes]]:
+def envelopes(
+    output: Output, shard: int, processing_time: int, watermark: int | None
+) -> Iterator[tuple[str, bytes]]:
     """Returns an output as envelopes, each of which is encoded when it is requested."""
     return encoded(tables(output, shard, processing_time, watermark))
 

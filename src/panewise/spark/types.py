@@ -15,7 +15,9 @@ from panewise.errors import SpecError
 # From PySpark 4.2 on the caller names the time zone of TIMESTAMP columns. PySpark 4.1 takes no zone and
 # always uses UTC.
 _takes_zone = "timezone" in signature(to_arrow_schema).parameters
-arrow_schema: Callable[[StructType], pa.Schema] = partial(to_arrow_schema, timezone="UTC") if _takes_zone else to_arrow_schema
+arrow_schema: Callable[[StructType], pa.Schema] = (
+    partial(to_arrow_schema, timezone="UTC") if _takes_zone else to_arrow_schema
+)
 
 
 def polars_schema(schema: StructType) -> dict[str, pl.DataType]:
@@ -30,7 +32,11 @@ def polars_schema(schema: StructType) -> dict[str, pl.DataType]:
     for field in schema.fields:
         if contains(field.dataType, VariantType):
             rule = "variants cannot pass through the operator"
-            raise SpecError(f"column {field.name}: {field.dataType.simpleString()}", rule, f"drop {field.name}, or turn it into a string")
+            raise SpecError(
+                f"column {field.name}: {field.dataType.simpleString()}",
+                rule,
+                f"drop {field.name}, or turn it into a string",
+            )
     return {name: _without_maps(dtype) for name, dtype in _with_maps(schema).items()}
 
 
@@ -67,7 +73,10 @@ def _without_maps(dtype: Any) -> pl.DataType:
 
 def spark_schema(schema: dict[str, pl.DataType]) -> StructType:
     """Returns the columns with their types in Spark."""
-    return from_arrow_schema(pl.DataFrame(schema=schema).to_arrow(compat_level=pl.CompatLevel.oldest()).schema, prefer_timestamp_ntz=True)
+    return from_arrow_schema(
+        pl.DataFrame(schema=schema).to_arrow(compat_level=pl.CompatLevel.oldest()).schema,
+        prefer_timestamp_ntz=True,
+    )
 
 
 def arrow_of(frame: pl.DataFrame, schema: StructType) -> list[pa.RecordBatch]:

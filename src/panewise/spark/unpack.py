@@ -71,7 +71,9 @@ class Unpack:
     @property
     def flat(self) -> bool:
         """Whether no column is nested. Nested columns of pandas frames would be converted value by value."""
-        return not any(isinstance(field.dataType, (ArrayType, MapType, StructType)) for field in self.target.fields)
+        return not any(
+            isinstance(field.dataType, (ArrayType, MapType, StructType)) for field in self.target.fields
+        )
 
     def _shaped(self, frame: pl.DataFrame) -> pl.DataFrame:
         if self.kind == "panes":
@@ -86,13 +88,22 @@ class Unpack:
             return frame.select(row, pl.col(REASON).alias("reason"))
         windows = pl.col(MISSED_WINDOWS)
         if self.target["windows"].dataType == _windows_of(TimestampType()):
-            instants = pl.element().struct.with_fields(pl.field("start").cast(_INSTANT), pl.field("end").cast(_INSTANT))
+            instants = pl.element().struct.with_fields(
+                pl.field("start").cast(_INSTANT), pl.field("end").cast(_INSTANT)
+            )
             windows = windows.list.eval(instants)
-        told = {"reason": pl.col(REASON), "windows": windows, "late_by": pl.col(LATE_BY), "partial": pl.col(PARTIAL)}
+        told = {
+            "reason": pl.col(REASON),
+            "windows": windows,
+            "late_by": pl.col(LATE_BY),
+            "partial": pl.col(PARTIAL),
+        }
         return frame.select(row, *(value.alias(name) for name, value in told.items()))
 
 
-def written(spec: Specification, panes: Iterable[str], inputs: StructType, shown: Mapping[str, str]) -> list[str]:
+def written(
+    spec: Specification, panes: Iterable[str], inputs: StructType, shown: Mapping[str, str]
+) -> list[str]:
     """Returns the columns of panes that are written.
 
     OVER rows have all columns that enter the operator. Those that were added for expressions are left out.
@@ -106,7 +117,11 @@ def _windows_of(bound: DataType) -> ArrayType:
 
 
 def target_schema(
-    kind: str, spec: Specification, panes: dict[str, pl.DataType], inputs: StructType, shown: Mapping[str, str]
+    kind: str,
+    spec: Specification,
+    panes: dict[str, pl.DataType],
+    inputs: StructType,
+    shown: Mapping[str, str],
 ) -> StructType:
     """Returns the schema of an output.
 
@@ -118,25 +133,43 @@ def target_schema(
         shown: maps those of them that the user's DataFrame has to their names there.
     """
     in_rows = counted(first_of(spec).window)  # window bounds are then row numbers
-    row = StructField("row", StructType([StructField(name, inputs[own].dataType, True) for own, name in shown.items()]))
+    row = StructField(
+        "row", StructType([StructField(name, inputs[own].dataType, True) for own, name in shown.items()])
+    )
     if kind == "panes":
         types = {f.name: f.dataType for f in spark_schema(panes).fields} | map_types(spec, inputs)
         first = first_of(spec)
         if isinstance(first, FrameOperator):
             types |= {name: inputs[name].dataType for name in types if name in inputs.names}
-            return StructType([StructField(shown.get(name, name), types[name]) for name in written(spec, panes, inputs, shown)])
+            return StructType(
+                [
+                    StructField(shown.get(name, name), types[name])
+                    for name in written(spec, panes, inputs, shown)
+                ]
+            )
         keys = spec.shared_keys if isinstance(spec, Chain) else spec.keys
         types |= {name: inputs[name].dataType for name in keys}
         bounds = () if in_rows or isinstance(spec, StreamWindow) else ("window_start", "window_end")
-        instants = (*bounds, "processing_time", *(["timestamp"] if first.timestamp in ("end", "window_time") else []))
+        instants = (
+            *bounds,
+            "processing_time",
+            *(["timestamp"] if first.timestamp in ("end", "window_time") else []),
+        )
         types |= {name: TimestampType() for name in instants if name in types}
         return StructType([StructField(name, dtype) for name, dtype in types.items()])
     if kind == "invalid":
         return StructType([row, StructField("reason", StringType())])
     if kind == "late":
         windows = _windows_of(LongType() if in_rows else TimestampType())
-        from_late = [StructField("windows", windows), StructField("late_by", LongType()), StructField("partial", BooleanType())]
+        from_late = [
+            StructField("windows", windows),
+            StructField("late_by", LongType()),
+            StructField("partial", BooleanType()),
+        ]
         return StructType([row, StructField("reason", StringType()), *from_late])
-    numbers = [StructField(name, LongType()) for name in ("rows_in", "applied", "replays", "late", "invalid", "partially_late")]
+    numbers = [
+        StructField(name, LongType())
+        for name in ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
+    ]
     clocks = [StructField("watermark", TimestampType()), StructField("processing_time", TimestampType())]
     return StructType([StructField("shard", IntegerType()), *numbers, *clocks])

@@ -6,7 +6,17 @@ from pyspark.sql import functions as F
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spark.checks import watermarked
-from panewise.spec import Entry, FixedLag, Inputs, Specification, StreamTime, StreamWindow, counted, first_of, row_driven
+from panewise.spec import (
+    Entry,
+    FixedLag,
+    Inputs,
+    Specification,
+    StreamTime,
+    StreamWindow,
+    counted,
+    first_of,
+    row_driven,
+)
 
 _CONSTANT = "__clockless"
 
@@ -24,7 +34,11 @@ def with_watermark(df: DataFrame, spec: Entry) -> DataFrame:
     """
     if not makes_own(spec) or watermarked(df):
         return df
-    return df.withColumn(_CONSTANT, F.timestamp_seconds(F.lit(0))).withWatermark(_CONSTANT, "0 seconds").drop(_CONSTANT)
+    return (
+        df.withColumn(_CONSTANT, F.timestamp_seconds(F.lit(0)))
+        .withWatermark(_CONSTANT, "0 seconds")
+        .drop(_CONSTANT)
+    )
 
 
 def check_inputs(spec: Entry) -> None:
@@ -35,7 +49,9 @@ def check_inputs(spec: Entry) -> None:
     """
     if isinstance(spec.watermark, Inputs) and spec.watermark.column is None:
         rule = "the rows of a DataFrame say which input they are of, and tell its watermark (semantics 12.9)"
-        remedy = "add a column with the name before the union, and give Inputs(..., column='...', delay='...')"
+        remedy = (
+            "add a column with the name before the union, and give Inputs(..., column='...', delay='...')"
+        )
         raise SpecError(f"watermark={spec.watermark!r} on a DataFrame", rule, remedy)
 
 
@@ -48,10 +64,21 @@ def check_batch(whole: Specification, clock: Duration | None) -> None:
     spec = first_of(whole)
     if isinstance(whole, StreamWindow) and whole.timed is not None:
         rule = "a batch DataFrame is done in one go, at one time, so that no time passes (semantics 10.25)"
-        raise SpecError(f"{whole.timed} on a batch DataFrame", rule, "use delta over a timestamp, or read a stream")
+        raise SpecError(
+            f"{whole.timed} on a batch DataFrame", rule, "use delta over a timestamp, or read a stream"
+        )
     if clock is not None:
         rule = "a batch DataFrame is done in one go, at one time"
-        raise SpecError(f"clock({str(clock)!r}) on a batch DataFrame", rule, "leave clock out, or read a stream")
+        raise SpecError(
+            f"clock({str(clock)!r}) on a batch DataFrame", rule, "leave clock out, or read a stream"
+        )
     if isinstance(spec.watermark, FixedLag):
-        rule = "the rows of a batch DataFrame did not come as they happened, so that all older than the lag would be late"
-        raise SpecError(f"watermark={spec.watermark!r} on a batch DataFrame", rule, "leave watermark out, or read a stream")
+        rule = (
+            "the rows of a batch DataFrame did not come as they happened, so that all older than the "
+            "lag would be late"
+        )
+        raise SpecError(
+            f"watermark={spec.watermark!r} on a batch DataFrame",
+            rule,
+            "leave watermark out, or read a stream",
+        )

@@ -21,11 +21,20 @@ def check_workers(spark: SparkSession) -> None:
     Raises:
         SetupError: if a package is missing or the worker fails. The message names the variable to set.
     """
-    remedy = f"set PYSPARK_PYTHON={sys.executable} before the session starts, or install panewise[spark] where the workers run"
+    remedy = (
+        f"set PYSPARK_PYTHON={sys.executable} before the session starts, or install "
+        "panewise[spark] where the workers run"
+    )
     try:
-        row = spark.range(0, 1, 1, 1).select(F.udf(_look(_NEEDED), "string", useArrow=False)("id").alias("seen")).collect()[0]
+        row = (
+            spark.range(0, 1, 1, 1)
+            .select(F.udf(_look(_NEEDED), "string", useArrow=False)("id").alias("seen"))
+            .collect()[0]
+        )
     except (PySparkException, Py4JJavaError) as error:
-        raise SetupError(f"a Python worker that does not work: {reason_of(str(error))}", _RULE, remedy) from None
+        raise SetupError(
+            f"a Python worker that does not work: {reason_of(str(error))}", _RULE, remedy
+        ) from None
     interpreter, _, missing = str(row.seen).partition("|")
     if missing:
         raise SetupError(f"workers run {interpreter}, which has no {missing}", _RULE, remedy)

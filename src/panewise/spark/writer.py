@@ -144,20 +144,29 @@ def start(
         StateError: if the checkpoint was made with another specification or number of shards.
     """
     whole_rows = bool({"late", "invalid"} & set(sinks))
-    dispatch = Dispatch(dict(sinks), {kind: plumbing.unpacker(kind, all_columns=whole_rows) for kind in sinks})
+    dispatch = Dispatch(
+        dict(sinks), {kind: plumbing.unpacker(kind, all_columns=whole_rows) for kind in sinks}
+    )
     if not plumbing.df.isStreaming:
         dispatch(_stepped(plumbing, None, whole_rows, late_wanted="late" in sinks), 0)
         return WindowQuery(_Done(), None)  # type: ignore[arg-type]
     if checkpoint is None:
         raise SpecError(
-            "write() on a stream without a checkpoint", "state and progress are kept in a checkpoint", "give checkpoint='/a/directory'"
+            "write() on a stream without a checkpoint",
+            "state and progress are kept in a checkpoint",
+            "give checkpoint='/a/directory'",
         )
     session, controls = plumbing.df.sparkSession, f"{checkpoint}/panewise/control"
     known = _record_of(session, checkpoint)
     if known is not None:
         plumbing = plumbing.known_as(known.shards)
         check_same(known, plumbing.spec, len(plumbing.shards))
-    prepare(session, sinks, {kind: unpack.target for kind, unpack in dispatch.unpackers.items()}, new=known is None)
+    prepare(
+        session,
+        sinks,
+        {kind: unpack.target for kind, unpack in dispatch.unpackers.items()},
+        new=known is None,
+    )
     if known is None:
         _record(session, plumbing, checkpoint, controls)
 

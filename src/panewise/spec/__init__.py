@@ -12,9 +12,36 @@ from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.windows import PANE_COLUMNS, UNLIMITED, WindowOperator
 from panewise.spec.position import Position
 from panewise.spec.triggers import presets as policies
-from panewise.spec.triggers.composite import DEFAULT_TRIGGER, AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly, Trigger
-from panewise.spec.triggers.simple import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
-from panewise.spec.watermarks import FixedLag, Inputs, RowInputs, StreamTime, Watermark, has_key_watermarks, input_columns, row_driven
+from panewise.spec.triggers.composite import (
+    DEFAULT_TRIGGER,
+    AfterAll,
+    AfterAny,
+    AfterEach,
+    AfterWatermark,
+    OrFinally,
+    Repeatedly,
+    Trigger,
+)
+from panewise.spec.triggers.simple import (
+    AfterCount,
+    AfterEventTime,
+    AfterProcessingTime,
+    Always,
+    Every,
+    Never,
+    OnDelta,
+    OnPunctuation,
+)
+from panewise.spec.watermarks import (
+    FixedLag,
+    Inputs,
+    RowInputs,
+    StreamTime,
+    Watermark,
+    has_key_watermarks,
+    input_columns,
+    row_driven,
+)
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import (
     Calendar,

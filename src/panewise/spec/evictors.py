@@ -93,11 +93,24 @@ class DeltaEvictor:
     threshold: int | float
     after: bool
 
-    def __init__(self, column: str, threshold: int | float | str | timedelta | Duration, after: bool = False) -> None:
+    def __init__(
+        self, column: str, threshold: int | float | str | timedelta | Duration, after: bool = False
+    ) -> None:
         if not isinstance(column, str) or not column:
-            raise SpecError(f"column={column!r}", "an evictor reads a column by its name", "give a non-empty string")
-        number = Duration.of(threshold, "threshold").us if isinstance(threshold, (str, timedelta, Duration)) else threshold
-        if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number) or number <= 0:
+            raise SpecError(
+                f"column={column!r}", "an evictor reads a column by its name", "give a non-empty string"
+            )
+        number = (
+            Duration.of(threshold, "threshold").us
+            if isinstance(threshold, (str, timedelta, Duration))
+            else threshold
+        )
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, (int, float))
+            or not math.isfinite(number)
+            or number <= 0
+        ):
             rule = "a threshold is a number above zero, or a duration: with zero the last row itself would go"
             raise SpecError(f"threshold={threshold!r}", rule, "give one such as 0.5 or '1 second'")
         object.__setattr__(self, "column", column)
@@ -123,10 +136,17 @@ def check_evictor(evictor: object, accumulation: str) -> None:
     if evictor is None:
         return
     if not isinstance(evictor, Evictor):
-        raise SpecError(f"evictor={evictor!r}", "an evictor is one of panewise's", "give one such as CountEvictor(100)")
+        raise SpecError(
+            f"evictor={evictor!r}", "an evictor is one of panewise's", "give one such as CountEvictor(100)"
+        )
     if evictor.after and accumulation == "discarding":
-        rule = "in discarding mode a window's rows go after each pane, so nothing is left to evict (semantics 11.5)"
-        raise SpecError(f"evictor={evictor!r}, accumulation='discarding'", rule, "leave after out, or use 'accumulating'")
+        rule = (
+            "in discarding mode a window's rows go after each pane, so nothing is left to evict "
+            "(semantics 11.5)"
+        )
+        raise SpecError(
+            f"evictor={evictor!r}, accumulation='discarding'", rule, "leave after out, or use 'accumulating'"
+        )
 
 
 def _check_after(after: object) -> None:

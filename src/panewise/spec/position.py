@@ -52,14 +52,22 @@ class Position:
         if self.ordered:
             if self.remember is not None:
                 rule = "of ordered positions the highest offset is remembered, and no intervals"
-                raise SpecError(f"Position(remember={self.remember!r})", rule, "give ordered=False, or leave remember out")
+                raise SpecError(
+                    f"Position(remember={self.remember!r})", rule, "give ordered=False, or leave remember out"
+                )
             return
         given = 1000 if self.remember is None else self.remember
         if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise SpecError(f"remember={given!r}", "intervals are counted by a whole number above zero", "give 1 or more")
+            raise SpecError(
+                f"remember={given!r}", "intervals are counted by a whole number above zero", "give 1 or more"
+            )
         object.__setattr__(self, "remember", given)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns in the order in which they sort rows: source, if there is one, partition, offset."""
-        return (self.partition, self.offset) if self.source is None else (self.source, self.partition, self.offset)
+        return (
+            (self.partition, self.offset)
+            if self.source is None
+            else (self.source, self.partition, self.offset)
+        )

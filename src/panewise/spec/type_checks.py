@@ -40,7 +40,8 @@ def check_types(spec: Specification, types: Types) -> None:
     >>> spec = WindowOperator(window=Tumbling("1 hour"), aggregates=[F.sum("name")])
     >>> check_types(spec, {"name": Type("string")})
     Traceback (most recent call last):
-    panewise.errors.SpecError: 'sum(name)' over name: string | sum takes numbers | cast name to a number, or use another aggregate
+    panewise.errors.SpecError: 'sum(name)' over name: string | sum takes numbers | cast name to a number, or
+    use another aggregate
     """
     _check_entry(first_of(spec), types)
     if isinstance(spec, StreamWindow):
@@ -48,7 +49,9 @@ def check_types(spec: Specification, types: Types) -> None:
         check_aggregates(spec.aggregates, types)
         return
     if isinstance(spec, FrameOperator):
-        check_aggregates([column.what for column in spec.columns if not isinstance(column.what, RowFunction)], types)
+        check_aggregates(
+            [column.what for column in spec.columns if not isinstance(column.what, RowFunction)], types
+        )
         _check_defaults(spec, types)
         return
     first = spec.first if isinstance(spec, Chain) else spec
@@ -66,7 +69,9 @@ def boolean_columns(spec: Specification) -> set[str]:
         policies = [policy.column for policy in (spec.evict, spec.trigger) if isinstance(policy, PunctPolicy)]
         return {*policies, *columns_of_booleans(spec.aggregates)}
     if isinstance(spec, FrameOperator):
-        return columns_of_booleans([column.what for column in spec.columns if not isinstance(column.what, RowFunction)])
+        return columns_of_booleans(
+            [column.what for column in spec.columns if not isinstance(column.what, RowFunction)]
+        )
     first = spec.first if isinstance(spec, Chain) else spec
     marks = {node.column for node in walk(first.trigger) if isinstance(node, OnPunctuation)}
     return marks | columns_of_booleans(first.aggregates)
@@ -80,11 +85,17 @@ def _check_entry(spec: Entry, types: Types) -> None:
     for name in spec.time_columns:
         if name in types and not (types[name] == BIGINT or types[name].kind == "timestamp"):
             rule = "the event time is a timestamp with a time zone (semantics 1)"
-            raise SpecError(f"event time {name}: {types[name]}", rule, "cast it to TIMESTAMP in the right time zone")
+            raise SpecError(
+                f"event time {name}: {types[name]}", rule, "cast it to TIMESTAMP in the right time zone"
+            )
     for gap in gap_columns(spec.window):
         if gap in types and not (types[gap].is_integer or types[gap].is_duration):
             rule = "the gap of a row is whole microseconds or an interval of them (semantics 9.3)"
-            raise SpecError(f"gap {gap}: {types[gap]}", rule, f"cast {gap} to BIGINT microseconds, or to INTERVAL DAY TO SECOND")
+            raise SpecError(
+                f"gap {gap}: {types[gap]}",
+                rule,
+                f"cast {gap} to BIGINT microseconds, or to INTERVAL DAY TO SECOND",
+            )
     for name in input_columns(spec.watermark):
         if name in types and types[name].kind != "string":
             rule = "the column that names the input of a row holds strings (semantics 12.9)"
@@ -101,7 +112,10 @@ def _check_position(position: Position, types: Types) -> None:
     for name in position.columns[:-1]:
         kind = types.get(name, STRING)
         if not (kind.is_integer or kind.kind in ("string", "boolean")):
-            rule = "the columns that name a source's partition are whole numbers or text, as they are kept in JSON"
+            rule = (
+                "the columns that name a source's partition are whole numbers or text, as they are "
+                "kept in JSON"
+            )
             raise SpecError(f"position {name}: {kind}", rule, f"cast {name} to STRING")
 
 
@@ -141,7 +155,9 @@ def _check_policies(spec: StreamWindow, types: Types) -> None:
             _check_delta(policy, types[policy.column])
         if isinstance(policy, PunctPolicy) and types.get(policy.column, BOOLEAN) != BOOLEAN:
             rule = "markers are told by a Boolean column (semantics 10.5)"
-            raise SpecError(f"punct over {policy.column}: {types[policy.column]}", rule, "make one before the operator")
+            raise SpecError(
+                f"punct over {policy.column}: {types[policy.column]}", rule, "make one before the operator"
+            )
 
 
 def _check_delta(policy: DeltaPolicy, kind: Type) -> None:
@@ -149,18 +165,30 @@ def _check_delta(policy: DeltaPolicy, kind: Type) -> None:
         rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
         raise SpecError(f"delta over {policy.column}: {kind}", rule, f"cast {policy.column} to one of these")
     if isinstance(policy.amount, Duration) and not (kind.is_timestamp or kind.is_integer):
-        rule = "a duration is an amount of timestamps, and of whole numbers, which are microseconds then (semantics 10.4)"
-        raise SpecError(f"delta({policy.column!r}, {policy.amount!r}) over {policy.column}: {kind}", rule, "give a number")
+        rule = (
+            "a duration is an amount of timestamps, and of whole numbers, which are microseconds "
+            "then (semantics 10.4)"
+        )
+        raise SpecError(
+            f"delta({policy.column!r}, {policy.amount!r}) over {policy.column}: {kind}", rule, "give a number"
+        )
 
 
 def _check_defaults(spec: FrameOperator, types: Types) -> None:
     """Checks that the default of lag and lead has the type of their column."""
     for what in (column.what for column in spec.columns):
-        if not isinstance(what, RowFunction) or what.default is None or what.column is None or what.column not in types:
+        if (
+            not isinstance(what, RowFunction)
+            or what.default is None
+            or what.column is None
+            or what.column not in types
+        ):
             continue
         if not _is_of(what.default, types[what.column]):
             rule = f"the default has the type of the column, {types[what.column]}"
-            raise SpecError(f"{what.name}: default={what.default!r}", rule, "give a value of it, or leave it out")
+            raise SpecError(
+                f"{what.name}: default={what.default!r}", rule, "give a value of it, or leave it out"
+            )
 
 
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
@@ -170,11 +198,15 @@ def _is_of(value: object, kind: Type) -> bool:
     if isinstance(value, bool) or kind == BOOLEAN:
         return isinstance(value, bool) and kind == BOOLEAN
     if kind.is_integer:
-        return isinstance(value, int) and -(2 ** (_BITS[kind.kind] - 1)) <= value < 2 ** (_BITS[kind.kind] - 1)
+        return isinstance(value, int) and -(2 ** (_BITS[kind.kind] - 1)) <= value < 2 ** (
+            _BITS[kind.kind] - 1
+        )
     if kind.kind == "decimal":
         precision, scale = kind.digits
         return isinstance(value, int) and abs(value) < 10 ** (precision - scale)
-    return isinstance(value, (int, float)) if kind.is_float else isinstance(value, str) and kind.kind == "string"
+    return (
+        isinstance(value, (int, float)) if kind.is_float else isinstance(value, str) and kind.kind == "string"
+    )
 
 
 def _check_stages(spec: Chain, types: Types) -> None:
@@ -186,6 +218,10 @@ def _check_stages(spec: Chain, types: Types) -> None:
         panes = keys | result_types(before.aggregates, panes)
         for key in stage.keys:
             if key in panes and panes[key].is_nested:
-                raise SpecError(f"then: key {key}: {panes[key]}", "a key is a simple value", "use another key or aggregate")
+                raise SpecError(
+                    f"then: key {key}: {panes[key]}",
+                    "a key is a simple value",
+                    "use another key or aggregate",
+                )
         check_aggregates(stage.aggregates, panes)
         before = stage

@@ -59,7 +59,8 @@ class Inputs:
         SpecError: for too few names or equal ones, for a delay without `column`, for a mapping whose keys are
             not `names`, and for other values that are not valid.
 
-    >>> Inputs(["orders", "payments"], idle_after="1 minute", column="source", delay={"orders": 0, "payments": "10 seconds"})
+    >>> Inputs(["orders", "payments"], idle_after="1 minute", column="source",
+    ...     delay={"orders": 0, "payments": "10 seconds"})
     Inputs(names=('orders', 'payments'), idle_after=Duration('1 minute'), column='source', \
 delay=(('orders', Duration('0 seconds')), ('payments', Duration('10 seconds'))))
 
@@ -81,13 +82,19 @@ delay=(('orders', Duration('0 seconds')), ('payments', Duration('10 seconds'))))
     ) -> None:
         given = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else ()
         least = 2 if column is None else 1
-        if not all(isinstance(name, str) and name for name in given) or len(set(given)) < max(least, len(given)):
+        if not all(isinstance(name, str) and name for name in given) or len(set(given)) < max(
+            least, len(given)
+        ):
             rule = "inputs are two or more (with a column one or more), with different names"
             raise SpecError(f"names={list(given) or names!r}", rule, "give a list: Inputs(['a', 'b'])")
         object.__setattr__(self, "names", given)
-        object.__setattr__(self, "idle_after", None if idle_after is None else positive(idle_after, "idle_after"))
+        object.__setattr__(
+            self, "idle_after", None if idle_after is None else positive(idle_after, "idle_after")
+        )
         if column is not None and not (isinstance(column, str) and column):
-            raise SpecError(f"column {column!r}", "columns are named by non-empty strings", "give the column's name")
+            raise SpecError(
+                f"column {column!r}", "columns are named by non-empty strings", "give the column's name"
+            )
         object.__setattr__(self, "column", column)
         object.__setattr__(self, "delay", _delays(given, column, delay))
 
@@ -102,8 +109,13 @@ def _delays(names: tuple[str, ...], column: str | None, delay: Any) -> Any:
     """Returns the delay as it is stored: one Duration, or a (name, Duration) pair for each name in order."""
     if column is None:
         if delay is not None:
-            rule = "a delay is how far the watermark of an input is behind its rows, and without a column no row says which input it is of"
-            raise SpecError(f"delay={delay!r} without a column", rule, "give column='...', or leave delay out")
+            rule = (
+                "a delay is how far the watermark of an input is behind its rows, and without a "
+                "column no row says which input it is of"
+            )
+            raise SpecError(
+                f"delay={delay!r} without a column", rule, "give column='...', or leave delay out"
+            )
         return None
     if not isinstance(delay, (Mapping, tuple)):
         return _length(0 if delay is None else delay, "delay")
@@ -202,4 +214,8 @@ def check_input_column(watermark: Watermark | None, event_time: str | None) -> N
     """
     if event_time in input_columns(watermark):
         rule = "the column that names the input of a row holds strings, and the event time is a timestamp"
-        raise SpecError(f"Inputs(column={event_time!r}), event_time={event_time!r}", rule, "give the column that names the input")
+        raise SpecError(
+            f"Inputs(column={event_time!r}), event_time={event_time!r}",
+            rule,
+            "give the column that names the input",
+        )

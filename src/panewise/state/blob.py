@@ -17,7 +17,15 @@ import xxhash
 
 from panewise.errors import StateError
 from panewise.state.manifest import REMEDY
-from panewise.state.streams import Buffer, Compression, Rows, frame_of_table, give_back, table_of, write_stream
+from panewise.state.streams import (
+    Buffer,
+    Compression,
+    Rows,
+    frame_of_table,
+    give_back,
+    table_of,
+    write_stream,
+)
 
 FORMAT = 1
 _MAGIC = b"PWRN"
@@ -79,7 +87,9 @@ def decode_table(data: Buffer, name: str | None = None) -> pa.Table:
         return table_of(stream)
     except (pa.ArrowException, OSError) as error:
         which = "" if name is None else f" ({name})"
-        raise StateError(f"a run that Arrow cannot read{which}", "a run contains one Arrow IPC stream", REMEDY) from error
+        raise StateError(
+            f"a run that Arrow cannot read{which}", "a run contains one Arrow IPC stream", REMEDY
+        ) from error
 
 
 def check(data: Buffer, name: str | None = None) -> memoryview:
@@ -96,7 +106,9 @@ def check(data: Buffer, name: str | None = None) -> memoryview:
     _, version, crc, stored_name = _HEAD.unpack_from(data)
     if version != FORMAT:
         rule = f"this version of panewise reads format {FORMAT}"
-        raise StateError(f"a run of format {version}{which}", rule, "use the version of panewise that wrote it")
+        raise StateError(
+            f"a run of format {version}{which}", rule, "use the version of panewise that wrote it"
+        )
     stream = memoryview(data)[_HEAD.size :]
     if zlib.crc32(stream) != crc:
         raise StateError(f"a run whose checksum does not match{which}", "runs never change", REMEDY)

@@ -68,7 +68,10 @@ class Manifest:
 
     def encode(self) -> str:
         """Returns the manifest as JSON text."""
-        runs = [{name: told for name, told in vars(run).items() if told is not None or name not in _OPTIONAL} for run in self.runs]
+        runs = [
+            {name: told for name, told in vars(run).items() if told is not None or name not in _OPTIONAL}
+            for run in self.runs
+        ]
         fields = vars(self) | {"runs": runs}
         return _dumped({"panewise_state": FORMAT, "checksum": _checksum(fields), **fields})
 
@@ -88,9 +91,13 @@ class Manifest:
         version = fields.pop("panewise_state")
         if not _whole(version) or version not in READABLE:
             rule = f"this version of panewise reads formats {READABLE[0]} to {READABLE[-1]}"
-            raise StateError(f"a manifest of format {str(version)[:20]}", rule, "use the version of panewise that wrote it")
+            raise StateError(
+                f"a manifest of format {str(version)[:20]}", rule, "use the version of panewise that wrote it"
+            )
         if version > 1 and fields.pop("checksum", None) != _checksum(fields):
-            raise StateError("a manifest whose checksum does not match", "a manifest stays as it was written", REMEDY)
+            raise StateError(
+                "a manifest whose checksum does not match", "a manifest stays as it was written", REMEDY
+            )
         check_fields("a manifest", fields, _MANIFEST, required=_MANIFEST)
         for run in fields["runs"]:
             check_fields("a run of a manifest", run, _RUN, required=("name", "rows", "low", "high"))
@@ -101,7 +108,9 @@ class Manifest:
         return replace(self, version=self.version + 1, runs=runs, header=header)
 
 
-def check_fields(whose: str, fields: Any, checks: Checks, *, required: "Mapping[str, Any] | tuple[str, ...]") -> None:
+def check_fields(
+    whose: str, fields: Any, checks: Checks, *, required: "Mapping[str, Any] | tuple[str, ...]"
+) -> None:
     """Checks that each field of a JSON object is known and valid, and that the required ones are present.
 
     Raises:

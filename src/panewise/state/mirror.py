@@ -122,8 +122,12 @@ class Mirror:
         """
         status = os.fstat(file)
         is_long = status.st_size >= MAPPED_FROM
-        data = memoryview(mmap.mmap(file, 0, access=mmap.ACCESS_READ) if is_long else os.read(file, status.st_size))
-        magic, number, length, digest = _HEAD.unpack_from(data) if len(data) >= _HEAD.size else (b"", 0, 0, b"")
+        data = memoryview(
+            mmap.mmap(file, 0, access=mmap.ACCESS_READ) if is_long else os.read(file, status.st_size)
+        )
+        magic, number, length, digest = (
+            _HEAD.unpack_from(data) if len(data) >= _HEAD.size else (b"", 0, 0, b"")
+        )
         if magic == _MAGIC and number != _FORMAT:
             return None
         if magic != _MAGIC or len(data) != _HEAD.size + length:
@@ -146,7 +150,9 @@ class Mirror:
     def _put(self, address: str, content: Buffer | pa.Table) -> None:
         """Writes a copy to a temporary file, and renames it. Deletes the temporary file if this fails."""
         prefix = f"{os.getpid()}-"
-        with tempfile.NamedTemporaryFile(dir=self._directory, prefix=prefix, suffix=_TEMPORARY, delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            dir=self._directory, prefix=prefix, suffix=_TEMPORARY, delete=False
+        ) as file:
             temporary = Path(file.name)
             try:
                 if isinstance(content, pa.Table):

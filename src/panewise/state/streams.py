@@ -55,7 +55,9 @@ def own_text(frame: pl.DataFrame) -> pa.Table | None:
         table = whole.to_arrow(compat_level=pl.CompatLevel.oldest())
     if not whole.height:
         return plain.empty_table()
-    columns = [_apart(column.chunk(0)).cast(field.type) for column, field in zip(table.columns, plain, strict=True)]
+    columns = [
+        _apart(column.chunk(0)).cast(field.type) for column, field in zip(table.columns, plain, strict=True)
+    ]
     return pa.table(columns, schema=plain)
 
 

@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from panewise import functions as F
 from panewise.errors import SpecWarning
 from panewise.oracle.chain.interpreter import kinds_of
-from panewise.spec import Aggregate, Chain, Specification, WindowOperator, counted, first_of, has_key_watermarks, merging
+from panewise.spec import (
+    Aggregate,
+    Chain,
+    Specification,
+    WindowOperator,
+    counted,
+    first_of,
+    has_key_watermarks,
+    merging,
+)
 from panewise.testing.samples import ALL_TEXT, JOINED, NULLS, TRUES
 from panewise.testing.strategies import specs, types_of
 
@@ -30,7 +39,11 @@ def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixe
     if merging(first.window) and first.accumulation == "accumulating":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpecWarning)
-            first = draw(specs(kind, **{**fixed, "window": first.window, "accumulation": "retracting"}).filter(can_go_on))
+            first = draw(
+                specs(kind, **{**fixed, "window": first.window, "accumulation": "retracting"}).filter(
+                    can_go_on
+                )
+            )
     spec: WindowOperator | Chain = first
     for _ in range(draw(st.integers(1, longest))):
         spec = spec.then(**draw(_stage(spec)))
@@ -43,7 +56,9 @@ def can_go_on(first: WindowOperator) -> bool:
     return not has_key_watermarks(first.watermark) and not counted(first.window)
 
 
-_KEYS = st.sampled_from([["key", "shop"], ["key", "shop"], ["shop", "level"], ["level", "key", "shop"], ["key"], []])
+_KEYS = st.sampled_from(
+    [["key", "shop"], ["key", "shop"], ["shop", "level"], ["level", "key", "shop"], ["key"], []]
+)
 
 
 def columns_of_panes(spec: Specification) -> dict[str, str]:
@@ -61,7 +76,11 @@ def columns_of_panes(spec: Specification) -> dict[str, str]:
 
 def _types(keys: tuple[str, ...], made: tuple[Aggregate, ...], types: Mapping[str, str]) -> dict[str, str]:
     told = kinds_of(keys, made, {name: kind for name, kind in types.items() if kind != "list"})
-    users = {a.name: "list" if a.user.result.startswith("array") else a.user.result for a in made if a.user is not None}
+    users = {
+        a.name: "list" if a.user.result.startswith("array") else a.user.result
+        for a in made
+        if a.user is not None
+    }
     return {name: told.get(name) or users.get(name, "list") for name in (*keys, *(a.name for a in made))}
 
 
@@ -75,7 +94,10 @@ def _stage(draw: st.DrawFn, spec: WindowOperator | Chain) -> dict[str, Any]:
     keys = draw(st.lists(st.sampled_from(groups), max_size=2, unique=True)) if groups else []
     chosen = draw(st.lists(st.sampled_from(_aggregates(types)), min_size=1, max_size=3))
     depth = len(spec.stages) if isinstance(spec, Chain) else 0
-    return {"keys": keys, "aggregates": [aggregate.alias(f"b{depth}_{n}") for n, aggregate in enumerate(chosen)]}
+    return {
+        "keys": keys,
+        "aggregates": [aggregate.alias(f"b{depth}_{n}") for n, aggregate in enumerate(chosen)],
+    }
 
 
 def _aggregates(types: Mapping[str, str]) -> list[Aggregate]:
@@ -86,11 +108,25 @@ def _aggregates(types: Mapping[str, str]) -> list[Aggregate]:
         made += [F.count(name), F.first(name), F.last(name, ignorenulls=True), F.collect_list(name)]
         if kind == "list":
             continue
-        made += [F.min(name), F.max(name), F.collect_set(name), F.count_distinct(name), F.mode(name), F.sort_list(name), NULLS(name)]
+        made += [
+            F.min(name),
+            F.max(name),
+            F.collect_set(name),
+            F.count_distinct(name),
+            F.mode(name),
+            F.sort_list(name),
+            NULLS(name),
+        ]
         made += [F.top_n(name, 2), *(fn(name, other) for other in simple[:2] for fn in (F.max_by, F.min_by))]
         made += [F.top_n_by(name, other, 2, distinct=True) for other in simple[-1:]]
-        made += [fn(name) for fn in _NUMERIC[: 2 if kind.startswith("decimal") else None]] if _is_number(kind) else []
-        made += [F.count_if(name), F.bool_and(name), F.bool_or(name), TRUES(name)] if kind == "boolean" else []
+        made += (
+            [fn(name) for fn in _NUMERIC[: 2 if kind.startswith("decimal") else None]]
+            if _is_number(kind)
+            else []
+        )
+        made += (
+            [F.count_if(name), F.bool_and(name), F.bool_or(name), TRUES(name)] if kind == "boolean" else []
+        )
         made += [JOINED(name), ALL_TEXT(name)] if kind == "string" else []
     return made
 

@@ -81,7 +81,11 @@ def _double(value: Any) -> Any:
 
 
 def infer(
-    rows: Sequence[Row], given: Mapping[str, str], needed: Iterable[str], whole: Iterable[str], boolean: Iterable[str] = ()
+    rows: Sequence[Row],
+    given: Mapping[str, str],
+    needed: Iterable[str],
+    whole: Iterable[str],
+    boolean: Iterable[str] = (),
 ) -> dict[str, str]:
     """Returns a type for each column of the rows and each needed column.
 
@@ -103,8 +107,14 @@ def infer(
             values.setdefault(name, []).append(value)
     known = {name: [value for value in column if value is not None] for name, column in values.items()}
     empty = dict.fromkeys(boolean, "boolean")
-    types = {name: _inferred(column) if column else empty.get(name, "bigint") for name, column in known.items()}
-    return types | dict.fromkeys(whole, "bigint") | {name: str(ColumnType.of(text)) for name, text in given.items()}
+    types = {
+        name: _inferred(column) if column else empty.get(name, "bigint") for name, column in known.items()
+    }
+    return (
+        types
+        | dict.fromkeys(whole, "bigint")
+        | {name: str(ColumnType.of(text)) for name, text in given.items()}
+    )
 
 
 def _inferred(values: list[Any]) -> str:
@@ -114,7 +124,11 @@ def _inferred(values: list[Any]) -> str:
     first = _kind(values[0])
     if first != "decimal":
         return first
-    scales = [-int(value.as_tuple().exponent) for value in values if isinstance(value, Decimal) and value.is_finite()]
+    scales = [
+        -int(value.as_tuple().exponent)
+        for value in values
+        if isinstance(value, Decimal) and value.is_finite()
+    ]
     return f"decimal({_INFERRED_PRECISION},{min(max(0, *scales, 0), _INFERRED_PRECISION)})"
 
 

@@ -57,7 +57,9 @@ def assert_panes(output: Output, expected: Sequence[Mapping[str, Any]]) -> None:
     assert_entries(_panes(output), expected, "panes")
 
 
-def assert_entries(got: Sequence[Mapping[str, Any]], expected: Sequence[Mapping[str, Any]], what: str) -> None:
+def assert_entries(
+    got: Sequence[Mapping[str, Any]], expected: Sequence[Mapping[str, Any]], what: str
+) -> None:
     """Checks any list of dicts as :func:`assert_panes` checks panes; `what` names the list in the error."""
     if len(got) == len(expected) and all(map(_covers, got, expected)):
         return
@@ -65,7 +67,9 @@ def assert_entries(got: Sequence[Mapping[str, Any]], expected: Sequence[Mapping[
     wanted = [_line(entry, columns) for entry in expected]
     found = [_line(_like(entry, expected, n), columns) for n, entry in enumerate(got)]
     difference = [line.rstrip() for line in difflib.ndiff(wanted, found)]
-    raise AssertionError("\n".join([f"{what}: expected {len(expected)} (-), got {len(got)} (+)", *difference]))
+    raise AssertionError(
+        "\n".join([f"{what}: expected {len(expected)} (-), got {len(got)} (+)", *difference])
+    )
 
 
 def _covers(entry: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
@@ -82,22 +86,30 @@ def _like(entry: Mapping[str, Any], expected: Sequence[Mapping[str, Any]], n: in
         return entry
     wanted = expected[n]
     return {
-        name: wanted[name] if name in wanted and same(value, wanted[name]) else value for name, value in entry.items() if name in wanted
+        name: wanted[name] if name in wanted and same(value, wanted[name]) else value
+        for name, value in entry.items()
+        if name in wanted
     }
 
 
 def _ordered(names: Mapping[str, Any]) -> list[str]:
-    return [name for name in _PANE_ORDER if name in names] + [name for name in names if name not in _PANE_ORDER]
+    return [name for name in _PANE_ORDER if name in names] + [
+        name for name in names if name not in _PANE_ORDER
+    ]
 
 
 def _line(entry: Mapping[str, Any], columns: list[str]) -> str:
     rest = [name for name in entry if name not in columns]
-    return "  ".join(f"{name}={entry[name]!r}" for name in (*columns, *_ordered(dict.fromkeys(rest))) if name in entry)
+    return "  ".join(
+        f"{name}={entry[name]!r}" for name in (*columns, *_ordered(dict.fromkeys(rest))) if name in entry
+    )
 
 
 def _panes(output: Output) -> list[Mapping[str, Any]]:
     if isinstance(output, Mapping):
         if "panes" not in output:
-            raise InputError(f"output={output!r}", "an output has panes", "give what run returns, or a list of panes")
+            raise InputError(
+                f"output={output!r}", "an output has panes", "give what run returns, or a list of panes"
+            )
         return list(output["panes"])
     return [pane for entry in output for pane in entry.get("panes", [entry])]

@@ -26,7 +26,15 @@ from panewise.spec import (
 )
 from panewise.spec.triggers.composite import walk
 
-EXTREMES: Final = (MIN_INSTANT, MIN_INSTANT + 1, MIN_INSTANT + 8, MAX_INSTANT - 8, MAX_INSTANT - 1, MAX_INSTANT, MAX_INSTANT)
+EXTREMES: Final = (
+    MIN_INSTANT,
+    MIN_INSTANT + 1,
+    MIN_INSTANT + 8,
+    MAX_INSTANT - 8,
+    MAX_INSTANT - 1,
+    MAX_INSTANT,
+    MAX_INSTANT,
+)
 CHANGES: Final = {  # the zones that the strategies draw, each (except UTC) with a change of its clocks
     "UTC": 0,
     "Europe/Berlin": 1_711_846_800_000_000,  # 2024-03-31, forward within a day
@@ -61,7 +69,9 @@ def bounds(spec: WindowOperator) -> list[int]:
             found = [(origin + n * length(hop), origin + n * length(hop) + length(size)) for n in _TURNS]
         case Cumulating(size=size, step=step, origin=origin):
             steps = range(step.us, size.us + 1, step.us)
-            found = [(origin + n * size.us, origin + n * size.us + length) for n in _TURNS for length in steps]
+            found = [
+                (origin + n * size.us, origin + n * size.us + length) for n in _TURNS for length in steps
+            ]
         case Calendar():
             found = _of_calendar(spec.window)
         case Session() | Sliding() | Custom() | Global():
@@ -73,7 +83,11 @@ def _of_calendar(window: Calendar) -> list[tuple[int, int]]:
     """Returns the windows around the change of clocks in the calendar's zone."""
     found = [finite(bounds) for bounds in windows_of(window, focus(window), {})]
     for _ in _BESIDE:
-        found = [finite(windows_of(window, found[0][0] - 1, {})[0]), *found, finite(windows_of(window, found[-1][1], {})[0])]
+        found = [
+            finite(windows_of(window, found[0][0] - 1, {})[0]),
+            *found,
+            finite(windows_of(window, found[-1][1], {})[0]),
+        ]
     return found
 
 
@@ -92,7 +106,11 @@ def times(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     near = [bound + off for bound in bounds(spec) for off in _NEAR]
     meeting = [t + sign * gap + off for t in seen for gap in reach for sign in (1, -1) for off in _NEAR]
     change = focus(spec.window)
-    changes = [change + off * length for off in _NEAR for length in (1, 1_800_000_000)] if isinstance(spec.window, Calendar) else []
+    changes = (
+        [change + off * length for off in _NEAR for length in (1, 1_800_000_000)]
+        if isinstance(spec.window, Calendar)
+        else []
+    )
     return [*_simplest_first([*near, *meeting], change), *changes]
 
 
@@ -112,7 +130,12 @@ def watermarks(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     AfterEventTime is ready.
     """
     instants = [*bounds(spec), *seen, *_ends(spec, seen), *_marks(spec, seen)]
-    return _simplest_first(instant + length + off for instant in instants for length in (0, spec.lateness_us or 0) for off in _NEAR)
+    return _simplest_first(
+        instant + length + off
+        for instant in instants
+        for length in (0, spec.lateness_us or 0)
+        for off in _NEAR
+    )
 
 
 def expiries(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
@@ -121,7 +144,9 @@ def expiries(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     Without such windows they are taken around 0.
     """
     ends = _ends(spec, seen) or [0]
-    return _simplest_first(end + length + off for end in ends for length in (0, spec.lateness_us or 0) for off in _NEAR)
+    return _simplest_first(
+        end + length + off for end in ends for length in (0, spec.lateness_us or 0) for off in _NEAR
+    )
 
 
 def _ends(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
@@ -144,13 +169,20 @@ def clocks(spec: WindowOperator, now: int, firsts: Iterable[int], seen: Iterable
     if spec.time == "processing":
         return [at for at in times(spec, seen) if at >= now] + _deadlines(spec, now, firsts)
     if isinstance(spec.watermark, FixedLag):
-        reached = [end + spec.watermark.lag.us for end in expiries(spec, seen) if end + spec.watermark.lag.us >= now]
+        reached = [
+            end + spec.watermark.lag.us for end in expiries(spec, seen) if end + spec.watermark.lag.us >= now
+        ]
         return [at for at in reached if at <= MAX_INSTANT] + _deadlines(spec, now, firsts)
     return _deadlines(spec, now, firsts)
 
 
 def _deadlines(spec: WindowOperator, now: int, firsts: Iterable[int]) -> list[int]:
-    found = [now + d for period in periods(spec) for start in (now, *firsts) for d in (start - now + period + off for off in _NEAR)]
+    found = [
+        now + d
+        for period in periods(spec)
+        for start in (now, *firsts)
+        for d in (start - now + period + off for off in _NEAR)
+    ]
     return [*found, now + 1, now + 7, now, now - 1]
 
 
@@ -181,4 +213,6 @@ def _simplest_first(instants: Iterable[int], place: int = 0) -> list[int]:
 
     Hypothesis shrinks towards the first element.
     """
-    return sorted({t for t in instants if MIN_INSTANT <= t <= MAX_INSTANT}, key=lambda t: (abs(t - place), t < place))
+    return sorted(
+        {t for t in instants if MIN_INSTANT <= t <= MAX_INSTANT}, key=lambda t: (abs(t - place), t < place)
+    )

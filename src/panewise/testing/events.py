@@ -103,17 +103,28 @@ def script(
         SpecError: if the dict form of the specification is not valid, or a column has a type that the
             specification cannot use (semantics 24.19).
     """
-    whole_spec = spec if isinstance(spec, (WindowOperator, Chain, FrameOperator, StreamWindow)) else from_dict(spec)
-    first, known = first_of(whole_spec), _FIELDS_OF_POLICIES if isinstance(whole_spec, StreamWindow) else _FIELDS
+    whole_spec = (
+        spec if isinstance(spec, (WindowOperator, Chain, FrameOperator, StreamWindow)) else from_dict(spec)
+    )
+    first, known = (
+        first_of(whole_spec),
+        _FIELDS_OF_POLICIES if isinstance(whole_spec, StreamWindow) else _FIELDS,
+    )
     read = tuple(_event(event, f"events[{n}]", known) for n, event in enumerate(events))
     _check_end(read)
     _check_watermarks(first, read)
     _check_policies(whole_spec, read)
     given = tuple(event.rows for event in read)
     if any(_has_position(row) for rows in given for row in rows):
-        first = _with_position(first, [row["position"] for rows in given for row in rows if _has_position(row)])
-        read = tuple(replace(event, rows=tuple(_spread(row, first.position) for row in event.rows)) for event in read)
-    read = tuple(replace(event, rows=tuple(_timed(row, _times(first)) for row in event.rows)) for event in read)
+        first = _with_position(
+            first, [row["position"] for rows in given for row in rows if _has_position(row)]
+        )
+        read = tuple(
+            replace(event, rows=tuple(_spread(row, first.position) for row in event.rows)) for event in read
+        )
+    read = tuple(
+        replace(event, rows=tuple(_timed(row, _times(first)) for row in event.rows)) for event in read
+    )
     rows = [row for event in read for row in event.rows]
     if isinstance(first, WindowOperator):
         first = with_event_time(first, {name for row in rows for name in row})
@@ -126,7 +137,13 @@ def script(
     told = _with_first(whole_spec, first)
     strings = dict.fromkeys(input_columns(first.watermark), "string")
     _check_named(types or {}, told, rows)
-    columns = infer([*rows, *_of_unknown(read, rows)], strings | dict(types or {}), first.columns_read, whole, boolean_columns(told))
+    columns = infer(
+        [*rows, *_of_unknown(read, rows)],
+        strings | dict(types or {}),
+        first.columns_read,
+        whole,
+        boolean_columns(told),
+    )
     _check_partitions(columns, read)
     check_types(told, {name: Type(text) for name, text in columns.items()})
     return Script(told, columns, read, given, **options)
@@ -140,7 +157,9 @@ def _times(spec: Entry) -> tuple[str, ...]:
 def _event(event: Any, where: str, known: Mapping[str, set[str]]) -> Event:
     op = event.get("op") if isinstance(event, Mapping) else None
     if not isinstance(op, str) or op not in known:
-        raise InputError(f"{where}={event!r}", f"an event has an op of {sorted(known)}", "give {'op': ..., ...}")
+        raise InputError(
+            f"{where}={event!r}", f"an event has an op of {sorted(known)}", "give {'op': ..., ...}"
+        )
     _check_fields(event, op, known[op], where)
     if op == "evict":
         return Event(op, partition=_partition(event["partition"], f"{where}.partition"))
@@ -158,10 +177,14 @@ def _check_fields(event: Mapping[str, Any], op: str, wanted: set[str], where: st
     rule = f"the fields of {op!r} are {sorted(wanted)}"
     missing = sorted(wanted - set(event))
     if missing:
-        raise InputError(f"{where} lacks the field {missing[0]!r}: {dict(event)!r}", rule, f"give {missing[0]!r}")
+        raise InputError(
+            f"{where} lacks the field {missing[0]!r}: {dict(event)!r}", rule, f"give {missing[0]!r}"
+        )
     others = sorted(set(event) - {"op", *wanted} - ({"input"} if op == "watermark" else set()), key=str)
     if others:
-        raise InputError(f"{where} has a field {others[0]!r}: {dict(event)!r}", rule, f"leave {others[0]!r} out")
+        raise InputError(
+            f"{where} has a field {others[0]!r}: {dict(event)!r}", rule, f"leave {others[0]!r} out"
+        )
 
 
 def _instant(value: Any, where: str) -> Any:
@@ -173,7 +196,11 @@ def _instant(value: Any, where: str) -> Any:
     if not isinstance(value, datetime):
         return value
     if value.tzinfo is None:
-        raise InputError(f"{where}={value!r}", "an instant has a time zone (semantics 1)", "give tzinfo=UTC, or an int of microseconds")
+        raise InputError(
+            f"{where}={value!r}",
+            "an instant has a time zone (semantics 1)",
+            "give tzinfo=UTC, or an int of microseconds",
+        )
     return instant_us(value)
 
 
@@ -198,7 +225,11 @@ def _check_named(types: Mapping[str, str], spec: Specification, rows: list[Row])
     unknown = sorted(set(types) - known)
     if rows and unknown and not takes_whole_rows(spec):
         rule = f"types are of columns that rows have or the specification reads: {sorted(known)}"
-        raise InputError(f"types[{unknown[0]!r}]={types[unknown[0]]!r}", rule, f"leave {unknown[0]!r} out, or correct its name")
+        raise InputError(
+            f"types[{unknown[0]!r}]={types[unknown[0]]!r}",
+            rule,
+            f"leave {unknown[0]!r} out, or correct its name",
+        )
 
 
 def _check_end(events: tuple[Event, ...]) -> None:
@@ -215,7 +246,11 @@ def _check_end(events: tuple[Event, ...]) -> None:
 def _check_policies(spec: Specification, events: tuple[Event, ...]) -> None:
     ops = [event.op for event in events]
     if "reset" in ops and "checkpoint" not in ops[: ops.index("reset")]:
-        raise InputError("a reset without a checkpoint", "a reset goes back to the last checkpoint", "make a checkpoint before it")
+        raise InputError(
+            "a reset without a checkpoint",
+            "a reset goes back to the last checkpoint",
+            "make a checkpoint before it",
+        )
     for event in events:
         if event.op == "evict":
             name_of(event.partition, spec.keys, f"an evict of {dict(event.partition)}")
@@ -226,7 +261,9 @@ def _check_partitions(types: Mapping[str, str], events: tuple[Event, ...]) -> No
         for name, value in event.partition.items():
             if ColumnType.of(types[name]).fit(value) is MISFIT:
                 raise InputError(
-                    f"an evict of {dict(event.partition)}", f"{name} is of the type {types[name]}", "give a value of this type"
+                    f"an evict of {dict(event.partition)}",
+                    f"{name} is of the type {types[name]}",
+                    "give a value of this type",
                 )
 
 
@@ -234,12 +271,16 @@ def _with_first(spec: Specification, first: Entry) -> Specification:
     """Returns the specification with a changed operator that rows enter."""
     if isinstance(spec, StreamWindow):
         return replace(spec, position=first.position)
-    return replace(spec, first=first) if isinstance(spec, Chain) and isinstance(first, WindowOperator) else first
+    return (
+        replace(spec, first=first) if isinstance(spec, Chain) and isinstance(first, WindowOperator) else first
+    )
 
 
 def _partition(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not value:
-        raise InputError(f"{where}={value!r}", "a partition is named by its columns", "give such as {'k': 'a'}")
+        raise InputError(
+            f"{where}={value!r}", "a partition is named by its columns", "give such as {'k': 'a'}"
+        )
     return dict(value)
 
 
@@ -259,13 +300,23 @@ def _check_watermarks(spec: Entry, events: tuple[Event, ...]) -> None:
     names = spec.watermark.names if isinstance(spec.watermark, Inputs) else (None,)
     for event in events:
         if event.op == "watermark" and event.source not in names:
-            rule = f"the inputs are {list(names)}" if names != (None,) else "the operator has one input, without a name"
-            raise InputError(f"a watermark of the input {event.source!r}", rule, "name the input as in watermark=Inputs([...])")
+            rule = (
+                f"the inputs are {list(names)}"
+                if names != (None,)
+                else "the operator has one input, without a name"
+            )
+            raise InputError(
+                f"a watermark of the input {event.source!r}",
+                rule,
+                "name the input as in watermark=Inputs([...])",
+            )
 
 
 def _rows(rows: Any, where: str) -> tuple[Row, ...]:
     if not isinstance(rows, Sequence) or not all(isinstance(row, Mapping) for row in rows):
-        raise InputError(f"{where}={rows!r}", "rows are a list of dicts", "give [{'event_time': ..., ...}, ...]")
+        raise InputError(
+            f"{where}={rows!r}", "rows are a list of dicts", "give [{'event_time': ..., ...}, ...]"
+        )
     for row in rows:
         for name in row:
             if not isinstance(name, str) or name.startswith("__"):
@@ -283,7 +334,10 @@ def _with_position(spec: Entry, positions: list[Sequence[Any]]) -> Entry:
     lengths = {len(position) for position in positions}
     allowed = {2, 3} if spec.position is None or spec.position.source is not None else {2}
     if not lengths <= allowed:
-        rule = "a position is [partition, offset], or [source, partition, offset] where a source column is declared"
+        rule = (
+            "a position is [partition, offset], or [source, partition, offset] where a source column "
+            "is declared"
+        )
         raise InputError(f"positions of {sorted(lengths)} items", rule, "give such lists")
     if spec.position is not None:
         return spec
@@ -312,4 +366,6 @@ def _check_columns(spec: Entry, rows: list[Row]) -> None:
     missing = [name for name in spec.columns_read if name not in known]
     if rows and missing:
         rule = f"the specification reads {list(spec.columns_read)}"
-        raise InputError(f"no row has a column {missing[0]!r}", rule, "give it in a row, or null in all of them")
+        raise InputError(
+            f"no row has a column {missing[0]!r}", rule, "give it in a row, or null in all of them"
+        )

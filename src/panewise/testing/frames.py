@@ -52,7 +52,13 @@ def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> FrameOperator:
     timed = fixed.get("event_time", draw(st.sampled_from(["event_time", "t", None]))) or None
     ordered = draw(st.sampled_from([(), (), ("order",), ("order", "v")]))
     position = (
-        None if ordered else draw(st.sampled_from([None, None, Position(), Position(source="source"), Position(ordered=False, remember=2)]))
+        None
+        if ordered
+        else draw(
+            st.sampled_from(
+                [None, None, Position(), Position(source="source"), Position(ordered=False, remember=2)]
+            )
+        )
     )
     ordered, position = fixed.get("order", ordered), fixed.get("position", position)
     made = draw(st.lists(_columns(timed=timed is not None, ordered=bool(ordered)), min_size=1, max_size=4))
@@ -78,20 +84,41 @@ def _columns(draw: st.DrawFn, /, *, timed: bool, ordered: bool) -> FrameColumn:
     name = draw(st.sampled_from(list(MEASURES)))
     if kind == "nth":
         return FrameColumn(F.nth_value(name, draw(st.integers(1, 4))), draw(frame))
-    defaults: dict[str, bool | int | str] = {"v": 7, "n": -1, "s": "none", "flag": True, "price": 1, "amount": 2}
+    defaults: dict[str, bool | int | str] = {
+        "v": 7,
+        "n": -1,
+        "s": "none",
+        "flag": True,
+        "price": 1,
+        "amount": 2,
+    }
     default = draw(st.sampled_from([None, defaults[name]]))
     shifts = [fn(name, n, default) for fn in (F.lag, F.lag, F.lead) for n in (0, 1, 1, 2, 3)]
-    return FrameColumn(draw(st.sampled_from([*shifts, *[F.row_number()] * 5, *([F.rank(), F.dense_rank()] * 3 if timed else [])])))
+    return FrameColumn(
+        draw(
+            st.sampled_from(
+                [*shifts, *[F.row_number()] * 5, *([F.rank(), F.dense_rank()] * 3 if timed else [])]
+            )
+        )
+    )
 
 
 @st.composite
-def frame_events(draw: st.DrawFn, /, spec: FrameOperator, max_events: int = 9, max_rows: int = 6) -> list[dict[str, Any]]:
+def frame_events(
+    draw: st.DrawFn, /, spec: FrameOperator, max_events: int = 9, max_rows: int = 6
+) -> list[dict[str, Any]]:
     """Draws events for an operator, as :func:`panewise.testing.run` takes them.
 
     The types of columns are those of :func:`types_of`.
     """
     writer = _FrameWriter(draw, spec, types_of(spec), max_rows)
-    chosen = draw(st.lists(st.sampled_from(["add"] * 5 + ["watermark"] * 4 + ["clock", "restart"]), min_size=1, max_size=max_events))
+    chosen = draw(
+        st.lists(
+            st.sampled_from(["add"] * 5 + ["watermark"] * 4 + ["clock", "restart"]),
+            min_size=1,
+            max_size=max_events,
+        )
+    )
     script = [writer.event(op) for op in chosen]
     then = "clock" if moved_by_rows(spec) else "watermark"
     after_finish = [{"op": "finish"}, *([writer.event(then)] if draw(st.booleans()) else [])]
@@ -112,17 +139,32 @@ class _FrameWriter(Writer):
 
     def times(self) -> list[int]:
         """Returns event times near 1970, and about as far from earlier rows as frames reach."""
-        near = [t + sign * reach + off for t in self.seen[-4:] for reach in self._reaches() for sign in (1, -1) for off in (0, 1, -1)]
+        near = [
+            t + sign * reach + off
+            for t in self.seen[-4:]
+            for reach in self._reaches()
+            for sign in (1, -1)
+            for off in (0, 1, -1)
+        ]
         return _inside([*sorted(set(near), key=abs)[:20], *range(-3, 9)])
 
     def watermarks(self) -> list[int]:
         """Returns the watermarks at which rows seen before pass (semantics 29.2), with their neighbours."""
-        return _inside([t + reach + off for t in [*self.seen[-5:], 0] for reach in self._reaches() for off in (0, 1, 2, -1)])
+        return _inside(
+            [
+                t + reach + off
+                for t in [*self.seen[-5:], 0]
+                for reach in self._reaches()
+                for off in (0, 1, 2, -1)
+            ]
+        )
 
     def clocks(self) -> list[int]:
         """Returns later clock readings; with `FixedLag`, those that move the watermark to such places."""
         lag = self.spec.watermark.lag.us if isinstance(self.spec.watermark, FixedLag) else 0
-        return [at for at in _inside([mark + lag for mark in self.watermarks()]) if at >= self.readings[-1]] + [self.readings[-1] + 5]
+        return [
+            at for at in _inside([mark + lag for mark in self.watermarks()]) if at >= self.readings[-1]
+        ] + [self.readings[-1] + 5]
 
 
 def _inside(instants: list[int]) -> list[int]:

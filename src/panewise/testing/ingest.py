@@ -30,7 +30,9 @@ def schema(types: Mapping[str, str]) -> dict[str, pl.DataType]:
 def _dtype(column: ColumnType) -> pl.DataType:
     if column.name == "decimal":
         return pl.Decimal(column.precision, column.scale)
-    return {"bigint": pl.Int64(), "double": pl.Float64(), "string": pl.String(), "boolean": pl.Boolean()}[column.name]
+    return {"bigint": pl.Int64(), "double": pl.Float64(), "string": pl.String(), "boolean": pl.Boolean()}[
+        column.name
+    ]
 
 
 def frame(spec: Entry, types: Mapping[str, str], rows: Sequence[Row]) -> pl.DataFrame:
@@ -50,4 +52,8 @@ def _record(spec: Entry, columns: Mapping[str, ColumnType], row: Row) -> dict[st
     for name, value in cells.items():
         if value is MISFIT:
             cells[name] = _STAND_INS[columns[name].name] if name in standing else None
-    return cells | {BAD_TIME: time is not None and not whole, OUT_OF_RANGE: whole and not is_long(time), BAD_TYPE: first}
+    return cells | {
+        BAD_TIME: time is not None and not whole,
+        OUT_OF_RANGE: whole and not is_long(time),
+        BAD_TYPE: first,
+    }

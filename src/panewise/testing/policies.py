@@ -16,8 +16,22 @@ from panewise.spec.operators.policy.policies import DeltaPolicy, policy_columns
 from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time, tuple_count
 from panewise.testing.samples import JOINED, KEY_VALUES, MISFITS, NULLS
 
-_PLACES = {"key": "string", "level": "double", "shop": "bigint", "order": "bigint", "partition": "bigint", "offset": "bigint"}
-TYPES: Final = _PLACES | {"v": "double", "n": "bigint", "price": "decimal(10,2)", "s": "string", "flag": "boolean", "note": "bigint"}
+_PLACES = {
+    "key": "string",
+    "level": "double",
+    "shop": "bigint",
+    "order": "bigint",
+    "partition": "bigint",
+    "offset": "bigint",
+}
+TYPES: Final = _PLACES | {
+    "v": "double",
+    "n": "bigint",
+    "price": "decimal(10,2)",
+    "s": "string",
+    "flag": "boolean",
+    "note": "bigint",
+}
 _PRICES = [Decimal(value) for value in ("0.00", "0.50", "1.00", "-3.50", "99999999.99")]
 
 
@@ -35,7 +49,10 @@ class Gathering:
         """
         self.events[event.type] = self.events.get(event.type, 0) + 1
         self.tuples += len(event.tuples)
-        row = {"seen": self.events[event.type], "last": str(event.tuples[-1].get("n")) if event.tuples else None}
+        row = {
+            "seen": self.events[event.type],
+            "last": str(event.tuples[-1].get("n")) if event.tuples else None,
+        }
         if self.events[event.type] == 2:
             return None
         return [row] * (2 if event.type in ("FINAL", "INITIAL_FULL") else 1) + [{"all": self.tuples / 2}]
@@ -53,8 +70,13 @@ class Choosing(Gathering):
                 event.evict_partition()
             if event.type == "INSERTION" and self.tuples % 2:
                 while event.needs_partition_eviction:
-                    event.evict_partition(max(event.partitions, key=lambda one: (one.tuples, repr(one.partition))).partition)
-        return [*told, {"seen": len(held), "all": sum(one.tuples for one in held) + event.needs_partition_eviction / 2}]
+                    event.evict_partition(
+                        max(event.partitions, key=lambda one: (one.tuples, repr(one.partition))).partition
+                    )
+        return [
+            *told,
+            {"seen": len(held), "all": sum(one.tuples for one in held) + event.needs_partition_eviction / 2},
+        ]
 
 
 _OUTPUTS: Final[dict[str, Any]] = {"seen": "bigint", "last": "string", "all": "double"}
@@ -64,12 +86,18 @@ CHOOSING: Final = WindowListener(Choosing, name="choosing", outputs=_OUTPUTS)
 
 def amounts(column: str) -> st.SearchStrategy[Any]:
     """Returns a strategy of the amounts of a `delta` over a column."""
-    made: dict[str, list[Any]] = {"n": [0, 1, 2, 2.5], "v": [0, 0.25, 2, 2.5], "price": [0, Decimal("0.50"), 1, 2.5]}
+    made: dict[str, list[Any]] = {
+        "n": [0, 1, 2, 2.5],
+        "v": [0, 0.25, 2, 2.5],
+        "price": [0, Decimal("0.50"), 1, 2.5],
+    }
     return st.sampled_from(made[column])
 
 
 _kinds: st.SearchStrategy[Literal["tumbling", "sliding"]] = st.sampled_from(["tumbling", "sliding"])
-_deltas = st.sampled_from(["n", "n", "v", "price"]).flatmap(lambda name: amounts(name).map(lambda amount: delta(name, amount)))
+_deltas = st.sampled_from(["n", "n", "v", "price"]).flatmap(
+    lambda name: amounts(name).map(lambda amount: delta(name, amount))
+)
 _policies = st.one_of(st.integers(1, 4).map(count), st.integers(1, 5).map(time), _deltas)
 _contents: Final[list[dict[str, Any]]] = [
     {},
@@ -81,7 +109,13 @@ _contents: Final[list[dict[str, Any]]] = [
     {"listener": CHOOSING},
     {"listener": GATHERING, "columns": ["n", "s"]},
     {"aggregates": [F.count().alias("rows")]},
-    {"aggregates": [F.sum("n").alias("total"), F.max_by("s", "v").alias("best"), F.avg("price").alias("mean")]},
+    {
+        "aggregates": [
+            F.sum("n").alias("total"),
+            F.max_by("s", "v").alias("best"),
+            F.avg("price").alias("mean"),
+        ]
+    },
     {
         "aggregates": [
             F.first("n").alias("first"),
@@ -102,7 +136,9 @@ _contents: Final[list[dict[str, Any]]] = [
 
 
 @st.composite
-def stream_windows(draw: st.DrawFn, /, kind: Literal["tumbling", "sliding"] | None = None, **fixed: Any) -> StreamWindow:
+def stream_windows(
+    draw: st.DrawFn, /, kind: Literal["tumbling", "sliding"] | None = None, **fixed: Any
+) -> StreamWindow:
     """Draws specifications; each field takes every kind of its values.
 
     Args:
@@ -117,20 +153,36 @@ def stream_windows(draw: st.DrawFn, /, kind: Literal["tumbling", "sliding"] | No
         "partition_by": draw(st.sampled_from([[], ["key"], ["key"], ["shop"], ["level", "key"]])),
         **draw(st.sampled_from(_contents)),
         **draw(
-            st.sampled_from([{}, {}, {"order": ["order"]}, {"position": Position()}, {"position": Position(ordered=False, remember=1)}])
+            st.sampled_from(
+                [
+                    {},
+                    {},
+                    {"order": ["order"]},
+                    {"position": Position()},
+                    {"position": Position(ordered=False, remember=1)},
+                ]
+            )
         ),
         **fixed,
     }
     if fields["partition_by"] and "partition_eviction" not in fields:
         lengths = st.integers(1, 6)
-        gone = [st.none(), st.none(), lengths.map(partition_age), lengths.map(tuple_count), st.integers(1, 3).map(partition_count)]
+        gone = [
+            st.none(),
+            st.none(),
+            lengths.map(partition_age),
+            lengths.map(tuple_count),
+            st.integers(1, 3).map(partition_count),
+        ]
         fields["partition_eviction"] = draw(st.one_of(*gone))
     possible = StreamWindow(kind=chosen, **fields).possible
     one = draw(st.sampled_from([None, None, *possible]))
     told = fields.setdefault("events", one and _events(draw, possible, one))
     if told is not None and "TRIGGER" not in told and not isinstance(fields["trigger"], DeltaPolicy):
         fields["trigger"] = None  # without TRIGGER in events it is refused (semantics 10.2)
-    flags = {name: draw(st.booleans()) for name in _flags(StreamWindow(kind=chosen, **fields)) if name not in fixed}
+    flags = {
+        name: draw(st.booleans()) for name in _flags(StreamWindow(kind=chosen, **fields)) if name not in fixed
+    }
     return StreamWindow(kind=chosen, **{**fields, **flags})
 
 
@@ -150,14 +202,27 @@ def _events(draw: st.DrawFn, possible: tuple[str, ...], one: str) -> list[str]:
     return [one, *draw(st.lists(st.sampled_from(others), unique=True, max_size=len(others)))]
 
 
-_PLAIN = [("add",)] * 6 + [("clock",)] * 5 + [(op,) for op in ("restart", "drain", "checkpoint", "reset", "reset_to_initial", "evict")]
-_AWAY = [("checkpoint", "clock", "reset"), ("add", "checkpoint", "add", "clock", "reset"), ("add", "clock", "clock", "clock")]
+_PLAIN = (
+    [("add",)] * 6
+    + [("clock",)] * 5
+    + [(op,) for op in ("restart", "drain", "checkpoint", "reset", "reset_to_initial", "evict")]
+)
+_AWAY = [
+    ("checkpoint", "clock", "reset"),
+    ("add", "checkpoint", "add", "clock", "reset"),
+    ("add", "clock", "clock", "clock"),
+]
 MOVES: Final[tuple[tuple[str, ...], ...]] = (*_PLAIN, *_AWAY, *_AWAY)
 
 
 @st.composite
 def stream_events(
-    draw: st.DrawFn, /, spec: StreamWindow, max_moves: int = 8, max_rows: int = 7, moves: tuple[tuple[str, ...], ...] = MOVES
+    draw: st.DrawFn,
+    /,
+    spec: StreamWindow,
+    max_moves: int = 8,
+    max_rows: int = 7,
+    moves: tuple[tuple[str, ...], ...] = MOVES,
 ) -> list[dict[str, Any]]:
     """Draws events for a specification, as :func:`panewise.testing.run` takes them.
 
@@ -192,7 +257,10 @@ class _Writer:
             self.now = max(self.now, to)
             return {"op": op, "to": to}
         if op == "evict":
-            named = {name: self._one_of([*KEY_VALUES[name], *self._unusual(name)]) for name in self.spec.partition_by}
+            named = {
+                name: self._one_of([*KEY_VALUES[name], *self._unusual(name)])
+                for name in self.spec.partition_by
+            }
             return {"op": op, "partition": named} if named else None
         if op == "reset" and not self.noted:
             return None
@@ -213,13 +281,29 @@ class _Writer:
             return dict(self._one_of(self.rows))  # a duplicate, and a replay if it has a position
         self.value += self._one_of([0, 0, 1, 1, 2, 3, 3, -1, -4])  # mostly upwards, in steps near the amounts
         self.offset += self._one_of([1, 1, 1, 1, 1, 3, 0, -1])
-        row: dict[str, Any] = {name: self._one_of([*values, *self._unusual(name)]) for name, values in KEY_VALUES.items()}
-        row |= {"n": self.value, "v": self.value / 4, "s": self._one_of(["a", "b", None]), "flag": self._one_of([False, False, None, True])}
+        row: dict[str, Any] = {
+            name: self._one_of([*values, *self._unusual(name)]) for name, values in KEY_VALUES.items()
+        }
+        row |= {
+            "n": self.value,
+            "v": self.value / 4,
+            "s": self._one_of(["a", "b", None]),
+            "flag": self._one_of([False, False, None, True]),
+        }
         row |= {"price": self._one_of([Decimal(self.value) / 2, *_PRICES]), "note": len(self.rows)}
         row |= {"order": self._one_of([0, 1, 2]), "partition": self._one_of([0, 0, 1]), "offset": self.offset}
         if self._one_of(range(5)) == 4:
-            name = self._one_of([*self.spec.columns_read, "n", *policy_columns(self.spec.evict, self.spec.trigger) * 3])
+            name = self._one_of(
+                [*self.spec.columns_read, "n", *policy_columns(self.spec.evict, self.spec.trigger) * 3]
+            )
             kind = TYPES[name].split("(")[0]
-            row[name] = self._one_of([None, None, *([math.nan, math.inf, -math.inf] if kind == "double" else []), *MISFITS[kind][:3]])
+            row[name] = self._one_of(
+                [
+                    None,
+                    None,
+                    *([math.nan, math.inf, -math.inf] if kind == "double" else []),
+                    *MISFITS[kind][:3],
+                ]
+            )
         self.rows.append(row)
         return row

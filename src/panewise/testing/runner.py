@@ -64,7 +64,11 @@ def run(
 
 
 def result_of(
-    aggregate: Aggregate, rows: Iterable[Mapping[str, Any]], runtime: str = "oracle", *, types: Mapping[str, str] | None = None
+    aggregate: Aggregate,
+    rows: Iterable[Mapping[str, Any]],
+    runtime: str = "oracle",
+    *,
+    types: Mapping[str, str] | None = None,
 ) -> Any:
     """Returns the result of an aggregate over rows, in one batch and one window.
 
@@ -79,4 +83,6 @@ def result_of(
     """
     spec = WindowOperator(window=Global(), trigger=Never(), aggregates=[aggregate], event_time="row")
     numbered = [{**row, "row": number} for number, row in enumerate(rows)]
-    return run(spec, [{"op": "add", "rows": numbered}, {"op": "finish"}], runtime, types=types)[-1]["panes"][0][aggregate.name]
+    return run(spec, [{"op": "add", "rows": numbered}, {"op": "finish"}], runtime, types=types)[-1]["panes"][
+        0
+    ][aggregate.name]

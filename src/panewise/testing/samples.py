@@ -56,10 +56,19 @@ NULLS = UserAggregate(
 )
 ALL_TEXT = UserAggregate.reduce("all_text", lambda one, other: one + other, result="string")
 TRUES = UserAggregate.fold(
-    "trues", 0, lambda n, flag: n + (flag is True), combine=lambda one, other: one + other, result="bigint", commutative=True
+    "trues",
+    0,
+    lambda n, flag: n + (flag is True),
+    combine=lambda one, other: one + other,
+    result="bigint",
+    commutative=True,
 )
 LATEST = UserAggregate.fold(
-    "latest", [], lambda two, n: [*two, n][-2:], combine=lambda one, other: [*one, *other][-2:], result="array<bigint>"
+    "latest",
+    [],
+    lambda two, n: [*two, n][-2:],
+    combine=lambda one, other: [*one, *other][-2:],
+    result="array<bigint>",
 )
 USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS, ALL_TEXT, TRUES, LATEST)}
 
@@ -67,7 +76,9 @@ USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS, ALL_TEXT, 
 def _holds(frame: pl.DataFrame) -> pl.Series:
     """Returns one window for each row: it starts at the row's event time and is as long as the row's gap."""
     start = pl.col("event_time")
-    return frame.select(pl.concat_list(pl.struct(start.alias("start"), (start + pl.col("gap")).alias("end")))).to_series()
+    return frame.select(
+        pl.concat_list(pl.struct(start.alias("start"), (start + pl.col("gap")).alias("end")))
+    ).to_series()
 
 
 def _shifts(row: dict[str, Any]) -> Any:

@@ -13,11 +13,21 @@ from hypothesis import strategies as st
 
 from panewise.spec import Entry, Inputs, StreamTime, WindowOperator, counted, row_driven
 from panewise.testing.edges import EXTREMES, GAPS, clocks, expiries, times, watermarks
-from panewise.testing.samples import INPUT_VALUES, KEY_VALUES, MISFITS, OF_INPUTS, OF_WINDOWS, VALUES, types_of
+from panewise.testing.samples import (
+    INPUT_VALUES,
+    KEY_VALUES,
+    MISFITS,
+    OF_INPUTS,
+    OF_WINDOWS,
+    VALUES,
+    types_of,
+)
 
 
 @st.composite
-def events(draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_rows: int = 6, clock_moves: int = 2) -> list[dict[str, Any]]:
+def events(
+    draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_rows: int = 6, clock_moves: int = 2
+) -> list[dict[str, Any]]:
     """Draws events for a specification, as :func:`panewise.testing.run` takes them.
 
     The types of columns are those of :func:`types_of`. For every 5 batches there are about 3 moves of the
@@ -34,7 +44,11 @@ def events(draw: st.DrawFn, /, spec: WindowOperator, max_events: int = 9, max_ro
 
 def moved_by_rows(spec: Entry) -> bool:
     """Returns whether rows move the watermark, so that none comes from outside."""
-    return isinstance(spec.watermark, StreamTime) or row_driven(spec.watermark) is not None or counted(spec.window)
+    return (
+        isinstance(spec.watermark, StreamTime)
+        or row_driven(spec.watermark) is not None
+        or counted(spec.window)
+    )
 
 
 @dataclass
@@ -72,9 +86,18 @@ class Writer:
         if moved_by_rows(self.spec) and op == "watermark":
             op = "add"
         if op == "add":
-            return {"op": op, "rows": [self._row() for _ in range(self.draw(st.sampled_from([*range(self.max_rows + 1), 3])))]}
+            return {
+                "op": op,
+                "rows": [
+                    self._row() for _ in range(self.draw(st.sampled_from([*range(self.max_rows + 1), 3])))
+                ],
+            }
         if op == "watermark":
-            source = {"input": self._one_of(self.spec.watermark.names)} if isinstance(self.spec.watermark, Inputs) else {}
+            source = (
+                {"input": self._one_of(self.spec.watermark.names)}
+                if isinstance(self.spec.watermark, Inputs)
+                else {}
+            )
             return {"op": op, "to": self._one_of(self.watermarks()), **source}
         if op == "clock":
             to = self._one_of(self.clocks())
@@ -122,7 +145,9 @@ class Writer:
         if name in self.spec.keys and self.spec.null_keys and self.types[name] == "double":
             nulls.append(math.nan)
         values: Sequence[Any] = (
-            KEY_VALUES[name] if name in self.spec.keys and name in KEY_VALUES else VALUES[self.types[name].split("(")[0]]
+            KEY_VALUES[name]
+            if name in self.spec.keys and name in KEY_VALUES
+            else VALUES[self.types[name].split("(")[0]]
         )
         return self._one_of([*values, *nulls])
 
@@ -141,7 +166,10 @@ class Writer:
         """
         assert self.spec.position is not None
         *names, offset = self.spec.position.columns
-        origin = {name: self._one_of([0, 1] if name == self.spec.position.partition else ["kafka", None]) for name in names}
+        origin = {
+            name: self._one_of([0, 1] if name == self.spec.position.partition else ["kafka", None])
+            for name in names
+        }
         following = self.offsets.get(tuple(origin.values()), 0)
         near = [0, 0, 0, 0, 1, 5, -1, -2] if self.spec.position.ordered else [0, 1, 3, 2, -1, -2, -3, -5]
         at = following + self._one_of(near)
@@ -162,4 +190,6 @@ class Writer:
         if name in self.spec.time_columns:
             row[name] = self._one_of([None, None, None, "x", 0.5, True, 2**63, -(2**63) - 1, *EXTREMES])
         else:
-            row[name] = self._one_of([None, None, *([math.nan] * 5 if kind == "double" else []), *MISFITS[kind]])
+            row[name] = self._one_of(
+                [None, None, *([math.nan] * 5 if kind == "double" else []), *MISFITS[kind]]
+            )

@@ -44,14 +44,18 @@ def load(path: str | Path) -> list[dict[str, Any]]:
     documents = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     if not isinstance(documents, list):
         raise InputError(
-            f"{path}: {type(documents).__name__}", "a file of transcripts is a list of documents", "start each document with '- name:'"
+            f"{path}: {type(documents).__name__}",
+            "a file of transcripts is a list of documents",
+            "start each document with '- name:'",
         )
     for document in documents:
         _check_fields(document, str(path))
     names = [document["name"] for document in documents]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"{path}: {name!r} twice", "transcripts of a file have different names", "rename one")
+            raise InputError(
+                f"{path}: {name!r} twice", "transcripts of a file have different names", "rename one"
+            )
     return documents
 
 
@@ -91,12 +95,17 @@ def check(
 
     >>> check({
     ...     "name": "one pane", "cites": ["16.4"],
-    ...     "spec": {"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count", "name": "n"}]},
+    ...     "spec": {"window": {"kind": "tumbling", "size": 10},
+    ...     "aggregates": [{"fn": "count", "name": "n"}]},
     ...     "events": [{"op": "add", "rows": [{"event_time": 1}], "expect": {}, "state": [[0, 10]]},
-    ...                {"op": "watermark", "to": 10, "expect": {"panes": [{"n": 1, "timing": "ON_TIME"}]}, "state": []}],
+    ...                {"op": "watermark", "to": 10, "expect": {"panes": [{"n": 1, "timing": "ON_TIME"}]},
+    ...     "state": []}],
     ... })
     """
-    events = [{name: value for name, value in event.items() if name not in ("expect", "state")} for event in document["events"]]
+    events = [
+        {name: value for name, value in event.items() if name not in ("expect", "state")}
+        for event in document["events"]
+    ]
     spec = from_dict(document["spec"], user_aggregates, user_windows, user_listeners)
     outputs = run(spec, events, runtime, types=document.get("types"), windows=True, **options)
     for number, (event, output) in enumerate(zip(document["events"], outputs, strict=True)):
@@ -104,7 +113,9 @@ def check(
         _check_output(event.get("expect") or {}, output, where)
         if "state" in event:
             wanted = [{"window": bounds} for bounds in event["state"]]
-            held = [{"window": [window["window_start"], window["window_end"]]} for window in output["windows"]]
+            held = [
+                {"window": [window["window_start"], window["window_end"]]} for window in output["windows"]
+            ]
             assert_entries(held, wanted, f"{where}: windows held")
 
 

@@ -22,7 +22,11 @@ def pane(aggregate: pw.Aggregate, values: list[Any], dtype: pl.DataType, batches
     operator = Operator(spec, {"event_time": pl.Int64(), "v": dtype})
     for n in range(batches):
         part = values[n::batches]
-        operator.add(pl.DataFrame({"event_time": [n] * len(part), "v": part}, schema={"event_time": pl.Int64(), "v": dtype}))
+        operator.add(
+            pl.DataFrame(
+                {"event_time": [n] * len(part), "v": part}, schema={"event_time": pl.Int64(), "v": dtype}
+            )
+        )
     return operator.finish().panes["a"][0]
 
 
@@ -40,7 +44,12 @@ def pane(aggregate: pw.Aggregate, values: list[Any], dtype: pl.DataType, batches
         (F.avg("v"), [2**62, 2**62, 2**62], pl.Int64(), 2.0**62),
         (F.avg("v"), [None], pl.Float64(), None),
         (F.sum("v"), [Decimal("1.25"), Decimal("2.50")], pl.Decimal(10, 2), Decimal("3.75")),
-        (F.avg("v"), [Decimal("1.00"), Decimal("1.00"), Decimal("0.00")], pl.Decimal(10, 2), Decimal("0.666667")),
+        (
+            F.avg("v"),
+            [Decimal("1.00"), Decimal("1.00"), Decimal("0.00")],
+            pl.Decimal(10, 2),
+            Decimal("0.666667"),
+        ),
         (F.min("v"), [NAN, 2.0, None], pl.Float64(), 2.0),
         (F.max("v"), [NAN, 2.0, None], pl.Float64(), NAN),
         (F.max("v"), ["a", "b", None], pl.String(), "b"),
@@ -70,10 +79,17 @@ def pane(aggregate: pw.Aggregate, values: list[Any], dtype: pl.DataType, batches
         (F.var_pop("v"), [math.inf], pl.Float64(), NAN),
         (F.mode("v"), [2, 9, None, 9, 2, 1, None, None], pl.Int64(), 2),
         (F.mode("v"), [NAN, 1.0, NAN], pl.Float64(), NAN),
-        (F.mode("v"), [Decimal("1.50"), Decimal("0.25"), Decimal("1.50")], pl.Decimal(10, 2), Decimal("1.50")),
+        (
+            F.mode("v"),
+            [Decimal("1.50"), Decimal("0.25"), Decimal("1.50")],
+            pl.Decimal(10, 2),
+            Decimal("1.50"),
+        ),
     ],
 )
-def test_results_are_those_of_spark(aggregate: pw.Aggregate, values: list[Any], dtype: pl.DataType, expected: Any, batches: int) -> None:
+def test_results_are_those_of_spark(
+    aggregate: pw.Aggregate, values: list[Any], dtype: pl.DataType, expected: Any, batches: int
+) -> None:
     """The results do not depend on where batches are cut (semantics 24.1, 24.2)."""
     if values:
         assert pane(aggregate, values, dtype, batches) == pytest.approx(expected, nan_ok=True)
@@ -97,7 +113,9 @@ def test_collections_keep_arrival_order() -> None:
 @pytest.mark.parametrize("values", [[2**62, 2**62], [-(2**62), -(2**62), -1]])
 def test_a_sum_that_leaves_64_bits_is_an_error_in_one_batch_and_over_several(values: list[int]) -> None:
     """A sum never wraps around (semantics 24.3)."""
-    message = r"sum\(v\) = -?\d+ \| a sum of whole numbers stays inside 64 bits .* \| cast v to double or decimal"
+    message = (
+        r"sum\(v\) = -?\d+ \| a sum of whole numbers stays inside 64 bits .* \| cast v to double or decimal"
+    )
     for batches in (1, len(values)):
         with pytest.raises(AggregateOverflowError, match=message):
             pane(F.sum("v"), values, pl.Int64(), batches)
@@ -117,26 +135,45 @@ def test_many_distinct_values_are_estimated_within_the_asked_deviation() -> None
 
 
 def test_a_state_that_is_no_json_is_refused() -> None:
-    sets = pw.UserAggregate("sets", init=lambda: 0, accumulate=lambda s, v: {v}, merge=lambda a, b: a, finish=lambda s: 0.0)
+    sets = pw.UserAggregate(
+        "sets", init=lambda: 0, accumulate=lambda s, v: {v}, merge=lambda a, b: a, finish=lambda s: 0.0
+    )
     with pytest.raises(InputError, match=r"the state of a user-defined aggregate is a JSON value"):
         pane(sets("v"), [1], pl.Int64())
 
 
 @pytest.mark.parametrize("aggregate", [F.sum("v"), F.avg("v"), F.median("v"), F.stddev("v")])
 def test_numbers_are_asked_for_when_the_operator_is_built(aggregate: pw.Aggregate) -> None:
-    with pytest.raises(SpecError, match=rf"over v: string \| {aggregate.fn} takes numbers \| cast v to a number"):
+    with pytest.raises(
+        SpecError, match=rf"over v: string \| {aggregate.fn} takes numbers \| cast v to a number"
+    ):
         pane(aggregate, [], pl.String())
 
 
 @pytest.mark.parametrize("aggregate", [F.count_if("v"), F.bool_and("v"), F.bool_or("v")])
 def test_a_boolean_is_asked_for_when_the_operator_is_built(aggregate: pw.Aggregate) -> None:
-    with pytest.raises(SpecError, match=rf"over v: bigint \| {aggregate.fn} takes a Boolean column \| make one before the operator"):
+    with pytest.raises(
+        SpecError,
+        match=rf"over v: bigint \| {aggregate.fn} takes a Boolean column \| make one before the operator",
+    ):
         pane(aggregate, [], pl.Int64())
 
 
 @pytest.mark.parametrize(
-    "aggregate", [F.max("v"), F.mode("v"), F.sort_list("v"), F.top_n("v", 1), F.min_by("event_time", "v"), F.top_n_by("event_time", "v", 1)]
+    "aggregate",
+    [
+        F.max("v"),
+        F.mode("v"),
+        F.sort_list("v"),
+        F.top_n("v", 1),
+        F.min_by("event_time", "v"),
+        F.top_n_by("event_time", "v", 1),
+    ],
 )
 def test_an_order_is_asked_for_when_the_operator_is_built(aggregate: pw.Aggregate) -> None:
-    with pytest.raises(SpecError, match=rf"over v: array.* \| {aggregate.fn} takes values that have an order \| use a column of a simple"):
+    with pytest.raises(
+        SpecError,
+        match=rf"over v: array.* \| {aggregate.fn} takes values that have an order \| use a column of a "
+        r"simple",
+    ):
         pane(aggregate, [], pl.List(pl.Int64()))

@@ -25,7 +25,10 @@ from panewise.testing import run
 from tests.engine.decimals import CASES, Case
 from tests.engine.effort import DEFAULT
 
-OVERFLOW = r"(sum|avg)\(v\) beyond decimal\(\d+,\d+\) \| a sum or a mean of decimals fits .*24\.16\) \| cast v to a decimal of fewer"
+OVERFLOW = (
+    r"(sum|avg)\(v\) beyond decimal\(\d+,\d+\) \| a sum or a mean of decimals fits .*24\.16\) \| "
+    r"cast v to a decimal of fewer"
+)
 OVERFLOWS = [case for case in CASES if case.total is None]
 
 
@@ -59,7 +62,12 @@ def test_one_window(case: Case, batches: int) -> None:
 def test_result_types(case: Case) -> None:
     """Precision and scale of the results are those of semantics 24.16."""
     aggregation = Aggregation((F.sum("v"), F.avg("v"), F.max("v"), F.collect_list("v")), {"v": case.dtype})
-    assert list(aggregation.result_types.values()) == [case.total_type, case.mean_type, case.dtype, pl.List(case.dtype)]
+    assert list(aggregation.result_types.values()) == [
+        case.total_type,
+        case.mean_type,
+        case.dtype,
+        pl.List(case.dtype),
+    ]
 
 
 def _windows(window: Any, **fields: Any) -> pw.WindowOperator:
@@ -67,7 +75,9 @@ def _windows(window: Any, **fields: Any) -> pw.WindowOperator:
 
 
 def _chain() -> Any:
-    first = pw.WindowOperator(window=pw.Tumbling(100), keys=["event_time"], aggregates=[F.sum("v").alias("v")])
+    first = pw.WindowOperator(
+        window=pw.Tumbling(100), keys=["event_time"], aggregates=[F.sum("v").alias("v")]
+    )
     return first.then(aggregates=[F.sum("v").alias("a")])
 
 
@@ -83,8 +93,12 @@ OPERATORS: dict[str, Callable[[], Any]] = {
     "evictor": lambda: _windows(pw.Tumbling(100), evictor=pw.CountEvictor(100)),
     "row by row": lambda: _windows(pw.Tumbling(100), evaluate="record"),
     "chain": _chain,
-    "frame": lambda: pw.FrameOperator(event_time="event_time", columns=[pw.FrameColumn(F.sum("v").alias("a"), pw.Frame("rows", -99, 0))]),
-    "range": lambda: pw.FrameOperator(event_time="event_time", columns=[pw.FrameColumn(F.sum("v").alias("a"), pw.Frame("range", -99, 0))]),
+    "frame": lambda: pw.FrameOperator(
+        event_time="event_time", columns=[pw.FrameColumn(F.sum("v").alias("a"), pw.Frame("rows", -99, 0))]
+    ),
+    "range": lambda: pw.FrameOperator(
+        event_time="event_time", columns=[pw.FrameColumn(F.sum("v").alias("a"), pw.Frame("range", -99, 0))]
+    ),
     "running": lambda: pw.FrameOperator(
         event_time="event_time", columns=[pw.FrameColumn(F.sum("v").alias("a"), pw.Frame("rows", None, 0))]
     ),
@@ -95,10 +109,14 @@ OPERATORS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("batches", [1, 3])
 @pytest.mark.parametrize("case", OVERFLOWS, ids=str)
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_a_sum_that_does_not_fit_is_an_error_in_every_operator(operator: str, case: Case, batches: int) -> None:
+def test_a_sum_that_does_not_fit_is_an_error_in_every_operator(
+    operator: str, case: Case, batches: int
+) -> None:
     """Every operator raises the same error, wherever batches are cut (semantics 24.16)."""
     rows = [row | {"event_time": n} for n, row in enumerate(case.rows)]
-    events = [{"op": "add", "rows": rows[n::batches]} for n in range(batches) if rows[n::batches]] + [{"op": "finish"}]
+    events = [{"op": "add", "rows": rows[n::batches]} for n in range(batches) if rows[n::batches]] + [
+        {"op": "finish"}
+    ]
     for runtime in ("oracle", "engine"):
         with pytest.raises(AggregateOverflowError, match=OVERFLOW):
             run(OPERATORS[operator](), events, runtime, types={"v": case.kind})
@@ -125,17 +143,23 @@ def test_engine_is_oracle_where_sums_may_not_fit(data: st.DataObject) -> None:
     """
     window = data.draw(st.sampled_from(KINDS))
     scale = data.draw(st.sampled_from([0, 18, 38]))
-    row = st.fixed_dictionaries({"event_time": st.integers(0, 20), "v": st.none() | HUGE.map(lambda it: Decimal(it).scaleb(-scale))})
+    row = st.fixed_dictionaries(
+        {"event_time": st.integers(0, 20), "v": st.none() | HUGE.map(lambda it: Decimal(it).scaleb(-scale))}
+    )
     batches = data.draw(st.lists(st.lists(row, max_size=5), min_size=1, max_size=4))
     fields: dict[str, Any] = {"order": ["event_time"]} if "rows" in repr(window) else {}
-    spec = pw.WindowOperator(window=window, aggregates=[F.sum("v").alias("a"), F.max("v").alias("m")], **fields)
+    spec = pw.WindowOperator(
+        window=window, aggregates=[F.sum("v").alias("a"), F.max("v").alias("m")], **fields
+    )
     events = [*({"op": "add", "rows": rows} for rows in batches), {"op": "finish"}]
     types = {"v": f"decimal(38,{scale})", "event_time": "bigint"}
     if any(batches):
         assert outcome(spec, events, types, "engine", "a") == outcome(spec, events, types, "oracle", "a")
 
 
-VALUE = st.none() | st.sampled_from(["1", "-1", "9" * 38, "-" + "9" * 38, "5" + "0" * 37, "-5" + "0" * 37]).map(Decimal)
+VALUE = st.none() | st.sampled_from(
+    ["1", "-1", "9" * 38, "-" + "9" * 38, "5" + "0" * 37, "-5" + "0" * 37]
+).map(Decimal)
 
 
 @DEFAULT
@@ -144,7 +168,9 @@ def test_spans_are_exact_or_raise(values: list[Decimal | None], data: st.DataObj
     """The sum of an index range is exact or an error, whatever its partial sums and other rows are."""
     dtype = pl.Decimal(38, 0)
     aggregation = Aggregation((F.sum("v").alias("a"),), {"v": dtype})
-    bounds = st.tuples(st.integers(0, len(values) - 1), st.integers(1, len(values))).filter(lambda span: span[0] < span[1])
+    bounds = st.tuples(st.integers(0, len(values) - 1), st.integers(1, len(values))).filter(
+        lambda span: span[0] < span[1]
+    )
     spans = data.draw(st.lists(bounds, min_size=1, max_size=4))
     pieces = aggregation.singles(pl.DataFrame({"v": values}, schema={"v": dtype}))
     exact = [[value for value in values[low:high] if value is not None] for low, high in spans]
@@ -201,15 +227,22 @@ def test_ordinary_decimals_are_not_looked_at_twice(monkeypatch: pytest.MonkeyPat
     """The bounds of decimal(10,2) exclude an overflow, so the values of a small batch are not examined."""
     looked: list[str] = []
     greatest = overflow.greatest
-    monkeypatch.setattr(overflow, "greatest", lambda values: (looked.append(values.name), greatest(values))[1])
-    rows = pl.DataFrame({"g": [1, 1], "v": [Decimal("1.25")] * 2}, schema={"g": pl.Int64(), "v": pl.Decimal(10, 2)})
+    monkeypatch.setattr(
+        overflow, "greatest", lambda values: (looked.append(values.name), greatest(values))[1]
+    )
+    rows = pl.DataFrame(
+        {"g": [1, 1], "v": [Decimal("1.25")] * 2}, schema={"g": pl.Int64(), "v": pl.Decimal(10, 2)}
+    )
     Aggregation((F.sum("v"),), {"v": pl.Decimal(10, 2)}).lift(rows, ["g"])
     assert looked == []
 
 
 def test_sums_of_one_batch_over_many_windows_stay_apart() -> None:
     """Overflow is tested for each group: the sums of both keys fit, the partial sums of the batch do not."""
-    operator = Operator(_windows(pw.Tumbling(10), keys=["k"]), {"event_time": pl.Int64(), "k": pl.Int64(), "v": pl.Decimal(38, 0)})
+    operator = Operator(
+        _windows(pw.Tumbling(10), keys=["k"]),
+        {"event_time": pl.Int64(), "k": pl.Int64(), "v": pl.Decimal(38, 0)},
+    )
     v = [Decimal("9" * 38), Decimal("9" * 38), Decimal("-" + "9" * 38)]
     schema = {"event_time": pl.Int64(), "k": pl.Int64(), "v": pl.Decimal(38, 0)}
     operator.add(pl.DataFrame({"event_time": np.arange(3), "k": [1, 2, 1], "v": v}, schema=schema))

@@ -16,13 +16,27 @@ from panewise.testing.compare import same
 
 SCHEMA: dict[str, pl.DataType] = {"v": pl.Int64(), "x": pl.Float64(), "s": pl.String()}
 TOTAL = UserAggregate.reduce("total", lambda one, other: one + other, result="bigint", commutative=True)
-WORDS = UserAggregate.fold("words", "", lambda state, value: state + (value or "?"), lambda one, other: one + other, result="string")
+WORDS = UserAggregate.fold(
+    "words", "", lambda state, value: state + (value or "?"), lambda one, other: one + other, result="string"
+)
 FEW_ROWS = [
     *(F.first("s"), F.last("s"), F.first("x", ignorenulls=True), F.last("v", ignorenulls=True)),
-    *(F.top_n_by("s", "v", 2), F.top_n_by("v", "x", 1, ascending=True), F.top_n_by("s", "x", 2, distinct=True)),
+    *(
+        F.top_n_by("s", "v", 2),
+        F.top_n_by("v", "x", 1, ascending=True),
+        F.top_n_by("s", "x", 2, distinct=True),
+    ),
     *(F.max_by("s", "x"), F.min_by("s", "x"), F.max_by("v", "s"), F.min_by("x", "v")),
 ]
-BESIDE = [F.count(), F.sum("v"), F.median("x"), F.collect_list("v"), F.collect_set("s"), TOTAL("v"), WORDS("s")]
+BESIDE = [
+    F.count(),
+    F.sum("v"),
+    F.median("x"),
+    F.collect_list("v"),
+    F.collect_set("s"),
+    TOTAL("v"),
+    WORDS("s"),
+]
 AGGREGATES = tuple(one.alias(f"a{n}") for n, one in enumerate([*FEW_ROWS, *BESIDE]))
 ROWS = st.fixed_dictionaries(
     {
@@ -42,9 +56,15 @@ def results(aggregation: Aggregation, partials: pl.DataFrame) -> dict[str, Any]:
 
 @settings(max_examples=150, derandomize=True, database=None, deadline=None)
 @given(given=st.lists(ROWS, min_size=1, max_size=12), data=st.data())
-def test_merged_in_any_order_they_are_those_of_the_rows_as_they_came(given: list[dict[str, Any]], data: st.DataObject) -> None:
+def test_merged_in_any_order_they_are_those_of_the_rows_as_they_came(
+    given: list[dict[str, Any]], data: st.DataObject
+) -> None:
     """Partials that are merged in any order give the aggregates of the rows in arrival order."""
-    rows = pl.DataFrame(given, schema={"piece": pl.Int64(), **SCHEMA}).with_row_index(ARRIVAL_NUMBER).cast({ARRIVAL_NUMBER: pl.Int64()})
+    rows = (
+        pl.DataFrame(given, schema={"piece": pl.Int64(), **SCHEMA})
+        .with_row_index(ARRIVAL_NUMBER)
+        .cast({ARRIVAL_NUMBER: pl.Int64()})
+    )
     all_of_them = rows.with_columns(pl.lit(0).alias("all"))
     plain = Aggregation(AGGREGATES, SCHEMA)
     wanted = results(plain, plain.lift(all_of_them, ["all"]))
@@ -53,7 +73,9 @@ def test_merged_in_any_order_they_are_those_of_the_rows_as_they_came(given: list
     pieces = pieces[data.draw(st.permutations(range(pieces.height)))]
     spans = over(turned, pieces, pl.Series([0]), pl.Series([pieces.height]))
     assert same(results(turned, spans), wanted)
-    both = pl.concat([pieces.with_columns(pl.lit(n).alias("group")) for n in (0, 1)])[data.draw(st.permutations(range(2 * pieces.height)))]
+    both = pl.concat([pieces.with_columns(pl.lit(n).alias("group")) for n in (0, 1)])[
+        data.draw(st.permutations(range(2 * pieces.height)))
+    ]
     merged = both.group_by("group", maintain_order=True).agg(turned.merging())
     for place in range(2):
         found = merged[place].select(pl.col(part.name).cast(part.dtype) for part in turned.parts)

@@ -18,13 +18,54 @@ from panewise.testing.compare import same
 
 SCHEMA = {"v": pl.Int64(), "x": pl.Float64(), "s": pl.String(), "d": pl.Decimal(10, 2)}
 # An aggregate whose merge depends on the order of its arguments.
-WORDS = pw.UserAggregate.fold("words", "", lambda state, value: state + (value or "?"), lambda one, other: one + other, result="string")
+WORDS = pw.UserAggregate.fold(
+    "words", "", lambda state, value: state + (value or "?"), lambda one, other: one + other, result="string"
+)
 AGGREGATES: tuple[pw.Aggregate, ...] = (
-    *(F.count("v"), F.sum("v"), F.avg("v"), F.min("v"), F.max("v"), F.first("v"), F.last("v", ignorenulls=True)),
-    *(F.sum("x"), F.min("x"), F.max("x"), F.stddev("x"), F.first("x", ignorenulls=True), F.last("x"), F.median("x")),
-    *(F.min("s"), F.max("s"), F.collect_list("s"), F.collect_set("s"), F.count_distinct("s"), F.approx_count_distinct("s")),
-    *(F.sum("d"), F.avg("d"), F.max("d"), F.max_by("s", "x"), F.min_by("s", "v"), F.top_n("v", 2), F.top_n_by("s", "v", 2)),
-    *(F.mode("s"), F.mode("x"), F.percentile("v", 0.1), F.median("v"), F.count_distinct("x"), F.top_n("x", 3), WORDS("s")),
+    *(
+        F.count("v"),
+        F.sum("v"),
+        F.avg("v"),
+        F.min("v"),
+        F.max("v"),
+        F.first("v"),
+        F.last("v", ignorenulls=True),
+    ),
+    *(
+        F.sum("x"),
+        F.min("x"),
+        F.max("x"),
+        F.stddev("x"),
+        F.first("x", ignorenulls=True),
+        F.last("x"),
+        F.median("x"),
+    ),
+    *(
+        F.min("s"),
+        F.max("s"),
+        F.collect_list("s"),
+        F.collect_set("s"),
+        F.count_distinct("s"),
+        F.approx_count_distinct("s"),
+    ),
+    *(
+        F.sum("d"),
+        F.avg("d"),
+        F.max("d"),
+        F.max_by("s", "x"),
+        F.min_by("s", "v"),
+        F.top_n("v", 2),
+        F.top_n_by("s", "v", 2),
+    ),
+    *(
+        F.mode("s"),
+        F.mode("x"),
+        F.percentile("v", 0.1),
+        F.median("v"),
+        F.count_distinct("x"),
+        F.top_n("x", 3),
+        WORDS("s"),
+    ),
 )
 AGGREGATION = Aggregation(tuple(one.alias(f"a{n}") for n, one in enumerate(AGGREGATES)), SCHEMA)
 
@@ -54,11 +95,16 @@ def read_off(partials: pl.DataFrame, aggregation: Aggregation = AGGREGATION) -> 
 @given(rows=st.lists(ROWS, min_size=1, max_size=40), data=st.data())
 def test_spans_are_merged_pieces(rows: list[dict[str, Any]], data: st.DataObject) -> None:
     pieces = pieces_of(rows)
-    bounds = st.tuples(st.integers(0, pieces.height - 1), st.integers(1, pieces.height)).filter(lambda span: span[0] < span[1])
+    bounds = st.tuples(st.integers(0, pieces.height - 1), st.integers(1, pieces.height)).filter(
+        lambda span: span[0] < span[1]
+    )
     spans = data.draw(st.lists(bounds, max_size=10))
     low, high = (pl.Series([span[side] for span in spans], dtype=pl.Int64) for side in (0, 1))
     merging = AGGREGATION.merging()
-    expected = [read_off(pieces[a:b].with_columns(g=pl.lit(0)).group_by("g").agg(merging).drop("g"))[0] for a, b in spans]
+    expected = [
+        read_off(pieces[a:b].with_columns(g=pl.lit(0)).group_by("g").agg(merging).drop("g"))[0]
+        for a, b in spans
+    ]
     for aggregation in (AGGREGATION, told(AGGREGATION)):
         found = read_off(over(aggregation, pieces, low, high), aggregation)
         assert len(found) == len(expected)
@@ -74,7 +120,9 @@ def test_lists_are_joined_in_stretches() -> None:
     low = [(n * 5003) % 9_000 for n in range(500)]
     high = [at + 1 + n for n, at in enumerate(low)]
     found = over(aggregation, pieces, pl.Series(low), pl.Series(high)).select(aggregation.results)
-    assert found.rows() == [(sorted(values[a:b])[-1:-3:-1], sum(values[a:b])) for a, b in zip(low, high, strict=True)]
+    assert found.rows() == [
+        (sorted(values[a:b])[-1:-3:-1], sum(values[a:b])) for a, b in zip(low, high, strict=True)
+    ]
 
 
 def test_types_are_those_of_the_parts() -> None:
@@ -87,8 +135,12 @@ def test_types_are_those_of_the_parts() -> None:
 def test_a_sum_that_leaves_64_bits_is_refused_only_where_it_does() -> None:
     """A range whose sum fits is exact even if the sums of shorter ranges do not fit (semantics 24.3)."""
     totals = Aggregation((F.sum("v"),), SCHEMA)
-    rows = pl.DataFrame({"piece": [0, 1, 2], "v": [2**62, 2**62, -(2**62)]}, schema={"piece": pl.Int64(), "v": pl.Int64()})
+    rows = pl.DataFrame(
+        {"piece": [0, 1, 2], "v": [2**62, 2**62, -(2**62)]}, schema={"piece": pl.Int64(), "v": pl.Int64()}
+    )
     pieces = totals.lift(rows, ["piece"])
     assert over(totals, pieces, pl.Series([0, 1]), pl.Series([3, 3]))["__sum:v"].to_list() == [2**62, 0]
-    with pytest.raises(AggregateOverflowError, match=r"sum\(v\) = 9223372036854775808 \| .*64 bits.* \| cast v"):
+    with pytest.raises(
+        AggregateOverflowError, match=r"sum\(v\) = 9223372036854775808 \| .*64 bits.* \| cast v"
+    ):
         over(totals, pieces, pl.Series([0]), pl.Series([2]))

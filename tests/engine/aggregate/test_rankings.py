@@ -59,7 +59,13 @@ def test_of_equal_rows_the_first_in_arrival_order_is_taken(batches: int) -> None
 
 @pytest.mark.parametrize(
     ("aggregate", "expected"),
-    [(F.max_by("v", "b"), None), (F.min_by("v", "b"), None), (F.top_n_by("v", "b", 2), []), (F.top_n("b", 2), []), (F.sort_list("b"), [])],
+    [
+        (F.max_by("v", "b"), None),
+        (F.min_by("v", "b"), None),
+        (F.top_n_by("v", "b", 2), []),
+        (F.top_n("b", 2), []),
+        (F.sort_list("b"), []),
+    ],
 )
 def test_nothing_to_rank(aggregate: pw.Aggregate, expected: Any) -> None:
     assert pane(aggregate, [("a", None), ("b", None)], 2) == expected
@@ -67,9 +73,17 @@ def test_nothing_to_rank(aggregate: pw.Aggregate, expected: Any) -> None:
 
 def test_two_rankings_with_confusable_names() -> None:
     """Rankings whose column names together form the same text do not share partials."""
-    schema = {"event_time": pl.Int64(), "a:b": pl.Int64(), "c": pl.Int64(), "a": pl.Int64(), "b:c": pl.Int64()}
+    schema = {
+        "event_time": pl.Int64(),
+        "a:b": pl.Int64(),
+        "c": pl.Int64(),
+        "a": pl.Int64(),
+        "b:c": pl.Int64(),
+    }
     spec = pw.WindowOperator(
-        window=pw.Global(), trigger=pw.Never(), aggregates=[F.max_by("a:b", "c").alias("one"), F.max_by("a", "b:c").alias("other")]
+        window=pw.Global(),
+        trigger=pw.Never(),
+        aggregates=[F.max_by("a:b", "c").alias("one"), F.max_by("a", "b:c").alias("other")],
     )
     operator = Operator(spec, schema)
     operator.add(pl.DataFrame([(1, 10, 1, 20, 2), (2, 11, 0, 21, 3)], schema=schema, orient="row"))
@@ -105,13 +119,24 @@ def test_what_is_combined_before_the_shuffle_gives_the_same(aggregate: pw.Aggreg
     schema = {"event_time": pl.Int64(), "k": pl.Int64(), "n": pl.Int64(), "f": pl.Boolean()}
     spec = pw.WindowOperator(window=pw.Tumbling(10), keys=["k"], aggregates=[aggregate.alias("a")])
     random.seed(7)
-    made = [(n % 40, random.randrange(5), random.choice([None, *range(9)]), random.choice([None, True, False])) for n in range(300)]
+    made = [
+        (n % 40, random.randrange(5), random.choice([None, *range(9)]), random.choice([None, True, False]))
+        for n in range(300)
+    ]
     frames = [pl.DataFrame(made[start::3], schema=schema, orient="row") for start in range(3)]
     whole, apart = Operator(spec, schema), Operator(spec, schema)
     assert whole.plan.can_combine == combined
     whole.add(pl.concat(frames))
     if not combined:
         return
-    apart.add_combined(combine_again(apart.plan, pl.concat([combine(apart.plan, apart.plan.validate(frame, 0).valid) for frame in frames])))
-    left, right = (operator.finish().panes.sort("k", "window_start").select("k", "window_start", "a") for operator in (apart, whole))
+    apart.add_combined(
+        combine_again(
+            apart.plan,
+            pl.concat([combine(apart.plan, apart.plan.validate(frame, 0).valid) for frame in frames]),
+        )
+    )
+    left, right = (
+        operator.finish().panes.sort("k", "window_start").select("k", "window_start", "a")
+        for operator in (apart, whole)
+    )
     assert_frame_equal(left, right, rel_tol=1e-12)

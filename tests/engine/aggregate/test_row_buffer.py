@@ -39,15 +39,24 @@ LOW, HIGH = -(2**63), 2**63 - 1
 
 
 def spec(**fields: Any) -> WindowOperator:
-    plain = {"window": Global(), "aggregates": [F.count().alias("rows")], "trigger": Always(), "accumulation": "accumulating"}
+    plain = {
+        "window": Global(),
+        "aggregates": [F.count().alias("rows")],
+        "trigger": Always(),
+        "accumulation": "accumulating",
+    }
     return WindowOperator(**{**plain, **fields})
 
 
 def held(evictor: Any, column: str, values: list[Any]) -> list[Any]:
     """Returns the values that an evictor leaves of a batch of rows with these values."""
-    operator = Operator(spec(evictor=evictor, delta=[column]), {"event_time": pl.Int64(), column: SCHEMA[column]})
+    operator = Operator(
+        spec(evictor=evictor, delta=[column]), {"event_time": pl.Int64(), column: SCHEMA[column]}
+    )
     times = values if column == "event_time" else list(range(len(values)))
-    rows = pl.DataFrame({"event_time": times, column: values}, schema={"event_time": pl.Int64(), column: SCHEMA[column]})
+    rows = pl.DataFrame(
+        {"event_time": times, column: values}, schema={"event_time": pl.Int64(), column: SCHEMA[column]}
+    )
     operator.add(rows)
     return [row[column] for row in operator.state.windows.all()[ROW_BUFFER].to_list()[0]]
 
@@ -101,7 +110,9 @@ def test_times_at_the_ends(duration: int, times: list[int], left: list[int]) -> 
 def test_event_times_may_be_timestamps() -> None:
     operator = Operator(spec(evictor=TimeEvictor("1 s")), {"event_time": pl.Datetime("ms", "UTC")})
     times = pl.Series(
-        "event_time", [START, START + timedelta(milliseconds=1), START + timedelta(seconds=1)], dtype=pl.Datetime("ms", "UTC")
+        "event_time",
+        [START, START + timedelta(milliseconds=1), START + timedelta(seconds=1)],
+        dtype=pl.Datetime("ms", "UTC"),
     )
     assert operator.add(times.to_frame()).panes["rows"].to_list() == [2]
 
@@ -123,7 +134,10 @@ def test_event_times_may_be_timestamps() -> None:
                 "| the threshold for whole numbers is a whole number | give one, or cast the column to DOUBLE"
             ),
         ),
-        (DeltaEvictor("w", 1), "column 'w' | the operator's columns are in its input | use one of the columns"),
+        (
+            DeltaEvictor("w", 1),
+            "column 'w' | the operator's columns are in its input | use one of the columns",
+        ),
     ],
 )
 def test_columns_that_an_evictor_cannot_use(evictor: Any, message: str) -> None:
@@ -177,7 +191,9 @@ def test_a_sum_that_is_evicted_in_time_does_not_overflow() -> None:
     rows = pl.DataFrame({"event_time": [0, 1], "n": [HIGH, 1]})
     kept = Operator(spec(aggregates=aggregates, evictor=CountEvictor(1)), schema)
     assert kept.add(rows).panes["s"].to_list() == [1]
-    lost = Operator(spec(aggregates=aggregates, evictor=CountEvictor(2), trigger=Repeatedly(AfterCount(2))), schema)
+    lost = Operator(
+        spec(aggregates=aggregates, evictor=CountEvictor(2), trigger=Repeatedly(AfterCount(2))), schema
+    )
     with pytest.raises(AggregateOverflowError, match=r"semantics 24\.3"):
         lost.add(rows)
 

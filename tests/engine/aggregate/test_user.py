@@ -45,8 +45,13 @@ def held_in(state: Any) -> pw.UserAggregate:
 def test_a_result_of_another_type_is_an_error(result: str, value: Any, runtime: str) -> None:
     with pytest.raises(InputError) as caught:
         result_of(gives(value, result)("v"), [{"v": 1}], runtime)
-    rule = f"the result of a user-defined aggregate is of its declared type, {result}, or None (semantics 24.20)"
-    assert str(caught.value) == f"'mine': result {value!r} | {rule} | give such a value in finish, or declare another result"
+    rule = (
+        f"the result of a user-defined aggregate is of its declared type, {result}, or None (semantics 24.20)"
+    )
+    assert (
+        str(caught.value)
+        == f"'mine': result {value!r} | {rule} | give such a value in finish, or declare another result"
+    )
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
@@ -78,20 +83,27 @@ def test_a_state_that_is_no_json_is_an_error(state: Any, runtime: str) -> None:
     with pytest.raises(InputError) as caught:
         result_of(held_in(state)("v"), [{"v": 1}], runtime)
     rule = "the state of a user-defined aggregate is a JSON value (semantics 24.7)"
-    assert str(caught.value) == f"'mine': state {state!r} | {rule} | use None, numbers, strings, lists and dicts with string keys"
+    assert (
+        str(caught.value)
+        == f"'mine': state {state!r} | {rule} | use None, numbers, strings, lists and dicts with string keys"
+    )
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_the_state_of_no_rows_is_json_too(runtime: str) -> None:
     wrong = pw.UserAggregate("mine", set, lambda s, v: 1, lambda a, b: b, lambda s: 1.0)
-    with pytest.raises(InputError, match=r"'mine': state set\(\) \| the state of a user-defined aggregate is a JSON value"):
+    with pytest.raises(
+        InputError, match=r"'mine': state set\(\) \| the state of a user-defined aggregate is a JSON value"
+    ):
         result_of(wrong("v"), [{"v": 1}], runtime)
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_lists_travel_through_batches_and_retractions(runtime: str) -> None:
     """Lists are merged over batches, retracted, and compared with the live pane by value (semantics 21.1)."""
-    kept = pw.UserAggregate.fold("kept", [], lambda s, v: sorted({*s, v}), lambda a, b: sorted({*a, *b}), result="array<bigint>")
+    kept = pw.UserAggregate.fold(
+        "kept", [], lambda s, v: sorted({*s, v}), lambda a, b: sorted({*a, *b}), result="array<bigint>"
+    )
     fields: dict[str, Any] = {"trigger": pw.Always(), "accumulation": "retracting"}
     spec = pw.WindowOperator(window=pw.Tumbling(10), aggregates=[kept("v").alias("a")], **fields)
     events = [{"op": "add", "rows": [{"event_time": 1, "v": v}]} for v in (2, 1, 2)]
@@ -111,11 +123,15 @@ def test_a_fold_whose_initial_state_does_not_tell_the_type_names_it(initial: Any
     with pytest.raises(SpecError) as caught:
         fold("f", initial, lambda s, v: s, combine=lambda a, b: a)
     rule = "initial does not tell the type of the result"
-    assert str(caught.value) == f"fold('f', initial={initial!r}) without result | {rule} | give result=, such as 'bigint' or 'double'"
+    assert str(caught.value) == (
+        f"fold('f', initial={initial!r}) without result | {rule} | give result=, such as 'bigint' or 'double'"
+    )
 
 
 def test_a_type_that_no_result_can_have() -> None:
     with pytest.raises(
-        SpecError, match=r"result='array<array<bigint>>' \| the result of .* is bigint, .* \| give one of these, or such as"
+        SpecError,
+        match=r"result='array<array<bigint>>' \| the result of .* is bigint, .* \| give one of these, "
+        r"or such as",
     ):
         gives(1, "array<array<bigint>>")

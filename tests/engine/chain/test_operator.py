@@ -25,7 +25,9 @@ from tests.engine.test_properties import shape
 
 Events = list[dict[str, Any]]
 EACH_KIND = pytest.mark.parametrize("kind", KINDS)
-STEADY = pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("session", "sliding", "custom")])
+STEADY = pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind not in ("session", "sliding", "custom")]
+)
 
 
 def play(chain: Chain, script: Events, runtime: str = "engine", **options: Any) -> Events:
@@ -37,7 +39,10 @@ def agree(chain: Chain, script: Events) -> None:
     got, wanted = play(chain, script), play(chain, script, "oracle")
     for number, (event, left, right) in enumerate(zip(script, got, wanted, strict=True)):
         for part in ("counts", "invalid", "late", "panes", "windows"):
-            told = f"{part} after events[{number}], {event}\nengine {left[part]}\noracle {right[part]}\nchain {chain}"
+            told = (
+                f"{part} after events[{number}], {event}\nengine {left[part]}\noracle "
+                f"{right[part]}\nchain {chain}"
+            )
             assert same(left[part], right[part]), told
             assert shape(left[part]) == shape(right[part]), told
         assert floats(chain, left) == floats(chain, right)
@@ -46,7 +51,9 @@ def agree(chain: Chain, script: Events) -> None:
 
 def floats(chain: Chain, output: dict[str, Any]) -> list[str]:
     """Returns the keys that are floats as text, in which -0.0 and 0.0 differ (semantics 15.2, 30.1)."""
-    return [repr(pane[name]) for pane in output["panes"] for name in chain.keys if isinstance(pane[name], float)]
+    return [
+        repr(pane[name]) for pane in output["panes"] for name in chain.keys if isinstance(pane[name], float)
+    ]
 
 
 @EACH_KIND
@@ -90,7 +97,10 @@ def test_batches_may_be_cut_anywhere(kind: str, data: st.DataObject) -> None:
     script = numbered(data.draw(events(chain.first)))
     whole = together(play(chain, script))
     assert_same(together(play(chain, cut(script, [1]))), whole)
-    assert_same(together(play(chain, cut(script, data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))))), whole)
+    assert_same(
+        together(play(chain, cut(script, data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))))),
+        whole,
+    )
 
 
 @EACH_KIND
@@ -140,19 +150,37 @@ def test_sums_of_sums_are_the_direct_sum(kind: str, data: st.DataObject) -> None
         F.count("shop").alias("shops"),
         F.count("key").alias("keys"),
     ]  # both operators read all keys, so the same rows are invalid
-    fields = {"trigger": trigger, "keys": ["key", "shop"], "aggregates": made, "null_keys": True, "delta": False, "evictor": None}
+    fields = {
+        "trigger": trigger,
+        "keys": ["key", "shop"],
+        "aggregates": made,
+        "null_keys": True,
+        "delta": False,
+        "evictor": None,
+    }
     spec = data.draw(specs(kind, **fields).filter(can_go_on))
-    chain = spec.then(keys=keys, aggregates=[plus("part").alias("part"), F.sum("shops").alias("shops"), F.sum("keys").alias("keys")])
+    chain = spec.then(
+        keys=keys,
+        aggregates=[plus("part").alias("part"), F.sum("shops").alias("shops"), F.sum("keys").alias("keys")],
+    )
     whole = play(chain, script := data.draw(events(spec)))
     direct_fields = {name: getattr(spec, name) for name in spec.__dataclass_fields__} | {"keys": keys}
-    for event, one, other in zip(script, whole, run(pw.WindowOperator(**direct_fields), script, types=types_of(spec)), strict=True):
-        assert same(one["panes"], other["panes"]), f"{event}\nchain {one['panes']}\ndirect {other['panes']}\n{chain}"
+    for event, one, other in zip(
+        script, whole, run(pw.WindowOperator(**direct_fields), script, types=types_of(spec)), strict=True
+    ):
+        assert same(one["panes"], other["panes"]), (
+            f"{event}\nchain {one['panes']}\ndirect {other['panes']}\n{chain}"
+        )
 
 
 def test_nothing_is_kept_of_windows_that_have_expired() -> None:
     """A stage purges its windows when they expire, in the engine and in the oracle (semantics 30.9)."""
     first = pw.WindowOperator(
-        keys=["k"], window=pw.Tumbling(10), aggregates=[F.count().alias("n")], accumulation="retracting", allowed_lateness=5
+        keys=["k"],
+        window=pw.Tumbling(10),
+        aggregates=[F.count().alias("n")],
+        accumulation="retracting",
+        allowed_lateness=5,
     )
     chain = first.then(aggregates=[F.sum("n").alias("rows")])
     operator = operator_for(chain, {"k": pl.String(), "event_time": pl.Int64()})
@@ -172,12 +200,19 @@ def test_a_long_table_is_sealed_into_runs(monkeypatch: pytest.MonkeyPatch) -> No
     """The table of a stage that is moved into runs between batches gives the output of the oracle."""
     monkeypatch.setattr("panewise.engine.chain.operator.NEWEST_ROWS", 2)
     first = pw.WindowOperator(
-        keys=["k"], window=pw.Global(), trigger=pw.Always(), aggregates=[F.count().alias("n")], accumulation="retracting"
+        keys=["k"],
+        window=pw.Global(),
+        trigger=pw.Always(),
+        aggregates=[F.count().alias("n")],
+        accumulation="retracting",
     )
     script = [{"op": "add", "rows": [{"k": k, "event_time": 1} for k in range(n)]} for n in (4, 3, 5, 1)]
     chain = first.then(keys=["n"], aggregates=[F.collect_list("k").alias("ks")])
     outputs = run(chain, script, "engine")
-    assert [(pane["n"], pane["ks"]) for pane in outputs[-1]["panes"] if pane["op"] == "+"] == [(3, [1, 2]), (4, [0])]
+    assert [(pane["n"], pane["ks"]) for pane in outputs[-1]["panes"] if pane["op"] == "+"] == [
+        (3, [1, 2]),
+        (4, [0]),
+    ]
     assert outputs == run(chain, script, "oracle")
 
 
@@ -185,13 +220,19 @@ def test_lists_are_no_keys() -> None:
     """A stage refuses a list as a key (semantics 30.1)."""
     first = pw.WindowOperator(window=pw.Global(), aggregates=[F.first("v").alias("v")])
     with pytest.raises(SpecError, match="then: key v: array"):
-        operator_for(first.then(keys=["v"], aggregates=[F.count()]), {"v": pl.List(pl.Int64), "event_time": pl.Int64()})
+        operator_for(
+            first.then(keys=["v"], aggregates=[F.count()]), {"v": pl.List(pl.Int64), "event_time": pl.Int64()}
+        )
 
 
 @pytest.mark.parametrize("runtime", ["oracle", "engine"])
 def test_a_key_is_never_minus_zero(runtime: str) -> None:
     """A key of -0.0 becomes 0.0 (semantics 30.1). In Polars, adding 0.0 does not ensure this."""
-    first = pw.WindowOperator(keys=["k"], window=pw.Global(), trigger=pw.Always(), aggregates=[F.min("v").alias("least")])
+    first = pw.WindowOperator(
+        keys=["k"], window=pw.Global(), trigger=pw.Always(), aggregates=[F.min("v").alias("least")]
+    )
     rows = [{"event_time": 1, "k": k, "v": v} for k, v in enumerate([-0.0, 1.0, 0.0])]
-    panes = run(first.then(keys=["least"], aggregates=[F.count().alias("n")]), [{"op": "add", "rows": rows}], runtime)[0]["panes"]
+    panes = run(
+        first.then(keys=["least"], aggregates=[F.count().alias("n")]), [{"op": "add", "rows": rows}], runtime
+    )[0]["panes"]
     assert [(repr(pane["least"]), pane["n"]) for pane in panes] == [("0.0", 2), ("1.0", 1)]

@@ -18,12 +18,25 @@ def test_rows_are_in_the_order_of_the_columns_and_else_as_they_stood(rows: int) 
     """`ordered` sorts nulls first and NaN last, and rows that tie keep their order."""
     names = [None, "b", "a"]
     values = [2.0, float("nan"), None, -1.0, 2.0]
-    frame = pl.DataFrame({"v": [values[at % 5] for at in range(rows)], "k": [names[at % 3] for at in range(rows)], "at": range(rows)})
+    frame = pl.DataFrame(
+        {
+            "v": [values[at % 5] for at in range(rows)],
+            "k": [names[at % 3] for at in range(rows)],
+            "at": range(rows),
+        }
+    )
 
     def rank(row: tuple[float | None, str | None, int]) -> tuple[bool, str, bool, bool, float, int]:
         value, name, at = row
         odd = value is None or math.isnan(value)
-        return name is not None, name or "", value is not None, value is not None and odd, 0.0 if odd or value is None else value, at
+        return (
+            name is not None,
+            name or "",
+            value is not None,
+            value is not None and odd,
+            0.0 if odd or value is None else value,
+            at,
+        )
 
     assert ordered(frame, ["k", "v"])["at"].to_list() == [row[2] for row in sorted(frame.rows(), key=rank)]
 
@@ -31,7 +44,13 @@ def test_rows_are_in_the_order_of_the_columns_and_else_as_they_stood(rows: int) 
 def test_whole_numbers_and_instants_have_a_way_of_their_own() -> None:
     """`ordered` sorts columns of whole numbers and instants correctly, which take a faster path."""
     rows = 20_000
-    frame = pl.DataFrame({"t": [(at * 7919) % 100 - 50 for at in range(rows)], "k": [at % 3 for at in range(rows)], "at": range(rows)})
+    frame = pl.DataFrame(
+        {
+            "t": [(at * 7919) % 100 - 50 for at in range(rows)],
+            "k": [at % 3 for at in range(rows)],
+            "at": range(rows),
+        }
+    )
     frame = frame.with_columns(pl.col("t").cast(pl.Datetime("us")), pl.col("k").cast(pl.UInt8))
     assert ordered(frame, ["t", "k"])["at"].to_list() == [row[2] for row in sorted(frame.rows())]
 
@@ -66,7 +85,9 @@ def test_rows_have_equal_codes_where_keys_are_equal(data: st.DataObject) -> None
     types = data.draw(st.lists(st.sampled_from(list(KEYS)), min_size=1, max_size=2))
     rows = data.draw(st.lists(st.tuples(*(st.none() | KEYS[dtype] for dtype in types)), max_size=20))
     names = [f"k{at}" for at in range(len(types))]
-    found = codes(pl.DataFrame(rows, schema=dict(zip(names, types, strict=True)), orient="row"), names).tolist()
+    found = codes(
+        pl.DataFrame(rows, schema=dict(zip(names, types, strict=True)), orient="row"), names
+    ).tolist()
     assert all(code >= 0 for code in found)
     assert [[a == b for a in rows] for b in rows] == [[a == b for a in found] for b in found]
 
@@ -103,7 +124,9 @@ def test_rows_gathered_by_key(rows: int, keys: list[str]) -> None:
 @pytest.mark.parametrize("rows", [1, 2, 20_000])
 def test_one_row_with_a_list_is_what_polars_picks(rows: int) -> None:
     """A single row with a list takes another path, because Polars would later copy all text of the list."""
-    frame = pl.DataFrame({"k": range(rows), "texts": [["a", None], None] * (rows // 2) + [[]] * (rows % 2), "x": "b"})
+    frame = pl.DataFrame(
+        {"k": range(rows), "texts": [["a", None], None] * (rows // 2) + [[]] * (rows % 2), "x": "b"}
+    )
     frame = pl.concat([frame.head(rows // 2), frame.tail(rows - rows // 2)], rechunk=False)
     for place in {0, rows // 2, rows - 1}:
         wanted = frame.filter(pl.col("k") == place)

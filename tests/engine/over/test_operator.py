@@ -56,13 +56,17 @@ def by_time(*columns: FrameColumn) -> FrameOperator:
 def random_rows(seed: int, count: int, keys: int, start: int) -> pl.DataFrame:
     random = np.random.default_rng(seed)
     times = start + random.integers(0, 150, count)
-    return pl.DataFrame({"t": times, "k": random.integers(0, keys, count), "v": random.integers(0, 100, count)})
+    return pl.DataFrame(
+        {"t": times, "k": random.integers(0, keys, count), "v": random.integers(0, 100, count)}
+    )
 
 
 TOTAL = FrameColumn(F.sum("v").alias("s"), Frame("rows", -2, 0))
 
 
-def stepped(spec: FrameOperator, batches: int, store: MemoryRunStore, count: int = 500, keys: int = 20) -> Iterator[tuple[Output, Output]]:
+def stepped(
+    spec: FrameOperator, batches: int, store: MemoryRunStore, count: int = 500, keys: int = 20
+) -> Iterator[tuple[Output, Output]]:
     """Yields the two outputs of each step: of the watermark, and of a batch or, at last, of the end of input.
 
     The rows of a batch are not in order. The watermark is 50 before the first time of the batch.
@@ -71,18 +75,41 @@ def stepped(spec: FrameOperator, batches: int, store: MemoryRunStore, count: int
     for n in range(batches + 1):
         stored = Stored.load(spec, COLUMNS, StoredLibrary(store, cache))
         first = stored.operator.advance(watermark=n * 100 - 50)
-        second = stored.operator.finish() if n == batches else stored.operator.add(random_rows(n, count, keys, n * 100))
+        second = (
+            stored.operator.finish()
+            if n == batches
+            else stored.operator.add(random_rows(n, count, keys, n * 100))
+        )
         stored.commit()
         yield first, second
 
 
 def test_ranges_longer_than_steps() -> None:
     """Frames of blocks and single rows (engine/over/ranges.py) have the results of one batch of all rows."""
-    made = [F.sum("v"), F.min("v"), F.stddev("v"), F.collect_list("v"), F.first("v"), F.last("v"), F.median("v"), F.max_by("t", "v")]
-    frames = {"long": Frame("range", -350, 0), "short": Frame("range", -30, 0), "around": Frame("range", -120, 25)}
-    columns = [FrameColumn(what.alias(f"{name} {what.name}"), frame) for name, frame in frames.items() for what in made]
+    made = [
+        F.sum("v"),
+        F.min("v"),
+        F.stddev("v"),
+        F.collect_list("v"),
+        F.first("v"),
+        F.last("v"),
+        F.median("v"),
+        F.max_by("t", "v"),
+    ]
+    frames = {
+        "long": Frame("range", -350, 0),
+        "short": Frame("range", -30, 0),
+        "around": Frame("range", -120, 25),
+    }
+    columns = [
+        FrameColumn(what.alias(f"{name} {what.name}"), frame)
+        for name, frame in frames.items()
+        for what in made
+    ]
     spec = by_time(*columns, FrameColumn(F.lag("v")))
-    found = pl.concat([output.panes for pair in stepped(spec, 9, MemoryRunStore(), count=60, keys=3) for output in pair])
+    found = pl.concat(
+        [output.panes for pair in stepped(spec, 9, MemoryRunStore(), count=60, keys=3) for output in pair]
+    )
     together = operator(spec)
     together.add(pl.concat([random_rows(n, 60, 3, n * 100) for n in range(9)]))
     wanted = together.finish().panes
@@ -91,7 +118,9 @@ def test_ranges_longer_than_steps() -> None:
         assert same(found[name].to_list(), wanted[name].to_list()), name
 
 
-@pytest.mark.parametrize(("start", "end", "wanted"), [(1, 1, [0, 0]), (1, 3, [1, 0]), (0, 3, [2, 1]), (2**62, 2**63 - 2, [0, 0])])
+@pytest.mark.parametrize(
+    ("start", "end", "wanted"), [(1, 1, [0, 0]), (1, 3, [1, 0]), (0, 3, [2, 1]), (2**62, 2**63 - 2, [0, 0])]
+)
 def test_ranges_after_the_last_instant_are_empty(start: int, end: int, wanted: list[int]) -> None:
     one = operator(by_time(FrameColumn(F.count().alias("n"), Frame("range", start, end))))
     one.add(rows((2**63 - 4, 1, 1), (2**63 - 1, 1, 1)))
@@ -100,7 +129,11 @@ def test_ranges_after_the_last_instant_are_empty(start: int, end: int, wanted: l
 
 def test_rows_wait_in_runs() -> None:
     """Rows that wait in runs over many steps are emitted as if they were one batch, in the order of time."""
-    spec = by_time(TOTAL, FrameColumn(F.max("v").alias("m"), Frame("range", -30, 0)), FrameColumn(F.row_number().alias("n")))
+    spec = by_time(
+        TOTAL,
+        FrameColumn(F.max("v").alias("m"), Frame("range", -30, 0)),
+        FrameColumn(F.row_number().alias("n")),
+    )
     sent = pl.concat([output.panes for pair in stepped(spec, 40, MemoryRunStore()) for output in pair])
     together = operator(spec)
     together.add(pl.concat([random_rows(n, 500, 20, n * 100) for n in range(40)]))
@@ -111,7 +144,11 @@ def test_rows_wait_in_runs() -> None:
 @pytest.mark.parametrize("event_time", ["t", None])
 def test_what_is_written_does_not_hang_on_what_is_held(event_time: str | None) -> None:
     """A step over ten keys writes as much if ten thousand keys are stored as if ten are."""
-    spec = FrameOperator(keys=["k"], event_time=event_time, columns=[TOTAL, FrameColumn(F.avg("v").alias("a"), Frame("rows", None, 0))])
+    spec = FrameOperator(
+        keys=["k"],
+        event_time=event_time,
+        columns=[TOTAL, FrameColumn(F.avg("v").alias("a"), Frame("rows", None, 0))],
+    )
     written = []
     for keys in (10, 10_000):
         store, cache = CountingStore(), Cache()
@@ -129,7 +166,10 @@ def test_what_is_written_does_not_hang_on_what_is_held(event_time: str | None) -
 
 def test_what_is_kept() -> None:
     """The last rows of a key are stored for ROWS, and those within reach for RANGE (semantics 29.9)."""
-    rowwise, timed = operator(by_time(TOTAL)), operator(by_time(FrameColumn(F.count().alias("n"), Frame("range", -10, 0))))
+    rowwise, timed = (
+        operator(by_time(TOTAL)),
+        operator(by_time(FrameColumn(F.count().alias("n"), Frame("range", -10, 0)))),
+    )
     for n in range(30):
         for one in (rowwise, timed):
             one.add(rows((n * 5, 1, n), (n * 5, 2, n)))
@@ -145,7 +185,9 @@ def test_what_is_kept() -> None:
 
 def test_rows_that_wait_look_back() -> None:
     """Rows in the range of a waiting row stay stored until it is emitted, whatever W is (semantics 29.9)."""
-    spec = by_time(FrameColumn(F.sum("v").alias("s"), Frame("range", -10, 0)), FrameColumn(F.lead("v").alias("next")))
+    spec = by_time(
+        FrameColumn(F.sum("v").alias("s"), Frame("range", -10, 0)), FrameColumn(F.lead("v").alias("next"))
+    )
     one = operator(spec)
     one.add(rows((0, 1, 1), (5, 1, 2), (8, 1, 4)))
     assert one.advance(watermark=500).panes["s"].to_list() == [1, 3]
@@ -180,24 +222,36 @@ def test_long_batches_in_memory() -> None:
 
 def test_a_sum_that_leaves_64_bits_is_refused() -> None:
     """A sum over the rows of several batches never wraps around (semantics 24.3)."""
-    one = operator(FrameOperator(event_time=None, columns=[FrameColumn(F.sum("v").alias("s"), Frame("rows", None, 0))]))
+    one = operator(
+        FrameOperator(event_time=None, columns=[FrameColumn(F.sum("v").alias("s"), Frame("rows", None, 0))])
+    )
     one.add(rows((0, 1, 2**62)))
     with pytest.raises(AggregateOverflowError, match=r"sum\(v\) = 9223372036854775808 \| .*64 bits"):
         one.add(rows((0, 1, 2**62)))
     near = operator(FrameOperator(event_time=None, columns=[TOTAL]))
-    assert near.add(rows((0, 1, 2**62), (0, 1, -(2**62)), (0, 1, 2**62), (0, 1, 1))).panes["s"].to_list() == [2**62, 0, 2**62, 1]
+    assert near.add(rows((0, 1, 2**62), (0, 1, -(2**62)), (0, 1, 2**62), (0, 1, 1))).panes["s"].to_list() == [
+        2**62,
+        0,
+        2**62,
+        1,
+    ]
 
 
 def test_rows_come_back_as_they_were() -> None:
     """The columns of a row are emitted unchanged, nested ones and a key of -0.0 included (semantics 29.1)."""
     schema: dict[str, Any] = {
-        "t": pl.Datetime("us", "UTC"), "k": pl.Float64(), "list": pl.List(pl.Int64()), "struct": pl.Struct({"a": pl.String()}),
+        "t": pl.Datetime("us", "UTC"), "k": pl.Float64(), "list": pl.List(pl.Int64()),
+        "struct": pl.Struct({"a": pl.String()}),
         "b": pl.Binary(),
     }  # fmt: skip
     at = datetime(1969, 7, 20, 20, 17, 40, tzinfo=UTC)
-    given = pl.DataFrame([(at, -0.0, [1, None], {"a": "x"}, b"\x00"), (at, 0.0, None, None, None)], schema=schema, orient="row")
+    given = pl.DataFrame(
+        [(at, -0.0, [1, None], {"a": "x"}, b"\x00"), (at, 0.0, None, None, None)], schema=schema, orient="row"
+    )
     spec = FrameOperator(
-        keys=["k"], event_time="t", columns=[FrameColumn(F.lag("struct").alias("before")), FrameColumn(F.lead("list").alias("l"))]
+        keys=["k"],
+        event_time="t",
+        columns=[FrameColumn(F.lag("struct").alias("before")), FrameColumn(F.lead("list").alias("l"))],
     )
     one = operator(spec, schema)
     one.add(given)
@@ -211,7 +265,9 @@ def test_rows_come_back_as_they_were() -> None:
 @given(given_rows=st.lists(ROWS, min_size=1, max_size=12))
 def test_single_rows_are_lifted_alike(given_rows: list[dict[str, Any]]) -> None:
     """`Aggregation.singles` returns the same partials as `lift` with each row as a group of its own."""
-    aggregation = Aggregation(tuple(one.alias(f"a{n}") for n, one in enumerate((*AGGREGATES, F.count(), F.var_pop("x")))), SCHEMA)
+    aggregation = Aggregation(
+        tuple(one.alias(f"a{n}") for n, one in enumerate((*AGGREGATES, F.count(), F.var_pop("x")))), SCHEMA
+    )
     frame = pl.DataFrame(given_rows, schema={"piece": pl.Int64(), **SCHEMA})
     quick = aggregation.singles(frame)
     slow = aggregation.lift(frame.drop("piece").with_row_index("piece"), ["piece"]).drop("piece")
@@ -220,15 +276,30 @@ def test_single_rows_are_lifted_alike(given_rows: list[dict[str, Any]]) -> None:
 
 
 REFUSED: list[tuple[FrameOperator, str]] = [
-    (FrameOperator(columns=[TOTAL], keys=["k"]), "column 'event_time' | the operator's columns are in its input"),
-    (by_time(FrameColumn(F.lag("v").alias("t2")), FrameColumn(F.lag("w"))), "column 'w' | the operator's columns are in its input"),
+    (
+        FrameOperator(columns=[TOTAL], keys=["k"]),
+        "column 'event_time' | the operator's columns are in its input",
+    ),
+    (
+        by_time(FrameColumn(F.lag("v").alias("t2")), FrameColumn(F.lag("w"))),
+        "column 'w' | the operator's columns are in its input",
+    ),
     (
         by_time(FrameColumn(F.lag("v", 1, 1.5))),
         "lag(v, 1, 1.5): default=1.5 | the default has the type of the column, bigint | ",
     ),
-    (by_time(FrameColumn(F.lag("v", 1, True))), "lag(v, 1, True): default=True | the default has the type of the column, bigint"),
-    (by_time(FrameColumn(F.lag("v", 1, 2**63))), f"lag(v, 1, {2**63}): default={2**63} | the default has the type of the column, bigint"),
-    (by_time(FrameColumn(F.bool_and("v"), Frame("rows", -1, 0))), "'bool_and(v)' over v: bigint | bool_and takes a Boolean column"),
+    (
+        by_time(FrameColumn(F.lag("v", 1, True))),
+        "lag(v, 1, True): default=True | the default has the type of the column, bigint",
+    ),
+    (
+        by_time(FrameColumn(F.lag("v", 1, 2**63))),
+        f"lag(v, 1, {2**63}): default={2**63} | the default has the type of the column, bigint",
+    ),
+    (
+        by_time(FrameColumn(F.bool_and("v"), Frame("rows", -1, 0))),
+        "'bool_and(v)' over v: bigint | bool_and takes a Boolean column",
+    ),
 ]
 
 
@@ -252,7 +323,9 @@ def test_a_state_of_another_operator_is_refused() -> None:
     other = by_time(FrameColumn(F.sum("v").alias("s"), Frame("rows", -3, 0)))
     with pytest.raises(StateError, match=r"a changed specification \(columns: "):
         Stored.load(other, COLUMNS, StoredLibrary(store, Cache()))
-    with pytest.raises(StateError, match=r"a state with other columns: \['3:|a state with other columns: \[.*'v'\]"):
+    with pytest.raises(
+        StateError, match=r"a state with other columns: \['3:|a state with other columns: \[.*'v'\]"
+    ):
         Stored.load(by_time(TOTAL), {**COLUMNS, "v": pl.Int32()}, StoredLibrary(store, Cache()))
 
 
@@ -261,13 +334,19 @@ def test_long_spans_are_merged_some_at_a_time(monkeypatch: pytest.MonkeyPatch, f
     """The results do not depend on how many values of index ranges are merged at once."""
     values = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5]
     aggregates = [F.median("v").alias("m"), F.collect_list("v").alias("l"), F.sum("v").alias("s")]
-    spec = FrameOperator(columns=[FrameColumn(made, frame) for made in aggregates], keys=["k"], event_time="t")
+    spec = FrameOperator(
+        columns=[FrameColumn(made, frame) for made in aggregates], keys=["k"], event_time="t"
+    )
 
     def sent() -> list[tuple[Any, ...]]:
         made = operator(spec)
         told = []
         for n in range(2):  # two steps, so that the second one reads stored rows
-            made.add(pl.DataFrame({"t": range(n * 20, n * 20 + 11), "k": [1, 2] * 5 + [1], "v": values}, schema=COLUMNS))
+            made.add(
+                pl.DataFrame(
+                    {"t": range(n * 20, n * 20 + 11), "k": [1, 2] * 5 + [1], "v": values}, schema=COLUMNS
+                )
+            )
             told += made.advance(0, n * 20 + 15).panes.rows()
         return told
 
@@ -282,8 +361,16 @@ def test_long_spans_are_merged_some_at_a_time(monkeypatch: pytest.MonkeyPatch, f
 def test_rows_farther_away_than_there_can_be_any(fn: Any) -> None:
     """Distances of 2^62 rows in `lag`, `lead` and ROWS do not overflow."""
     far = 2**62
-    columns = [FrameColumn(F.lag("v", far).alias("a")), FrameColumn(F.lead("v", far).alias("b")), FrameColumn(fn("v").alias("c"))]
-    spec = FrameOperator(columns=[*columns, FrameColumn(F.count().alias("n"), Frame("rows", -far, far))], keys=["k"], event_time="t")
+    columns = [
+        FrameColumn(F.lag("v", far).alias("a")),
+        FrameColumn(F.lead("v", far).alias("b")),
+        FrameColumn(fn("v").alias("c")),
+    ]
+    spec = FrameOperator(
+        columns=[*columns, FrameColumn(F.count().alias("n"), Frame("rows", -far, far))],
+        keys=["k"],
+        event_time="t",
+    )
     made = operator(spec)
     made.add(pl.DataFrame({"t": [1, 2], "k": [1, 1], "v": [5, 6]}, schema=COLUMNS))
     made.advance(0, 9)

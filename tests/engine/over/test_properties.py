@@ -25,9 +25,14 @@ def play(spec: FrameOperator, script: Events, **options: Any) -> Events:
 def agree(spec: FrameOperator, script: Events, **options: Any) -> None:
     """Asserts that engine and oracle have the same output and stored windows after every event."""
     wanted = run(spec, script, "oracle", types=types_of(spec), windows=True)
-    for number, (event, right, left) in enumerate(zip(script, wanted, play(spec, script, **options), strict=True)):
+    for number, (event, right, left) in enumerate(
+        zip(script, wanted, play(spec, script, **options), strict=True)
+    ):
         for part in ("counts", "invalid", "late", "panes", "windows"):
-            told = f"{part} after events[{number}], {event}\nengine {left[part]}\noracle {right[part]}\nspec {spec}"
+            told = (
+                f"{part} after events[{number}], {event}\nengine {left[part]}\noracle "
+                f"{right[part]}\nspec {spec}"
+            )
             assert same(left[part], right[part]), told
         assert columns(left) == columns(right)
         counts = left["counts"]
@@ -67,11 +72,15 @@ def test_batches_may_be_cut_anywhere(data: st.DataObject) -> None:
 
     Watermarks driven by rows are left out, because they depend on the cuts.
     """
-    spec = data.draw(frame_specs(order=("order",), position=None).filter(lambda spec: row_driven(spec.watermark) is None))
+    spec = data.draw(
+        frame_specs(order=("order",), position=None).filter(lambda spec: row_driven(spec.watermark) is None)
+    )
     script = numbered(data.draw(frame_events(spec)))
     whole = sent(spec, script)
     assert_same(sent(spec, cut(script, [1])), whole)
-    assert_same(sent(spec, cut(script, data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))), whole)
+    assert_same(
+        sent(spec, cut(script, data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))), whole
+    )
 
 
 def sent(spec: FrameOperator, script: Events) -> dict[str, Any]:
@@ -80,7 +89,11 @@ def sent(spec: FrameOperator, script: Events) -> dict[str, Any]:
     Then the cuts decide which rows of several keys are emitted together (semantics 29.8).
     """
     everything = together(play(spec, script))
-    panes = sorted(everything["panes"], key=lambda row: repr([row[key] for key in spec.keys])) if spec.rows_ahead else everything["panes"]
+    panes = (
+        sorted(everything["panes"], key=lambda row: repr([row[key] for key in spec.keys]))
+        if spec.rows_ahead
+        else everything["panes"]
+    )
     return {**everything, "panes": panes}
 
 

@@ -45,7 +45,10 @@ class Wrong:
 
 
 ROWS = "what wrong gives are dicts of its outputs {'x': 'bigint'} | give such dicts, or change outputs"
-HANDLE = "handle of wrong gives dicts, as a list or one after the other, or None | give a list of dicts, or yield them"
+HANDLE = (
+    "handle of wrong gives dicts, as a list or one after the other, or None | give a list of "
+    "dicts, or yield them"
+)
 GIVEN = [
     ([{"y": 1}], f"wrong gave {{'y': 1}} | {ROWS}"),
     ([{"x": 1.5}], f"wrong gave {{'x': 1.5}} | {ROWS}"),
@@ -73,11 +76,13 @@ class Number(IntEnum):
 
 
 STATE = (
-    "the attributes of a listener are its state, and are JSON values, of exactly these types | use None, bool, int, float that is finite, "
+    "the attributes of a listener are its state, and are JSON values, of exactly these types | use "
+    "None, bool, int, float that is finite, "
     "str, list and dict with string keys, such as dict(counter) and list(a_tuple)"
 )
 KEPT = [
-    {1: 2}, (1, 2), {1, 2}, Counter("a"), OrderedDict(a=1), Letter.A, {Letter.A: 1}, Number.ONE, Decimal(1), NOON, math.inf, math.nan,
+    {1: 2}, (1, 2), {1, 2}, Counter("a"), OrderedDict(a=1), Letter.A, {Letter.A: 1}, Number.ONE, Decimal(1),
+    NOON, math.inf, math.nan,
     "\ud83d", [[{"a": (1,)}]], 10**5000,
 ]  # fmt: skip
 
@@ -96,7 +101,10 @@ def test_state_that_would_come_back_as_something_else(runtime: str, kept: Any) -
 def test_state_that_stands_in_two_places(runtime: str) -> None:
     """A list in two places of the state is an error: it would be restored as two lists (semantics 10.19)."""
     seen: list[int] = []
-    rule = "the attributes of a listener are its state, a JSON value, in which no list or dict stands in two places"
+    rule = (
+        "the attributes of a listener are its state, a JSON value, in which no list or dict stands "
+        "in two places"
+    )
     wanted = f"[] twice in the state of wrong | {rule} | keep it once, or a copy of it: list(it), dict(it)"
     assert refusal(lambda: Wrong(given=seen, kept=seen), runtime) == wanted
     assert refusal(lambda: Wrong(kept=[{"a": seen}, seen]), runtime) == wanted
@@ -117,8 +125,10 @@ class MoreThanSlots(Slots):
 
 MADE = [
     (object, "", "a listener has a method handle(event) | give it one, or another class"),
-    (Slots, ", with __slots__", "the attributes of a listener are its state, and are found in its __dict__ | leave __slots__ out"),
-    (MoreThanSlots, ", with __slots__", "the attributes of a listener are its state, and are found in its __dict__ | leave __slots__ out"),
+    (Slots, ", with __slots__",
+    "the attributes of a listener are its state, and are found in its __dict__ | leave __slots__ out"),
+    (MoreThanSlots, ", with __slots__",
+    "the attributes of a listener are its state, and are found in its __dict__ | leave __slots__ out"),
 ]  # fmt: skip
 
 
@@ -145,7 +155,9 @@ EXACT = [
 
 @RUNTIMES
 @pytest.mark.parametrize(("kind", "given", "wanted"), EXACT)
-def test_what_a_listener_gives_has_the_type_of_its_output(runtime: str, kind: Any, given: Any, wanted: Any) -> None:
+def test_what_a_listener_gives_has_the_type_of_its_output(
+    runtime: str, kind: Any, given: Any, wanted: Any
+) -> None:
     listener = WindowListener(giving([{"x": given}]), name="right", outputs={"x": kind})
     [pane] = run(StreamWindow.tumbling(count(2), listener=listener), ADD, runtime)[0]["panes"]
     assert (pane["x"], type(pane["x"])) == (wanted, type(wanted))
@@ -195,21 +207,62 @@ class Asking:
 
 
 ASKED = [
-    ([], None, "evict_partition() | without partition_by the only partition stays (semantics 10.23) | give partition_by, or"),
-    (["k"], {"x": 1}, "evict_partition({'x': 1}) | a partition is named by the columns ['k'] | give a dict of these and no others"),
-    (["k"], "a", "evict_partition('a') | a partition is named by the columns ['k'] | give a dict of these and no others"),
-    (["k"], {"k": ["a"]}, "evict_partition({'k': ['a']}) | a partition is named by values of its columns (unhashable type: 'list') | give"),
-    (["k"], {"k": "b"}, "evict_partition({'k': 'b'}) in an event of {'k': 'a'} | a listener knows its own partition, and others only with"),
+    (
+        [],
+        None,
+        (
+            "evict_partition() | without partition_by the only partition stays (semantics 10.23) | give "
+            "partition_by, or"
+        ),
+    ),
+    (
+        ["k"],
+        {"x": 1},
+        (
+            "evict_partition({'x': 1}) | a partition is named by the columns ['k'] | give a dict of these "
+            "and no others"
+        ),
+    ),
+    (
+        ["k"],
+        "a",
+        (
+            "evict_partition('a') | a partition is named by the columns ['k'] | give a dict of these and no "
+            "others"
+        ),
+    ),
+    (
+        ["k"],
+        {"k": ["a"]},
+        (
+            "evict_partition({'k': ['a']}) | a partition is named by values of its columns (unhashable "
+            "type: 'list') | give"
+        ),
+    ),
+    (
+        ["k"],
+        {"k": "b"},
+        (
+            "evict_partition({'k': 'b'}) in an event of {'k': 'a'} | a listener knows its own partition, "
+            "and others only with"
+        ),
+    ),
 ]
 
 
 @RUNTIMES
 @pytest.mark.parametrize(("keys", "named", "message"), ASKED)
-def test_partitions_that_a_listener_cannot_ask_for(runtime: str, keys: list[str], named: Any, message: str) -> None:
+def test_partitions_that_a_listener_cannot_ask_for(
+    runtime: str, keys: list[str], named: Any, message: str
+) -> None:
     """Requests for partitions that a listener cannot name are errors (semantics 10.26)."""
     listener = WindowListener(lambda: Asking(named), name="asking", outputs={"x": "bigint"})
     with pytest.raises(InputError) as caught:
-        run(StreamWindow.tumbling(count(2), partition_by=keys, listener=listener), [{"op": "add", "rows": [{"k": "a"}]}], runtime)
+        run(
+            StreamWindow.tumbling(count(2), partition_by=keys, listener=listener),
+            [{"op": "add", "rows": [{"k": "a"}]}],
+            runtime,
+        )
     assert str(caught.value).startswith(message)
 
 
@@ -221,11 +274,18 @@ def test_a_partition_that_asks_to_go_when_the_clock_is_read(runtime: str) -> Non
     Another requested partition is evicted even if nothing is due in it.
     """
     listener = WindowListener(lambda: Emptying(), name="emptying", outputs={"held": "bigint"})
-    spec = StreamWindow.sliding(time(5), time(9), partition_by=["k"], partition_eviction=partition_count(9), listener=listener)
-    events = [{"op": "add", "rows": [{"k": "a"}, {"k": "b"}]}, {"op": "clock", "to": 4}, {"op": "add", "rows": [{"k": "c"}]}]
+    spec = StreamWindow.sliding(
+        time(5), time(9), partition_by=["k"], partition_eviction=partition_count(9), listener=listener
+    )
+    events = [
+        {"op": "add", "rows": [{"k": "a"}, {"k": "b"}]},
+        {"op": "clock", "to": 4},
+        {"op": "add", "rows": [{"k": "c"}]},
+    ]
     *_, output = run(spec, [*events, {"op": "clock", "to": 9}], runtime, windows=True)
     assert [(pane["k"], pane["event"]) for pane in output["panes"]] == [
-        ("a", "EVICTION"), ("a", "TRIGGER"), ("a", "PARTITION_EVICTION"), ("c", "PARTITION_EVICTION"), ("b", "EVICTION"), ("b", "TRIGGER"),
+        ("a", "EVICTION"), ("a", "TRIGGER"), ("a", "PARTITION_EVICTION"), ("c", "PARTITION_EVICTION"),
+        ("b", "EVICTION"), ("b", "TRIGGER"),
         ("b", "PARTITION_EVICTION"),
     ]  # fmt: skip
     assert output["windows"] == []
@@ -259,11 +319,18 @@ LOOKING = WindowListener(Looking, name="looking", outputs={"held": "string", "ne
 @pytest.mark.parametrize("gone", [None, partition_count(9), tuple_count(9)], ids=repr)
 def test_a_partition_is_gone_when_it_is_told_so(runtime: str, gone: Any) -> None:
     """In its last event a partition no longer exists (semantics 10.12, 10.14, 10.27)."""
-    spec = StreamWindow.tumbling(count(9), partition_by=["k"], partition_eviction=gone, listener=LOOKING, flush_on_final=True)
-    events = [{"op": "add", "rows": [{"k": key} for key in "aabc"]}, {"op": "evict", "partition": {"k": "b"}}, {"op": "finish"}]
+    spec = StreamWindow.tumbling(
+        count(9), partition_by=["k"], partition_eviction=gone, listener=LOOKING, flush_on_final=True
+    )
+    events = [
+        {"op": "add", "rows": [{"k": key} for key in "aabc"]},
+        {"op": "evict", "partition": {"k": "b"}},
+        {"op": "finish"},
+    ]
     panes = [pane for output in run(spec, events, runtime) for pane in output["panes"]]
     assert [(pane["k"], pane["event"], pane["held"]) for pane in panes] == [
-        ("b", "PARTITION_EVICTION", "a2c1" if gone else ""), ("a", "FINAL", "c1" if gone else ""), ("c", "FINAL", ""),
+        ("b", "PARTITION_EVICTION", "a2c1" if gone else ""), ("a", "FINAL", "c1" if gone else ""),
+        ("c", "FINAL", ""),
     ]  # fmt: skip
     assert not any(pane["needs"] for pane in panes)
 
@@ -272,7 +339,10 @@ class Scribbling:
     """A listener that changes the objects of its event."""
 
     def handle(self, event: Any) -> Any:
-        yield {"seen": f"{event.partition['k']} {[one.partition['k'] for one in event.partitions]} {event.tuples[0]}"}
+        yield {
+            "seen": f"{event.partition['k']} {[one.partition['k'] for one in event.partitions]} "
+            f"{event.tuples[0]}"
+        }
         event.partition["k"] = "zzz"
         event.tuples[0]["k"] = "zzz"
         for one in event.partitions:
@@ -285,7 +355,9 @@ SCRIBBLING = WindowListener(Scribbling, name="scribbling", outputs={"seen": "str
 @RUNTIMES
 def test_what_a_listener_writes_upon_is_its_own(runtime: str) -> None:
     """Changes that a listener makes to an event are not in the next one (semantics 10.1)."""
-    spec = StreamWindow.sliding(count(2), partition_by=["k"], partition_eviction=partition_count(9), listener=SCRIBBLING)
+    spec = StreamWindow.sliding(
+        count(2), partition_by=["k"], partition_eviction=partition_count(9), listener=SCRIBBLING
+    )
     output = run(spec, [{"op": "add", "rows": [{"k": "a"}, {"k": "b"}, {"k": "a"}]}], runtime)[0]
     assert [pane["seen"] for pane in output["panes"] if pane["event"] == "TRIGGER"] == [
         "a ['a'] {'k': 'a'}", "b ['a', 'b'] {'k': 'b'}", "a ['b', 'a'] {'k': 'a'}",
@@ -304,7 +376,8 @@ def test_lists_in_tuples_are_its_own_too() -> None:
     """A listener gets copies of nested values, so its changes are not in the next event."""
     listener = WindowListener(Growing, name="growing", outputs={"seen": "string"})
     operator = PolicyOperator(
-        StreamWindow.sliding(count(2), listener=listener, events=["INSERTION", "TRIGGER"]), {"l": pl.List(pl.Int64())}
+        StreamWindow.sliding(count(2), listener=listener, events=["INSERTION", "TRIGGER"]),
+        {"l": pl.List(pl.Int64())},
     )
     assert operator.add(pl.DataFrame({"l": [[1]]})).panes["seen"].to_list() == ["[1, 0]", "[1, 0]"]
 
@@ -328,6 +401,8 @@ def test_asking_whether_any_should_go_does_not_look_at_all(monkeypatch: pytest.M
 
     monkeypatch.setattr(HeldPartition, "__init__", noted)
     listener = WindowListener(Choosing, name="choosing", outputs={"x": "bigint"})
-    spec = StreamWindow.tumbling(count(9), partition_by=["k"], partition_eviction=partition_count(95), listener=listener)
+    spec = StreamWindow.tumbling(
+        count(9), partition_by=["k"], partition_eviction=partition_count(95), listener=listener
+    )
     run(spec, [{"op": "add", "rows": [{"k": f"{n}"} for n in range(100)]}], "engine")
     assert len(shown) <= 10

@@ -34,17 +34,23 @@ TELLING = WindowListener(ListenerLog, name="telling", outputs={"n": "bigint"})
 
 def evicted(spec: StreamWindow, values: pl.Series) -> list[list[Any]]:
     operator = PolicyOperator(spec, {"v": values.dtype})
-    return [[row["v"] for row in tuples] for tuples in operator.add(pl.DataFrame([values])).panes["tuples"].to_list()]
+    return [
+        [row["v"] for row in tuples]
+        for tuples in operator.add(pl.DataFrame([values])).panes["tuples"].to_list()
+    ]
 
 
 DELTAS = [
     (pl.Series("v", [0, 5, 6, 255], dtype=pl.UInt8), 5, [[0, 5], [6]]),
     (pl.Series("v", [0, 2**62, 2**63 - 1, -(2**63)], dtype=pl.Int64), 2**62, [[0, 2**62]]),
     (pl.Series("v", [0.0, 0.5, float("inf"), float("inf")], dtype=pl.Float64), 0.5, [[0.0, 0.5]]),
-    (pl.Series("v", ["0", "1e27", "2e27"]).cast(pl.Decimal(38, 9)), Decimal("1e27"), [[Decimal(0), Decimal("1e27")]]),
-    (pl.Series("v", ["0", "1e27", f"1{'0' * 27}.000000001"]).cast(pl.Decimal(38, 9)), 10**27, [[Decimal(0), Decimal("1e27")]]),
+    (pl.Series("v", ["0", "1e27", "2e27"]).cast(pl.Decimal(38, 9)), Decimal("1e27"),
+    [[Decimal(0), Decimal("1e27")]]),
+    (pl.Series("v", ["0", "1e27", f"1{'0' * 27}.000000001"]).cast(pl.Decimal(38, 9)), 10**27,
+    [[Decimal(0), Decimal("1e27")]]),
     (
-        pl.Series("v", [NOON, NOON + timedelta(seconds=1), NOON + timedelta(seconds=1, microseconds=1)], dtype=pl.Datetime("us", "UTC")),
+        pl.Series("v", [NOON, NOON + timedelta(seconds=1), NOON + timedelta(seconds=1, microseconds=1)],
+        dtype=pl.Datetime("us", "UTC")),
         "1 second",
         [[NOON, NOON + timedelta(seconds=1)]],
     ),
@@ -58,7 +64,9 @@ def test_differences_are_exact(values: pl.Series, amount: Any, wanted: list[list
     assert evicted(spec, values) == wanted
 
 
-@pytest.mark.parametrize(("dtype", "name"), [(pl.String(), "string"), (pl.Boolean(), "boolean"), (pl.Date(), "date")])
+@pytest.mark.parametrize(
+    ("dtype", "name"), [(pl.String(), "string"), (pl.Boolean(), "boolean"), (pl.Date(), "date")]
+)
 def test_a_delta_of_other_types_is_refused(dtype: pl.DataType, name: str) -> None:
     with pytest.raises(SpecError) as caught:
         PolicyOperator(StreamWindow.sliding(count(2), delta("v", 1)), {"v": dtype})
@@ -67,7 +75,9 @@ def test_a_delta_of_other_types_is_refused(dtype: pl.DataType, name: str) -> Non
 
 
 def test_a_delta_of_timestamps_of_another_unit_is_refused() -> None:
-    with pytest.raises(SpecError, match=r"delta over v: Datetime\(.*ms.*\) \| a delta is of .* \| cast it to microseconds"):
+    with pytest.raises(
+        SpecError, match=r"delta over v: Datetime\(.*ms.*\) \| a delta is of .* \| cast it to microseconds"
+    ):
         PolicyOperator(StreamWindow.sliding(count(2), delta("v", 1)), {"v": pl.Datetime("ms")})
 
 
@@ -75,17 +85,23 @@ def test_a_delta_of_timestamps_of_another_unit_is_refused() -> None:
 def test_a_duration_is_no_amount_of_doubles_and_decimals(dtype: pl.DataType, name: str) -> None:
     with pytest.raises(SpecError) as caught:
         PolicyOperator(StreamWindow.sliding(count(2), delta("v", "1 minute")), {"v": dtype})
-    rule = "a duration is an amount of timestamps, and of whole numbers, which are microseconds then (semantics 10.4)"
+    rule = (
+        "a duration is an amount of timestamps, and of whole numbers, which are microseconds then "
+        "(semantics 10.4)"
+    )
     assert str(caught.value) == f"delta('v', Duration('1 minute')) over v: {name} | {rule} | give a number"
-    assert evicted(StreamWindow.tumbling(delta("v", "1 ms"), events=["EVICTION"]), pl.Series("v", [0, 1000, 1001])) == [[0, 1000]]
+    assert evicted(
+        StreamWindow.tumbling(delta("v", "1 ms"), events=["EVICTION"]), pl.Series("v", [0, 1000, 1001])
+    ) == [[0, 1000]]
 
 
 def test_markers_are_boolean() -> None:
     """`punct` over a column that is not Boolean is refused (semantics 10.5)."""
     with pytest.raises(SpecError) as caught:
         PolicyOperator(StreamWindow.tumbling(punct("v")), {"v": pl.Int64()})
-    assert (
-        str(caught.value) == "punct over v: bigint | markers are told by a Boolean column (semantics 10.5) | make one before the operator"
+    assert str(caught.value) == (
+        "punct over v: bigint | markers are told by a Boolean column (semantics 10.5) | make one "
+        "before the operator"
     )
 
 
@@ -102,8 +118,12 @@ def test_rows_after_the_end_are_late() -> None:
 
 def test_partitions_of_any_type_are_found_again() -> None:
     keys = {"day": pl.Date(), "price": pl.Decimal(10, 2), "raw": pl.Binary()}
-    operator = PolicyOperator(StreamWindow.tumbling(count(2), partition_by=list(keys), aggregates=[F.count().alias("n")]), keys)
-    rows = pl.DataFrame({"day": [NOON.date()] * 2, "price": [Decimal(1), Decimal(2)], "raw": [b"a", b"a"]}, schema=keys)
+    operator = PolicyOperator(
+        StreamWindow.tumbling(count(2), partition_by=list(keys), aggregates=[F.count().alias("n")]), keys
+    )
+    rows = pl.DataFrame(
+        {"day": [NOON.date()] * 2, "price": [Decimal(1), Decimal(2)], "raw": [b"a", b"a"]}, schema=keys
+    )
     assert operator.add(rows).panes.is_empty()
     assert operator.add(rows).panes.select("price", "n").rows() == [(1, 2), (2, 2)]
     assert operator.evict({"day": NOON.date(), "price": Decimal(1), "raw": b"a"}).panes.is_empty()
@@ -121,40 +141,60 @@ def test_a_partition_is_named_by_nan() -> None:
 
 
 EVENTS = [
-    ([{"op": "reset"}], "a reset without a checkpoint | a reset goes back to the last checkpoint | make a checkpoint before it"),
-    ([{"op": "watermark", "to": 1}], "a watermark from outside | with time='processing' the watermark is processing time"),
-    ([{"op": "evict", "partition": {"x": 1}}], "an evict of {'x': 1} | a partition is named by the columns ['k'] | give a dict of"),
-    ([{"op": "evict", "partition": {"k": 1}}], "an evict of {'k': 1} | k is of the type string | give a value of this type"),
-    ([{"op": "evict", "partition": None}], "events[1].partition=None | a partition is named by its columns | give such as {'k': 'a'}"),
-    ([{"op": "evict"}], "events[1] lacks the field 'partition': {'op': 'evict'} | the fields of 'evict' are ['partition'] | give"),
-    ([{"op": "finish"}, {"op": "drain"}], "'drain' after finish | the end of input is the end of all partitions (semantics 10.12)"),
+    ([{"op": "reset"}],
+    "a reset without a checkpoint | a reset goes back to the last checkpoint | make a checkpoint before it"),
+    ([{"op": "watermark", "to": 1}],
+    "a watermark from outside | with time='processing' the watermark is processing time"),
+    ([{"op": "evict", "partition": {"x": 1}}],
+    "an evict of {'x': 1} | a partition is named by the columns ['k'] | give a dict of"),
+    ([{"op": "evict", "partition": {"k": 1}}],
+    "an evict of {'k': 1} | k is of the type string | give a value of this type"),
+    ([{"op": "evict", "partition": None}],
+    "events[1].partition=None | a partition is named by its columns | give such as {'k': 'a'}"),
+    ([{"op": "evict"}],
+    ("events[1] lacks the field 'partition': {'op': 'evict'} | the fields of 'evict' are ['partition'] | "
+    "give")),
+    ([{"op": "finish"}, {"op": "drain"}],
+    "'drain' after finish | the end of input is the end of all partitions (semantics 10.12)"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("events", "message"), EVENTS)
 def test_events_that_cannot_be(events: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(InputError) as caught:
-        run(StreamWindow.tumbling(time(5), partition_by=["k"]), [{"op": "add", "rows": [{"k": "a"}]}, *events])
+        run(
+            StreamWindow.tumbling(time(5), partition_by=["k"]), [{"op": "add", "rows": [{"k": "a"}]}, *events]
+        )
     assert str(caught.value).startswith(message)
 
 
 NAMES = [
-    (["k"], {"z": 1}, "an evict of {'z': 1} | a partition is named by the columns ['k'] | give a dict of these and no others"),
-    (["k"], "a", "an evict of 'a' | a partition is named by the columns ['k'] | give a dict of these and no others"),
+    (["k"], {"z": 1},
+    "an evict of {'z': 1} | a partition is named by the columns ['k'] | give a dict of these and no others"),
+    (["k"], "a",
+    "an evict of 'a' | a partition is named by the columns ['k'] | give a dict of these and no others"),
     (["k"], {"k": 1}, "an evict of {'k': 1} | k is of the type String | give a value of this type"),
-    (["v"], {"v": 2**70}, "an evict of {'v': 1180591620717411303424} | v is of the type Int64 | give a value of this type"),
-    (["p"], {"p": Decimal("1.005")}, "an evict of {'p': Decimal('1.005')} | p is of the type Decimal(precision=10, scale=2) | "),
+    (["v"], {"v": 2**70},
+    "an evict of {'v': 1180591620717411303424} | v is of the type Int64 | give a value of this type"),
+    (["p"], {"p": Decimal("1.005")},
+    "an evict of {'p': Decimal('1.005')} | p is of the type Decimal(precision=10, scale=2) | "),
     (["v"], {"v": True}, "an evict of {'v': True} | v is of the type Int64 | give a value of this type"),
-    (["v"], {"v": float("nan")}, "an evict of {'v': nan} | v is of the type Int64 | give a value of this type"),
-    (["k"], {"k": [1]}, "an evict of {'k': [1]} | a partition is named by values of its columns (unhashable type: 'list') | give"),
-    ([], {"z": 1}, "an evict of {'z': 1} | without partition_by the only partition stays (semantics 10.23) | give partition_by, or leave"),
+    (["v"], {"v": float("nan")},
+    "an evict of {'v': nan} | v is of the type Int64 | give a value of this type"),
+    (["k"], {"k": [1]},
+    ("an evict of {'k': [1]} | a partition is named by values of its columns (unhashable type: 'list') | "
+    "give")),
+    ([], {"z": 1},
+    ("an evict of {'z': 1} | without partition_by the only partition stays (semantics 10.23) | give "
+    "partition_by, or leave")),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("keys", "named", "message"), NAMES)
 def test_names_that_no_partition_can_have(keys: list[str], named: Any, message: str) -> None:
     operator = PolicyOperator(
-        StreamWindow.tumbling(count(2), partition_by=keys), {"k": pl.String(), "v": pl.Int64(), "p": pl.Decimal(10, 2)}
+        StreamWindow.tumbling(count(2), partition_by=keys),
+        {"k": pl.String(), "v": pl.Int64(), "p": pl.Decimal(10, 2)},
     )
     with pytest.raises(InputError) as caught:
         operator.evict(named)
@@ -203,7 +243,9 @@ def test_a_step_writes_the_partitions_that_it_touches() -> None:
 
 def test_a_partition_that_goes_is_not_written_again() -> None:
     """The tombstone of a partition contains its keys, but not its tuples."""
-    spec = StreamWindow.tumbling(count(9), partition_by=["k"], partition_eviction=partition_count(1), listener=TELLING)
+    spec = StreamWindow.tumbling(
+        count(9), partition_by=["k"], partition_eviction=partition_count(1), listener=TELLING
+    )
     store, schema = MemoryRunStore(), {"k": pl.Int64(), "text": pl.String()}
     for key in (1, 2):
         stored = Stored.load(spec, schema, StoredLibrary(store, Cache()))
@@ -217,7 +259,9 @@ def test_a_partition_that_goes_is_not_written_again() -> None:
 
 @pytest.mark.parametrize("rows", [[], [{}, {}, {}]])
 @pytest.mark.parametrize(
-    "told", [{}, {"listener": TELLING}, {"aggregates": [F.count().alias("n")]}], ids=["plain", "listener", "aggregates"]
+    "told",
+    [{}, {"listener": TELLING}, {"aggregates": [F.count().alias("n")]}],
+    ids=["plain", "listener", "aggregates"],
 )
 def test_rows_without_columns(rows: list[dict[str, Any]], told: dict[str, Any]) -> None:
     spec = StreamWindow.tumbling(count(2), events=["EVICTION", "FINAL"], **told)
@@ -231,16 +275,27 @@ FIRST, LAST = -62_135_596_800, 253_402_300_799  # the first second of the year 1
 MICRO, DAY = 10**6, 86_400
 YEARS = [
     (pl.Date(), [FIRST // DAY, LAST // DAY], [FIRST // DAY - 1, LAST // DAY + 1, 2**31 - 1]),
-    (pl.Datetime("us", "UTC"), [FIRST * MICRO, LAST * MICRO + 999_999], [FIRST * MICRO - 1, (LAST + 1) * MICRO, 2**62]),
+    (
+        pl.Datetime("us", "UTC"),
+        [FIRST * MICRO, LAST * MICRO + 999_999],
+        [FIRST * MICRO - 1, (LAST + 1) * MICRO, 2**62],
+    ),
     (pl.Datetime("us"), [FIRST * MICRO, LAST * MICRO + 999_999], [-(2**62), (LAST + 1) * MICRO]),
     (pl.Datetime("ms"), [FIRST * 1000, LAST * 1000 + 999], [(LAST + 1) * 1000]),
-    (pl.Datetime("us", "Asia/Tokyo"), [(FIRST + DAY) * MICRO, (LAST - DAY) * MICRO], [FIRST * MICRO, LAST * MICRO]),
+    (
+        pl.Datetime("us", "Asia/Tokyo"),
+        [(FIRST + DAY) * MICRO, (LAST - DAY) * MICRO],
+        [FIRST * MICRO, LAST * MICRO],
+    ),
     (pl.Datetime("ns"), [-(2**63) + 1, 2**63 - 1], []),
 ]
 INSIDE = [
     (lambda dtype: dtype, lambda t: t),
     (pl.List, lambda t: t.implode().over(pl.int_range(pl.len()))),
-    (lambda dtype: pl.Struct({"n": pl.Int64(), "t": dtype}), lambda t: pl.struct(pl.lit(1, dtype=pl.Int64).alias("n"), t.alias("t"))),
+    (
+        lambda dtype: pl.Struct({"n": pl.Int64(), "t": dtype}),
+        lambda t: pl.struct(pl.lit(1, dtype=pl.Int64).alias("n"), t.alias("t")),
+    ),
 ]
 
 
@@ -250,7 +305,9 @@ def test_what_python_has_no_value_for_is_invalid_where_a_listener_would_be_told(
     dtype: pl.DataType, inside: list[int], outside: list[int], whole: Any, wrap: Any
 ) -> None:
     """With a listener, a date outside the years 1 to 9999 makes its row invalid (semantics 10.19)."""
-    physical = pl.Series("t", [*inside, None, *outside], dtype=pl.Int32() if dtype == pl.Date() else pl.Int64())
+    physical = pl.Series(
+        "t", [*inside, None, *outside], dtype=pl.Int32() if dtype == pl.Date() else pl.Int64()
+    )
     rows = pl.DataFrame([physical]).select(wrap(pl.col("t").cast(dtype)).alias("t"))
     operator = PolicyOperator(StreamWindow.tumbling(count(9), listener=TELLING), {"t": whole(dtype)})
     output = operator.add(rows)
@@ -264,5 +321,7 @@ def test_a_partition_that_python_has_no_value_for() -> None:
     """The years in columns of `partition_by` are tested: a listener receives them, too (semantics 10.19)."""
     spec = StreamWindow.tumbling(count(9), partition_by=["t"], columns=["v"], listener=TELLING)
     operator = PolicyOperator(spec, {"t": pl.Datetime("us", "UTC"), "v": pl.Int64()})
-    rows = pl.DataFrame({"t": [0, 2**62], "v": [1, 2]}).with_columns(pl.col("t").cast(pl.Datetime("us", "UTC")))
+    rows = pl.DataFrame({"t": [0, 2**62], "v": [1, 2]}).with_columns(
+        pl.col("t").cast(pl.Datetime("us", "UTC"))
+    )
     assert operator.add(rows).invalid["__reason"].to_list() == ["t is outside the years 1 to 9999"]

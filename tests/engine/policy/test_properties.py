@@ -25,9 +25,14 @@ def play(spec: StreamWindow, script: Events, runtime: str = "engine", **options:
 
 def agree(spec: StreamWindow, script: Events) -> None:
     """Asserts that engine and oracle have the same output and stored windows after every event."""
-    for number, (event, right, left) in enumerate(zip(script, play(spec, script, "oracle"), play(spec, script), strict=True)):
+    for number, (event, right, left) in enumerate(
+        zip(script, play(spec, script, "oracle"), play(spec, script), strict=True)
+    ):
         for part in ("counts", "invalid", "late", "panes", "windows"):
-            told = f"{part} after events[{number}], {event}\nengine {left[part]}\noracle {right[part]}\nspec {spec}"
+            told = (
+                f"{part} after events[{number}], {event}\nengine {left[part]}\noracle "
+                f"{right[part]}\nspec {spec}"
+            )
             assert same(left[part], right[part]), told
             assert shape(left[part]) == shape(right[part]), told
         assert repr(levels(left)) == repr(levels(right))
@@ -43,7 +48,9 @@ def levels(output: dict[str, Any]) -> list[Any]:
     Their text shows whether a value is 0.0 or -0.0. A key is never -0.0, a value in a tuple may be
     (semantics 15.2).
     """
-    return [[pane.get("level"), *(row.get("level") for row in pane.get("tuples", ()))] for pane in output["panes"]]
+    return [
+        [pane.get("level"), *(row.get("level") for row in pane.get("tuples", ()))] for pane in output["panes"]
+    ]
 
 
 def shape(value: Any) -> Any:
@@ -114,7 +121,11 @@ def test_partitions_do_not_meet(kind: str, data: st.DataObject) -> None:
 
 
 def only(shop: int, event: dict[str, Any]) -> dict[str, Any]:
-    return {"op": "add", "rows": [row for row in event["rows"] if row["shop"] == shop]} if event["op"] == "add" else event
+    return (
+        {"op": "add", "rows": [row for row in event["rows"] if row["shop"] == shop]}
+        if event["op"] == "add"
+        else event
+    )
 
 
 def cut(event: dict[str, Any]) -> Events:
@@ -122,5 +133,7 @@ def cut(event: dict[str, Any]) -> Events:
 
 
 def joined(outputs: Events) -> dict[str, Any]:
-    parts = {name: [entry for output in outputs for entry in output[name]] for name in ("panes", "invalid", "late")}
+    parts = {
+        name: [entry for output in outputs for entry in output[name]] for name in ("panes", "invalid", "late")
+    }
     return parts | {"windows": outputs[-1]["windows"] if outputs else []}

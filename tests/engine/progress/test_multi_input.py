@@ -32,8 +32,12 @@ INPUTS = st.sampled_from(
 )
 
 
-def drawn(data: st.DataObject, kind: str, of: st.SearchStrategy[Any] = INPUTS, **fixed: Any) -> tuple[WindowOperator, Events]:
-    spec = data.draw(specs(kind, watermark=data.draw(of, label="watermark"), time="event", **fixed), label="spec")
+def drawn(
+    data: st.DataObject, kind: str, of: st.SearchStrategy[Any] = INPUTS, **fixed: Any
+) -> tuple[WindowOperator, Events]:
+    spec = data.draw(
+        specs(kind, watermark=data.draw(of, label="watermark"), time="event", **fixed), label="spec"
+    )
     return spec, data.draw(events(spec, clock_moves=3), label="events")
 
 
@@ -86,7 +90,10 @@ def test_batches_may_be_cut_anywhere_where_each_row_is_one(kind: str, data: st.D
     """With evaluate="record" no output depends on where batches are cut (semantics 3.1, 12.9)."""
     spec, script = drawn(data, kind, evaluate="record", **BY_ORDER)
     whole = numbered(script)
-    one, other = (together(run(spec, given, "engine", types=types_of(spec), windows=True)) for given in (whole, cut(whole, [2, 1])))
+    one, other = (
+        together(run(spec, given, "engine", types=types_of(spec), windows=True))
+        for given in (whole, cut(whole, [2, 1]))
+    )
     assert_same(other, one)
 
 
@@ -97,9 +104,17 @@ def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
     """A restart after every event, or a run store, changes no output (semantics 33)."""
     spec, script = drawn(data, kind)
     types = types_of(spec)
-    interrupted = run(spec, [step for event in script for step in (event, {"op": "restart"})], "engine", types=types, windows=True)
+    interrupted = run(
+        spec,
+        [step for event in script for step in (event, {"op": "restart"})],
+        "engine",
+        types=types,
+        windows=True,
+    )
     stored = run(spec, script, "engine", types=types, windows=True, stored=True)
-    for one, other, third in zip(interrupted[::2], stored, run(spec, script, "engine", types=types, windows=True), strict=True):
+    for one, other, third in zip(
+        interrupted[::2], stored, run(spec, script, "engine", types=types, windows=True), strict=True
+    ):
         assert_same(one, third)
         assert_same(other, third)
 
@@ -115,7 +130,9 @@ def test_the_order_of_names_does_not_matter(data: st.DataObject) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)
         other = replace(spec, watermark=turned)
-    for one, another in zip(*(run(each, script, "engine", types=types_of(spec)) for each in (spec, other)), strict=True):
+    for one, another in zip(
+        *(run(each, script, "engine", types=types_of(spec)) for each in (spec, other)), strict=True
+    ):
         assert same(one, another)
 
 
@@ -123,13 +140,23 @@ def test_the_order_of_names_does_not_matter(data: st.DataObject) -> None:
 @given(data=st.data())
 def test_one_stream_time_is_that_of_an_input_of_all_rows(data: st.DataObject) -> None:
     """StreamTime(per="all") is Inputs with one input to which all rows belong (semantics 12.10)."""
-    spec, script = drawn(data, data.draw(st.sampled_from(KINDS)), of=st.builds(StreamTime, st.integers(0, 5), st.just("all")), delta=False)
+    spec, script = drawn(
+        data,
+        data.draw(st.sampled_from(KINDS)),
+        of=st.builds(StreamTime, st.integers(0, 5), st.just("all")),
+        delta=False,
+    )
     assert isinstance(spec.watermark, StreamTime)
-    of_all = [{**event, "rows": [{**row, "task": "one"} for row in event["rows"]]} if "rows" in event else event for event in script]
+    of_all = [
+        {**event, "rows": [{**row, "task": "one"} for row in event["rows"]]} if "rows" in event else event
+        for event in script
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)
         named = replace(spec, watermark=Inputs(["one"], column="task", delay=spec.watermark.delay))
     types = {**types_of(spec), "task": "string"}
     for runtime in ("oracle", "engine"):
-        for one, other in zip(*(run(each, of_all, runtime, types=types) for each in (spec, named)), strict=True):
+        for one, other in zip(
+            *(run(each, of_all, runtime, types=types) for each in (spec, named)), strict=True
+        ):
             assert same(one, other)

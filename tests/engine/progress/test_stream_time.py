@@ -21,7 +21,9 @@ MARKS = st.sampled_from([pw.StreamTime(), pw.StreamTime(2), pw.StreamTime(5)])
 
 
 def drawn(data: st.DataObject, kind: str, **fixed: Any) -> tuple[WindowOperator, list[dict[str, Any]]]:
-    spec = data.draw(specs(kind, watermark=data.draw(MARKS, label="watermark"), time="event", **fixed), label="spec")
+    spec = data.draw(
+        specs(kind, watermark=data.draw(MARKS, label="watermark"), time="event", **fixed), label="spec"
+    )
     return spec, data.draw(events(spec), label="events")
 
 
@@ -50,16 +52,23 @@ def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
 def test_a_key_alone_gives_what_it_gives_among_others(kind: str, data: st.DataObject) -> None:
     spec, script = drawn(data, kind, keys=["shop"], position=None)
     of_one = lambda row: row.get("shop") == 1 and type(row["shop"]) is int  # noqa: E731 - it is used twice
-    alone = [{**event, "rows": [row for row in event["rows"] if of_one(row)]} if event["op"] == "add" else event for event in script]
+    alone = [
+        {**event, "rows": [row for row in event["rows"] if of_one(row)]} if event["op"] == "add" else event
+        for event in script
+    ]
     types = types_of(spec)
-    for mixed, single in zip(run(spec, script, "engine", types=types), run(spec, alone, "engine", types=types), strict=True):
+    for mixed, single in zip(
+        run(spec, script, "engine", types=types), run(spec, alone, "engine", types=types), strict=True
+    ):
         assert same([pane for pane in mixed["panes"] if pane["shop"] == 1], single["panes"])
         assert same([late for late in mixed["late"] if of_one(late["row"])], single["late"])
 
 
 def test_what_a_key_has_reached_is_kept_when_its_windows_are_gone() -> None:
     """The watermark of a key is stored even if no window of the key is."""
-    spec = WindowOperator(window=pw.Tumbling(10), keys=["k"], aggregates=[F.count().alias("n")], watermark=pw.StreamTime())
+    spec = WindowOperator(
+        window=pw.Tumbling(10), keys=["k"], aggregates=[F.count().alias("n")], watermark=pw.StreamTime()
+    )
     operator = Operator(spec, {"k": pl.String(), "event_time": pl.Int64()})
     operator.add(pl.DataFrame({"k": ["a", "b"], "event_time": [20, 3]}))
     operator.add(pl.DataFrame({"k": ["a"], "event_time": [30]}))
@@ -72,7 +81,13 @@ def test_what_a_key_has_reached_is_kept_when_its_windows_are_gone() -> None:
 def test_the_ends_of_time() -> None:
     """Watermarks saturate, for a key at the last instant and for one at the first (semantics 12.8)."""
     low, high = -(2**63) + 1, 2**63 - 1
-    spec = WindowOperator(window=pw.Global(), keys=["k"], aggregates=[F.count().alias("n")], watermark=pw.StreamTime(5), drop_by="row")
+    spec = WindowOperator(
+        window=pw.Global(),
+        keys=["k"],
+        aggregates=[F.count().alias("n")],
+        watermark=pw.StreamTime(5),
+        drop_by="row",
+    )
     script = [
         {"op": "add", "rows": [{"k": "a", "event_time": high}, {"k": "b", "event_time": low}]},
         {"op": "clock", "to": high},

@@ -35,4 +35,6 @@ def test_stored_runs_give_what_the_oracle_gives(kind: str, data: st.DataObject) 
     got = run(spec, script, "engine", types=types, windows=True, stored=True)
     for number, (right, left) in enumerate(zip(wanted, got, strict=True)):
         for part in ("counts", "invalid", "late", "panes", "windows"):
-            assert same(left[part], right[part]), f"{part} after events[{number}]\nengine {left[part]}\noracle {right[part]}\nspec {spec}"
+            assert same(left[part], right[part]), (
+                f"{part} after events[{number}]\nengine {left[part]}\noracle {right[part]}\nspec {spec}"
+            )

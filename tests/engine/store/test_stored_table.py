@@ -54,12 +54,18 @@ def test_hashes_that_stand_several_times_are_all_found() -> None:
     indexed = RunRows.of(windows((1, 0, 1), (1, 10, 2), (2, 0, 3), (1, 20, 4)), BY_KEY)
     wanted = row_hashes(pl.DataFrame({"k": [9, 1, 2]}), ["k"])
     places, which = indexed.at(wanted)
-    assert sorted(zip(indexed.frame["v"].gather(places).to_list(), which.tolist(), strict=True)) == [(1, 1), (2, 1), (3, 2), (4, 1)]
+    assert sorted(zip(indexed.frame["v"].gather(places).to_list(), which.tolist(), strict=True)) == [
+        (1, 1),
+        (2, 1),
+        (3, 2),
+        (4, 1),
+    ]
     assert indexed.at(wanted[:1])[0].tolist() == []
 
 
 def test_rows_of_equal_hash_that_are_not_equal_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lookups and merges are right if all rows have the same hash."""
+
     def all_alike(frame: pl.DataFrame, columns: object) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
         return np.zeros(frame.height, dtype=np.uint64)
 
@@ -76,7 +82,10 @@ def test_rows_of_equal_hash_that_are_not_equal_are_told_apart(monkeypatch: pytes
 
 def test_a_newer_row_hides_older_ones_and_a_dead_one_all_of_them() -> None:
     """A merge keeps the newest row of each window, and keeps tombstones unless no older run is left."""
-    old, new = RunRows.of(windows((1, 0, 1), (2, 0, 2)), SHAPE).frame, RunRows.of(windows((1, 0, 5)), SHAPE).frame
+    old, new = (
+        RunRows.of(windows((1, 0, 1), (2, 0, 2)), SHAPE).frame,
+        RunRows.of(windows((1, 0, 5)), SHAPE).frame,
+    )
     gone = RunRows.of(windows((2, 0, 0), dead=True), SHAPE).frame
     above = merged([gone, new, old], SHAPE, None, bottom=False)
     assert sorted(above.select("k", "v", TOMBSTONE).rows()) == [(1, 5, False), (2, 0, True)]
@@ -89,13 +98,21 @@ def test_what_has_expired_is_left_out_of_a_merge_and_of_every_answer() -> None:
     frames = [RunRows.of(windows((1, 0, 1), (2, 1, 2)), SHAPE).frame]
     assert told(merged(frames, SHAPE, 10, bottom=True)) == [(2, 1, 2)]
     one = put(put(table(), (1, 0, 1), (2, 1, 2)).sealed(), (3, 0, 3), (4, 1, 4)).expired(10)
-    assert told(one.all()) == told(one.find(windows((1, 0, 0), (2, 1, 0), (3, 0, 0), (4, 1, 0)))) == [(2, 1, 2), (4, 1, 4)]
+    assert (
+        told(one.all())
+        == told(one.find(windows((1, 0, 0), (2, 1, 0), (3, 0, 0), (4, 1, 0))))
+        == [(2, 1, 2), (4, 1, 4)]
+    )
     assert one.expired(11).sealed().runs == ()
 
 
 def test_a_window_that_goes_is_gone_though_an_older_run_has_it() -> None:
     """A deleted window is not found, although an older run still contains it."""
-    one = put(table(), (1, 0, 1), (2, 0, 2)).sealed().changed(windows().drop(TOMBSTONE), windows((1, 0, 1)).drop(TOMBSTONE))
+    one = (
+        put(table(), (1, 0, 1), (2, 0, 2))
+        .sealed()
+        .changed(windows().drop(TOMBSTONE), windows((1, 0, 1)).drop(TOMBSTONE))
+    )
     assert told(one.all()) == [(2, 0, 2)]
     one = one.sealed()
     assert [r.rows for r in one.runs] == [2, 1]
@@ -112,7 +129,9 @@ def test_the_next_end_is_never_later_than_it_is() -> None:
 
 def test_a_run_tells_its_ends_and_its_longest_wait() -> None:
     """A run has its lowest and highest window end, and the earliest time since which a window waits."""
-    rows = windows((1, 0, 1), (2, 50, 2), (3, 20, 3)).with_columns(pl.Series(FIRED, [None, 3, 1]), pl.Series(PENDING, [1, 1, 0]))
+    rows = windows((1, 0, 1), (2, 50, 2), (3, 20, 3)).with_columns(
+        pl.Series(FIRED, [None, 3, 1]), pl.Series(PENDING, [1, 1, 0])
+    )
     told = RunRows.of(rows, SHAPE).described("a", 4)
     assert (told.rows, told.low, told.high, told.waiting, told.part) == (3, 10, 60, 3, 4)
     idle = RunRows.of(rows.with_columns(pl.lit(0).alias(PENDING)), SHAPE).described("b", None)
@@ -125,7 +144,9 @@ def test_parts_are_disjoint_and_together_everything() -> None:
     assert len(pieces) == PARTS
     assert pl.concat(pieces).equals(rows)
     hashes = rows[HASH].to_numpy()
-    assert [rows[part_range(part, hashes)].height for part in range(PARTS)] == [piece.height for piece in pieces]
+    assert [rows[part_range(part, hashes)].height for part in range(PARTS)] == [
+        piece.height for piece in pieces
+    ]
     assert rows[part_range(None, hashes)].height == 1_000
 
 
@@ -146,7 +167,9 @@ def test_a_long_table_is_cut_into_parts_that_are_merged_one_at_a_time() -> None:
     merge = next_merge(long)
     assert merge is not None
     assert (merge.cut, merge.bottom, merge.rows) == (True, True, 2 * PART_ROWS)
-    parts = [run(100, part, f"{part}-{n}") for n in range(FAN_IN) for part in (0, 1)] + [run(90, 1, "youngest")]
+    parts = [run(100, part, f"{part}-{n}") for n in range(FAN_IN) for part in (0, 1)] + [
+        run(90, 1, "youngest")
+    ]
     merge = next_merge(parts)
     assert merge is not None
     assert {r.part for r in merge.runs} == {1}  # the part with the most runs
@@ -156,7 +179,9 @@ def test_a_long_table_is_cut_into_parts_that_are_merged_one_at_a_time() -> None:
     assert not whole.bottom  # the parts are older runs
 
 
-def test_a_step_merges_a_few_times_what_it_wrote_and_once_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_merges_a_few_times_what_it_wrote_and_once_in_any_case(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A step may merge a multiple of the rows that it wrote, so merges can be due for several steps."""
     assert allowance(10) == 1 << 18
     assert allowance(1_000_000) == 4_000_000
@@ -172,7 +197,11 @@ def test_a_step_merges_a_few_times_what_it_wrote_and_once_in_any_case(monkeypatc
 
 def lists(*keys: int) -> pl.DataFrame:
     """Returns a window with a list for each key."""
-    return windows(*((key, 0, key) for key in keys)).drop(TOMBSTONE).with_columns(texts=pl.concat_list(pl.lit("a" * 100)))
+    return (
+        windows(*((key, 0, key) for key in keys))
+        .drop(TOMBSTONE)
+        .with_columns(texts=pl.concat_list(pl.lit("a" * 100)))
+    )
 
 
 def of_lists(*steps: tuple[int, ...]) -> StoredTable:

@@ -32,7 +32,9 @@ def peak() -> int:
 def main(window: str) -> None:
     warnings.simplefilter("ignore")
     aggregates = [F.count().alias("n"), F.sum("v").alias("s"), F.max("v").alias("m")]
-    operator = Operator(pw.WindowOperator(window=WINDOWS[window](), keys=["key"], aggregates=aggregates), SCHEMA)
+    operator = Operator(
+        pw.WindowOperator(window=WINDOWS[window](), keys=["key"], aggregates=aggregates), SCHEMA
+    )
     operator.add(pl.DataFrame({"key": ["a"], "event_time": [0], "v": [0]}, schema=SCHEMA).clear())
     before = peak()
     times = [number * SECOND for number in range(ROWS)]

@@ -9,7 +9,9 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import TIME
 from panewise.engine.windowing.assign import Slicing
 
-TIMES = st.one_of(st.integers(-60, 60), st.sampled_from([MIN_INSTANT + 1, MIN_INSTANT + 40, MAX_INSTANT, MAX_INSTANT - 40]))
+TIMES = st.one_of(
+    st.integers(-60, 60), st.sampled_from([MIN_INSTANT + 1, MIN_INSTANT + 40, MAX_INSTANT, MAX_INSTANT - 40])
+)
 SIZES = st.integers(1, 20)
 
 
@@ -26,7 +28,9 @@ def existing(windows: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def test_tumbling(time: int, size: int, origin: int) -> None:
     """A row is in the one window of `Tumbling` that contains it (semantics 6)."""
     n = (time - origin) // size
-    assert windows_of(Slicing(pw.Tumbling(size, origin)), time) == existing([(origin + n * size, origin + (n + 1) * size)])
+    assert windows_of(Slicing(pw.Tumbling(size, origin)), time) == existing(
+        [(origin + n * size, origin + (n + 1) * size)]
+    )
 
 
 @given(TIMES, SIZES, SIZES, st.integers(-30, 30))

@@ -28,8 +28,19 @@ def _usable(zone: str) -> bool:
 
 ZONES = sorted(filter(_usable, available_timezones()))
 CALENDARS = st.one_of(
-    st.builds(Calendar, st.sampled_from(["day", "day", "month", "quarter", "year"]), st.integers(1, 40), st.sampled_from(ZONES)),
-    st.builds(Calendar, st.just("week"), st.integers(1, 5), st.sampled_from(ZONES), st.sampled_from(["monday", "sunday"])),
+    st.builds(
+        Calendar,
+        st.sampled_from(["day", "day", "month", "quarter", "year"]),
+        st.integers(1, 40),
+        st.sampled_from(ZONES),
+    ),
+    st.builds(
+        Calendar,
+        st.just("week"),
+        st.integers(1, 5),
+        st.sampled_from(ZONES),
+        st.sampled_from(["monday", "sunday"]),
+    ),
 )
 # Times of recent years, in which clocks change; of all years; and at the limits of 64 bits.
 TIMES = st.one_of(
@@ -41,7 +52,10 @@ TIMES = st.one_of(
 
 def sliced(calendar: Calendar, times: list[int]) -> list[list[tuple[int, int]]]:
     slicing = Slicing(calendar)
-    return [slicing.windows(at) for at in slicing.slices(pl.DataFrame({TIME: times}, schema={TIME: pl.Int64})).to_list()]
+    return [
+        slicing.windows(at)
+        for at in slicing.slices(pl.DataFrame({TIME: times}, schema={TIME: pl.Int64})).to_list()
+    ]
 
 
 @settings(max_examples=400, derandomize=True, database=None, deadline=None)
@@ -49,7 +63,12 @@ def sliced(calendar: Calendar, times: list[int]) -> list[list[tuple[int, int]]]:
 def test_engine_is_oracle(calendar: Calendar, times: list[int]) -> None:
     """Engine and oracle assign the same windows, also at and just before the bounds of the windows found."""
     times += [
-        bound + off for t in times for found in windows_of(calendar, t, {}) for bound in found if bound is not None for off in (-1, 0)
+        bound + off
+        for t in times
+        for found in windows_of(calendar, t, {})
+        for bound in found
+        if bound is not None
+        for off in (-1, 0)
     ]
     assert sliced(calendar, times) == [windows_of(calendar, t, {}) for t in times]
 
@@ -68,7 +87,12 @@ def test_there_are_no_gaps(calendar: Calendar, time: int) -> None:
 
 def test_each_change_of_clocks_of_some_zones() -> None:
     """Engine and oracle agree around all clock changes of past years with unusual changes (semantics 6.4)."""
-    for zone, year in [("America/Sao_Paulo", 2017), ("Africa/Cairo", 2010), ("America/St_Johns", 2006), ("Pacific/Apia", 2011)]:
+    for zone, year in [
+        ("America/Sao_Paulo", 2017),
+        ("Africa/Cairo", 2010),
+        ("America/St_Johns", 2006),
+        ("Pacific/Apia", 2011),
+    ]:
         start = instant_us(datetime.fromisoformat(f"{year}-01-01T00:00:00+00:00"))
         times = [start + n * HOUR // 2 - shift for n in range(0, 366 * 48, 5) for shift in (0, 1)]
         calendar = Calendar("day", zone=zone)

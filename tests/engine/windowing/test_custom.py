@@ -13,7 +13,10 @@ from panewise.errors import InputError, SpecError
 from panewise.oracle import Interpreter
 from panewise.testing import run
 
-RULE = "a window function gives a list of windows for each row: a Series of List(Struct(start, end)) in whole microseconds"
+RULE = (
+    "a window function gives a list of windows for each row: a Series of List(Struct(start, end)) in "
+    "whole microseconds"
+)
 
 
 def spec(window: pw.Custom) -> pw.WindowOperator:
@@ -25,7 +28,9 @@ def taken(given: Any, merge: bool = False) -> tuple[list[tuple[int, int]], list[
     rows = pl.DataFrame({"t": range(len(given))}, schema={"t": pl.Int64})
     operator = Operator(spec(pw.Custom(lambda frame: given, name="mine", merge=merge)), dict(rows.schema))
     output = operator.add(rows)
-    return list(operator.held().select("window_start", "window_end").iter_rows()), output.invalid["__reason"].to_list()
+    return list(operator.held().select("window_start", "window_end").iter_rows()), output.invalid[
+        "__reason"
+    ].to_list()
 
 
 BAD = "mine gave a bad window"
@@ -35,7 +40,10 @@ BAD = "mine gave a bad window"
     "given",
     [
         pl.Series([[{"start": 3, "end": 5}, {"start": 0, "end": 2}, {"start": 3, "end": 5}]]),
-        pl.Series([[{"end": 2, "start": 0}, {"end": 5, "start": 3}]], dtype=pl.List(pl.Struct({"end": pl.Int32(), "start": pl.Int8()}))),
+        pl.Series(
+            [[{"end": 2, "start": 0}, {"end": 5, "start": 3}]],
+            dtype=pl.List(pl.Struct({"end": pl.Int32(), "start": pl.Int8()})),
+        ),
         [[(3, 5), (0, 2), (3, 5)]],
         [((0, 2), [3, 5])],
     ],
@@ -62,10 +70,15 @@ def test_values_at_fault(given: Any) -> None:
 
 def test_the_ends_of_time() -> None:
     """A window whose end exceeds 64 bits does not exist; a row without others is invalid (semantics 6.3)."""
-    assert taken([[(0, MAX_INSTANT), (0, MAX_INSTANT + 1)], [(0, MAX_INSTANT + 1)]]) == ([(0, MAX_INSTANT)], ["window out of range"])
+    assert taken([[(0, MAX_INSTANT), (0, MAX_INSTANT + 1)], [(0, MAX_INSTANT + 1)]]) == (
+        [(0, MAX_INSTANT)],
+        ["window out of range"],
+    )
 
 
-@pytest.mark.parametrize("empty", [pl.Series([[], []]), pl.Series([[], []], dtype=pl.List(pl.Null())), [[], []]])
+@pytest.mark.parametrize(
+    "empty", [pl.Series([[], []]), pl.Series([[], []], dtype=pl.List(pl.Null())), [[], []]]
+)
 def test_no_windows_at_all(empty: Any) -> None:
     assert taken(empty) == ([], ["gap", "gap"])
 
@@ -85,7 +98,11 @@ def test_several_windows_to_merge() -> None:
         (None, "NoneType", "give one list for each row, in their order"),
         (pl.Series([3]), "Int64", "give such a Series"),
         (pl.Series([[1, 2]]), "List(Int64)", "give such a Series"),
-        (pl.Series([[{"start": 1.0, "end": 2.0}]]), "List(Struct({'start': Float64, 'end': Float64}))", "give such a Series"),
+        (
+            pl.Series([[{"start": 1.0, "end": 2.0}]]),
+            "List(Struct({'start': Float64, 'end': Float64}))",
+            "give such a Series",
+        ),
     ],
 )
 def test_functions_at_fault(given: Any, told: str, remedy: str) -> None:
@@ -118,7 +135,10 @@ def test_the_oracle_asks_row_by_row() -> None:
     assert run(frames, events, windows=True) == run(frames, events, "engine", windows=True)
     with pytest.raises(SpecError) as caught:
         Interpreter(frames).add([{"t": 0}])
-    told = "Custom 'mine' of frames | the oracle asks row by row | use panewise.testing.run, or make it with Custom.each"
+    told = (
+        "Custom 'mine' of frames | the oracle asks row by row | use panewise.testing.run, or make it "
+        "with Custom.each"
+    )
     assert str(caught.value) == told
 
 

@@ -37,12 +37,19 @@ def test_engine_is_oracle_where_no_windows_are_listed(kind: str, data: st.DataOb
 
 
 @pytest.mark.parametrize("window", [pw.Hopping(7, 2), pw.Hopping(2, 5, gaps=True), pw.Cumulating(12, 3)])
-def test_combined_rows_of_two_readers_where_no_windows_are_listed(window: pw.Window, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_combined_rows_of_two_readers_where_no_windows_are_listed(
+    window: pw.Window, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Repeated and late partials have the same output as if windows were listed (semantics 13.1)."""
     schema: dict[str, pl.DataType] = {"k": pl.String(), "event_time": pl.Int64(), "v": pl.Int64()}
     aggregates = [pw.functions.sum("v").alias("s"), pw.functions.count().alias("n")]
     spec = pw.WindowOperator(
-        window=window, keys=["k"], aggregates=aggregates, trigger=pw.Always(), accumulation="accumulating", allowed_lateness=3
+        window=window,
+        keys=["k"],
+        aggregates=aggregates,
+        trigger=pw.Always(),
+        accumulation="accumulating",
+        allowed_lateness=3,
     )
     plan = Plan(spec, schema)
     assert plan.can_combine
@@ -54,14 +61,22 @@ def test_combined_rows_of_two_readers_where_no_windows_are_listed(window: pw.Win
         operator.advance(watermark=20)
         both = [combine(plan, plan.validate(some, 0).valid) for some in (rows, rows.head(20))]
         output = operator.add_combined(pl.concat(both))
-        found.append((output.panes.rows(), output.counts, operator.state.windows.all().sort("k", "__start", "__end").rows()))
+        found.append(
+            (
+                output.panes.rows(),
+                output.counts,
+                operator.state.windows.all().sort("k", "__start", "__end").rows(),
+            )
+        )
     assert found[0] == found[1]
     assert found[0][1].late
 
 
 def measured(window: str) -> dict[str, int]:
     command = [sys.executable, str(Path(__file__).with_name("many_windows_job.py")), window]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | {"POLARS_MAX_THREADS": "1"})
+    done = subprocess.run(
+        command, check=True, capture_output=True, text=True, env=os.environ | {"POLARS_MAX_THREADS": "1"}
+    )
     told: dict[str, int] = json.loads(done.stdout)
     return told
 

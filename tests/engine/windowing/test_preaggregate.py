@@ -15,10 +15,16 @@ ROWS = pl.DataFrame({"t": N % 3_000, "k": N % 7, "x": (N * 7_919 % 10_007) / 7},
 TIMES = 4
 
 
-@pytest.mark.parametrize("window", [pw.Tumbling(1_000), pw.Hopping(1_000, 500), pw.Sliding(100), pw.Session(10)], ids=lambda w: w.kind)
+@pytest.mark.parametrize(
+    "window",
+    [pw.Tumbling(1_000), pw.Hopping(1_000, 500), pw.Sliding(100), pw.Session(10)],
+    ids=lambda w: w.kind,
+)
 def test_panes(window: pw.Window) -> None:
     """An operator that takes the same batch again emits the same panes."""
-    spec = pw.WindowOperator(window=window, keys=["k"], event_time="t", aggregates=[F.sum("x").alias("s"), F.avg("x").alias("m")])
+    spec = pw.WindowOperator(
+        window=window, keys=["k"], event_time="t", aggregates=[F.sum("x").alias("s"), F.avg("x").alias("m")]
+    )
     made = []
     for _ in range(TIMES):
         operator = operator_for(spec, SCHEMA)

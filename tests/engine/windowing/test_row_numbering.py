@@ -21,7 +21,12 @@ SCHEMA = {"k": pl.String(), "v": pl.Int64()}
 
 
 def operator(window: Any, **fields: Any) -> Operator:
-    return Operator(WindowOperator(window=window, keys=["k"], aggregates=[F.sum("v").alias("s"), F.count().alias("n")], **fields), SCHEMA)
+    return Operator(
+        WindowOperator(
+            window=window, keys=["k"], aggregates=[F.sum("v").alias("s"), F.count().alias("n")], **fields
+        ),
+        SCHEMA,
+    )
 
 
 def rows(keys: str) -> pl.DataFrame:
@@ -36,9 +41,14 @@ def test_a_key_alone_gives_what_it_gives_among_others(kind: str, data: st.DataOb
     spec = data.draw(specs(kind, keys=["shop"], position=None), label="spec")
     script = data.draw(events(spec), label="events")
     of_one = lambda row: row.get("shop") == 1 and type(row["shop"]) is int  # noqa: E731 - it is used twice
-    alone = [{**event, "rows": [row for row in event["rows"] if of_one(row)]} if event["op"] == "add" else event for event in script]
+    alone = [
+        {**event, "rows": [row for row in event["rows"] if of_one(row)]} if event["op"] == "add" else event
+        for event in script
+    ]
     types = types_of(spec)
-    for mixed, single in zip(run(spec, script, "engine", types=types), run(spec, alone, "engine", types=types), strict=True):
+    for mixed, single in zip(
+        run(spec, script, "engine", types=types), run(spec, alone, "engine", types=types), strict=True
+    ):
         assert same([pane for pane in mixed["panes"] if pane["shop"] == 1], single["panes"])
         assert same([late for late in mixed["late"] if of_one(late["row"])], single["late"])
         assert same([one for one in mixed["invalid"] if of_one(one["row"])], single["invalid"])
@@ -49,14 +59,22 @@ def test_a_key_alone_gives_what_it_gives_among_others(kind: str, data: st.DataOb
 @given(data=st.data())
 def test_event_times_do_not_matter_where_order_is_told(kind: str, data: st.DataObject) -> None:
     """With order columns, a column `event_time` that is not named may have any values (semantics 8.5)."""
-    spec = data.draw(specs(kind, order=["order"], position=None, delta=False).filter(lambda spec: spec.event_time is None), label="spec")
+    spec = data.draw(
+        specs(kind, order=["order"], position=None, delta=False).filter(lambda spec: spec.event_time is None),
+        label="spec",
+    )
     script = data.draw(events(spec), label="events")
     timed = [
-        {**event, "rows": [{**row, "event_time": "x"} for row in event["rows"]]} if event["op"] == "add" else event for event in script
+        {**event, "rows": [{**row, "event_time": "x"} for row in event["rows"]]}
+        if event["op"] == "add"
+        else event
+        for event in script
     ]
     types = types_of(spec)
     for one, other in zip(
-        run(spec, script, "engine", types=types), run(spec, timed, "engine", types=types | {"event_time": "string"}), strict=True
+        run(spec, script, "engine", types=types),
+        run(spec, timed, "engine", types=types | {"event_time": "string"}),
+        strict=True,
     ):
         assert same(one["panes"], other["panes"])
         assert one["counts"] == other["counts"]
@@ -81,7 +99,9 @@ def test_thousands_of_windows_of_one_key_in_one_batch() -> None:
 
 def test_origins_far_away() -> None:
     """Origins and sizes near the limits of 64 bits do not overflow."""
-    spec = WindowOperator(window=pw.Hopping(pw.rows(5), pw.rows(2), origin=-(2**60)), aggregates=[F.count().alias("n")])
+    spec = WindowOperator(
+        window=pw.Hopping(pw.rows(5), pw.rows(2), origin=-(2**60)), aggregates=[F.count().alias("n")]
+    )
     agree(spec, [{"op": "add", "rows": [{"v": n} for n in range(7)]}, {"op": "finish"}])
     spec = WindowOperator(window=pw.Tumbling(pw.rows(2**62), origin=2**60), aggregates=[F.count().alias("n")])
     agree(spec, [{"op": "add", "rows": [{"v": n} for n in range(7)]}, {"op": "finish"}])

@@ -19,7 +19,11 @@ def held(gap: pl.Series) -> list[tuple[int, int]]:
     rows = pl.DataFrame([TIMES, gap])
     operator = Operator(SPEC, dict(rows.schema))
     output = operator.add(rows)
-    assert output.invalid["__reason"].to_list() == ["gap gap is null", "gap gap is not above zero", "gap gap is not above zero"]
+    assert output.invalid["__reason"].to_list() == [
+        "gap gap is null",
+        "gap gap is not above zero",
+        "gap gap is not above zero",
+    ]
     return list(operator.held().select("window_start", "window_end").iter_rows())
 
 
@@ -42,4 +46,7 @@ def test_other_types_are_refused(dtype: pl.DataType, shown: str) -> None:
     with pytest.raises(SpecError) as caught:
         Operator(SPEC, {"t": pl.Int64(), "gap": dtype})
     rule = "the gap of a row is whole microseconds or an interval of them (semantics 9.3)"
-    assert str(caught.value) == f"gap gap: {shown} | {rule} | cast gap to BIGINT microseconds, or to INTERVAL DAY TO SECOND"
+    assert (
+        str(caught.value)
+        == f"gap gap: {shown} | {rule} | cast gap to BIGINT microseconds, or to INTERVAL DAY TO SECOND"
+    )

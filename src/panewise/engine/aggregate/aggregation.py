@@ -69,11 +69,15 @@ class Aggregation:
 
     def singles(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the partials of each row alone, in the order of the rows, without other columns."""
-        quick = rows.select(part.single.cast(part.dtype).alias(part.name) for part in self.parts if part.single is not None)
+        quick = rows.select(
+            part.single.cast(part.dtype).alias(part.name) for part in self.parts if part.single is not None
+        )
         rest = [part.lift.alias(part.name) for part in self.parts if part.single is None]
         if rest:
             numbered = rows.with_row_index(_AT).group_by(_AT, maintain_order=True).agg(rest)
-            quick = quick.hstack(self._typed(numbered.drop(_AT), [part for part in self.parts if part.single is None]))
+            quick = quick.hstack(
+                self._typed(numbered.drop(_AT), [part for part in self.parts if part.single is None])
+            )
         return quick.select(part.name for part in self.parts)
 
     def merging(self) -> list[pl.Expr]:
@@ -101,8 +105,17 @@ class Aggregation:
         is true.
         """
         empty = [(part, fired if part.passing else where) for part in self.parts]
-        return [pl.when(at).then(pl.lit(p.empty, dtype=p.dtype)).otherwise(pl.col(p.name)).alias(p.name) for p, at in empty]
+        return [
+            pl.when(at).then(pl.lit(p.empty, dtype=p.dtype)).otherwise(pl.col(p.name)).alias(p.name)
+            for p, at in empty
+        ]
 
     def _typed(self, partials: pl.DataFrame, parts: Sequence[Part] | None = None) -> pl.DataFrame:
-        wrong = [part for part in (self._told if parts is None else parts) if partials.schema[part.name] != part.dtype]
-        return partials.with_columns(pl.col(part.name).cast(part.dtype) for part in wrong) if wrong else partials
+        wrong = [
+            part
+            for part in (self._told if parts is None else parts)
+            if partials.schema[part.name] != part.dtype
+        ]
+        return (
+            partials.with_columns(pl.col(part.name).cast(part.dtype) for part in wrong) if wrong else partials
+        )

@@ -27,7 +27,9 @@ _AGAIN = "__again"
 class ArrivalOrderAggregation(Aggregation):
     """An aggregation of rows that have their arrival numbers in ``__turn``."""
 
-    def __init__(self, aggregates: tuple[Aggregate, ...], schema: dict[str, pl.DataType], passing: Sequence[Part]) -> None:
+    def __init__(
+        self, aggregates: tuple[Aggregate, ...], schema: dict[str, pl.DataType], passing: Sequence[Part]
+    ) -> None:
         super().__init__(aggregates, schema, passing)
         parts, self.results = [rows_part()], list[pl.Expr]()
         listed = list[Aggregate]()

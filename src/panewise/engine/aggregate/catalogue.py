@@ -33,15 +33,23 @@ def parts_of(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -
         "count": lambda: [count_part(column)],
         "count_if": lambda: [true_part(column)],
         "sum": lambda: [sum_part(column, dtype)],
-        "avg": lambda: [count_part(column), sum_part(column, dtype) if isinstance(dtype, pl.Decimal) else float_sum_part(column)],
+        "avg": lambda: [
+            count_part(column),
+            sum_part(column, dtype) if isinstance(dtype, pl.Decimal) else float_sum_part(column),
+        ],
         "min": lambda: [extreme_part("min", column, dtype)],
         "max": lambda: [extreme_part("max", column, dtype)],
         "bool_and": lambda: [extreme_part("min", column, dtype)],  # false is less than true
         "bool_or": lambda: [extreme_part("max", column, dtype)],
         "first": lambda: [rows_part(), edge_part("first", column, dtype, ignorenulls=aggregate.ignorenulls)],
         "last": lambda: [rows_part(), edge_part("last", column, dtype, ignorenulls=aggregate.ignorenulls)],
-        **dict.fromkeys(("stddev", "variance", "stddev_pop", "var_pop"), lambda: [count_part(column), *moment_parts(column)]),
-        **dict.fromkeys(("collect_list", "sort_list", "median", "percentile", "mode"), lambda: [list_part(column, dtype)]),
+        **dict.fromkeys(
+            ("stddev", "variance", "stddev_pop", "var_pop"),
+            lambda: [count_part(column), *moment_parts(column)],
+        ),
+        **dict.fromkeys(
+            ("collect_list", "sort_list", "median", "percentile", "mode"), lambda: [list_part(column, dtype)]
+        ),
         **dict.fromkeys(("collect_set", "count_distinct"), lambda: [set_part(column, dtype)]),
         "approx_count_distinct": lambda: [sketch_part(column, dtype, aggregate.rsd or 0.05)],
         **dict.fromkeys(("max_by", "min_by"), lambda: extreme_row_parts(aggregate, index, schema)),

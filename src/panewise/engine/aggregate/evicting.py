@@ -24,7 +24,11 @@ class EvictingAggregation(Aggregation):
     """An aggregation whose windows store their rows instead of partials."""
 
     def __init__(
-        self, aggregates: tuple[Aggregate, ...], schema: dict[str, pl.DataType], passing: Sequence[Part], contents: RowBuffer
+        self,
+        aggregates: tuple[Aggregate, ...],
+        schema: dict[str, pl.DataType],
+        passing: Sequence[Part],
+        contents: RowBuffer,
     ) -> None:
         super().__init__(aggregates, schema, passing, contents)
         self._of_rows = Aggregation(aggregates, schema)

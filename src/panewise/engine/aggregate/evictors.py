@@ -9,7 +9,9 @@ from panewise.spec import CountEvictor, DeltaEvictor, Evictor, TimeEvictor
 _FURTHEST = 2**64  # more than the difference of any two 64-bit integers
 
 
-def eviction(evictor: Evictor, rows: pl.Expr, event_time: str | None, schema: Mapping[str, pl.DataType]) -> pl.Expr:
+def eviction(
+    evictor: Evictor, rows: pl.Expr, event_time: str | None, schema: Mapping[str, pl.DataType]
+) -> pl.Expr:
     """Returns the rows that the evictor leaves. `rows` are lists of structs in arrival order."""
     match evictor:
         case CountEvictor():

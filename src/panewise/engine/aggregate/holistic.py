@@ -69,7 +69,9 @@ def _part(aggregate: Aggregate, aggregation: Aggregation) -> Part:
         return tell[aggregate.fn](lists.explode(empty_as_null=False), ends[first], ends[last])
 
     latest, dtype = pl.col(name).last(), aggregation.result_types[aggregate.name]
-    return Part(name, dtype, latest, latest, 0 if aggregate.fn == "count_distinct" else None, spanned=of_spans)
+    return Part(
+        name, dtype, latest, latest, 0 if aggregate.fn == "count_distinct" else None, spanned=of_spans
+    )
 
 
 def _quantile(values: pl.Series, first: Places, last: Places, fraction: float) -> pl.Series:
@@ -91,7 +93,9 @@ def _quantile(values: pl.Series, first: Places, last: Places, fraction: float) -
 def _different(values: pl.Series, first: Places, last: Places) -> pl.Series:
     """Counts the distinct values of each range: those without an equal value before them in the range."""
     rows = values.to_frame("value").with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("after"))
-    after_like = rows.select(pl.col("after").shift(fill_value=0).over("value")).to_series().to_numpy().astype(np.intp)
+    after_like = (
+        rows.select(pl.col("after").shift(fill_value=0).over("value")).to_series().to_numpy().astype(np.intp)
+    )
     return pl.Series(wavelet.below(after_like, first, last, first + 1), dtype=pl.Int64)
 
 
@@ -110,7 +114,11 @@ def _ranked(values: pl.Series) -> tuple[pl.Series, Places]:
     """Returns the distinct values in ascending order, NaN last, and the rank of each value among them."""
     order = values.arg_sort()
     ordered = values.gather(order)
-    new = ordered.to_frame("value").select(pl.col("value").ne_missing(pl.col("value").shift()).alias("new")).to_series()
+    new = (
+        ordered.to_frame("value")
+        .select(pl.col("value").ne_missing(pl.col("value").shift()).alias("new"))
+        .to_series()
+    )
     new = new if new.is_empty() else new.scatter(0, True)
     ranks = np.empty(values.len(), dtype=np.intp)
     ranks[order.to_numpy()] = np.cumsum(new.to_numpy()) - 1
@@ -121,7 +129,9 @@ def _where(some: Mask, values: pl.Series) -> pl.Series:
     """Returns the values, in order, at the positions where `some` is true, and null at the others."""
     if some.all():
         return values
-    index = pl.Series((np.cumsum(some) - 1).clip(0).astype(np.uint32)).zip_with(pl.Series(some), pl.Series([None], dtype=pl.UInt32))
+    index = pl.Series((np.cumsum(some) - 1).clip(0).astype(np.uint32)).zip_with(
+        pl.Series(some), pl.Series([None], dtype=pl.UInt32)
+    )
     return values.gather(index)
 
 

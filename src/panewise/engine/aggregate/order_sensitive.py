@@ -53,9 +53,23 @@ def _edge(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Pa
     held, turns = pl.col(name), _turn(pl.col(name))
     if aggregate.fn == "first":
         merge = held.filter(turns == turns.min()).first()
-        return Part(name, dtype, rows.first(), merge, None, joint=_joint(name, lambda one, other: _turn(one) < _turn(other)))
+        return Part(
+            name,
+            dtype,
+            rows.first(),
+            merge,
+            None,
+            joint=_joint(name, lambda one, other: _turn(one) < _turn(other)),
+        )
     merge = held.filter(turns == turns.max()).first()
-    return Part(name, dtype, rows.last(), merge, None, joint=_joint(name, lambda one, other: _turn(one) > _turn(other)))
+    return Part(
+        name,
+        dtype,
+        rows.last(),
+        merge,
+        None,
+        joint=_joint(name, lambda one, other: _turn(one) > _turn(other)),
+    )
 
 
 def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
@@ -68,7 +82,9 @@ def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]
     fn, kind = aggregate.fn.removesuffix("_by"), schema[aggregate.by]
     dtype = pl.Struct({"turn": pl.Int64(), "rank": kind, "value": schema[aggregate.column]})
     ranks, held = pl.col(aggregate.by), pl.col(name)
-    rows = pl.struct(pl.col(ARRIVAL_NUMBER).alias("turn"), ranks.alias("rank"), pl.col(aggregate.column).alias("value"))
+    rows = pl.struct(
+        pl.col(ARRIVAL_NUMBER).alias("turn"), ranks.alias("rank"), pl.col(aggregate.column).alias("value")
+    )
     best = _rank(held) == extreme(fn, _rank(held), kind)  # NaN equals NaN; null equals nothing
     # Not sort_by: in Polars 2.1 it reads beyond the group if its keys are filtered.
     merge = held.filter(best & (_turn(held) == _turn(held).filter(best).min())).first()
@@ -77,16 +93,29 @@ def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]
         beyond = _rank(one) < _rank(other) if fn == "min" else _rank(one) > _rank(other)
         return pl.when(_rank(one) == _rank(other)).then(_turn(one) < _turn(other)).otherwise(beyond)
 
-    return Part(name, dtype, rows.filter(ranks == extreme(fn, ranks, kind)).first(), merge, None, joint=_joint(name, before))
+    return Part(
+        name,
+        dtype,
+        rows.filter(ranks == extreme(fn, ranks, kind)).first(),
+        merge,
+        None,
+        joint=_joint(name, before),
+    )
 
 
 def _top_rows(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
     """Returns the part of top_n_by: the first rows in the order of ranks. Ties are in arrival order."""
     assert aggregate.column is not None
     assert aggregate.by is not None
-    dtype = pl.List(pl.Struct({"turn": pl.Int64(), "rank": schema[aggregate.by], "value": schema[aggregate.column]}))
+    dtype = pl.List(
+        pl.Struct({"turn": pl.Int64(), "rank": schema[aggregate.by], "value": schema[aggregate.column]})
+    )
     known = pl.col(aggregate.by).is_not_null()
-    rows = pl.struct(pl.col(ARRIVAL_NUMBER).alias("turn"), pl.col(aggregate.by).alias("rank"), pl.col(aggregate.column).alias("value"))
+    rows = pl.struct(
+        pl.col(ARRIVAL_NUMBER).alias("turn"),
+        pl.col(aggregate.by).alias("rank"),
+        pl.col(aggregate.column).alias("value"),
+    )
 
     def best(held: pl.Expr) -> pl.Expr:
         each = pl.element()
@@ -94,7 +123,14 @@ def _top_rows(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -
         return held.list.eval(rankings.best(aggregate, ordered))
 
     joint = of_own(name, lambda one, other: best(pl.concat_list(one, other)))
-    return Part(name, dtype, best(rows.filter(known).implode()), best(pl.col(name).explode().implode()), [], joint=joint)
+    return Part(
+        name,
+        dtype,
+        best(rows.filter(known).implode()),
+        best(pl.col(name).explode().implode()),
+        [],
+        joint=joint,
+    )
 
 
 def _rank(row: pl.Expr) -> pl.Expr:

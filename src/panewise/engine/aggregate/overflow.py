@@ -93,17 +93,23 @@ def spans(values: pl.Series, first: Places, last: Places, named: str) -> pl.Seri
 def as_decimals(unscaled: list[int | None], dtype: pl.DataType) -> pl.Series:
     """Returns the decimals that have these unscaled values. The values must fit the type."""
     scale = dtype.scale if isinstance(dtype, pl.Decimal) else 0
-    return pl.Series([None if one is None else Decimal(one).scaleb(-scale, EXACT) for one in unscaled], dtype=dtype)
+    return pl.Series(
+        [None if one is None else Decimal(one).scaleb(-scale, EXACT) for one in unscaled], dtype=dtype
+    )
 
 
 def overflow(column: str, total: int) -> AggregateOverflowError:
     """Returns the error for a sum of whole numbers that leaves 64 bits."""
     rule = "a sum of whole numbers stays inside 64 bits (semantics 24.3)"
-    return AggregateOverflowError(f"sum({column}) = {total}", rule, f"cast {column} to double or decimal before the operator")
+    return AggregateOverflowError(
+        f"sum({column}) = {total}", rule, f"cast {column} to double or decimal before the operator"
+    )
 
 
 def overflow_of_decimals(fn: str, column: str, dtype: pl.Decimal) -> AggregateOverflowError:
     """Returns the error for a sum or a mean of decimals that does not fit its type."""
     given = f"{fn}({column}) beyond decimal({dtype.precision},{dtype.scale})"
     remedy = f"cast {column} to a decimal of fewer digits, or to double, before the operator"
-    return AggregateOverflowError(given, "a sum or a mean of decimals fits its result type (semantics 24.16)", remedy)
+    return AggregateOverflowError(
+        given, "a sum or a mean of decimals fits its result type (semantics 24.16)", remedy
+    )

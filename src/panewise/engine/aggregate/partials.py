@@ -53,19 +53,37 @@ class Part:
 
 def rows_part() -> Part:
     """Returns the part with the number of rows."""
-    return Part(ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.col(ROWS).sum(), 0, pair=add, single=pl.repeat(1, pl.len(), dtype=pl.Int64))
+    return Part(
+        ROWS,
+        pl.Int64(),
+        pl.len().cast(pl.Int64),
+        pl.col(ROWS).sum(),
+        0,
+        pair=add,
+        single=pl.repeat(1, pl.len(), dtype=pl.Int64),
+    )
 
 
 def count_part(column: str) -> Part:
     """Returns the part with the number of non-null values."""
     name, single = f"__n:{column}", pl.col(column).is_not_null().cast(pl.Int64)
-    return Part(name, pl.Int64(), pl.col(column).count().cast(pl.Int64), pl.col(name).sum(), 0, pair=add, single=single)
+    return Part(
+        name,
+        pl.Int64(),
+        pl.col(column).count().cast(pl.Int64),
+        pl.col(name).sum(),
+        0,
+        pair=add,
+        single=single,
+    )
 
 
 def true_part(column: str) -> Part:
     """Returns the part with the number of rows in which a Boolean column is true."""
     name, single = f"__true:{column}", pl.col(column).fill_null(False).cast(pl.Int64)
-    return Part(name, pl.Int64(), pl.col(column).sum().cast(pl.Int64), pl.col(name).sum(), 0, pair=add, single=single)
+    return Part(
+        name, pl.Int64(), pl.col(column).sum().cast(pl.Int64), pl.col(name).sum(), 0, pair=add, single=single
+    )
 
 
 def sum_part(column: str, dtype: pl.DataType) -> Part:
@@ -84,16 +102,31 @@ def sum_part(column: str, dtype: pl.DataType) -> Part:
 def float_sum_part(column: str) -> Part:
     """Returns the part with the sum as double, which cannot overflow. It is for means, except of decimals."""
     name, value = f"__fsum:{column}", pl.col(column).cast(pl.Float64)
-    return Part(name, pl.Float64(), value.sum(), pl.col(name).sum(), 0.0, pair=add, single=value.fill_null(0.0))
+    return Part(
+        name, pl.Float64(), value.sum(), pl.col(name).sum(), 0.0, pair=add, single=value.fill_null(0.0)
+    )
 
 
 def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
     """Returns the part with the minimum or maximum. NaN is above every number (semantics 24.2)."""
     name = f"__{fn}:{column}"
-    pair = (pl.min_horizontal if fn == "min" else pl.max_horizontal) if dtype.is_integer() or dtype.is_temporal() else None
+    pair = (
+        (pl.min_horizontal if fn == "min" else pl.max_horizontal)
+        if dtype.is_integer() or dtype.is_temporal()
+        else None
+    )
     joint = of_own(name, lambda one, other: pl.when(ahead(fn, one, other)).then(one).otherwise(other))
     value = pl.col(column)
-    return Part(name, dtype, extreme(fn, value, dtype), extreme(fn, pl.col(name), dtype), None, pair=pair, joint=joint, single=value)
+    return Part(
+        name,
+        dtype,
+        extreme(fn, value, dtype),
+        extreme(fn, pl.col(name), dtype),
+        None,
+        pair=pair,
+        joint=joint,
+        single=value,
+    )
 
 
 def ahead(fn: str, one: pl.Expr, other: pl.Expr) -> pl.Expr:
@@ -119,7 +152,11 @@ def edge_part(fn: str, column: str, dtype: pl.DataType, *, ignorenulls: bool) ->
     """
     name = f"__{fn}{'_value' if ignorenulls else ''}:{column}"
     rows, partials = pl.col(column), pl.col(name)
-    rows, partials = (rows.drop_nulls(), partials.drop_nulls()) if ignorenulls else (rows, partials.filter(pl.col(ROWS) > 0))
+    rows, partials = (
+        (rows.drop_nulls(), partials.drop_nulls())
+        if ignorenulls
+        else (rows, partials.filter(pl.col(ROWS) > 0))
+    )
     if fn == "first":
         joint = of_own(name, lambda one, other: pl.coalesce(one, other) if ignorenulls else one)
         return Part(name, dtype, rows.first(), partials.first(), None, joint=joint, single=pl.col(column))
@@ -171,7 +208,14 @@ def _moments(one: Side, other: Side, column: str) -> tuple[pl.Expr, pl.Expr]:
 def list_part(column: str, dtype: pl.DataType) -> Part:
     """Returns the part with all non-null values, in arrival order."""
     name = f"__list:{column}"
-    return Part(name, pl.List(dtype), pl.col(column).drop_nulls(), pl.col(name).explode().drop_nulls(), [], single=alone(column, dtype))
+    return Part(
+        name,
+        pl.List(dtype),
+        pl.col(column).drop_nulls(),
+        pl.col(name).explode().drop_nulls(),
+        [],
+        single=alone(column, dtype),
+    )
 
 
 def alone(column: str, dtype: pl.DataType) -> pl.Expr | None:
@@ -194,10 +238,19 @@ def sketch_part(column: str, dtype: pl.DataType, rsd: float) -> Part:
     """Returns the part with the smallest hashes of values (see :mod:`panewise.engine.aggregate.sketch`)."""
     size = sketch.size_for(rsd)
     name = f"__kmv{size}:{column}"
-    hashed = pl.col(column).drop_nulls().unique().map_batches(sketch.hash_values, return_dtype=pl.UInt64, returns_scalar=False)
+    hashed = (
+        pl.col(column)
+        .drop_nulls()
+        .unique()
+        .map_batches(sketch.hash_values, return_dtype=pl.UInt64, returns_scalar=False)
+    )
     lift, merge = sketch.smallest(hashed, size), sketch.smallest(pl.col(name).explode().drop_nulls(), size)
-    joint = of_own(name, lambda one, other: pl.concat_list(one, other).list.unique().list.sort().list.head(size))
-    single = pl.concat_list(pl.col(column).map_batches(sketch.hash_values, return_dtype=pl.UInt64, is_elementwise=True)).list.drop_nulls()
+    joint = of_own(
+        name, lambda one, other: pl.concat_list(one, other).list.unique().list.sort().list.head(size)
+    )
+    single = pl.concat_list(
+        pl.col(column).map_batches(sketch.hash_values, return_dtype=pl.UInt64, is_elementwise=True)
+    ).list.drop_nulls()
     return Part(name, pl.List(pl.UInt64), lift, merge, [], joint=joint, single=single)
 
 
@@ -205,10 +258,19 @@ def user_part(aggregate: Aggregate, index: int) -> Part:
     """Returns the part with the state of a user-defined aggregate, as JSON text."""
     assert aggregate.user is not None and aggregate.column is not None
     name = f"__user{index}"
-    lift = pl.col(aggregate.column).implode().map_batches(user.lifter(aggregate.user), return_dtype=pl.String, returns_scalar=True)
+    lift = (
+        pl.col(aggregate.column)
+        .implode()
+        .map_batches(user.lifter(aggregate.user), return_dtype=pl.String, returns_scalar=True)
+    )
     merger = user.merger(aggregate.user)
     merge = pl.col(name).implode().map_batches(merger, return_dtype=pl.String, returns_scalar=True)
-    joint = of_own(name, lambda one, other: pl.concat_list(one, other).map_batches(merger, return_dtype=pl.String, is_elementwise=True))
+    joint = of_own(
+        name,
+        lambda one, other: pl.concat_list(one, other).map_batches(
+            merger, return_dtype=pl.String, is_elementwise=True
+        ),
+    )
     return Part(name, pl.String(), lift, merge, user.empty(aggregate.user), joint=joint)
 
 

@@ -48,17 +48,27 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: p
     joins = {part.name for part in aggregation.parts if _joins(part, longest)} - {part.name for part in exact}
     told = [part for part in aggregation.parts if part.name in joins]
     joined = _joined_in_stretches(told, *_condensed(told, _wide(told, pieces, longest), first, last))
-    rest = [part for part in aggregation.parts if part.name not in joins and part.spanned is None and part not in exact]
+    rest = [
+        part
+        for part in aggregation.parts
+        if part.name not in joins and part.spanned is None and part not in exact
+    ]
     both = joined.hstack(_merged(rest, pieces, first, last)) if rest else joined
     _refuse_overflow(told, both)
-    spanned = [part.spanned(pieces, first, last).alias(part.name) for part in aggregation.parts if part.spanned is not None]
+    spanned = [
+        part.spanned(pieces, first, last).alias(part.name)
+        for part in aggregation.parts
+        if part.spanned is not None
+    ]
     spanned += [overflow.spans(pieces[part.name], first, last, part.sums or part.name) for part in exact]
     return both.hstack(spanned).select(pl.col(part.name).cast(part.dtype) for part in aggregation.parts)
 
 
 def _joins(part: Part, longest: int) -> bool:
     """Returns whether a part is computed from blocks. For short ranges of lists a direct merge is faster."""
-    return part.pair is not None or (part.joint is not None and not (part.dtype.is_nested() and longest <= _SHORT))
+    return part.pair is not None or (
+        part.joint is not None and not (part.dtype.is_nested() and longest <= _SHORT)
+    )
 
 
 def _leaves_decimals(part: Part, pieces: pl.DataFrame) -> bool:
@@ -87,7 +97,9 @@ def _refuse_overflow(parts: list[Part], spans: pl.DataFrame) -> None:
                 raise overflow.overflow(part.sums, total)
 
 
-def _condensed(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> tuple[pl.DataFrame, Places, Places]:
+def _condensed(
+    parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places
+) -> tuple[pl.DataFrame, Places, Places]:
     """Returns the same ranges over fewer pieces: pieces without a bound between them are merged."""
     is_bound = np.zeros(pieces.height + 1, dtype=np.bool_)
     is_bound[first] = is_bound[last] = True
@@ -101,13 +113,17 @@ def _condensed(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Pla
     return merged.drop(_SPAN).cast(pieces.schema), number[first] - 1, number[last] - 1
 
 
-def _joined_in_stretches(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+def _joined_in_stretches(
+    parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places
+) -> pl.DataFrame:
     """Returns the ranges of parts that are computed from blocks.
 
     Blocks of lists take much memory. So for lists only the blocks of one stretch of pieces are made at once.
     """
     longest = int((last - first).max()) if len(first) else 0
-    stretch = first // max(1, longest, _STRETCH if any(part.dtype.is_nested() for part in parts) else pieces.height)
+    stretch = first // max(
+        1, longest, _STRETCH if any(part.dtype.is_nested() for part in parts) else pieces.height
+    )
     order = np.argsort(stretch, kind="stable")
     made = []
     for some in np.split(order, np.flatnonzero(np.diff(stretch[order])) + 1):
@@ -141,12 +157,19 @@ def _expression(part: Part) -> pl.Expr:
 
 
 def _both(earlier: pl.DataFrame, later: pl.DataFrame, joints: list[pl.Expr]) -> pl.DataFrame:
-    return earlier.hstack([column.alias(_LATER + column.name) for column in later.get_columns()]).select(joints)
+    return earlier.hstack([column.alias(_LATER + column.name) for column in later.get_columns()]).select(
+        joints
+    )
 
 
 def _chosen(takes: Mask, more: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     mask = pl.Series(takes)
-    return pl.DataFrame([one.zip_with(mask, other) for one, other in zip(more.get_columns(), spans.get_columns(), strict=True)])
+    return pl.DataFrame(
+        [
+            one.zip_with(mask, other)
+            for one, other in zip(more.get_columns(), spans.get_columns(), strict=True)
+        ]
+    )
 
 
 def _merged(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
@@ -158,11 +181,20 @@ def _merged(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places
     before = np.append(0, np.cumsum(1 + sum(lengths, np.zeros(pieces.height, dtype=np.int64))))
     held = np.cumsum(before[last] - before[first])
     cuts = np.flatnonzero(np.diff(held // _TOGETHER)) + 1
-    return stacked([_merged_at_once(parts, pieces, *some) for some in zip(np.split(first, cuts), np.split(last, cuts), strict=True)])
+    return stacked(
+        [
+            _merged_at_once(parts, pieces, *some)
+            for some in zip(np.split(first, cuts), np.split(last, cuts), strict=True)
+        ]
+    )
 
 
 def _merged_at_once(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
     lengths = last - first
     spans = pl.Series(_SPAN, np.repeat(np.arange(len(first)), lengths))
     held = picked(pieces, spread(first, lengths)).hstack([spans])
-    return held.group_by(_SPAN, maintain_order=True).agg(part.merge.alias(part.name) for part in parts).drop(_SPAN)
+    return (
+        held.group_by(_SPAN, maintain_order=True)
+        .agg(part.merge.alias(part.name) for part in parts)
+        .drop(_SPAN)
+    )

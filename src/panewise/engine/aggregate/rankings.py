@@ -50,8 +50,14 @@ def top_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -
     def both(one: pl.Expr, other: pl.Expr) -> pl.Expr:
         return pl.concat_list(one, other).list.sort(descending=not aggregate.ascending).list.head(n)
 
-    lift, merge, dtype = best(pl.col(aggregate.column)), best(pl.col(name).explode()), schema[aggregate.column]
-    return Part(name, pl.List(dtype), lift, merge, [], joint=of_own(name, both), single=alone(aggregate.column, dtype))
+    lift, merge, dtype = (
+        best(pl.col(aggregate.column)),
+        best(pl.col(name).explode()),
+        schema[aggregate.column],
+    )
+    return Part(
+        name, pl.List(dtype), lift, merge, [], joint=of_own(name, both), single=alone(aggregate.column, dtype)
+    )
 
 
 def top_rows_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:
@@ -71,7 +77,9 @@ def top_rows_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataTyp
     merged = best(aggregate, _sorted(aggregate, pl.element(), pl.element().struct.field("by")))
     joint = of_own(name, lambda one, other: pl.concat_list(one, other).list.eval(merged))
     single = pl.concat_list(pl.when(known).then(rows)).list.drop_nulls()
-    return Part(name, dtype, lift, pl.col(name).explode().implode().list.eval(merged), [], joint=joint, single=single)
+    return Part(
+        name, dtype, lift, pl.col(name).explode().implode().list.eval(merged), [], joint=joint, single=single
+    )
 
 
 def _sorted(aggregate: Aggregate, rows: pl.Expr, by: pl.Expr) -> pl.Expr:

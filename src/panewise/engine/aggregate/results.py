@@ -25,7 +25,10 @@ def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> 
         "avg": lambda: _mean(column, schema[column]),
         "first": lambda: pl.col(f"__first{'_value' if aggregate.ignorenulls else ''}:{column}"),
         "last": lambda: pl.col(f"__last{'_value' if aggregate.ignorenulls else ''}:{column}"),
-        **{fn: lambda: _spread(aggregate.fn, column) for fn in ("stddev", "variance", "stddev_pop", "var_pop")},
+        **{
+            fn: lambda: _spread(aggregate.fn, column)
+            for fn in ("stddev", "variance", "stddev_pop", "var_pop")
+        },
         "count_distinct": lambda: pl.col(f"__set:{column}").list.len(),
         "approx_count_distinct": lambda: _estimate(aggregate, column),
         "median": lambda: _quantile(column, 0.5),
@@ -35,7 +38,14 @@ def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> 
         **{fn: lambda: rankings.result(aggregate, index) for fn in rankings.FUNCTIONS},
         "user": lambda: _finished(aggregate, index),
     }
-    plain = {"count": "n", "count_if": "true", "bool_and": "min", "bool_or": "max", "collect_list": "list", "collect_set": "set"}
+    plain = {
+        "count": "n",
+        "count_if": "true",
+        "bool_and": "min",
+        "bool_or": "max",
+        "collect_list": "list",
+        "collect_set": "set",
+    }
     read = readers.get(aggregate.fn, lambda: pl.col(f"__{plain.get(aggregate.fn, aggregate.fn)}:{column}"))
     return read().cast(result_type(aggregate, schema)).alias(aggregate.name)
 
@@ -45,11 +55,17 @@ def _mean(column: str, dtype: pl.DataType) -> pl.Expr:
     if not isinstance(dtype, pl.Decimal):
         return pl.when(n > 0).then(pl.col(f"__fsum:{column}") / n)
     target = mean_type(dtype)
-    unit, bound = Decimal(1).scaleb(-target.scale), Decimal(1).scaleb((target.precision or overflow.DIGITS) - target.scale)
+    unit, bound = (
+        Decimal(1).scaleb(-target.scale),
+        Decimal(1).scaleb((target.precision or overflow.DIGITS) - target.scale),
+    )
 
     def divide(pairs: pl.Series) -> pl.Series:
         means = [
-            None if p["s"] is None else EXACT.divide(p["s"], Decimal(p["n"])).quantize(unit, ROUND_HALF_UP, EXACT) for p in pairs.to_list()
+            None
+            if p["s"] is None
+            else EXACT.divide(p["s"], Decimal(p["n"])).quantize(unit, ROUND_HALF_UP, EXACT)
+            for p in pairs.to_list()
         ]
         if any(mean is not None and mean.copy_abs() >= bound for mean in means):
             raise overflow.overflow_of_decimals("avg", column, target)
@@ -96,4 +112,6 @@ def _estimate(aggregate: Aggregate, column: str) -> pl.Expr:
 
 def _finished(aggregate: Aggregate, index: int) -> pl.Expr:
     assert aggregate.user is not None
-    return pl.col(f"__user{index}").map_batches(user.finisher(aggregate.user), return_dtype=user.result_type(aggregate.user))
+    return pl.col(f"__user{index}").map_batches(
+        user.finisher(aggregate.user), return_dtype=user.result_type(aggregate.user)
+    )

@@ -67,7 +67,9 @@ class RowBuffer:
     def left(self) -> pl.Expr:
         """The rows that the evictor leaves."""
         assert self.spec.evictor is not None
-        return eviction(self.spec.evictor, pl.col(ROW_BUFFER), self.spec.event_time, self.kept).alias(ROW_BUFFER)
+        return eviction(self.spec.evictor, pl.col(ROW_BUFFER), self.spec.event_time, self.kept).alias(
+            ROW_BUFFER
+        )
 
 
 def contents_of(spec: WindowOperator, schema: Schema) -> RowBuffer | None:
@@ -77,7 +79,11 @@ def contents_of(spec: WindowOperator, schema: Schema) -> RowBuffer | None:
     told = [name for name in schema if not name.startswith("__")] if spec.delta is True else spec.delta or ()
     needed: list[str] = []
     if spec.evictor is not None:
-        needed = [*spec.time_columns, *evictor_columns(spec.evictor), *(name for what in spec.measures for name in what.columns)]
+        needed = [
+            *spec.time_columns,
+            *evictor_columns(spec.evictor),
+            *(name for what in spec.measures for name in what.columns),
+        ]
     names = dict.fromkeys((*told, *needed)) or list(schema)[:1]  # structs need a field
     kept = {name: schema[name] for name in names}
     contents = RowBuffer(spec, kept, {name: schema[name] for name in told})

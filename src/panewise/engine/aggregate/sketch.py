@@ -39,7 +39,10 @@ def hash_values(values: pl.Series) -> pl.Series:
     """
     if values.dtype.is_temporal():
         values = values.to_physical()
-    return pl.Series([None if value is None else xxhash.xxh64_intdigest(_bytes(value)) for value in values.to_list()], dtype=pl.UInt64)
+    return pl.Series(
+        [None if value is None else xxhash.xxh64_intdigest(_bytes(value)) for value in values.to_list()],
+        dtype=pl.UInt64,
+    )
 
 
 def _bytes(value: Any) -> bytes:

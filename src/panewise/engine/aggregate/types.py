@@ -32,7 +32,8 @@ _NAMES: dict[Any, str] = {
 def types_of(schema: Mapping[str, pl.DataType]) -> dict[str, Type]:
     """Returns the types of the columns under their Spark names, for the checks of specifications.
 
-    >>> {name: str(kind) for name, kind in types_of({"v": pl.Decimal(10, 2), "t": pl.Datetime("us", "UTC")}).items()}
+    >>> {name: str(kind) for name, kind in types_of({"v": pl.Decimal(10, 2),
+    ...     "t": pl.Datetime("us", "UTC")}).items()}
     {'v': 'decimal(10,2)', 't': 'timestamp'}
     """
     return {name: Type(_name(dtype)) for name, dtype in schema.items()}

@@ -47,7 +47,10 @@ def merger(user: UserAggregate) -> Callable[[pl.Series], pl.Series]:
 
     def merge(groups: pl.Series) -> pl.Series:
         texts = groups.to_list()
-        merged = [g[0] if len(g) == 1 else state_text(user.name, reduce(user.merge, map(json.loads, g))) for g in texts]
+        merged = [
+            g[0] if len(g) == 1 else state_text(user.name, reduce(user.merge, map(json.loads, g)))
+            for g in texts
+        ]
         return pl.Series(merged, dtype=pl.String)
 
     return merge

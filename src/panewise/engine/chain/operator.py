@@ -43,7 +43,9 @@ class ChainOperator(Operator):
             plan = StagePlan(chain, specified, before, panes)
             self.stages.append(plan)
             before, panes = plan.keys, plan.pane_schema
-        tables = (table for plan in self.stages for table in stage.nothing(plan, (MemoryLibrary(), MemoryLibrary())))
+        tables = (
+            table for plan in self.stages for table in stage.nothing(plan, (MemoryLibrary(), MemoryLibrary()))
+        )
         self.state = replace(self.state, following=tuple(tables))
 
     @property
@@ -61,14 +63,20 @@ class ChainOperator(Operator):
             output = self._batch(rows)
             return replace(output, panes=self._through([output.panes]))
         output = self._each(rows)
-        cut = output.panes.partition_by(ORDER, maintain_order=True, include_key=False) if output.panes.height else []
+        cut = (
+            output.panes.partition_by(ORDER, maintain_order=True, include_key=False)
+            if output.panes.height
+            else []
+        )
         return replace(output, panes=self._through(cut))
 
     def _tick(self, clocks: Clocks) -> Output:
         output = super()._tick(clocks)
         through = self._through([output.panes])
         horizon = clocks.horizon(self.plan.spec)
-        self.state = replace(self.state, following=tuple(table.expired(horizon) for table in self.state.following))
+        self.state = replace(
+            self.state, following=tuple(table.expired(horizon) for table in self.state.following)
+        )
         return replace(output, panes=through)
 
     def _through(self, evaluations: Iterable[pl.DataFrame]) -> pl.DataFrame:

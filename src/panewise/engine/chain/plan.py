@@ -35,7 +35,9 @@ class StagePlan:
         SpecError: if a column has a type that the stage cannot use.
     """
 
-    def __init__(self, chain: Chain, stage: Stage, before: list[str], panes: Mapping[str, pl.DataType]) -> None:
+    def __init__(
+        self, chain: Chain, stage: Stage, before: list[str], panes: Mapping[str, pl.DataType]
+    ) -> None:
         self.spec, self.keys, self.before = chain.first, list(stage.keys), before
         measures = chain.measures(stage)
         self.aggregation = Aggregation(measures, dict(panes))
@@ -45,9 +47,16 @@ class StagePlan:
         self.keeps = chain.first.accumulation != "discarding"
         self.compares = self.retracting or chain.first.only_updated
         bounds = dict.fromkeys(PLACE, pl.Int64())
-        read = dict.fromkeys([*before, *self.keys, *(column for measure in measures for column in measure.columns)])
+        read = dict.fromkeys(
+            [*before, *self.keys, *(column for measure in measures for column in measure.columns)]
+        )
         self.contributions = Shape({**{name: panes[name] for name in read}, **bounds}, self.origin, self.cell)
-        table = {**{key: panes[key] for key in self.keys}, **bounds, **COUNTED, **(self._live() if self.compares else {})}
+        table = {
+            **{key: panes[key] for key in self.keys},
+            **bounds,
+            **COUNTED,
+            **(self._live() if self.compares else {}),
+        }
         self.windows = Shape(table, self.identity, self.identity)
         self.pane_schema = self._panes(panes)
 
@@ -59,7 +68,14 @@ class StagePlan:
         """Returns the columns of the stage's panes (semantics 20, 30.6)."""
         keys = {key: before[key] for key in self.keys}
         bounds = dict.fromkeys(("window_start", "window_end", *stamped(self.spec, pl.lit(None))), pl.Int64())
-        return {**keys, **bounds, **self.aggregation.result_types, **LIVE_PANE, OP: pl.String(), "processing_time": pl.Int64()}
+        return {
+            **keys,
+            **bounds,
+            **self.aggregation.result_types,
+            **LIVE_PANE,
+            OP: pl.String(),
+            "processing_time": pl.Int64(),
+        }
 
     def rows(self, panes: pl.DataFrame) -> pl.DataFrame:
         """Returns panes as rows of the stage (semantics 30.1).
@@ -68,5 +84,8 @@ class StagePlan:
         """
         zero = [shown_key(key, panes.schema[key]) for key in self.keys]
         end = pl.col("window_end") + 1 if closed_at_end(self.spec.window) else pl.col("window_end")
-        bounds = [pl.col("window_start").fill_null(MIN_INSTANT).alias(START), end.fill_null(MAX_INSTANT).alias(END)]
+        bounds = [
+            pl.col("window_start").fill_null(MIN_INSTANT).alias(START),
+            end.fill_null(MAX_INSTANT).alias(END),
+        ]
         return panes.with_columns(*zero, *bounds)

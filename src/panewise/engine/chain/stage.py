@@ -26,10 +26,14 @@ _RANK = "__rank"
 
 def nothing(plan: StagePlan, libraries: tuple[Library, Library]) -> Tables:
     """Returns the empty tables of a stage."""
-    return StoredTable.nothing(plan.contributions, libraries[0]), StoredTable.nothing(plan.windows, libraries[1])
+    return StoredTable.nothing(plan.contributions, libraries[0]), StoredTable.nothing(
+        plan.windows, libraries[1]
+    )
 
 
-def taken(plan: StagePlan, tables: Tables, panes: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, Tables]:
+def taken(
+    plan: StagePlan, tables: Tables, panes: pl.DataFrame, clocks: Clocks
+) -> tuple[pl.DataFrame, Tables]:
     """Processes the panes of one evaluation.
 
     Returns the panes that the stage emits, and its tables afterwards.
@@ -51,7 +55,9 @@ def _touched(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.group_by(plan.identity, maintain_order=True).agg(on_time.alias(ON_TIME))
 
 
-def _put(plan: StagePlan, table: StoredTable, rows: pl.DataFrame, touched: pl.DataFrame) -> tuple[StoredTable, pl.DataFrame]:
+def _put(
+    plan: StagePlan, table: StoredTable, rows: pl.DataFrame, touched: pl.DataFrame
+) -> tuple[StoredTable, pl.DataFrame]:
     """Adds `+` panes to the contributions, and removes those that `-` panes retract.
 
     Returns the table, and the contributions of the touched windows.
@@ -73,21 +79,30 @@ def _results(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _judged(plan: StagePlan, touched: pl.DataFrame, results: pl.DataFrame, known: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+def _judged(
+    plan: StagePlan, touched: pl.DataFrame, results: pl.DataFrame, known: pl.DataFrame, clocks: Clocks
+) -> pl.DataFrame:
     """Returns the touched windows with their results, their stored rows, and whether they emit a pane now."""
     windows = touched
     for more in (results, known):
         windows = windows.join(more, on=plan.identity, how="left", nulls_equal=True, maintain_order="left")
-    marks = [pl.col(FILLED).fill_null(False), *(pl.col(name).fill_null(0) for name in (INDEX, NONSPECULATIVE))]
+    marks = [
+        pl.col(FILLED).fill_null(False),
+        *(pl.col(name).fill_null(0) for name in (INDEX, NONSPECULATIVE)),
+    ]
     complete, last = clocks.complete(plan.spec, pl.col(END)), clocks.expired(plan.spec, pl.col(END))
     windows = windows.with_columns(*marks, complete.alias(COMPLETE), last.alias(LAST))
     # Only the first pane of a window that is not EARLY can be ON_TIME (semantics 30.3).
     windows = windows.with_columns(pl.col(ON_TIME) & (pl.col(NONSPECULATIVE) == 0))
     if not plan.compares:
         return windows.with_columns(pl.col(FILLED).alias(SENT))
-    same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types)
+    same = pl.all_horizontal(
+        pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types
+    )
     news = ~(pl.col(LIVE) & same) | _requested(plan)
-    return windows.with_columns(pl.col(LIVE).fill_null(False)).with_columns((pl.col(FILLED) & news).alias(SENT))
+    return windows.with_columns(pl.col(LIVE).fill_null(False)).with_columns(
+        (pl.col(FILLED) & news).alias(SENT)
+    )
 
 
 def _requested(plan: StagePlan) -> pl.Expr:
@@ -110,14 +125,23 @@ def _after(plan: StagePlan, judged: pl.DataFrame) -> pl.DataFrame:
         values = {name: pl.col(name) for name in plan.aggregation.result_types} | _numbering()
         updates.append(((pl.col(LIVE) | pl.col(SENT)) & pl.col(FILLED)).alias(LIVE))
         updates += [
-            pl.when(SENT).then(value).otherwise(pl.col(live_column(name))).alias(live_column(name)) for name, value in values.items()
+            pl.when(SENT).then(value).otherwise(pl.col(live_column(name))).alias(live_column(name))
+            for name, value in values.items()
         ]
-    return judged.with_columns(updates).select(pl.col(name).cast(dtype) for name, dtype in plan.windows.schema.items())
+    return judged.with_columns(updates).select(
+        pl.col(name).cast(dtype) for name, dtype in plan.windows.schema.items()
+    )
 
 
 def _numbering() -> dict[str, pl.Expr]:
     """Returns the timing and numbers of a `+` pane, by column (semantics 30.3)."""
-    timing = pl.when(~pl.col(COMPLETE)).then(pl.lit("EARLY")).when(ON_TIME).then(pl.lit("ON_TIME")).otherwise(pl.lit("LATE"))
+    timing = (
+        pl.when(~pl.col(COMPLETE))
+        .then(pl.lit("EARLY"))
+        .when(ON_TIME)
+        .then(pl.lit("ON_TIME"))
+        .otherwise(pl.lit("LATE"))
+    )
     return {
         "timing": timing,
         "index": pl.col(INDEX),
@@ -143,9 +167,13 @@ def _sent(plan: StagePlan, judged: pl.DataFrame, processing_time: int) -> pl.Dat
     return ranked.sort(order, nulls_last=False, maintain_order=True).drop(_RANK)
 
 
-def _panes(plan: StagePlan, windows: pl.DataFrame, op: str, values: dict[str, pl.Expr], processing_time: int) -> pl.DataFrame:
+def _panes(
+    plan: StagePlan, windows: pl.DataFrame, op: str, values: dict[str, pl.Expr], processing_time: int
+) -> pl.DataFrame:
     unbounded = isinstance(plan.spec.window, Global)
     start, end = (pl.lit(None), pl.lit(None)) if unbounded else (pl.col(START), shown_end(plan.spec))
     bounds = {"window_start": start, "window_end": end, **stamped(plan.spec, end)}
     made = {**bounds, **values, OP: pl.lit(op), "processing_time": pl.lit(processing_time)}
-    return windows.select(made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in plan.pane_schema.items())
+    return windows.select(
+        made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in plan.pane_schema.items()
+    )

@@ -48,7 +48,11 @@ class Marks:
     def schema(position: Position, columns: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
         """Returns the columns of the table. `columns` are those of the input."""
         by = {name: columns[name] for name in position.columns[:-1]}
-        return {**by, MARK: columns[position.offset]} if position.ordered else {**by, FROM: pl.Int64(), MARK: pl.Int64()}
+        return (
+            {**by, MARK: columns[position.offset]}
+            if position.ordered
+            else {**by, FROM: pl.Int64(), MARK: pl.Int64()}
+        )
 
     def without_replays(self, spec: Entry, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows that are not replays. The given rows are in arrival order."""
@@ -105,7 +109,9 @@ class Marks:
         by, known = list(position.columns[:-1]), self._offsets(position)
         origins, offsets = rows.select(by).rows(), rows[position.offset].to_list()
         none = Offsets(1)
-        fresh = [not known.get(origin, none).has(offset) for origin, offset in zip(origins, offsets, strict=True)]
+        fresh = [
+            not known.get(origin, none).has(offset) for origin, offset in zip(origins, offsets, strict=True)
+        ]
         return rows.filter(pl.Series(fresh, dtype=pl.Boolean))
 
     def _received(self, position: Position, runs: pl.DataFrame) -> "Marks":

@@ -39,7 +39,9 @@ class Output:
     @classmethod
     def nothing(cls, panes: Schema, late: Schema, invalid: Schema) -> "Output":
         """Returns an empty output with these columns."""
-        return cls(pl.DataFrame(schema=panes), pl.DataFrame(schema=late), pl.DataFrame(schema=invalid), Counts())
+        return cls(
+            pl.DataFrame(schema=panes), pl.DataFrame(schema=late), pl.DataFrame(schema=invalid), Counts()
+        )
 
     @classmethod
     def joined(cls, outputs: Sequence["Output"]) -> "Output":

@@ -24,5 +24,7 @@ def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
             raise SpecError(f"column {name!r}", "the operator's columns are in its input", remedy)
     own = [name for name in schema if name.startswith("__") and name not in (ROW, *MARKS)]
     if own:
-        raise SpecError(f"column {own[0]!r}", "names that start with '__' are the operator's own", "rename the column")
+        raise SpecError(
+            f"column {own[0]!r}", "names that start with '__' are the operator's own", "rename the column"
+        )
     check_types(spec, types_of(schema))

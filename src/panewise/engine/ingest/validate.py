@@ -52,14 +52,20 @@ def validate(
     if assign is not None:
         valid, unassignable = assign(valid)
         invalid = invalid if unassignable.is_empty() else pl.concat([invalid, unassignable], how="diagonal")
-    return ValidationResult(valid.drop(marks) if marks else valid, arrival.in_order(spec, invalid)[[*columns, REASON, PLACE]])
+    return ValidationResult(
+        valid.drop(marks) if marks else valid, arrival.in_order(spec, invalid)[[*columns, REASON, PLACE]]
+    )
 
 
 def _split(spec: Entry, rows: pl.DataFrame, processing_time: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the valid rows and, with the reason, the invalid rows. Both have ``__time``."""
     rows = with_time(spec, rows, processing_time)
     reasons = _reasons(spec, rows, processing_time)
-    if rows.is_empty() or not reasons or not rows.select(pl.any_horizontal(test for test, _ in reasons).any()).item():
+    if (
+        rows.is_empty()
+        or not reasons
+        or not rows.select(pl.any_horizontal(test for test, _ in reasons).any()).item()
+    ):
         return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
     reason = pl.coalesce(pl.when(test).then(pl.lit(text)) for test, text in reasons)
     reasoned = rows.with_columns(reason.alias(REASON))
@@ -103,7 +109,9 @@ def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tupl
     for key in keys:
         not_given(key, f"key {key} is null (null_keys=False)")
     floats = [key for key in keys if rows.schema[key].is_float()]
-    tests += [(pl.col(key).is_nan().fill_null(False), f"key {key} is NaN (null_keys=False)") for key in floats]
+    tests += [
+        (pl.col(key).is_nan().fill_null(False), f"key {key} is NaN (null_keys=False)") for key in floats
+    ]
     for column in (spec.position.partition, spec.position.offset) if spec.position else ():
         not_given(column, "position is null")
     if BAD_TYPE in marks:
@@ -114,12 +122,18 @@ def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tupl
     inputs = row_driven(spec.watermark)
     if inputs is not None and inputs.column is not None:
         not_given(inputs.column, f"input {inputs.column} is null")
-        tests.append((~pl.col(inputs.column).is_in(inputs.names).fill_null(True), f"input {inputs.column} is unknown"))
+        tests.append(
+            (~pl.col(inputs.column).is_in(inputs.names).fill_null(True), f"input {inputs.column} is unknown")
+        )
     return tests
 
 
 def _with_type_names(invalid: pl.DataFrame) -> pl.DataFrame:
     if BAD_TYPE not in invalid.columns:
         return invalid
-    named = pl.when(pl.col(REASON) == BAD_TYPE).then(pl.col(BAD_TYPE) + " has the wrong type").otherwise(pl.col(REASON))
+    named = (
+        pl.when(pl.col(REASON) == BAD_TYPE)
+        .then(pl.col(BAD_TYPE) + " has the wrong type")
+        .otherwise(pl.col(REASON))
+    )
     return invalid.with_columns(named.alias(REASON))

@@ -58,6 +58,11 @@ def _hashed_texts(values: pl.Series) -> Hashes:
     """Returns hashes of strings, bytes or decimals. Each distinct value is hashed once."""
     different = values.unique().drop_nulls()
     texts = different if different.dtype == pl.Binary else different.cast(pl.String).cast(pl.Binary)
-    hashes = pl.DataFrame({"v": different, "h": pl.Series([xxhash.xxh64_intdigest(text) for text in texts.to_list()], dtype=pl.UInt64)})
+    hashes = pl.DataFrame(
+        {
+            "v": different,
+            "h": pl.Series([xxhash.xxh64_intdigest(text) for text in texts.to_list()], dtype=pl.UInt64),
+        }
+    )
     found = pl.DataFrame({"v": values}).join(hashes, on="v", how="left", maintain_order="left")["h"]
     return found.fill_null(0).to_numpy()

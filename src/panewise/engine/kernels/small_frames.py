@@ -49,7 +49,9 @@ def _one_row(frame: pl.DataFrame, place: int) -> pl.DataFrame:
     the column rebuilds it from that scalar, and copies all text in its list.
     """
     columns = frame.get_columns()
-    return pl.DataFrame([one.slice(place, 1) if one.dtype.is_nested() else one.gather([place]) for one in columns])
+    return pl.DataFrame(
+        [one.slice(place, 1) if one.dtype.is_nested() else one.gather([place]) for one in columns]
+    )
 
 
 def ordered(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -121,7 +123,9 @@ def grouped(frame: pl.DataFrame, by: list[str], aggregations: list[pl.Expr]) -> 
     return frame.lazy().group_by(by, maintain_order=True).agg(aggregations).collect(engine="in-memory")
 
 
-def joined(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str], how: Literal["inner", "left"] = "inner") -> pl.DataFrame:
+def joined(
+    rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str], how: Literal["inner", "left"] = "inner"
+) -> pl.DataFrame:
     """Returns the rows with the columns of the others that have the same keys, in the order of the rows.
 
     Null equals null, and NaN equals NaN. Polars 2.1 does not match NaN when it joins by a single column of
@@ -130,7 +134,9 @@ def joined(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str], how: Lit
     if len(by) > 1 or not rows.schema[by[0]].is_float():
         return rows.join(others, on=by, how=how, nulls_equal=True, maintain_order="left")
     one = pl.lit(0, dtype=pl.Int8).alias(_ONE)
-    both = rows.with_columns(one).join(others.with_columns(one), on=[*by, _ONE], how=how, nulls_equal=True, maintain_order="left")
+    both = rows.with_columns(one).join(
+        others.with_columns(one), on=[*by, _ONE], how=how, nulls_equal=True, maintain_order="left"
+    )
     return both.drop(_ONE)
 
 
@@ -156,7 +162,12 @@ def equal(rows: pl.DataFrame, at: Places, others: pl.DataFrame, which: Places, n
 
 
 def _equal(one: pl.Series, at: Places, other: pl.Series, which: Places) -> Mask:
-    if one.dtype.is_integer() and other.dtype.is_integer() and not one.null_count() and not other.null_count():
+    if (
+        one.dtype.is_integer()
+        and other.dtype.is_integer()
+        and not one.null_count()
+        and not other.null_count()
+    ):
         plain: Mask = one.to_numpy()[at] == other.to_numpy()[which]
         return plain
     return one.gather(at).eq_missing(other.gather(which)).to_numpy()

@@ -27,7 +27,9 @@ def order(columns: Sequence[Integers]) -> Places:
     height = len(columns[0])
     places: Places | None = None
     for together in _fitting(columns) if height else ():
-        found = _sorted(together if places is None else [(column[places], low, width) for column, low, width in together])
+        found = _sorted(
+            together if places is None else [(column[places], low, width) for column, low, width in together]
+        )
         places = found if places is None else places[found]
     return np.arange(height) if places is None else places
 
@@ -90,7 +92,9 @@ def codes(rows: pl.DataFrame, keys: list[str]) -> npt.NDArray[np.int64]:
             return _distances(numbers, low).view(np.int64)
     groups = rows.select(keys).with_row_index(_AT).group_by(keys, maintain_order=True).agg(_AT)
     found = np.empty(rows.height, dtype=np.int64)
-    found[groups[_AT].explode(empty_as_null=False).to_numpy()] = np.repeat(np.arange(groups.height), groups[_AT].list.len().to_numpy())
+    found[groups[_AT].explode(empty_as_null=False).to_numpy()] = np.repeat(
+        np.arange(groups.height), groups[_AT].list.len().to_numpy()
+    )
     return found
 
 
@@ -112,7 +116,10 @@ class Line:
     def of(cls, code: Integers, *times: Integers) -> "Line":
         """Returns the mapping for these codes and times, which need not belong together."""
         some = [one for one in times if len(one)]
-        low, high = min((int(one.min()) for one in some), default=0), max((int(one.max()) for one in some), default=0)
+        low, high = (
+            min((int(one.min()) for one in some), default=0),
+            max((int(one.max()) for one in some), default=0),
+        )
         count = 1 + (int(code.max()) if len(code) else 0)
         if (high - low + 1) * count < 1 << 62:
             return cls(low, high - low + 1, None)

@@ -63,7 +63,9 @@ def _places(layout: Layout, offset: int, side: str) -> Numbers:
         different = np.unique(times)
         ranks = np.searchsorted(different, times)
         span = len(different) + 1
-        wanted = np.searchsorted(different, wanted, side="left" if side == "left" else "right") - (side == "right")
+        wanted = np.searchsorted(different, wanted, side="left" if side == "left" else "right") - (
+            side == "right"
+        )
     # The sequences stand one after the other, so positions are sorted by key and time together.
     keys = layout.code * (span + 1)
     return np.searchsorted(keys + ranks, keys[at] + wanted, side="left" if side == "left" else "right")

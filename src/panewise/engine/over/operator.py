@@ -13,7 +13,16 @@ import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL, PLACE, REASON, ROW_NUMBER, STORED_TIME, TOMBSTONE
+from panewise.engine.columns import (
+    LATE_BY,
+    MISSED_WINDOWS,
+    PARTIAL,
+    PLACE,
+    REASON,
+    ROW_NUMBER,
+    STORED_TIME,
+    TOMBSTONE,
+)
 from panewise.engine.columns import TIME as OF
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.output import Counts, Output
@@ -48,9 +57,14 @@ class OverOperator:
         self.plan = OverPlan(spec, schema)
         self.spec = spec
         waiting = TimeQueue.nothing(self.plan.waiting, MemoryLibrary())
-        tables = [StoredTable.nothing(shape, MemoryLibrary()) for shape in (self.plan.kept, self.plan.running)]
+        tables = [
+            StoredTable.nothing(shape, MemoryLibrary()) for shape in (self.plan.kept, self.plan.running)
+        ]
         if self.plan.ranges:
-            tables += [TimeQueue.nothing(self.plan.passed, MemoryLibrary()), StoredTable.nothing(self.plan.blocks, MemoryLibrary())]
+            tables += [
+                TimeQueue.nothing(self.plan.passed, MemoryLibrary()),
+                StoredTable.nothing(self.plan.blocks, MemoryLibrary()),
+            ]
         self.state = State(waiting, following=tuple(tables))
         self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
         self.changed = False  # whether the tables have changed since the operator was made
@@ -60,7 +74,9 @@ class OverOperator:
         """The columns of the emitted rows."""
         return self.plan.pane_schema
 
-    def advance(self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None) -> Output:
+    def advance(
+        self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
+    ) -> Output:
         """Moves both clocks together, then passes the rows that are due.
 
         `source` has the same meaning as for :class:`Operator`.
@@ -75,7 +91,11 @@ class OverOperator:
         """Adds a batch of rows. After the end of input all are late, with the reason `finished`."""
         validated = self.plan.validate(rows, self.state.clocks.processing_time)
         output = self.add_valid(validated.valid)
-        latest = {} if self.plan.row_driven_inputs is None else latest_of(self.plan.row_driven_inputs, validated.valid)
+        latest = (
+            {}
+            if self.plan.row_driven_inputs is None
+            else latest_of(self.plan.row_driven_inputs, validated.valid)
+        )
         panes = pl.concat([output.panes, self.tell(latest).panes]) if latest else output.panes
         counts = output.counts + Counts(rows_in=validated.invalid.height, invalid=validated.invalid.height)
         return replace(output, panes=panes, invalid=validated.invalid, counts=counts)
@@ -88,7 +108,11 @@ class OverOperator:
     def add_valid(self, valid: pl.DataFrame) -> Output:
         """Adds rows that :meth:`OverPlan.validate` found valid."""
         spec, placed = self.plan.spec, arrival.placed(valid)
-        ordered = arrival.in_order(spec, placed) if spec.position or (spec.order and not spec.time_columns) else _as_placed(placed)
+        ordered = (
+            arrival.in_order(spec, placed)
+            if spec.position or (spec.order and not spec.time_columns)
+            else _as_placed(placed)
+        )
         fresh = self.state.marks.without_replays(spec, ordered)
         self.raise_marks(self.state.marks.after(spec, ordered))
         in_time, late = self._split(fresh)
@@ -134,8 +158,17 @@ class OverOperator:
         start = pl.lit(None, dtype=pl.Int64) if self.plan.spec.event_time is None else pl.col(TIME)
         end = pl.when(start < MAX_INSTANT).then(start + 1).otherwise(start)
         keys = [shown_key(name, self.plan.schema[name]).alias(name) for name in self.plan.spec.keys]
-        told = {"window_start": start, "window_end": end, "pending": pl.lit(1, dtype=pl.Int64), "closed": pl.lit(False)}
-        shown = pl.concat(rows).with_columns(value.alias(name) for name, value in told.items()).select(*keys, *told)
+        told = {
+            "window_start": start,
+            "window_end": end,
+            "pending": pl.lit(1, dtype=pl.Int64),
+            "closed": pl.lit(False),
+        }
+        shown = (
+            pl.concat(rows)
+            .with_columns(value.alias(name) for name, value in told.items())
+            .select(*keys, *told)
+        )
         return shown.sort(["window_end", "window_start", *self.plan.spec.keys], nulls_last=False)
 
     def _split(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -144,13 +177,25 @@ class OverOperator:
         if clocks.finished:
             late, reason = rows, "finished"
         else:
-            behind = pl.col(OF) < clocks.watermark if clocks.watermark is not None and spec.event_time is not None else pl.lit(False)
+            behind = (
+                pl.col(OF) < clocks.watermark
+                if clocks.watermark is not None and spec.event_time is not None
+                else pl.lit(False)
+            )
             late, reason = rows.filter(behind), "behind"
         if late.is_empty():
             return rows, self._nothing.late
-        told = {REASON: pl.lit(reason), MISSED_WINDOWS: pl.lit([]), LATE_BY: clocks.late_by(pl.col(OF)), PARTIAL: pl.lit(False)}
+        told = {
+            REASON: pl.lit(reason),
+            MISSED_WINDOWS: pl.lit([]),
+            LATE_BY: clocks.late_by(pl.col(OF)),
+            PARTIAL: pl.lit(False),
+        }
         ordered = arrival.in_order(spec, late)
-        made = ordered.select(told.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in self.plan.late_schema.items())
+        made = ordered.select(
+            told.get(name, pl.col(name)).cast(dtype).alias(name)
+            for name, dtype in self.plan.late_schema.items()
+        )
         return (rows.clear() if clocks.finished else rows.filter(~behind)), made
 
     def _arrived(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -200,20 +245,31 @@ class OverOperator:
         plan, finished = self.plan, self.state.clocks.finished
         kept, running, *ranges = self.state.following
         keys = distinct(rows, plan.keys)
-        known = (kept.all() if finished and plan.ahead else kept.of_keys(keys, plan.keys)) if plan.keeps else kept.newest.drop(TOMBSTONE)
+        known = (
+            (kept.all() if finished and plan.ahead else kept.of_keys(keys, plan.keys))
+            if plan.keeps
+            else kept.newest.drop(TOMBSTONE)
+        )
         if finished and plan.ahead:
             waits = known.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())
             keys = pl.concat([keys, waits]).unique(maintain_order=True)
-        step = Step(rows, after, known, running.find(keys) if plan.runs else running.newest.drop(TOMBSTONE), finished)
+        step = Step(
+            rows, after, known, running.find(keys) if plan.runs else running.newest.drop(TOMBSTONE), finished
+        )
         layout = Layout(plan, step)
         made = values(layout, self._sequences(step, span, keys))
         if plan.keeps:
             kept = kept.changed(*retention.kept(layout, self.horizons(self.state.clocks)[1]))
         if plan.runs:
-            running = running.changed(retention.running(layout, made.running), running.newest.clear().drop(TOMBSTONE))
+            running = running.changed(
+                retention.running(layout, made.running), running.newest.clear().drop(TOMBSTONE)
+            )
         if plan.ranges and not finished:
             ranges = self._remembered(rows, span)
-        tables = tuple(table.sealed() if table.newest.height > NEWEST_ROWS else table for table in (kept, running, *ranges))
+        tables = tuple(
+            table.sealed() if table.newest.height > NEWEST_ROWS else table
+            for table in (kept, running, *ranges)
+        )
         self.state, self.changed = replace(self.state, following=tables), True
         return self._in_order(layout, made.new)
 
@@ -230,7 +286,10 @@ class OverOperator:
         """Returns the two tables of ranges with the rows that have passed added."""
         passed, blocks = self.state.following[2:]
         assert isinstance(passed, TimeQueue)
-        return [passed.put(rows), blocks.changed(blocks_of(self.plan, rows, span), blocks.newest.clear().drop(TOMBSTONE))]
+        return [
+            passed.put(rows),
+            blocks.changed(blocks_of(self.plan, rows, span), blocks.newest.clear().drop(TOMBSTONE)),
+        ]
 
     def _in_order(self, layout: Layout, new: pl.DataFrame) -> pl.DataFrame:
         """Returns the emitted rows with their new columns, in the order of semantics 29.8."""
@@ -240,8 +299,12 @@ class OverOperator:
             back = np.empty(len(place), dtype=np.int64)
             back[place] = np.arange(len(place))
             return rows.select(*plan.payload).hstack(picked(new, back))
-        sent = picked(layout.stack, layout.source[layout.targets]).select(*plan.payload, *([STORED_TIME] if plan.sorts else []))
-        both = sent.hstack(new).hstack([layout.keys[key].gather(layout.code[layout.targets]).alias(f"__by:{key}") for key in plan.keys])
+        sent = picked(layout.stack, layout.source[layout.targets]).select(
+            *plan.payload, *([STORED_TIME] if plan.sorts else [])
+        )
+        both = sent.hstack(new).hstack(
+            [layout.keys[key].gather(layout.code[layout.targets]).alias(f"__by:{key}") for key in plan.keys]
+        )
         by = [*([STORED_TIME, *plan.spec.order] if plan.sorts else []), *(f"__by:{key}" for key in plan.keys)]
         return ordered(both, by).select(*plan.pane_schema)
 

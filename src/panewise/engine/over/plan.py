@@ -85,7 +85,9 @@ class OverPlan:
         # Attributes of window plans that other modules read. An OVER operator has one watermark for all keys,
         # no windows of rows, and no order-sensitive aggregates in slices.
         self.by_key = self.counted = self.in_arrival_order = self.advances_per_row = False
-        self.row_driven_inputs = row_driven(spec.watermark)  # the inputs, if rows drive their watermarks; else None
+        self.row_driven_inputs = row_driven(
+            spec.watermark
+        )  # the inputs, if rows drive their watermarks; else None
         self.payload = {name: dtype for name, dtype in self.schema.items() if not name.startswith("__")}
         self.invalid_schema, self.late_schema = {**self.schema, REASON: pl.String()}, late_schema(self.schema)
         jobs = _jobs(spec, self.schema)
@@ -104,7 +106,11 @@ class OverPlan:
         self.ranks = any(column.what.fn in ("rank", "dense_rank") for column in self.functions)
         # The frames without a start of all later rows contain the rows before this place. It is counted from
         # the first later row, and is 0 or negative.
-        ends = [column.frame.end for column in spec.columns if column.frame is not None and column.frame.start is None]
+        ends = [
+            column.frame.end
+            for column in spec.columns
+            if column.frame is not None and column.frame.start is None
+        ]
         self.folds_to = min(0, min(ends, default=0) + 1)
         self.read = {name: self.schema[name] for name in self._columns_of_values()}
         self.waiting, self.kept, self.running = self._tables()
@@ -132,7 +138,11 @@ class OverPlan:
 
     def firsts(self) -> list[tuple[str, RowFunction]]:
         """Returns each `nth_value` over a frame without a start, with its column in `running`."""
-        found = [(n, column) for n, column in enumerate(self.functions) if column.frame is not None and column.frame.start is None]
+        found = [
+            (n, column)
+            for n, column in enumerate(self.functions)
+            if column.frame is not None and column.frame.start is None
+        ]
         return [(f"__nth{n}", column.what) for n, column in found if isinstance(column.what, RowFunction)]
 
     @property
@@ -151,7 +161,11 @@ class OverPlan:
 
     def _type(self, what: Aggregate | RowFunction) -> pl.DataType:
         if isinstance(what, Aggregate):
-            return next(job.aggregation.result_types[what.name] for job in self._all_jobs() if what.name in job.aggregation.result_types)
+            return next(
+                job.aggregation.result_types[what.name]
+                for job in self._all_jobs()
+                if what.name in job.aggregation.result_types
+            )
         return pl.Int64() if what.column is None else self.schema[what.column]
 
     def _all_jobs(self) -> list[Job]:
@@ -168,7 +182,15 @@ class OverPlan:
         ranks: Schema = dict.fromkeys((RANK, DENSE_RANK), pl.Int64()) if self.ranks and self.ahead else {}
         told = self.payload if self.ahead else self.read
         times: Schema = {STORED_TIME: pl.Int64()} if self.spec.event_time is not None else {}
-        kept: Schema = {**keys, **told, SLOT: pl.Int64(), ROW_NUMBER: pl.Int64(), TIME: pl.Int64(), **times, **ranks}
+        kept: Schema = {
+            **keys,
+            **told,
+            SLOT: pl.Int64(),
+            ROW_NUMBER: pl.Int64(),
+            TIME: pl.Int64(),
+            **times,
+            **ranks,
+        }
         running: Schema = {**keys, TIME: pl.Int64(), **self._running()}
         return (
             Shape(waiting, self.sorts or [TIME], []),
@@ -178,15 +200,28 @@ class OverPlan:
 
     def _tables_of_ranges(self) -> tuple[Shape, Shape]:
         keys = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
-        parts = {job.stored(name): dtype for job in self.ranges for name, dtype in job.aggregation.schema.items()}
-        read = {name: self.schema[name] for job in self.ranges for what in job.aggregation.aggregates for name in what.columns}
+        parts = {
+            job.stored(name): dtype for job in self.ranges for name, dtype in job.aggregation.schema.items()
+        }
+        read = {
+            name: self.schema[name]
+            for job in self.ranges
+            for what in job.aggregation.aggregates
+            for name in what.columns
+        }
         blocks: Schema = {**keys, BLOCK_START: pl.Int64(), TIME: pl.Int64(), **parts}
-        return Shape({**keys, **read, TIME: pl.Int64()}, [TIME], []), Shape(blocks, [*self.keys, TIME], self.keys)
+        return Shape({**keys, **read, TIME: pl.Int64()}, [TIME], []), Shape(
+            blocks, [*self.keys, TIME], self.keys
+        )
 
     def _running(self) -> Schema:
         """Returns the value columns of `running`, none if no function needs them."""
         counted = {column.what.fn for column in self.functions} & {"row_number", "rank", "dense_rank"}
-        parts = {job.stored(name): dtype for job in self.unbounded for name, dtype in job.aggregation.schema.items()}
+        parts = {
+            job.stored(name): dtype
+            for job in self.unbounded
+            for name, dtype in job.aggregation.schema.items()
+        }
         values = {name: self.schema[what.columns[0]] for name, what in self.firsts()}
         if not counted and not parts and not values:
             return {}
@@ -217,9 +252,14 @@ def _ranges(spec: FrameOperator, jobs: list[Job]) -> list[Job]:
     whose range does not end before its row.
     """
     back = [
-        column for column in spec.columns if column.frame is not None and column.frame.kind == "range" and (column.frame.start or 0) < 0
+        column
+        for column in spec.columns
+        if column.frame is not None and column.frame.kind == "range" and (column.frame.start or 0) < 0
     ]
-    partial = all(isinstance(column.what, Aggregate) and column.frame is not None and column.frame.end >= 0 for column in back)
+    partial = all(
+        isinstance(column.what, Aggregate) and column.frame is not None and column.frame.end >= 0
+        for column in back
+    )
     if spec.rows_ahead or not partial:
         return []
     return [job for job in jobs if job.frame.kind == "range" and (job.frame.start or 0) < 0]
@@ -237,13 +277,20 @@ def _rows_behind(spec: FrameOperator) -> int:
 
 
 def _us_behind(spec: FrameOperator) -> int:
-    starts = [column.frame.start for column in spec.columns if column.frame is not None and column.frame.kind == "range"]
+    starts = [
+        column.frame.start
+        for column in spec.columns
+        if column.frame is not None and column.frame.kind == "range"
+    ]
     return max([0, *(-start for start in starts if start is not None)])
 
 
 def _from_peers(spec: FrameOperator) -> bool:
     """Returns whether a range begins with the rows of equal time."""
-    return any(column.frame is not None and column.frame.kind == "range" and column.frame.start == 0 for column in spec.columns)
+    return any(
+        column.frame is not None and column.frame.kind == "range" and column.frame.start == 0
+        for column in spec.columns
+    )
 
 
 def _default(what: Any, schema: Schema) -> pl.Series | None:

@@ -29,7 +29,9 @@ class Span:
 
     def moved(self, us: int) -> "Span":
         """Returns the span moved by `us` microseconds. Bounds saturate at the first instant."""
-        return Span(None if self.low is None else max(MIN_INSTANT, self.low + us), max(MIN_INSTANT, self.high + us))
+        return Span(
+            None if self.low is None else max(MIN_INSTANT, self.low + us), max(MIN_INSTANT, self.high + us)
+        )
 
     @property
     def length(self) -> int | None:
@@ -37,7 +39,9 @@ class Span:
         return None if self.low is None else self.high - self.low
 
 
-def sequences(plan: OverPlan, job: Job, step: Step, span: Span, passed: TimeQueue, blocks: pl.DataFrame) -> Layout:
+def sequences(
+    plan: OverPlan, job: Job, step: Step, span: Span, passed: TimeQueue, blocks: pl.DataFrame
+) -> Layout:
     """Returns sequences in which the frames of a job are ranges of positions.
 
     The sequence of a key contains the rows near the starts of the frames, then the blocks that are in all
@@ -57,9 +61,19 @@ def sequences(plan: OverPlan, job: Job, step: Step, span: Span, passed: TimeQueu
     whole = pl.col(BLOCK_START) >= end.high
     cut = blocks.filter(~whole)[TIME].max()
     until = max(end.high, cut) if isinstance(cut, int) else end.high
-    rows = passed.between(end.low, until).with_columns(pl.col(TIME).alias(STORED_TIME), pl.lit(False).alias(IS_BLOCK))
-    held = blocks.filter(whole).sort(TIME).with_columns(pl.col(TIME).alias(STORED_TIME), pl.lit(True).alias(IS_BLOCK))
-    known = pl.concat([rows, held], how="diagonal").with_row_index(ROW_NUMBER).with_columns(pl.col(ROW_NUMBER).cast(pl.Int64))
+    rows = passed.between(end.low, until).with_columns(
+        pl.col(TIME).alias(STORED_TIME), pl.lit(False).alias(IS_BLOCK)
+    )
+    held = (
+        blocks.filter(whole)
+        .sort(TIME)
+        .with_columns(pl.col(TIME).alias(STORED_TIME), pl.lit(True).alias(IS_BLOCK))
+    )
+    known = (
+        pl.concat([rows, held], how="diagonal")
+        .with_row_index(ROW_NUMBER)
+        .with_columns(pl.col(ROW_NUMBER).cast(pl.Int64))
+    )
     return Layout(plan, Step(step.rows, step.after, known, step.running, step.finished))
 
 
@@ -72,7 +86,9 @@ def pieces(layout: Layout, job: Job) -> pl.DataFrame:
     if not stands_for.any():
         return singles
     stored = (layout.column(job.stored(part.name)).alias(part.name) for part in job.aggregation.parts)
-    return pl.DataFrame([one.zip_with(~stands_for, other) for one, other in zip(singles.get_columns(), stored, strict=True)])
+    return pl.DataFrame(
+        [one.zip_with(~stands_for, other) for one, other in zip(singles.get_columns(), stored, strict=True)]
+    )
 
 
 def blocks_of(plan: OverPlan, rows: pl.DataFrame, span: Span) -> pl.DataFrame:
@@ -83,10 +99,14 @@ def blocks_of(plan: OverPlan, rows: pl.DataFrame, span: Span) -> pl.DataFrame:
         names = {part.name: job.stored(part.name) for part in job.aggregation.parts}
         # A block as long as the range is in no later frame as a whole, so its partials are never read.
         if span.length is None or span.length >= -job.frame.start:
-            made = made.with_columns(pl.lit(part.empty, dtype=part.dtype).alias(names[part.name]) for part in job.aggregation.parts)
+            made = made.with_columns(
+                pl.lit(part.empty, dtype=part.dtype).alias(names[part.name]) for part in job.aggregation.parts
+            )
         else:
             lifted = job.aggregation.lift(rows, plan.keys)
             made = made.hstack(lifted.select(pl.col(name).alias(told) for name, told in names.items()))
     low = MIN_INSTANT if span.low is None else span.low
-    timed = made.with_columns(pl.lit(low, dtype=pl.Int64).alias(BLOCK_START), pl.lit(span.high, dtype=pl.Int64).alias(TIME))
+    timed = made.with_columns(
+        pl.lit(low, dtype=pl.Int64).alias(BLOCK_START), pl.lit(span.high, dtype=pl.Int64).alias(TIME)
+    )
     return timed.select(pl.col(name).cast(dtype) for name, dtype in plan.blocks.schema.items())

@@ -65,7 +65,11 @@ def _candidates(layout: Layout) -> Numbers:
     rows.
     """
     plan = layout.plan
-    first = layout.start if plan.looks_back else np.maximum(layout.first_new, layout.passed - plan.behind - plan.ahead)
+    first = (
+        layout.start
+        if plan.looks_back
+        else np.maximum(layout.first_new, layout.passed - plan.behind - plan.ahead)
+    )
     return spread(first, layout.passed - first)
 
 
@@ -92,9 +96,12 @@ def _told(layout: Layout, position: Numbers, ends: Numbers) -> pl.DataFrame:
     made = {SLOT: slot, ROW_NUMBER: number, TIME: ends}
     if RANK in plan.kept.schema:
         made |= {RANK: layout.ranks[0][position], DENSE_RANK: layout.ranks[1][position]}
-    # A row that is emitted or read later has its own key, which may be -0.0 where that of its group is 0.0 (semantics 29.1).
+    # A row that is emitted or read later has its own key, which may be -0.0 where that of its group is 0.0
+    # (semantics 29.1).
     own = plan.payload if plan.ahead else plan.read
     columns = {name: frame[name] if name in own else keys[name] for name in plan.keys}
     columns |= {name: pl.Series(name, values) for name, values in made.items()}
     told = [columns[name] if name in columns else frame[name] for name in plan.kept.schema]
-    return pl.DataFrame([series.cast(dtype) for series, dtype in zip(told, plan.kept.schema.values(), strict=True)])
+    return pl.DataFrame(
+        [series.cast(dtype) for series, dtype in zip(told, plan.kept.schema.values(), strict=True)]
+    )

@@ -22,7 +22,9 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Num
     held = range_aggregate.over(aggregation, pieces, pl.Series(low[some]), pl.Series(high[some]))
     if some.all():
         return held
-    nothing = pl.DataFrame([pl.Series(part.name, [part.empty], dtype=part.dtype) for part in aggregation.parts])
+    nothing = pl.DataFrame(
+        [pl.Series(part.name, [part.empty], dtype=part.dtype) for part in aggregation.parts]
+    )
     return picked(stacked([held, nothing]), np.where(some, np.cumsum(some) - 1, held.height))
 
 
@@ -69,7 +71,9 @@ class Running:
         rows = job.aggregation.singles(self._layout.values)
         if not self._remembered.any():
             return rows if self._own.all() else rows.filter(pl.Series(self._own))
-        known = self._layout.running.select(pl.col(job.stored(part.name)).alias(part.name) for part in job.aggregation.parts)
+        known = self._layout.running.select(
+            pl.col(job.stored(part.name)).alias(part.name) for part in job.aggregation.parts
+        )
         keys, positions = np.flatnonzero(self._remembered), np.flatnonzero(self._own)
         order = np.empty(len(keys) + len(positions), dtype=np.int64)
         order[self._place(positions, self._layout.code[positions])] = positions

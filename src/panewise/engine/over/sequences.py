@@ -64,7 +64,11 @@ class Layout:
         self.plan, self.step = plan, step
         groups, order, counts = _grouped(plan, step)
         self.keys = groups
-        known = ordered(_coded(groups, step.kept, plan.keys), [_CODE, ROW_NUMBER]) if step.kept.height else step.kept
+        known = (
+            ordered(_coded(groups, step.kept, plan.keys), [_CODE, ROW_NUMBER])
+            if step.kept.height
+            else step.kept
+        )
         later = ordered(_coded(groups, step.after, plan.keys), [_CODE]) if step.after.height else step.after
         sizes = [_sizes(known, len(groups)), counts, _sizes(later, len(groups))]
         self.kept_count, self.new_count, self.later = sizes[0], counts, later.height
@@ -74,7 +78,9 @@ class Layout:
         self.passed: Numbers = self.first_new + counts
         self.code: Numbers = np.repeat(np.arange(len(groups)), total)
         self.stack = _stack(plan, known, step.rows, later)
-        self.kept_ends = np.append(known[TIME].to_numpy(), np.zeros(step.rows.height + later.height, dtype=np.int64))
+        self.kept_ends = np.append(
+            known[TIME].to_numpy(), np.zeros(step.rows.height + later.height, dtype=np.int64)
+        )
         self.source = self._source(order, sizes)
 
     def _source(self, order: Places, sizes: list[Numbers]) -> Numbers:
@@ -117,7 +123,9 @@ class Layout:
     @cached_property
     def number(self) -> Numbers:
         """By position, the number of the row among all rows of its key, from 0."""
-        return np.arange(len(self.code)) + np.repeat(self.count_before - self.kept_count - self.start, self.total)
+        return np.arange(len(self.code)) + np.repeat(
+            self.count_before - self.kept_count - self.start, self.total
+        )
 
     @property
     def total(self) -> Numbers:
@@ -208,8 +216,14 @@ def _grouped(plan: OverPlan, step: Step) -> tuple[pl.DataFrame, Places, Numbers]
     """Returns the keys, the places of the rows that pass, key by key, and their number for each key."""
     keys, order, counts = gathered(step.rows, plan.keys)
     if step.finished and step.kept.height:  # rows of keys that pass no row may wait to be emitted
-        others = step.kept.select(plan.keys).unique(maintain_order=True).join(keys, on=plan.keys, how="anti", nulls_equal=True)
-        keys = pl.concat([keys, others.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())])
+        others = (
+            step.kept.select(plan.keys)
+            .unique(maintain_order=True)
+            .join(keys, on=plan.keys, how="anti", nulls_equal=True)
+        )
+        keys = pl.concat(
+            [keys, others.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())]
+        )
         counts = np.append(counts, np.zeros(others.height, dtype=np.int64))
     return keys, order, counts
 
@@ -227,7 +241,9 @@ def _sizes(coded: pl.DataFrame, groups: int) -> Numbers:
 
 def _stack(plan: OverPlan, kept: pl.DataFrame, rows: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     """Returns the needed columns of all rows: the stored ones, those that pass, those that wait."""
-    told = plan.payload if plan.ahead else {name: plan.schema[name] for name in (*plan.read, *plan.spec.order)}
+    told = (
+        plan.payload if plan.ahead else {name: plan.schema[name] for name in (*plan.read, *plan.spec.order)}
+    )
     timed = [pl.col(TIME).alias(STORED_TIME)] if plan.spec.event_time is not None else []
     some = pl.lit(0, dtype=pl.Int8).alias(_ANY)
     came = [frame.with_columns(some).select(*told, *timed, _ANY) for frame in (rows, after)]

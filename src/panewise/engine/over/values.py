@@ -68,7 +68,9 @@ def _of_function(layout: Layout, column: FrameColumn) -> pl.Series:
     found = _gathered(layout, what, place, inside)
     default = layout.plan.defaults[column.name]
     if default is not None and not inside.all():
-        found = found.zip_with(pl.Series(inside), pl.repeat(default[0], len(at), dtype=found.dtype, eager=True))
+        found = found.zip_with(
+            pl.Series(inside), pl.repeat(default[0], len(at), dtype=found.dtype, eager=True)
+        )
     return found.alias(what.name)
 
 
@@ -76,7 +78,9 @@ def _gathered(layout: Layout, what: RowFunction, place: Numbers, inside: Flags) 
     """Returns the column of the function at each place, null where `inside` is false."""
     values = layout.values[what.columns[0]]
     index = pl.Series(np.where(inside, place, 0).astype(np.uint32))
-    return values.gather(index if inside.all() else index.zip_with(pl.Series(inside), pl.Series([None], dtype=pl.UInt32)))
+    return values.gather(
+        index if inside.all() else index.zip_with(pl.Series(inside), pl.Series([None], dtype=pl.UInt32))
+    )
 
 
 def _nth(layout: Layout, column: FrameColumn, what: RowFunction) -> pl.Series:

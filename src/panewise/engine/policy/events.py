@@ -28,7 +28,9 @@ def log_of(plan: PolicyPlan, tuples: Tuples, now: int) -> Log:
 
     nested = any(dtype.is_nested() for dtype in plan.shown.values())
     names = _names(plan, tuples.keys)
-    return ListenerLog(wanted, spec=plan.spec, names=names, tuples=shown, nested=nested, now=now, states=tuples.listeners())
+    return ListenerLog(
+        wanted, spec=plan.spec, names=names, tuples=shown, nested=nested, now=now, states=tuples.listeners()
+    )
 
 
 def told(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> pl.DataFrame:
@@ -59,9 +61,14 @@ def _names(plan: PolicyPlan, keys: pl.DataFrame) -> list[dict[str, Any]]:
     return _named(plan, keys).to_dicts() if plan.spec.partition_by else [{}] * keys.height
 
 
-def _panes(plan: PolicyPlan, tuples: Tuples, events: list[str], numbers: list[int], contents: pl.DataFrame, now: int) -> pl.DataFrame:
+def _panes(
+    plan: PolicyPlan, tuples: Tuples, events: list[str], numbers: list[int], contents: pl.DataFrame, now: int
+) -> pl.DataFrame:
     keys = _named(plan, tuples.keys[numbers])
-    made = [pl.Series("event", events, dtype=pl.String), pl.repeat(now, len(events), dtype=pl.Int64, eager=True).alias("processing_time")]
+    made = [
+        pl.Series("event", events, dtype=pl.String),
+        pl.repeat(now, len(events), dtype=pl.Int64, eager=True).alias("processing_time"),
+    ]
     whole = pl.DataFrame([*keys.get_columns(), *made]).hstack(contents)
     return whole.select(pl.col(name).cast(dtype) for name, dtype in plan.pane_schema.items())
 
@@ -75,7 +82,9 @@ def _aggregated(plan: PolicyPlan, tuples: Tuples, lows: Places, highs: Places) -
     """Returns the aggregates over each range of places [low, high), which may be empty."""
     assert plan.aggregation is not None
     aggregation, some = plan.aggregation, highs > lows
-    partials = pl.DataFrame({part.name: pl.Series([part.empty], dtype=part.dtype) for part in aggregation.parts})
+    partials = pl.DataFrame(
+        {part.name: pl.Series([part.empty], dtype=part.dtype) for part in aggregation.parts}
+    )
     which = np.zeros(len(lows), dtype=np.intp)
     if some.any():
         rows = tuples.tuples.struct.unnest().with_row_index(_PLACE)

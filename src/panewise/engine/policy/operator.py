@@ -45,14 +45,18 @@ class PolicyOperator(Operator):
         super().__init__(spec.intake, schema)
         self.spec, self.policies = spec, PolicyPlan(spec, schema)
         self.state = State(StoredTable.nothing(self.policies.shape, MemoryLibrary()), Clocks.of(spec.intake))
-        self._nothing = Output.nothing(self.policies.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
+        self._nothing = Output.nothing(
+            self.policies.pane_schema, self.plan.late_schema, self.plan.invalid_schema
+        )
 
     @property
     def pane_schema(self) -> dict[str, pl.DataType]:
         """The columns of the panes, which are events."""
         return self.policies.pane_schema
 
-    def advance(self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None) -> Output:
+    def advance(
+        self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
+    ) -> Output:
         """Reads the clock, and raises the events that are due. A watermark is ignored."""
         if processing_time is None:
             return self._nothing
@@ -92,7 +96,9 @@ class PolicyOperator(Operator):
 
         Processing time does not go back. Events that are due at it are raised.
         """
-        self.state = replace(before, clocks=replace(before.clocks, processing_time=self.state.clocks.processing_time))
+        self.state = replace(
+            before, clocks=replace(before.clocks, processing_time=self.state.clocks.processing_time)
+        )
         self.changed = True
         return self._work(self._choices(self._overdue()), Partitions.due)
 
@@ -129,10 +135,23 @@ class PolicyOperator(Operator):
         return [*self.plan.invalid_schema, PLACE]
 
     def _too_late(self, rows: pl.DataFrame) -> Output:
-        made = {REASON: pl.lit("finished"), MISSED_WINDOWS: pl.lit([]), LATE_BY: pl.lit(None), PARTIAL: pl.lit(False)}
-        late = rows.select(made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in self._late_columns.items())
-        invalid = rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON)).select(self._placed_invalid)
-        return replace(self._nothing, late=late, invalid=invalid, counts=Counts(rows_in=rows.height, late=rows.height))
+        made = {
+            REASON: pl.lit("finished"),
+            MISSED_WINDOWS: pl.lit([]),
+            LATE_BY: pl.lit(None),
+            PARTIAL: pl.lit(False),
+        }
+        late = rows.select(
+            made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in self._late_columns.items()
+        )
+        invalid = (
+            rows.clear()
+            .with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
+            .select(self._placed_invalid)
+        )
+        return replace(
+            self._nothing, late=late, invalid=invalid, counts=Counts(rows_in=rows.height, late=rows.height)
+        )
 
     def _inserted(self, rows: pl.DataFrame) -> Output:
         if rows.is_empty():
@@ -140,10 +159,18 @@ class PolicyOperator(Operator):
         markers = rows.select(pl.repeat(False, pl.len()) | is_marker(self.policies)).to_series()
         came = rows.filter(~markers)
         trigger = self.policies.spec.trigger
-        values = comparable(came[trigger.column]).to_list() if isinstance(trigger, DeltaPolicy) else [None] * came.height
+        values = (
+            comparable(came[trigger.column]).to_list()
+            if isinstance(trigger, DeltaPolicy)
+            else [None] * came.height
+        )
         everything = markers.any() or counts_all(self.policies.spec.partition_eviction)
         windows = self.state.windows
-        held = windows.all() if everything else windows.find(came.select(self.policies.shown_keys).unique(maintain_order=True))
+        held = (
+            windows.all()
+            if everything
+            else windows.find(came.select(self.policies.shown_keys).unique(maintain_order=True))
+        )
         tuples = self._tuples(held, came)
 
         def take(partitions: Partitions) -> None:
@@ -168,7 +195,11 @@ class PolicyOperator(Operator):
     def _choices(self, held: pl.DataFrame) -> pl.DataFrame:
         """Returns the partitions to load: all if a listener may evict any of them, else those affected."""
         spec = self.policies.spec
-        return self.state.windows.all() if spec.listener and counts_all(spec.partition_eviction) and held.height else held
+        return (
+            self.state.windows.all()
+            if spec.listener and counts_all(spec.partition_eviction) and held.height
+            else held
+        )
 
     def _overdue(self) -> pl.DataFrame:
         now = self.state.clocks.processing_time
@@ -194,7 +225,9 @@ class PolicyOperator(Operator):
         return self._work(self.state.windows.all(), work)
 
     def _no_rows(self) -> pl.DataFrame:
-        return pl.DataFrame(schema={**{key: pl.Int8() for key in self.policies.keys if key == ONE_KEY}, **self.plan.schema})
+        return pl.DataFrame(
+            schema={**{key: pl.Int8() for key in self.policies.keys if key == ONE_KEY}, **self.plan.schema}
+        )
 
     def _tuples(self, held: pl.DataFrame, rows: pl.DataFrame) -> Tuples:
         return Tuples.of(self.policies, held, rows, self.state.clocks.processing_time)

@@ -14,7 +14,14 @@ from typing import Any
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.aggregate.overflow import EXACT
 from panewise.spec import StreamWindow
-from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, PartitionAge, PartitionCount, TimePolicy, TupleCount
+from panewise.spec.operators.policy.policies import (
+    CountPolicy,
+    DeltaPolicy,
+    PartitionAge,
+    PartitionCount,
+    TimePolicy,
+    TupleCount,
+)
 
 
 @dataclass(slots=True)
@@ -197,7 +204,11 @@ class Partitions:
 
     def _into_tumbling(self, partition: Partition) -> None:
         evict, at = self._spec.evict, self._pool.following[partition.number]
-        if isinstance(evict, DeltaPolicy) and partition.low < partition.high and self._exceeds(evict, at, partition.low):
+        if (
+            isinstance(evict, DeltaPolicy)
+            and partition.low < partition.high
+            and self._exceeds(evict, at, partition.low)
+        ):
             self._tumble(partition)
         self._enter(partition, at)
         if isinstance(evict, CountPolicy) and partition.high - partition.low == evict.n:
@@ -250,7 +261,10 @@ class Partitions:
             partition.acted = now
             if partition.changed or not spec.skip_unchanged:
                 self._trigger(partition)
-        if isinstance(spec.partition_eviction, PartitionAge) and now - partition.fed >= spec.partition_eviction.duration.us:
+        if (
+            isinstance(spec.partition_eviction, PartitionAge)
+            and now - partition.fed >= spec.partition_eviction.duration.us
+        ):
             self._leave(partition, "PARTITION_EVICTION")
 
     def _evict_by_time(self, partition: Partition, before: int) -> None:

@@ -9,7 +9,21 @@ import polars as pl
 from panewise.engine.aggregate import user
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.types import types_of
-from panewise.engine.columns import ACTED, ARRIVED, CHANGED, END, FED, FULL, LISTENER, ONE_KEY, REFERENCE, START, TUPLES, UNTRIGGERED, USED
+from panewise.engine.columns import (
+    ACTED,
+    ARRIVED,
+    CHANGED,
+    END,
+    FED,
+    FULL,
+    LISTENER,
+    ONE_KEY,
+    REFERENCE,
+    START,
+    TUPLES,
+    UNTRIGGERED,
+    USED,
+)
 from panewise.engine.store.run import Shape
 from panewise.engine.windowing.panes import shown_key
 from panewise.errors import InputError, SpecError
@@ -44,14 +58,22 @@ class PolicyPlan:
         self.contents = self._contents()
         key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         named = {name: dtype for name, dtype in key_types.items() if name in spec.partition_by}
-        self.pane_schema: Schema = {**named, "event": pl.String(), **self.contents, "processing_time": pl.Int64()}
+        self.pane_schema: Schema = {
+            **named,
+            "event": pl.String(),
+            **self.contents,
+            "processing_time": pl.Int64(),
+        }
         self.table_schema = {**key_types, START: pl.Int64(), END: pl.Int64(), **self._bookkeeping()}
         self.shape = Shape(self.table_schema, self.keys, self.keys)
 
     @property
     def shown_keys(self) -> list[pl.Expr]:
         """The expressions of the keys, in which -0.0 is 0.0 (semantics 15.2)."""
-        return [shown_key(key, self.schema[key]).alias(key) if key in self.schema else pl.col(key) for key in self.keys]
+        return [
+            shown_key(key, self.schema[key]).alias(key) if key in self.schema else pl.col(key)
+            for key in self.keys
+        ]
 
     def named(self, partition: Mapping[str, Any]) -> pl.DataFrame:
         """Returns the key of the partition with these values of the `partition_by` columns, as one row.
@@ -63,8 +85,13 @@ class PolicyPlan:
         values = name_of(partition, self.spec.partition_by, given)
         for name, value in zip(self.keys, values, strict=True):
             if not _is_of(value, self.schema[name]):
-                raise InputError(given, f"{name} is of the type {self.schema[name]}", "give a value of this type")
-        made = [pl.Series(name, [value], dtype=self.schema[name]) for name, value in zip(self.keys, values, strict=True)]
+                raise InputError(
+                    given, f"{name} is of the type {self.schema[name]}", "give a value of this type"
+                )
+        made = [
+            pl.Series(name, [value], dtype=self.schema[name])
+            for name, value in zip(self.keys, values, strict=True)
+        ]
         return pl.DataFrame(made).select(self.shown_keys)
 
     @property
@@ -76,7 +103,10 @@ class PolicyPlan:
         """Returns the columns of tuples that panes or listeners show; none with aggregates."""
         if self.spec.aggregates:
             return {}
-        return {name: self.schema[name] for name in self.spec.columns or [name for name in self.schema if not name.startswith("__")]}
+        return {
+            name: self.schema[name]
+            for name in self.spec.columns or [name for name in self.schema if not name.startswith("__")]
+        }
 
     def _kept(self) -> Schema:
         """Returns the columns of tuples that are stored.
@@ -97,7 +127,9 @@ class PolicyPlan:
         return {"tuples": pl.List(pl.Struct(self.shown))}
 
     def _bookkeeping(self) -> Schema:
-        told: Schema = dict.fromkeys((USED, FED, ACTED, UNTRIGGERED), pl.Int64()) | dict.fromkeys((FULL, CHANGED), pl.Boolean())
+        told: Schema = dict.fromkeys((USED, FED, ACTED, UNTRIGGERED), pl.Int64()) | dict.fromkeys(
+            (FULL, CHANGED), pl.Boolean()
+        )
         told[TUPLES] = pl.List(pl.Struct(self.kept))
         if self.times_tuples:
             told[ARRIVED] = pl.List(pl.Int64())

@@ -6,7 +6,21 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from panewise.engine.columns import ACTED, ARRIVED, CHANGED, END, FED, FULL, LISTENER, ONE_KEY, REFERENCE, START, TUPLES, UNTRIGGERED, USED
+from panewise.engine.columns import (
+    ACTED,
+    ARRIVED,
+    CHANGED,
+    END,
+    FED,
+    FULL,
+    LISTENER,
+    ONE_KEY,
+    REFERENCE,
+    START,
+    TUPLES,
+    UNTRIGGERED,
+    USED,
+)
 from panewise.engine.kernels.small_frames import joined, spread
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.policy.partitions import Partition, Partitions, Pool
@@ -51,7 +65,9 @@ class Tuples:
         before = before.explode(before.columns[1:], empty_as_null=False)
         if not plan.times_tuples:
             before = before.with_columns(pl.lit(0, dtype=pl.Int64).alias(ARRIVED))
-        after = rows.select(numbers, pl.struct(*plan.kept).alias(_TUPLE), pl.lit(now, dtype=pl.Int64).alias(ARRIVED))
+        after = rows.select(
+            numbers, pl.struct(*plan.kept).alias(_TUPLE), pl.lit(now, dtype=pl.Int64).alias(ARRIVED)
+        )
         pool = pl.concat([before, after]).sort(_NUMBER, maintain_order=True)
         firsts = np.searchsorted(pool[_NUMBER].to_numpy(), np.arange(keys.height)).astype(np.intp)
         return cls(keys, held, numbers.to_list(), pool[_TUPLE], pool[ARRIVED], firsts)
@@ -59,7 +75,11 @@ class Tuples:
     def pool(self, plan: PolicyPlan) -> Pool:
         """Returns what the policies read. The first new tuple of a partition follows its stored tuples."""
         evict = plan.spec.evict
-        values = comparable(self.tuples.struct.field(evict.column)).to_list() if isinstance(evict, DeltaPolicy) else []
+        values = (
+            comparable(self.tuples.struct.field(evict.column)).to_list()
+            if isinstance(evict, DeltaPolicy)
+            else []
+        )
         following = self.firsts.copy()
         following[self.held[_NUMBER].to_numpy()] += self.held[TUPLES].list.len().to_numpy()
         return Pool(self.arrived.to_list() if plan.times_tuples else [], values, following.tolist())
@@ -68,11 +88,17 @@ class Tuples:
         """Adds the stored partitions to those that the policies work on."""
         names = [_NUMBER, ACTED, USED, FED, UNTRIGGERED, FULL, CHANGED]
         lengths = self.held[TUPLES].list.len().to_list()
-        references = self.held[REFERENCE].to_list() if REFERENCE in self.held.columns else [None] * len(lengths)
+        references = (
+            self.held[REFERENCE].to_list() if REFERENCE in self.held.columns else [None] * len(lengths)
+        )
         told = self.held.select(names).rows()
-        for (number, acted, used, fed, untriggered, full, changed), length, reference in zip(told, lengths, references, strict=True):
+        for (number, acted, used, fed, untriggered, full, changed), length, reference in zip(
+            told, lengths, references, strict=True
+        ):
             low = int(self.firsts[number])
-            partitions.hold(Partition(number, low, low + length, acted, used, fed, untriggered, reference, full, changed))
+            partitions.hold(
+                Partition(number, low, low + length, acted, used, fed, untriggered, reference, full, changed)
+            )
 
     def numbers_of(self, plan: PolicyPlan, held: pl.DataFrame) -> list[int]:
         """Returns the numbers of partitions that are given as rows of the table."""
@@ -86,7 +112,9 @@ class Tuples:
     def put(self, plan: PolicyPlan, partitions: Partitions, listeners: dict[int, str]) -> pl.DataFrame:
         """Returns the rows that the table stores for the partitions that are left."""
         living = list(partitions.living.values())
-        lows, highs = (np.array([getattr(one, name) for one in living], dtype=np.intp) for name in ("low", "high"))
+        lows, highs = (
+            np.array([getattr(one, name) for one in living], dtype=np.intp) for name in ("low", "high")
+        )
         told: dict[str, Sequence[object] | pl.Series] = {
             START: [0] * len(living),
             END: [partitions.next_due(one) for one in living],
@@ -103,7 +131,11 @@ class Tuples:
         if plan.times_tuples:
             told[ARRIVED] = stretches(self.arrived, lows, highs)
         keys = self.keys[[one.number for one in living]].select(plan.keys)
-        columns = [pl.Series(name, told[name], dtype=dtype) for name, dtype in plan.table_schema.items() if name not in plan.keys]
+        columns = [
+            pl.Series(name, told[name], dtype=dtype)
+            for name, dtype in plan.table_schema.items()
+            if name not in plan.keys
+        ]
         return keys.hstack(columns).select(*plan.table_schema)
 
     def gone(self, plan: PolicyPlan, partitions: Partitions) -> pl.DataFrame:
@@ -118,7 +150,10 @@ def bare(plan: PolicyPlan, rows: pl.DataFrame) -> pl.DataFrame:
     Deleted partitions are written like this, as tombstones.
     """
     told = {*plan.keys, START, END}
-    return rows.select(pl.col(name) if name in told else pl.lit(None, dtype=dtype).alias(name) for name, dtype in plan.table_schema.items())
+    return rows.select(
+        pl.col(name) if name in told else pl.lit(None, dtype=dtype).alias(name)
+        for name, dtype in plan.table_schema.items()
+    )
 
 
 def comparable(values: pl.Series) -> pl.Series:
@@ -130,7 +165,14 @@ def stretches(values: pl.Series, lows: Places, highs: Places) -> pl.Series:
     """Returns, for each range of places [low, high), the list of its values."""
     lengths = highs - lows
     places = spread(lows, lengths)
-    found = pl.DataFrame({_AT: pl.Series(np.repeat(np.arange(len(lows)), lengths), dtype=pl.Int64), _TUPLE: values.gather(places)})
+    found = pl.DataFrame(
+        {
+            _AT: pl.Series(np.repeat(np.arange(len(lows)), lengths), dtype=pl.Int64),
+            _TUPLE: values.gather(places),
+        }
+    )
     lists = found.group_by(_AT, maintain_order=True).agg(_TUPLE)
-    every = pl.DataFrame({_AT: pl.Series(range(len(lows)), dtype=pl.Int64)}).join(lists, on=_AT, how="left", maintain_order="left")
+    every = pl.DataFrame({_AT: pl.Series(range(len(lows)), dtype=pl.Int64)}).join(
+        lists, on=_AT, how="left", maintain_order="left"
+    )
     return every[_TUPLE].fill_null(pl.Series([[]], dtype=pl.List(values.dtype)))

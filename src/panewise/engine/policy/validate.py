@@ -36,8 +36,12 @@ def _reasons(plan: PolicyPlan) -> list[tuple[pl.Expr, str]]:
     spec, tests = plan.spec, list[tuple[pl.Expr, str]]()
     if not spec.null_keys:
         floats = [key for key in spec.partition_by if plan.schema[key].is_float()]
-        tests += [(pl.col(key).is_null(), f"key {key} is null (null_keys=False)") for key in spec.partition_by]
-        tests += [(pl.col(key).is_nan().fill_null(False), f"key {key} is NaN (null_keys=False)") for key in floats]
+        tests += [
+            (pl.col(key).is_null(), f"key {key} is null (null_keys=False)") for key in spec.partition_by
+        ]
+        tests += [
+            (pl.col(key).is_nan().fill_null(False), f"key {key} is NaN (null_keys=False)") for key in floats
+        ]
     for name in policy_columns(*(p for p in (spec.evict, spec.trigger) if isinstance(p, DeltaPolicy))):
         tests.append((pl.col(name).is_null(), f"delta {name} is null"))
         if plan.schema[name].is_float():

@@ -8,7 +8,17 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import KEY_WATERMARK
 from panewise.engine.progress.multi_input import Inputs
-from panewise.spec import Entry, FixedLag, Global, RowInputs, WindowOperator, counted, counted_by_key, has_key_watermarks, row_driven
+from panewise.spec import (
+    Entry,
+    FixedLag,
+    Global,
+    RowInputs,
+    WindowOperator,
+    counted,
+    counted_by_key,
+    has_key_watermarks,
+    row_driven,
+)
 from panewise.spec import Inputs as InputsSpec
 
 
@@ -37,7 +47,10 @@ class Clocks:
     @classmethod
     def of(cls, spec: Entry) -> "Clocks":
         """Returns the clocks of a specification before the first reading."""
-        return cls(by_key=has_key_watermarks(spec.watermark) or counted_by_key(spec.window), counted=counted(spec.window))
+        return cls(
+            by_key=has_key_watermarks(spec.watermark) or counted_by_key(spec.window),
+            counted=counted(spec.window),
+        )
 
     @property
     def told(self) -> int | None:
@@ -51,7 +64,9 @@ class Clocks:
             return pl.col(KEY_WATERMARK)
         return None if self.watermark is None else pl.lit(self.watermark, dtype=pl.Int64)
 
-    def moved(self, spec: Entry, processing_time: int | None, watermark: int | None, source: str | None = None) -> "Clocks":
+    def moved(
+        self, spec: Entry, processing_time: int | None, watermark: int | None, source: str | None = None
+    ) -> "Clocks":
         """Returns the clocks after a reading of the processing time, a watermark, or both.
 
         Both are monotone: a value below the current one changes nothing. `source` is the input that reports
@@ -65,11 +80,25 @@ class Clocks:
             inputs = inputs if of_rows else inputs.told(source, watermark, now)
             inputs = inputs.read(None if processing_time is None else now)
             watermark = inputs.least(sources, now)
-        marks = [self.watermark, None if spec.time == "processing" or self.by_key or self.counted else watermark]
-        lag = 0 if spec.time == "processing" else spec.watermark.lag.us if isinstance(spec.watermark, FixedLag) else None
+        marks = [
+            self.watermark,
+            None if spec.time == "processing" or self.by_key or self.counted else watermark,
+        ]
+        lag = (
+            0
+            if spec.time == "processing"
+            else spec.watermark.lag.us
+            if isinstance(spec.watermark, FixedLag)
+            else None
+        )
         if lag is not None and processing_time is not None:
             marks.append(now - lag)
-        return replace(self, processing_time=now, watermark=max((mark for mark in marks if mark is not None), default=None), inputs=inputs)
+        return replace(
+            self,
+            processing_time=now,
+            watermark=max((mark for mark in marks if mark is not None), default=None),
+            inputs=inputs,
+        )
 
     def moved_by_rows(self, inputs: RowInputs, latest: Mapping[str, int]) -> "Clocks":
         """Returns the clocks after rows have moved the watermarks of their inputs (semantics 12.9).
@@ -78,7 +107,9 @@ class Clocks:
         """
         told = self.inputs.row_driven(inputs, latest, self.processing_time)
         marks = (self.watermark, told.least(inputs, self.processing_time))
-        return replace(self, watermark=max((mark for mark in marks if mark is not None), default=None), inputs=told)
+        return replace(
+            self, watermark=max((mark for mark in marks if mark is not None), default=None), inputs=told
+        )
 
     def complete(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:
         """Returns whether a window with this end is complete."""
@@ -103,7 +134,11 @@ class Clocks:
         mark, lateness = pl.col(KEY_WATERMARK), spec.lateness_us
         if lateness is None:
             return None
-        behind = pl.when(mark < MIN_INSTANT + lateness).then(pl.lit(MIN_INSTANT, dtype=pl.Int64)).otherwise(mark - lateness)
+        behind = (
+            pl.when(mark < MIN_INSTANT + lateness)
+            .then(pl.lit(MIN_INSTANT, dtype=pl.Int64))
+            .otherwise(mark - lateness)
+        )
         return pl.when(mark == MAX_INSTANT).then(mark).otherwise(behind)
 
     def horizon(self, spec: WindowOperator) -> int | None:
@@ -116,7 +151,11 @@ class Clocks:
             return MAX_INSTANT
         if self.watermark is None or spec.lateness_us is None or isinstance(spec.window, Global):
             return None
-        return MAX_INSTANT if self.watermark == MAX_INSTANT else max(MIN_INSTANT, self.watermark - spec.lateness_us)
+        return (
+            MAX_INSTANT
+            if self.watermark == MAX_INSTANT
+            else max(MIN_INSTANT, self.watermark - spec.lateness_us)
+        )
 
     def horizon_of_row(self, spec: WindowOperator) -> pl.Expr:
         """Returns the horizon (:meth:`horizon`) for each row of a frame, null if no window has expired."""
@@ -140,7 +179,11 @@ class Clocks:
             return None
         if self.finished:
             return MAX_INSTANT
-        return None if self.watermark is None or spec.lateness_us is None else max(MIN_INSTANT, self.watermark - spec.lateness_us)
+        return (
+            None
+            if self.watermark is None or spec.lateness_us is None
+            else max(MIN_INSTANT, self.watermark - spec.lateness_us)
+        )
 
     def behind(self, spec: WindowOperator, time: pl.Expr) -> pl.Expr:
         """Returns whether a row is late by drop_by="row" (semantics 13.3)."""
@@ -152,6 +195,10 @@ class Clocks:
         if spec.drop_by == "row" and self.by_key and not self.finished:
             mark, lateness = pl.col(KEY_WATERMARK), spec.lateness_us
             assert lateness is not None, "refused with drop_by='row'"
-            return pl.when(mark < MIN_INSTANT + lateness).then(pl.lit(MIN_INSTANT, dtype=pl.Int64)).otherwise(mark - lateness)
+            return (
+                pl.when(mark < MIN_INSTANT + lateness)
+                .then(pl.lit(MIN_INSTANT, dtype=pl.Int64))
+                .otherwise(mark - lateness)
+            )
         horizon = self.row_horizon(spec)
         return None if horizon is None else pl.lit(horizon, dtype=pl.Int64)

@@ -58,7 +58,11 @@ class Inputs:
 
     def read(self, processing_time: int | None) -> "Inputs":
         """Returns the inputs after a reading of the clock. Only the first reading changes them."""
-        return self if self.since is not None or processing_time is None else Inputs(self.told_last, processing_time)
+        return (
+            self
+            if self.since is not None or processing_time is None
+            else Inputs(self.told_last, processing_time)
+        )
 
     def least(self, inputs: RowInputs, now: int) -> int | None:
         """Returns the least watermark of the inputs that are not idle.
@@ -66,7 +70,11 @@ class Inputs:
         None if one of these has no watermark yet, or if all inputs are idle.
         """
         known = dict(self.told_last)
-        marks = [told.watermark for told in (known.get(name, Told()) for name in inputs.names) if not self._is_idle(told, inputs, now)]
+        marks = [
+            told.watermark
+            for told in (known.get(name, Told()) for name in inputs.names)
+            if not self._is_idle(told, inputs, now)
+        ]
         return None if not marks or None in marks else min(mark for mark in marks if mark is not None)
 
     def _is_idle(self, told: Told, inputs: RowInputs, now: int) -> bool:

@@ -44,7 +44,11 @@ def next_merge(runs: Sequence[Run]) -> Merge | None:
     group = similar(whole)
     if len(group) >= FAN_IN:
         return Merge(group, cut=False, bottom=not parts and len(group) == len(whole))
-    wanted = [mine for mine in ([run for run in runs if run.part == part] for part in parts) if len(similar(mine)) >= FAN_IN]
+    wanted = [
+        mine
+        for mine in ([run for run in runs if run.part == part] for part in parts)
+        if len(similar(mine)) >= FAN_IN
+    ]
     if not wanted:
         return None
     most = max(wanted, key=len)

@@ -16,7 +16,17 @@ from typing import Protocol, cast
 import numpy as np
 import polars as pl
 
-from panewise.engine.columns import BORN, CLOSED, DEADLINE_SUFFIX, END, FIRED, HASH, MARK_SUFFIX, PENDING, TOMBSTONE
+from panewise.engine.columns import (
+    BORN,
+    CLOSED,
+    DEADLINE_SUFFIX,
+    END,
+    FIRED,
+    HASH,
+    MARK_SUFFIX,
+    PENDING,
+    TOMBSTONE,
+)
 from panewise.engine.kernels.hashing import Hashes, row_hashes
 from panewise.engine.kernels.small_frames import kept, picked
 from panewise.engine.kernels.sorting import Places
@@ -92,13 +102,18 @@ class RunRows:
             waiting = self.frame.select_seq(waits.min()).item()
         low, high = cast(int, ends.min()), cast(int, ends.max())
         # A trigger waits for a watermark only while rows are pending.
-        deadline, mark = self._earliest(DEADLINE_SUFFIX, _OPEN), self._earliest(MARK_SUFFIX, _OPEN & (pl.col(PENDING) > 0))
+        deadline, mark = (
+            self._earliest(DEADLINE_SUFFIX, _OPEN),
+            self._earliest(MARK_SUFFIX, _OPEN & (pl.col(PENDING) > 0)),
+        )
         return Run(name, self.frame.height, low, high, waiting, part, deadline, mark)
 
     def _earliest(self, kind: str, where: pl.Expr) -> int | None:
         """Returns the earliest instant of this kind among the windows that pass a test."""
         told = earliest(self.frame.columns, kind)
-        return None if told is None else cast(int | None, self.frame.select_seq(told.filter(where).min()).item())
+        return (
+            None if told is None else cast(int | None, self.frame.select_seq(told.filter(where).min()).item())
+        )
 
 
 class Library(Protocol):
@@ -146,7 +161,9 @@ class MemoryLibrary:
         self._runs = {run.name: self._runs[run.name] for run in runs}
 
 
-def merged(newest_first: Sequence[pl.DataFrame], shape: Shape, horizon: int | None, *, bottom: bool) -> pl.DataFrame:
+def merged(
+    newest_first: Sequence[pl.DataFrame], shape: Shape, horizon: int | None, *, bottom: bool
+) -> pl.DataFrame:
     """Merges sorted runs into one, with the newest row of each window that has not expired.
 
     `bottom` says that no older run has rows with these hashes. Then tombstones hide nothing, and are removed.
@@ -157,7 +174,9 @@ def merged(newest_first: Sequence[pl.DataFrame], shape: Shape, horizon: int | No
     again = np.concatenate([[False], hashes[1:] == hashes[:-1]])
     if again.any():
         several = again | np.concatenate([again[1:], [False]])
-        newest = kept(together.with_row_index("__at"), pl.Series(several)).unique(shape.identity, keep="first", maintain_order=True)
+        newest = kept(together.with_row_index("__at"), pl.Series(several)).unique(
+            shape.identity, keep="first", maintain_order=True
+        )
         chosen = ~several
         chosen[newest["__at"].to_numpy()] = True
         together = kept(together, pl.Series(chosen))
@@ -178,5 +197,9 @@ def part_range(part: int | None, hashes: Hashes) -> slice:
     if part is None:
         return slice(0, len(hashes))
     low = np.searchsorted(hashes, np.uint64(part << (64 - _PART_BITS)))
-    high = len(hashes) if part == PARTS - 1 else np.searchsorted(hashes, np.uint64((part + 1) << (64 - _PART_BITS)))
+    high = (
+        len(hashes)
+        if part == PARTS - 1
+        else np.searchsorted(hashes, np.uint64((part + 1) << (64 - _PART_BITS)))
+    )
     return slice(int(low), int(high))

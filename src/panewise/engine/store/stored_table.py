@@ -188,7 +188,9 @@ class StoredTable:
 
     def _living(self) -> tuple[Run, ...]:
         """Returns the runs that may contain windows that have not expired."""
-        return self.runs if self.horizon is None else tuple(run for run in self.runs if run.high > self.horizon)
+        return (
+            self.runs if self.horizon is None else tuple(run for run in self.runs if run.high > self.horizon)
+        )
 
     def _unexpired(self, rows: pl.DataFrame) -> pl.DataFrame:
         if self.horizon is None or not _some_until(rows, self.horizon):

@@ -59,12 +59,16 @@ class TimeQueue(StoredTable):
             return table
         table = replace(table, runs=(*table.runs, table._added(_indexed(newest), None)))
         may, spent = allowance(newest.height), 0
-        while len(group := similar(table.runs)) >= FAN_IN and (spent == 0 or spent + sum(run.rows for run in group) <= may):
+        while len(group := similar(table.runs)) >= FAN_IN and (
+            spent == 0 or spent + sum(run.rows for run in group) <= may
+        ):
             rows = stacked([self.library.read(run, self.shape).bare for run in group])
             together = self._ordered(self._unexpired(rows))
             spent += rows.height
             others = table.runs[: len(table.runs) - len(group)]
-            table = replace(table, runs=(*others, *([table._added(_indexed(together), None)] if together.height else ())))
+            table = replace(
+                table, runs=(*others, *([table._added(_indexed(together), None)] if together.height else ()))
+            )
         self.library.keep(table.runs)
         return table
 

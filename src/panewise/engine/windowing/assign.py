@@ -21,7 +21,18 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, SLICE, START, TIME
 from panewise.engine.kernels.small_frames import spread
 from panewise.engine.windowing import calendars
-from panewise.spec import Calendar, Cumulating, Custom, Global, Hopping, Session, Sliding, Tumbling, Window, length
+from panewise.spec import (
+    Calendar,
+    Cumulating,
+    Custom,
+    Global,
+    Hopping,
+    Session,
+    Sliding,
+    Tumbling,
+    Window,
+    length,
+)
 
 Instants: TypeAlias = npt.NDArray[np.int64]  # microseconds, row numbers or window numbers
 
@@ -105,7 +116,10 @@ class Slicing:
             return pl.repeat(MIN_INSTANT, times.height, dtype=pl.Int64, eager=True).alias(SLICE)
         origin, width = self.window.origin, self.width
         low, high = times[TIME].min(), times[TIME].max()
-        if not (isinstance(low, int) and isinstance(high, int)) or max(abs(low), abs(high), abs(origin), width) < _SAFE:
+        if (
+            not (isinstance(low, int) and isinstance(high, int))
+            or max(abs(low), abs(high), abs(origin), width) < _SAFE
+        ):
             floored = (pl.col(TIME) - origin).floordiv(width) * width + origin
             return times.select(floored.alias(SLICE)).to_series()
         starts = (origin + (t - origin) // width * width for t in times[TIME].to_list())
@@ -116,7 +130,11 @@ class Slicing:
 
         Windows whose bounds do not fit in 64 bits are left out.
         """
-        return [(start, end) for start, end in self._holding(instant) if start >= MIN_INSTANT and end <= MAX_INSTANT]
+        return [
+            (start, end)
+            for start, end in self._holding(instant)
+            if start >= MIN_INSTANT and end <= MAX_INSTANT
+        ]
 
     def _holding(self, instant: int) -> list[tuple[int, int]]:
         match self.window:
@@ -172,7 +190,12 @@ class Slicing:
             return _table(numbered, different.to_numpy())
         found = [(at, start, end) for at in different.to_list() for start, end in self.windows(at)]
         columns = zip(*found, strict=True) if found else ((), (), ())
-        return pl.DataFrame([pl.Series(name, told, dtype=pl.Int64) for name, told in zip((SLICE, START, END), columns, strict=True)])
+        return pl.DataFrame(
+            [
+                pl.Series(name, told, dtype=pl.Int64)
+                for name, told in zip((SLICE, START, END), columns, strict=True)
+            ]
+        )
 
     def missing_reason(self, instant: int) -> str:
         """Returns the reason why no window contains an instant (semantics 15)."""

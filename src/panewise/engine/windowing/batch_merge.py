@@ -15,7 +15,9 @@ from panewise.engine.store.lookup import Found
 _ADDED = "__added:"
 
 
-def paired(aggregation: Aggregation, known: Found, new: pl.DataFrame, *, periodic: bool) -> pl.DataFrame | None:
+def paired(
+    aggregation: Aggregation, known: Found, new: pl.DataFrame, *, periodic: bool
+) -> pl.DataFrame | None:
     """Returns the new windows merged with the stored ones; None if they must be merged in groups.
 
     Each new window must occur once. The merged windows equal those of
@@ -29,12 +31,21 @@ def paired(aggregation: Aggregation, known: Found, new: pl.DataFrame, *, periodi
     if len(pairs) < len(aggregation.parts):
         return None
     added = picked(new[[PENDING, *([BORN] if periodic else []), *pairs]], known.which)
-    if any(part.sums is not None and _may_overflow(known.rows[part.name], added[part.name]) for part in aggregation.parts):
+    if any(
+        part.sums is not None and _may_overflow(known.rows[part.name], added[part.name])
+        for part in aggregation.parts
+    ):
         return None
     both = known.rows.hstack([column.alias(_ADDED + column.name) for column in added.get_columns()])
     sums = [pair(pl.col(name), pl.col(_ADDED + name)).alias(name) for name, pair in pairs.items()]
-    since = [pl.when(pl.col(PENDING) > 0).then(BORN).otherwise(pl.col(_ADDED + BORN)).alias(BORN)] if periodic else []
-    held = both.with_columns_seq(pl.col(PENDING) + pl.col(_ADDED + PENDING), *since, *sums)[known.rows.columns]
+    since = (
+        [pl.when(pl.col(PENDING) > 0).then(BORN).otherwise(pl.col(_ADDED + BORN)).alias(BORN)]
+        if periodic
+        else []
+    )
+    held = both.with_columns_seq(pl.col(PENDING) + pl.col(_ADDED + PENDING), *since, *sums)[
+        known.rows.columns
+    ]
     others = np.ones(new.height, dtype=np.bool_)
     others[known.which] = False
     return stacked([held, kept(new, pl.Series(others))])

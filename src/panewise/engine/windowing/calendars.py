@@ -32,7 +32,11 @@ def starts(window: Calendar, times: pl.Series) -> pl.Series:
     days = np.floor_divide(instants, _DAY * _US)
     steps = [(MIN_INSTANT, MIN_INSTANT)]
     for day in np.unique(days).tolist():
-        steps += _steps(window, day) if _FIRST <= day < _LAST else [(max(MIN_INSTANT, day * _DAY * _US), MIN_INSTANT)]
+        steps += (
+            _steps(window, day)
+            if _FIRST <= day < _LAST
+            else [(max(MIN_INSTANT, day * _DAY * _US), MIN_INSTANT)]
+        )
     at, start = np.array(steps, dtype=np.int64).T
     return pl.Series(times.name, start[np.searchsorted(at, instants, side="right") - 1], dtype=pl.Int64)
 
@@ -115,7 +119,9 @@ def _reached(zone: str, day: int) -> list[tuple[int, int]]:
     latest = -(2**62)
     for start, end, offset in (piece for before in (2, 1, 0) for piece in _pieces(zone, day - before)):
         first, last = (start + offset) // _DAY, (end - 1 + offset) // _DAY
-        found += [(max(start, shown * _DAY - offset), shown) for shown in range(max(first, latest + 1), last + 1)]
+        found += [
+            (max(start, shown * _DAY - offset), shown) for shown in range(max(first, latest + 1), last + 1)
+        ]
         latest = max(latest, last)
     begun = max(shown for at, shown in found if at <= day * _DAY)
     return [(day * _DAY, begun), *((at, shown) for at, shown in found if at > day * _DAY)]

@@ -13,7 +13,10 @@ from panewise.errors import InputError
 from panewise.spec import Custom
 
 _WINDOWS = pl.List(pl.Struct({"start": pl.Int64(), "end": pl.Int64()}))
-_RULE = "a window function gives a list of windows for each row: a Series of List(Struct(start, end)) in whole microseconds"
+_RULE = (
+    "a window function gives a list of windows for each row: a Series of List(Struct(start, end)) "
+    "in whole microseconds"
+)
 _START, _END = pl.element().struct.field("start"), pl.element().struct.field("end")
 
 
@@ -29,16 +32,26 @@ def split(window: Custom, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFram
         )
     given = window.function(rows.select(pl.col(TIME).alias("event_time"), *window.columns))
     if not isinstance(given, (pl.Series, list)) or len(given) != rows.height:
-        told = f"{len(given)} for {rows.height} rows" if isinstance(given, (pl.Series, list)) else type(given).__name__
-        raise InputError(f"windows of {window.name}: {told}", _RULE, "give one list for each row, in their order")
-    judged = rows.hstack(_of_series(window, given) if isinstance(given, pl.Series) else _of_lists(window, given))
+        told = (
+            f"{len(given)} for {rows.height} rows"
+            if isinstance(given, (pl.Series, list))
+            else type(given).__name__
+        )
+        raise InputError(
+            f"windows of {window.name}: {told}", _RULE, "give one list for each row, in their order"
+        )
+    judged = rows.hstack(
+        _of_series(window, given) if isinstance(given, pl.Series) else _of_lists(window, given)
+    )
     good = pl.col(REASON).is_null()
     return judged.filter(good).drop(REASON), judged.filter(~good).drop(OWN_WINDOWS)
 
 
 def _of_series(window: Custom, given: pl.Series) -> pl.DataFrame:
     own = pl.col(OWN_WINDOWS)
-    bad = own.is_null() | own.list.eval((_START.is_null() | _END.is_null() | (_END <= _START)).fill_null(True)).list.any().fill_null(False)
+    bad = own.is_null() | own.list.eval(
+        (_START.is_null() | _END.is_null() | (_END <= _START)).fill_null(True)
+    ).list.any().fill_null(False)
     tests = [(bad, f"{window.name} gave a bad window")]
     if window.merge:
         tests.append((own.list.len() > 1, f"{window.name} gave several windows"))
@@ -52,7 +65,11 @@ def _typed(window: Custom, given: pl.Series) -> pl.Series:
     if inner == pl.Null():  # no row has a window
         return given.cast(_WINDOWS).alias(OWN_WINDOWS)
     fields = {field.name: field.dtype for field in inner.fields} if isinstance(inner, pl.Struct) else {}
-    if given.dtype != pl.List(inner) or set(fields) != {"start", "end"} or not all(dtype.is_integer() for dtype in fields.values()):
+    if (
+        given.dtype != pl.List(inner)
+        or set(fields) != {"start", "end"}
+        or not all(dtype.is_integer() for dtype in fields.values())
+    ):
         raise InputError(f"windows of {window.name}: {given.dtype}", _RULE, "give such a Series")
     bounds = pl.struct(_START.cast(pl.Int64).alias("start"), _END.cast(pl.Int64).alias("end"))
     return given.alias(OWN_WINDOWS).to_frame().select(pl.col(OWN_WINDOWS).list.eval(bounds)).to_series()
@@ -87,5 +104,8 @@ def sliced(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """
     rows = rows.with_columns(pl.col(OWN_WINDOWS).rank("dense").cast(pl.Int64).alias(SLICE))
     pairs = rows.select(SLICE, OWN_WINDOWS).unique(SLICE).sort(SLICE).explode(OWN_WINDOWS)
-    bounds = (pl.col(OWN_WINDOWS).struct.field(field).alias(name) for field, name in (("start", START), ("end", END)))
+    bounds = (
+        pl.col(OWN_WINDOWS).struct.field(field).alias(name)
+        for field, name in (("start", START), ("end", END))
+    )
     return rows.drop(OWN_WINDOWS), pairs.select(SLICE, *bounds)

@@ -8,7 +8,17 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.columns import CLOSED, END, FIRED, INDEX, LIVE, NONSPECULATIVE, PENDING, UNFLIPPED, live_column
+from panewise.engine.columns import (
+    CLOSED,
+    END,
+    FIRED,
+    INDEX,
+    LIVE,
+    NONSPECULATIVE,
+    PENDING,
+    UNFLIPPED,
+    live_column,
+)
 from panewise.engine.kernels.small_frames import kept
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
@@ -76,10 +86,18 @@ def due(plan: Plan, before: Clocks, now: Clocks) -> Due:
         test = test & key_watermarks.IS_WINDOW
     moves = ((before.watermark, now.watermark), (before.horizon(spec), now.horizon(spec)))
     ends = tuple((low, high) for low, high in moves if high is not None and low != high)
-    return Due(test, ((None, MAX_INSTANT),) if now.finished else ends, plan.trigger.waits(now), now.processing_time, now.watermark)
+    return Due(
+        test,
+        ((None, MAX_INSTANT),) if now.finished else ends,
+        plan.trigger.waits(now),
+        now.processing_time,
+        now.watermark,
+    )
 
 
-def next_due(plan: Plan, windows: StoredTable, clocks: Clocks, slices: StoredTable | None = None) -> int | None:
+def next_due(
+    plan: Plan, windows: StoredTable, clocks: Clocks, slices: StoredTable | None = None
+) -> int | None:
     """Returns a watermark at or before the one at which the next window flips, expires or fires.
 
     Returns None if only the end of input can do that. Also returns None if no watermark from outside is used,
@@ -95,7 +113,11 @@ def next_due(plan: Plan, windows: StoredTable, clocks: Clocks, slices: StoredTab
     if spec.lateness_us:
         first = windows.next_end(clocks.horizon(spec))
         expiry = None if first is None else first + spec.lateness_us
-    made = None if slices is None or not plan.lazy else plan.slide.next_completion(slices.next_end, clocks.watermark)
+    made = (
+        None
+        if slices is None or not plan.lazy
+        else plan.slide.next_completion(slices.next_end, clocks.watermark)
+    )
     found = [at for at in (flip, expiry, mark, made) if at is not None and at <= MAX_INSTANT]
     return min(found, default=None)
 
@@ -119,7 +141,11 @@ def _judged(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
         clocks.expired(spec, pl.col(END)).alias(EXPIRED),
     )
     now = _seen(plan, clocks)
-    wants, closes, pending = plan.trigger.wants(now) & open_, plan.trigger.closes(now) & open_, pl.col(PENDING) > 0
+    wants, closes, pending = (
+        plan.trigger.wants(now) & open_,
+        plan.trigger.closes(now) & open_,
+        pl.col(PENDING) > 0,
+    )
     last = pl.col(EXPIRED) | closes
     firing, requested = (wants | last) & pending, pl.lit(False)
     if spec.on_time == "always":  # a trigger that holds rows back is not overridden (21.4)
@@ -141,10 +167,18 @@ def _sent(plan: Plan, results: pl.DataFrame) -> pl.DataFrame:
 
     Where panes are compared, a firing that equals the live pane emits nothing (semantics 21.1, 21.6).
     """
-    timing = pl.when(~pl.col(COMPLETE)).then(pl.lit("EARLY")).when(FLIP).then(pl.lit("ON_TIME")).otherwise(pl.lit("LATE"))
+    timing = (
+        pl.when(~pl.col(COMPLETE))
+        .then(pl.lit("EARLY"))
+        .when(FLIP)
+        .then(pl.lit("ON_TIME"))
+        .otherwise(pl.lit("LATE"))
+    )
     sent = results
     if plan.compares and not plan.spec.delta:  # a pane with new rows in its delta is always emitted (21.10)
-        same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types)
+        same = pl.all_horizontal(
+            pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types
+        )
         sent = results.filter(~(pl.col(LIVE) & same) | pl.col(REQUESTED))
     return sent.with_columns(
         timing.alias("timing"),
@@ -160,10 +194,12 @@ def _after(plan: Plan, judged: pl.DataFrame, sent: pl.DataFrame, clocks: Clocks)
     spec, aggregation, identity = plan.spec, plan.aggregation, plan.identity
     names = list(aggregation.result_types | LIVE_PANE) if plan.compares else []
     if plan.compares:
-        news = sent.select(*identity, pl.lit(True).alias(SENT), *(pl.col(name).alias(f"__new:{name}") for name in names))
-        marked = judged.join(news, on=identity, how="left", nulls_equal=True, maintain_order="left").with_columns(
-            pl.col(SENT).fill_null(False)
+        news = sent.select(
+            *identity, pl.lit(True).alias(SENT), *(pl.col(name).alias(f"__new:{name}") for name in names)
         )
+        marked = judged.join(
+            news, on=identity, how="left", nulls_equal=True, maintain_order="left"
+        ).with_columns(pl.col(SENT).fill_null(False))
     else:  # every firing emits a pane
         marked = judged.with_columns(pl.col(FIRE).fill_null(False).alias(SENT))
     fired = pl.col(FIRE)
@@ -175,11 +211,17 @@ def _after(plan: Plan, judged: pl.DataFrame, sent: pl.DataFrame, clocks: Clocks)
         (pl.col(UNFLIPPED) & (~pl.col(COMPLETE) | (~fired & (pl.col(PENDING) > 0)))).alias(UNFLIPPED),
         (pl.col(CLOSED) | pl.col(CLOSES)).alias(CLOSED),
         *plan.trigger.fired(_seen(plan, clocks), pl.col(WANTS)),
-        *aggregation.cleared((fired & (spec.accumulation == "discarding")) | pl.col(CLOSES), fired | pl.col(CLOSES)),
+        *aggregation.cleared(
+            (fired & (spec.accumulation == "discarding")) | pl.col(CLOSES), fired | pl.col(CLOSES)
+        ),
     ]
     if plan.compares:
         updates.append((pl.col(LIVE) | pl.col(SENT)).alias(LIVE))
         updates += [
-            pl.when(SENT).then(pl.col(f"__new:{name}")).otherwise(pl.col(live_column(name))).alias(live_column(name)) for name in names
+            pl.when(SENT)
+            .then(pl.col(f"__new:{name}"))
+            .otherwise(pl.col(live_column(name)))
+            .alias(live_column(name))
+            for name in names
         ]
     return marked.with_columns(updates)

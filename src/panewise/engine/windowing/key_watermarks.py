@@ -9,7 +9,19 @@ moves, all windows of the key are evaluated and written again.
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.columns import BORN, CLOSED, END, INDEX, KEY_WATERMARK, LIVE, NONSPECULATIVE, PENDING, START, TIME, UNFLIPPED
+from panewise.engine.columns import (
+    BORN,
+    CLOSED,
+    END,
+    INDEX,
+    KEY_WATERMARK,
+    LIVE,
+    NONSPECULATIVE,
+    PENDING,
+    START,
+    TIME,
+    UNFLIPPED,
+)
 from panewise.engine.kernels.small_frames import joined
 from panewise.engine.windowing.plan import Plan
 from panewise.spec import StreamTime
@@ -69,4 +81,6 @@ def written(plan: Plan, further: pl.DataFrame) -> pl.DataFrame:
         CLOSED: pl.lit(True),
         **{name: pl.col(name) for name in further.columns},
     }
-    return further.select(values.get(name, pl.lit(None)).cast(dtype).alias(name) for name, dtype in plan.table_schema.items())
+    return further.select(
+        values.get(name, pl.lit(None)).cast(dtype).alias(name) for name, dtype in plan.table_schema.items()
+    )

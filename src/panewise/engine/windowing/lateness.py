@@ -37,12 +37,25 @@ MANY = 64  # if a slice is in more windows than this, windows are ranges (Overla
 
 def late_schema(payload: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
     """Returns the columns of the late output."""
-    return {**payload, REASON: pl.String(), MISSED_WINDOWS: _INTERVAL, LATE_BY: pl.Int64(), PARTIAL: pl.Boolean()}
+    return {
+        **payload,
+        REASON: pl.String(),
+        MISSED_WINDOWS: _INTERVAL,
+        LATE_BY: pl.Int64(),
+        PARTIAL: pl.Boolean(),
+    }
 
 
 def of_sessions(late: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> pl.DataFrame:
-    """Returns the late output of sessions. A row missed the session that it opens, or the closed ones it meets."""
-    made = {REASON: reason_of(clocks, pl.col(CAUSE)), MISSED_WINDOWS: pl.col(MISSED_SESSIONS), PARTIAL: pl.lit(False)}
+    """Returns the late output of sessions.
+
+    A row missed the session that it opens, or the closed ones that it meets.
+    """
+    made = {
+        REASON: reason_of(clocks, pl.col(CAUSE)),
+        MISSED_WINDOWS: pl.col(MISSED_SESSIONS),
+        PARTIAL: pl.lit(False),
+    }
     return late.select(typed(columns, made, clocks))
 
 
@@ -71,7 +84,11 @@ class SliceTable:
     def judged(cls, frame: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> "SliceTable":
         """Returns the table of windows, which are given by slice, start and end, sorted by slice."""
         horizon = clocks.horizon(spec)
-        expired = pl.repeat(False, frame.height, dtype=pl.Boolean, eager=True) if horizon is None else frame[END] <= horizon
+        expired = (
+            pl.repeat(False, frame.height, dtype=pl.Boolean, eager=True)
+            if horizon is None
+            else frame[END] <= horizon
+        )
         return cls(frame.hstack([expired.alias(EXPIRED_WINDOWS)]))
 
     @property
@@ -87,7 +104,11 @@ class SliceTable:
 
     def windows_of(self, keys: list[str], rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the windows of the rows' keys and slices that have not expired, each once."""
-        pairs = rows.select(*keys, SLICE).unique(maintain_order=True).join(self.alive, on=SLICE, maintain_order="left_right")
+        pairs = (
+            rows.select(*keys, SLICE)
+            .unique(maintain_order=True)
+            .join(self.alive, on=SLICE, maintain_order="left_right")
+        )
         return pairs.select([*keys, START, END]).unique(maintain_order=True)
 
     def pieces(self, keys: list[str], aggregation: Aggregation, partials: pl.DataFrame) -> pl.DataFrame:
@@ -101,7 +122,14 @@ class SliceTable:
         """Returns one partial for each key and window that has not expired, of rows in arrival order."""
         return aggregation.lift(self.expanded(rows), [*keys, START, END])
 
-    def lost(self, slices: pl.DataFrame, keys: list[str], closed: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> pl.DataFrame:
+    def lost(
+        self,
+        slices: pl.DataFrame,
+        keys: list[str],
+        closed: pl.DataFrame,
+        spec: WindowOperator,
+        clocks: Clocks,
+    ) -> pl.DataFrame:
         """Returns the windows that rows of these keys and slices miss, with the slice's number of windows.
 
         ``__gone`` is true for windows that have expired, closed or not. It is false for those that are only
@@ -138,7 +166,9 @@ class SliceTable:
         return bool(self.frame[EXPIRED_WINDOWS].any())
 
 
-def windows_of_slices(slicing: Slicing, slices: pl.Series, spec: WindowOperator, clocks: Clocks) -> "SliceTable | Overlaps":
+def windows_of_slices(
+    slicing: Slicing, slices: pl.Series, spec: WindowOperator, clocks: Clocks
+) -> "SliceTable | Overlaps":
     """Returns the windows of the slices: as ranges if they have numbers and are many, otherwise in a list."""
     different = slices.unique().sort().to_numpy()
     numbered = slicing.numbered(different)
@@ -148,7 +178,12 @@ def windows_of_slices(slicing: Slicing, slices: pl.Series, spec: WindowOperator,
 
 
 def missed(
-    rows: pl.DataFrame, table: SliceTable | Overlaps, keys: list[str], closed: pl.DataFrame, spec: WindowOperator, clocks: Clocks
+    rows: pl.DataFrame,
+    table: SliceTable | Overlaps,
+    keys: list[str],
+    closed: pl.DataFrame,
+    spec: WindowOperator,
+    clocks: Clocks,
 ) -> pl.DataFrame | None:
     """Returns ``__windows``, ``__reason`` and ``__partial`` for each key and slice with late rows.
 
@@ -163,7 +198,9 @@ def missed(
     lost = table.lost(slices, keys, closed, spec, clocks)
     if lost.is_empty():
         return None
-    reason = reason_of(clocks, pl.when(pl.col(EXPIRED_WINDOWS).any()).then(pl.lit("expired")).otherwise(pl.lit("closed")))
+    reason = reason_of(
+        clocks, pl.when(pl.col(EXPIRED_WINDOWS).any()).then(pl.lit("expired")).otherwise(pl.lit("closed"))
+    )
     partial = (pl.len() < pl.col(ALL_WINDOWS).first()).alias(PARTIAL)
     shown = lost.sort(START, END, maintain_order=True).with_columns(_shown(spec).alias(MISSED_WINDOWS))
     return shown.group_by(by, maintain_order=True).agg(pl.col(MISSED_WINDOWS), reason.alias(REASON), partial)
@@ -180,15 +217,23 @@ def late_rows(
 def _shown(spec: WindowOperator) -> pl.Expr:
     """Returns a window as the late output shows it; the window of Global() has no bounds (semantics 11)."""
     bounds = (START, END)
-    told = (pl.lit(None, dtype=pl.Int64) if isinstance(spec.window, Global) else pl.col(bound) for bound in bounds)
+    told = (
+        pl.lit(None, dtype=pl.Int64) if isinstance(spec.window, Global) else pl.col(bound) for bound in bounds
+    )
     return pl.struct(*(bound.alias(name) for bound, name in zip(told, ("start", "end"), strict=True)))
 
 
 def behind(
-    rows: pl.DataFrame, table: SliceTable | Overlaps, spec: WindowOperator, clocks: Clocks, columns: dict[str, pl.DataType]
+    rows: pl.DataFrame,
+    table: SliceTable | Overlaps,
+    spec: WindowOperator,
+    clocks: Clocks,
+    columns: dict[str, pl.DataType],
 ) -> pl.DataFrame:
     """Returns the late output of rows that drop_by="row" drops: they miss all their windows."""
     windows = table.listed(rows[SLICE]).sort(START, END).select(SLICE, _shown(spec).alias(MISSED_WINDOWS))
     of_slice = windows.group_by(SLICE, maintain_order=True).agg(MISSED_WINDOWS)
     late = rows.join(of_slice, on=SLICE, how="left", maintain_order="left")
-    return late.select(typed(columns, {REASON: reason_of(clocks, pl.lit("behind")), PARTIAL: pl.lit(False)}, clocks))
+    return late.select(
+        typed(columns, {REASON: reason_of(clocks, pl.lit("behind")), PARTIAL: pl.lit(False)}, clocks)
+    )

@@ -47,7 +47,9 @@ class Classes:
         at = order([key, numbers])
         numbers, key = numbers[at], key[at]
         begun, ended = np.cumsum(at < count, dtype=np.intp), np.cumsum(at >= count, dtype=np.intp)
-        last = np.flatnonzero(np.append((numbers[1:] != numbers[:-1]) | (key[1:] != key[:-1]), True) if count else [])
+        last = np.flatnonzero(
+            np.append((numbers[1:] != numbers[:-1]) | (key[1:] != key[:-1]), True) if count else []
+        )
         low, high = ended[last], begun[last]
         length = np.append(np.diff(numbers[last]), 0)
         some = high > low  # a range is open, so the next number, which gives the length, is of the same key
@@ -93,7 +95,9 @@ class Overlaps:
         """Returns partials per key and slice as partials of each unexpired window, each window once."""
         ordered, classes = self._classes(keys, partials)
         if not aggregation.passing:
-            merged = range_aggregate.over(aggregation, ordered, pl.Series(classes.low), pl.Series(classes.high))
+            merged = range_aggregate.over(
+                aggregation, ordered, pl.Series(classes.low), pl.Series(classes.high)
+            )
         else:
             places, number = classes.members
             members = picked(ordered, places).hstack([pl.Series(_CLASS, number)])
@@ -112,7 +116,14 @@ class Overlaps:
         lifted = aggregation.lift(expanded, [_CLASS]).drop(_CLASS)
         return self._windows(ordered.select(keys), classes, lifted)
 
-    def lost(self, slices: pl.DataFrame, keys: list[str], closed: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> pl.DataFrame:
+    def lost(
+        self,
+        slices: pl.DataFrame,
+        keys: list[str],
+        closed: pl.DataFrame,
+        spec: WindowOperator,
+        clocks: Clocks,
+    ) -> pl.DataFrame:
         """Returns the windows that rows of these keys and slices miss, with the slice's number of windows.
 
         ``__gone`` is true for windows that have expired, false for closed ones.
@@ -122,7 +133,9 @@ class Overlaps:
         where = np.repeat(np.arange(slices.height), expired)
         found = [self._missed(slices, keys, where, spread(first, expired), stop - first, expired=True)]
         if closed.height:
-            numbers = pl.Series(_NUMBER, self.numbered.starting_at(closed[START].to_numpy(), closed[END].to_numpy()))
+            numbers = pl.Series(
+                _NUMBER, self.numbered.starting_at(closed[START].to_numpy(), closed[END].to_numpy())
+            )
             bounds = pl.DataFrame({"low": first + expired, "high": stop}).with_row_index(_AT)
             pairs = joined(slices.select(keys).hstack(bounds), closed.select(keys).hstack([numbers]), keys)
             pairs = pairs.filter((pl.col(_NUMBER) >= pl.col("low")) & (pl.col(_NUMBER) < pl.col("high")))
@@ -138,11 +151,22 @@ class Overlaps:
         return pl.DataFrame({SLICE: np.repeat(at, stop - first), START: start, END: end})
 
     def _missed(
-        self, slices: pl.DataFrame, keys: list[str], places: Places, numbers: Instants, counts: Instants, *, expired: bool
+        self,
+        slices: pl.DataFrame,
+        keys: list[str],
+        places: Places,
+        numbers: Instants,
+        counts: Instants,
+        *,
+        expired: bool,
     ) -> pl.DataFrame:
         start, end = self.numbered.bounds(numbers)
         bounds = pl.DataFrame({START: start, END: end, ALL_WINDOWS: counts[places]})
-        return picked(slices.select(*keys, SLICE), places).hstack(bounds).with_columns(pl.lit(expired).alias(EXPIRED_WINDOWS))
+        return (
+            picked(slices.select(*keys, SLICE), places)
+            .hstack(bounds)
+            .with_columns(pl.lit(expired).alias(EXPIRED_WINDOWS))
+        )
 
     def _alive_of_rows(self, slices: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> Instants | int:
         """Returns the number of the first unexpired window: one per row if keys have their own watermarks."""
@@ -164,7 +188,9 @@ class Overlaps:
         some = first < stop
         return picked(pieces, at[some]), Classes.of(code[at[some]], first[some], stop[some])
 
-    def _windows(self, of: pl.DataFrame, classes: Classes, partials: pl.DataFrame | None = None) -> pl.DataFrame:
+    def _windows(
+        self, of: pl.DataFrame, classes: Classes, partials: pl.DataFrame | None = None
+    ) -> pl.DataFrame:
         """Returns each window once, with the partials of its class.
 
         `of` has the keys of the slices, in the same order.

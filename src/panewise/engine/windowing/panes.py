@@ -10,14 +10,18 @@ from panewise.spec import Global, WindowOperator, closed_at_end
 _OP = "__op_rank"
 
 
-def schema(spec: WindowOperator, keys: dict[str, pl.DataType], results: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
+def schema(
+    spec: WindowOperator, keys: dict[str, pl.DataType], results: dict[str, pl.DataType]
+) -> dict[str, pl.DataType]:
     """Returns the columns of a pane (semantics 20)."""
     named = {name: dtype for name, dtype in keys.items() if name in spec.keys}
     bounds = dict.fromkeys(("window_start", "window_end", *stamped(spec, pl.lit(None))), pl.Int64())
     return {**named, **bounds, **results, **LIVE_PANE, "op": pl.String(), "processing_time": pl.Int64()}
 
 
-def sent(columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
+def sent(
+    columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int
+) -> pl.DataFrame:
     """Returns the panes of windows that fired; in retracting mode the live pane is retracted before each."""
     plus = _pane(columns, spec, windows, processing_time, "+", live=False)
     if spec.accumulation == "retracting":
@@ -26,13 +30,21 @@ def sent(columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.Data
     return _ordered(plus, spec)
 
 
-def withdrawn(columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
+def withdrawn(
+    columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int
+) -> pl.DataFrame:
     """Returns the retractions of merged-away windows (semantics 9.2)."""
     return _ordered(_pane(columns, spec, windows.filter(LIVE), processing_time, "-", live=True), spec)
 
 
 def _pane(
-    columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int, op: str, *, live: bool
+    columns: dict[str, pl.DataType],
+    spec: WindowOperator,
+    windows: pl.DataFrame,
+    processing_time: int,
+    op: str,
+    *,
+    live: bool,
 ) -> pl.DataFrame:
     unbounded = isinstance(spec.window, Global)
     end = pl.lit(None) if unbounded else shown_end(spec)
@@ -46,7 +58,11 @@ def _pane(
     kept = {live_column(name) for name in columns}
     expressions = []
     for name, dtype in columns.items():
-        source = pl.col(live_column(name)) if live and live_column(name) in kept & set(windows.columns) else pl.col(name)
+        source = (
+            pl.col(live_column(name))
+            if live and live_column(name) in kept & set(windows.columns)
+            else pl.col(name)
+        )
         value = shown_key(name, dtype) if name in spec.keys else made.get(name, source)
         expressions.append(value.cast(dtype).alias(name))
     return windows.select(expressions)

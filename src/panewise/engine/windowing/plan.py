@@ -23,7 +23,18 @@ from panewise.engine.windowing.trigger.periods import is_periodic
 from panewise.engine.windowing.trigger.simple import SimpleTrigger, is_simple
 from panewise.engine.windowing.trigger.tree import TriggerTree
 from panewise.engine.windowing.unassignable import split_unassignable
-from panewise.spec import Cumulating, Custom, Hopping, Never, Sliding, WindowOperator, columns_of, counted, merging, row_driven
+from panewise.spec import (
+    Cumulating,
+    Custom,
+    Hopping,
+    Never,
+    Sliding,
+    WindowOperator,
+    columns_of,
+    counted,
+    merging,
+    row_driven,
+)
 from panewise.spec.aggregates.aggregate import ORDERLESS
 from panewise.spec.operators.windows import data_loss_reason
 from panewise.spec.rules.sliding import fires_only_when_complete
@@ -40,7 +51,9 @@ class Plan:
         check_columns(spec, schema)
         self.spec = spec
         self.schema = dict(schema)
-        self.trigger = SimpleTrigger(spec.trigger) if is_simple(spec.trigger) else TriggerTree(spec.trigger, self.schema)
+        self.trigger = (
+            SimpleTrigger(spec.trigger) if is_simple(spec.trigger) else TriggerTree(spec.trigger, self.schema)
+        )
         self.aggregation = _aggregation(spec, self.schema, self.trigger.passing)
         self.ordered = self.aggregation.ordered or self.trigger.ordered
         self.periodic = is_periodic(spec.trigger)  # windows store since when rows are pending
@@ -58,7 +71,11 @@ class Plan:
         self.table_schema = window_table.table_schema(key_types, self.aggregation, own, live=self.compares)
         self.intake_schema = {**self.table_schema, **{part.name: part.dtype for part in self.trigger.passing}}
         self.identity = [*self.keys, START, END]
-        self.shape = Shape(self.table_schema, self.identity, self.keys if merging(spec.window) or self.by_key else self.identity)
+        self.shape = Shape(
+            self.table_schema,
+            self.identity,
+            self.keys if merging(spec.window) or self.by_key else self.identity,
+        )
         self.pane_schema = panes.schema(spec, key_types, self.aggregation.result_types)
         self.late_schema = lateness.late_schema(self.schema)
         self.invalid_schema = {**self.schema, REASON: pl.String()}
@@ -73,7 +90,9 @@ class Plan:
     def _of_sliding(self, spec: WindowOperator) -> None:
         """Sets the attributes that only sliding windows use."""
         self.sliding = isinstance(spec.window, Sliding)
-        self.lazy = self.sliding and fires_only_when_complete(spec.trigger)  # windows are made when they are complete
+        self.lazy = self.sliding and fires_only_when_complete(
+            spec.trigger
+        )  # windows are made when they are complete
         # The partials of a window are made from slices each time, unless firings discard them.
         self.rebuilt_from_slices = spec.accumulation != "discarding" or isinstance(spec.trigger, Never)
         self.in_arrival_order = isinstance(self.aggregation, ArrivalOrderAggregation)
@@ -92,7 +111,13 @@ class Plan:
     def ties_matter(self) -> bool:
         """Whether rows of the same event time must keep their order even if the late output is not used."""
         spec = self.spec
-        if self.counted or self.ordered or spec.evaluate == "record" or bool(spec.order) or spec.position is not None:
+        if (
+            self.counted
+            or self.ordered
+            or spec.evaluate == "record"
+            or bool(spec.order)
+            or spec.position is not None
+        ):
             return True
         # The windows of two such rows may differ: one may be late if it comes first, but if it comes second
         # be merged into the session that the other one opens.
@@ -128,7 +153,9 @@ class Plan:
         return pl.DataFrame(schema=self.table_schema)
 
 
-def _aggregation(spec: WindowOperator, schema: dict[str, pl.DataType], passing: Sequence[Part]) -> Aggregation:
+def _aggregation(
+    spec: WindowOperator, schema: dict[str, pl.DataType], passing: Sequence[Part]
+) -> Aggregation:
     if isinstance(spec.window, Sliding) and any(aggregate.ordered for aggregate in spec.measures):
         return ArrivalOrderAggregation(spec.measures, schema, passing)
     contents = contents_of(spec, schema)

@@ -39,7 +39,9 @@ def came(plan: Plan, rows: pl.DataFrame) -> tuple[pl.DataFrame, Places]:
     return keys.hstack([pl.Series(_CAME, counts, dtype=pl.Int64)]), places
 
 
-def of_keys(plan: Plan, rows: pl.DataFrame, keys: pl.DataFrame, places: Places, before: pl.DataFrame) -> Numbered:
+def of_keys(
+    plan: Plan, rows: pl.DataFrame, keys: pl.DataFrame, places: Places, before: pl.DataFrame
+) -> Numbered:
     """Numbers the rows (in arrival order) of each key, beginning at the key's watermark in `before`, or at 0.
 
     `keys` and `places` are the result of :func:`came` for the rows. The rows are first grouped by key, so
@@ -78,10 +80,16 @@ def lifted(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
     The rows of a key and slice are consecutive, so nothing is looked up.
     """
     runs = rows[RUN].to_numpy()
-    first = np.flatnonzero(np.concatenate([[True], runs[1:] != runs[:-1]])) if len(runs) else np.empty(0, dtype=np.intp)
+    first = (
+        np.flatnonzero(np.concatenate([[True], runs[1:] != runs[:-1]]))
+        if len(runs)
+        else np.empty(0, dtype=np.intp)
+    )
     return picked(rows[[*plan.keys, SLICE]], first).hstack(plan.aggregation.lift(rows, [RUN]).drop(RUN))
 
 
 def of_all(rows: pl.DataFrame, received: int) -> pl.DataFrame:
     """Numbers the rows (in arrival order) of all keys in one sequence, beginning at `received`."""
-    return rows.with_columns(pl.int_range(received, received + rows.height, dtype=pl.Int64, eager=True).alias(TIME))
+    return rows.with_columns(
+        pl.int_range(received, received + rows.height, dtype=pl.Int64, eager=True).alias(TIME)
+    )

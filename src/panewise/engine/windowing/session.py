@@ -61,12 +61,16 @@ class Sessions:
         rows, expired = self._expired(rows, held)
         late = pl.concat([behind, shut, expired]).sort(ORDER)
         swept = self._swept(rows, held)
-        members = held.select(*self.keys, START, END, swept.of_held).filter(swept.of_held.is_in(swept.sessions[SESSION].implode()))
+        members = held.select(*self.keys, START, END, swept.of_held).filter(
+            swept.of_held.is_in(swept.sessions[SESSION].implode())
+        )
         return Assigned(rows.drop(START, END).with_columns(swept.of_rows), late, swept.sessions, members)
 
     def _behind(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Splits off the rows that drop_by="row" drops."""
-        test = pl.lit(False) if self.row_horizon is None else (pl.col(TIME) < self.row_horizon).fill_null(False)
+        test = (
+            pl.lit(False) if self.row_horizon is None else (pl.col(TIME) < self.row_horizon).fill_null(False)
+        )
         return rows.filter(~test), self._late(rows.filter(test), "behind")
 
     def _late(self, rows: pl.DataFrame, cause: str) -> pl.DataFrame:
@@ -86,9 +90,20 @@ class Sessions:
         pairs = joined(rows.select(*self.keys, ORDER, START, END), other, self.keys)
         a, b, c, d = pl.col(START), pl.col(END), pl.col("__s"), pl.col("__e")
         meets = (a <= d) & (c <= b) if merging_at_touch(self.window) else (a < d) & (c < b)
-        met = pairs.filter(meets).sort("__s", "__e").group_by(ORDER).agg(self._interval("__s", "__e").alias(MISSED_SESSIONS))
-        late = rows.join(met, on=ORDER, maintain_order="left").with_columns(pl.lit("closed").alias(CAUSE)).drop(START, END)
-        return rows.join(met, on=ORDER, how="anti", maintain_order="left"), late.select(self._late(rows.clear(), "closed").columns)
+        met = (
+            pairs.filter(meets)
+            .sort("__s", "__e")
+            .group_by(ORDER)
+            .agg(self._interval("__s", "__e").alias(MISSED_SESSIONS))
+        )
+        late = (
+            rows.join(met, on=ORDER, maintain_order="left")
+            .with_columns(pl.lit("closed").alias(CAUSE))
+            .drop(START, END)
+        )
+        return rows.join(met, on=ORDER, how="anti", maintain_order="left"), late.select(
+            self._late(rows.clear(), "closed").columns
+        )
 
     def _expired(self, rows: pl.DataFrame, held: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Splits off the rows whose merged session has expired when they arrive."""
@@ -99,8 +114,18 @@ class Sessions:
         if not rows[_DOUBTFUL].any():
             return rows.drop(_DOUBTFUL), none
         swept = self._swept(rows, held)
-        mine = rows.select(START, END, ORDER, _DOUBTFUL, self.horizon.alias(_HORIZON), swept.of_rows, pl.lit(False).alias(_HELD))
-        both = pl.concat([mine, held.select(START, END, swept.of_held, pl.lit(True).alias(_HELD))], how="diagonal")
+        mine = rows.select(
+            START,
+            END,
+            ORDER,
+            _DOUBTFUL,
+            self.horizon.alias(_HORIZON),
+            swept.of_rows,
+            pl.lit(False).alias(_HELD),
+        )
+        both = pl.concat(
+            [mine, held.select(START, END, swept.of_held, pl.lit(True).alias(_HELD))], how="diagonal"
+        )
         alive = (pl.col(_HELD) | ~pl.col(_DOUBTFUL)).any().over(SESSION)
         doubt = (pl.col(_DOUBTFUL).fill_null(False)).any().over(SESSION)
         both = both.with_columns(alive.alias(_ALIVE))
@@ -136,17 +161,28 @@ class Sessions:
 
         A session ends where the next start lies beyond every end so far.
         """
-        points = pl.concat([held.select(*self.keys, START, END), rows.select(*self.keys, START, END)], rechunk=True)
+        points = pl.concat(
+            [held.select(*self.keys, START, END), rows.select(*self.keys, START, END)], rechunk=True
+        )
         begin, end = points[START].to_numpy(), points[END].to_numpy()
-        places, fresh = _stretches(codes(points, self.keys), begin, end, touching=merging_at_touch(self.window))
+        places, fresh = _stretches(
+            codes(points, self.keys), begin, end, touching=merging_at_touch(self.window)
+        )
         number = np.empty(len(places), dtype=np.uint32)
         number[places] = np.cumsum(fresh)
         firsts = np.flatnonzero(fresh)
         grown = np.logical_or.reduceat(places >= held.height, firsts) if len(firsts) else fresh
-        bounds = {START: begin[places[firsts]], END: np.maximum.reduceat(end[places], firsts) if len(firsts) else end}
+        bounds = {
+            START: begin[places[firsts]],
+            END: np.maximum.reduceat(end[places], firsts) if len(firsts) else end,
+        }
         named = picked(points.select(self.keys), places[firsts])
         sessions = named.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).alias(SESSION), **bounds)
-        return _Swept(sessions.filter(grown), pl.Series(SESSION, number[: held.height]), pl.Series(SESSION, number[held.height :]))
+        return _Swept(
+            sessions.filter(grown),
+            pl.Series(SESSION, number[: held.height]),
+            pl.Series(SESSION, number[held.height :]),
+        )
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,9 @@ class Slide:
 
         Until then a row can come that is in a window that the slice makes, or that shares a window with it.
         """
-        return {"end": self.size + 1, "start": 2 * self.size + 1, "both": 2 * self.size + 2}[self.window.anchor]
+        return {"end": self.size + 1, "start": 2 * self.size + 1, "both": 2 * self.size + 2}[
+            self.window.anchor
+        ]
 
     def needed_until(self, time: pl.Expr) -> pl.Expr:
         """Returns the ``__end`` of the slice of each time."""
@@ -96,7 +98,11 @@ class Slide:
 
     def block(self, time: pl.Expr) -> pl.Expr:
         """Returns the start of the block that contains the slice of each time."""
-        return pl.when(time < MIN_INSTANT + self._stretch).then(pl.lit(MIN_INSTANT)).otherwise(time // self._stretch * self._stretch)
+        return (
+            pl.when(time < MIN_INSTANT + self._stretch)
+            .then(pl.lit(MIN_INSTANT))
+            .otherwise(time // self._stretch * self._stretch)
+        )
 
     def block_needed_until(self, start: pl.Expr) -> pl.Expr:
         """Returns the ``__end`` of each block: the end of the last slice that it can contain."""
@@ -113,7 +119,9 @@ class Slide:
         """
         return -(-(now - self.size) // self._stretch) * self._stretch, before // self._stretch * self._stretch
 
-    def next_completion(self, next_end: Callable[[int | None], int | None], watermark: int | None) -> int | None:
+    def next_completion(
+        self, next_end: Callable[[int | None], int | None], watermark: int | None
+    ) -> int | None:
         """Returns a watermark at or before the first one above `watermark` at which a window is complete.
 
         `next_end` returns the next ``__end`` of a slice. Returns None if no slice makes such a window.
@@ -137,7 +145,9 @@ class Slide:
         found = [slices.with_columns(start.alias(START), end.alias(END))]
         if self.window.anchor == "both":
             start, end = self.right(at)
-            found.append(slices.filter(~self.without_right(at)).with_columns(start.alias(START), end.alias(END)))
+            found.append(
+                slices.filter(~self.without_right(at)).with_columns(start.alias(START), end.alias(END))
+            )
         return pl.concat(found)
 
 
@@ -146,9 +156,14 @@ def coded(keys: list[str], *frames: pl.DataFrame) -> list[pl.DataFrame]:
 
     Numbers are sorted and compared faster than keys.
     """
-    numbers = pl.Series(SLIDE_CODE, codes(pl.concat([frame.select(keys) for frame in frames], rechunk=True), keys))
+    numbers = pl.Series(
+        SLIDE_CODE, codes(pl.concat([frame.select(keys) for frame in frames], rechunk=True), keys)
+    )
     ends = accumulate(frame.height for frame in frames)
-    return [frame.with_columns(numbers.slice(end - frame.height, frame.height)) for frame, end in zip(frames, ends, strict=True)]
+    return [
+        frame.with_columns(numbers.slice(end - frame.height, frame.height))
+        for frame, end in zip(frames, ends, strict=True)
+    ]
 
 
 def in_order(pieces: pl.DataFrame) -> pl.DataFrame:
@@ -165,4 +180,6 @@ def positions(pieces: pl.DataFrame, spans: pl.DataFrame) -> tuple[Places, Places
     of_pieces, of_spans = pieces[SLIDE_CODE].to_numpy(), spans[SLIDE_CODE].to_numpy()
     line = Line.of(np.concatenate([of_pieces, of_spans]), *bounds)
     at = line.places(of_pieces, bounds[0])
-    return np.searchsorted(at, line.places(of_spans, bounds[1])), np.searchsorted(at, line.places(of_spans, bounds[2]))
+    return np.searchsorted(at, line.places(of_spans, bounds[1])), np.searchsorted(
+        at, line.places(of_spans, bounds[2])
+    )

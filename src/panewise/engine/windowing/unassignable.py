@@ -11,7 +11,9 @@ from panewise.engine.windowing.sliding_bounds import Slide
 from panewise.spec import Custom, Session, Sliding, WindowOperator, closed_at_end, counted
 
 
-def split_unassignable(spec: WindowOperator, slicing: Slicing | None, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def split_unassignable(
+    spec: WindowOperator, slicing: Slicing | None, rows: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Splits rows into those that have a window and those that have none, with the reason.
 
     The former get their ``__slice`` or their own windows.
@@ -29,14 +31,20 @@ def split_unassignable(spec: WindowOperator, slicing: Slicing | None, rows: pl.D
     if slicing is None:
         assert isinstance(spec.window, Session)
         reasoned = rows.with_columns(_without_session(spec.window, rows).alias(REASON))
-        return reasoned.filter(pl.col(REASON).is_null()).drop(REASON), reasoned.filter(pl.col(REASON).is_not_null())
+        return reasoned.filter(pl.col(REASON).is_null()).drop(REASON), reasoned.filter(
+            pl.col(REASON).is_not_null()
+        )
     rows = rows.with_columns(slicing.slices(rows))
     reasons = {at: slicing.missing_reason(at) for at in slicing.without_window(rows[SLICE])}
     if not reasons:
         return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
-    table = pl.DataFrame({SLICE: list(reasons), REASON: list(reasons.values())}, schema={SLICE: pl.Int64, REASON: pl.String})
+    table = pl.DataFrame(
+        {SLICE: list(reasons), REASON: list(reasons.values())}, schema={SLICE: pl.Int64, REASON: pl.String}
+    )
     reasoned = rows.join(table, on=SLICE, how="left", maintain_order="left")
-    return reasoned.filter(pl.col(REASON).is_null()).drop(REASON), reasoned.filter(pl.col(REASON).is_not_null()).drop(SLICE)
+    return reasoned.filter(pl.col(REASON).is_null()).drop(REASON), reasoned.filter(
+        pl.col(REASON).is_not_null()
+    ).drop(SLICE)
 
 
 def _without_session(window: Session, rows: pl.DataFrame) -> pl.Expr:
@@ -44,5 +52,9 @@ def _without_session(window: Session, rows: pl.DataFrame) -> pl.Expr:
     gap, last = gap_of(window, rows.schema), 1 if closed_at_end(window) else 0
     tests = [(pl.col(TIME) > MAX_INSTANT - last - gap, "window out of range")]
     if isinstance(window.gap, str):  # tested first: for other gaps the difference above could overflow
-        tests = [(gap.is_null(), f"gap {window.gap} is null"), (gap <= 0, f"gap {window.gap} is not above zero"), *tests]
+        tests = [
+            (gap.is_null(), f"gap {window.gap} is null"),
+            (gap <= 0, f"gap {window.gap} is not above zero"),
+            *tests,
+        ]
     return pl.coalesce(pl.when(test).then(pl.lit(reason)) for test, reason in tests)

@@ -58,7 +58,9 @@ def table_schema(
     return schema
 
 
-def newborn(partials: pl.DataFrame, schema: dict[str, pl.DataType], *, pending: pl.Expr, born: int, open_: pl.Expr) -> pl.DataFrame:
+def newborn(
+    partials: pl.DataFrame, schema: dict[str, pl.DataType], *, pending: pl.Expr, born: int, open_: pl.Expr
+) -> pl.DataFrame:
     """Returns table rows for windows that only this batch's rows have made."""
     values = {
         PENDING: pending,
@@ -109,4 +111,6 @@ def merged(
     if LIVE in schema:
         aggregations += [pl.col(LIVE).any(), *(pl.col(name).filter(held).first() for name in live)]
     groups = grouped(rows, by, aggregations)
-    return groups.with_columns_seq(pl.col(name).cast(dtype) for name, dtype in schema.items() if name in groups.columns)
+    return groups.with_columns_seq(
+        pl.col(name).cast(dtype) for name, dtype in schema.items() if name in groups.columns
+    )

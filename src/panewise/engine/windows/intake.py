@@ -41,7 +41,9 @@ class Intake:
     slices: Slices | None = None
 
 
-def of_rows(plan: Plan, held: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
+def of_rows(
+    plan: Plan, held: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
+) -> Intake:
     """Applies rows to windows that do not merge.
 
     The rows are in arrival order, with their ``__slice`` or their own windows. `columns` are those of the
@@ -61,9 +63,13 @@ def of_rows(plan: Plan, held: StoredTable, rows: pl.DataFrame, clocks: Clocks, c
     if plan.by_key and plan.counted:  # no row finds its window complete; key watermarks move after the batch
         pieces = pieces.with_columns(pl.lit(None, dtype=pl.Int64).alias(KEY_WATERMARK))
     elif plan.by_key:
-        pieces = key_watermarks.marked(pieces, rows, plan.keys).filter(~clocks.expired(plan.spec, pl.col(END)))
+        pieces = key_watermarks.marked(pieces, rows, plan.keys).filter(
+            ~clocks.expired(plan.spec, pl.col(END))
+        )
     intake = _into_windows(plan, held, pieces, once, closed, clocks)
-    return Intake(*intake, late=late, applied=rows.height, late_count=late.height - partially, partially_late=partially)
+    return Intake(
+        *intake, late=late, applied=rows.height, late_count=late.height - partially, partially_late=partially
+    )
 
 
 def _sliced(plan: Plan, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, SliceTable | Overlaps]:
@@ -74,7 +80,9 @@ def _sliced(plan: Plan, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFram
     return rows, SliceTable.judged(windows, plan.spec, clocks)
 
 
-def of_partials(plan: Plan, held: StoredTable, partials: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
+def of_partials(
+    plan: Plan, held: StoredTable, partials: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
+) -> Intake:
     """Applies rows that were pre-aggregated per key and slice; late rows can only be counted."""
     assert plan.slicing is not None
     slices = lateness.windows_of_slices(plan.slicing, partials[SLICE], plan.spec, clocks)
@@ -87,10 +95,16 @@ def of_partials(plan: Plan, held: StoredTable, partials: pl.DataFrame, clocks: C
         partially = int(hit.filter(PARTIAL)[ROWS].sum())
         late_count = int(hit[ROWS].sum()) - partially
         lost = found.filter(~pl.col(PARTIAL))
-        partials = partials.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
-    intake = _into_windows(plan, held, slices.pieces(plan.keys, plan.aggregation, partials), slices.disjoint, closed, clocks)
+        partials = partials.join(
+            lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left"
+        )
+    intake = _into_windows(
+        plan, held, slices.pieces(plan.keys, plan.aggregation, partials), slices.disjoint, closed, clocks
+    )
     none = pl.DataFrame(schema=columns)
-    return Intake(*intake, late=none, applied=rows_in - late_count, late_count=late_count, partially_late=partially)
+    return Intake(
+        *intake, late=none, applied=rows_in - late_count, late_count=late_count, partially_late=partially
+    )
 
 
 def _closed(plan: Plan, held: StoredTable, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> pl.DataFrame:
@@ -101,7 +115,11 @@ def _closed(plan: Plan, held: StoredTable, rows: pl.DataFrame, slices: SliceTabl
 
 
 def _without_behind(
-    plan: Plan, rows: pl.DataFrame, slices: SliceTable | Overlaps, clocks: Clocks, columns: dict[str, pl.DataType]
+    plan: Plan,
+    rows: pl.DataFrame,
+    slices: SliceTable | Overlaps,
+    clocks: Clocks,
+    columns: dict[str, pl.DataType],
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Splits off the late output of the rows that drop_by="row" drops (semantics 13.3)."""
     if plan.spec.drop_by != "row":
@@ -117,7 +135,9 @@ def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> tu
     """
     if plan.ordered and plan.slices_meet:
         return slices.pieces_in_order(plan.keys, plan.aggregation, rows), True
-    lifted = row_numbering.lifted(plan, rows) if plan.counted else plan.aggregation.lift(rows, [*plan.keys, SLICE])
+    lifted = (
+        row_numbering.lifted(plan, rows) if plan.counted else plan.aggregation.lift(rows, [*plan.keys, SLICE])
+    )
     return slices.pieces(plan.keys, plan.aggregation, lifted), slices.disjoint
 
 
@@ -131,7 +151,9 @@ def _into_windows(
     if not closed.is_empty():
         pieces = pieces.join(closed, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
     open_ = ~clocks.complete(plan.spec, pl.col(END))
-    new = window_table.newborn(pieces, plan.intake_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_)
+    new = window_table.newborn(
+        pieces, plan.intake_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_
+    )
     plain = not plan.trigger.passing and not plan.trigger.joined(pl.col(WAS_STORED))
     if plain and not once and any_order(plan.aggregation, new):
         new, once = joined(plan, new.clear(), new, plan.identity), True
@@ -145,12 +167,19 @@ def _into_windows(
 
 def joined(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Merges stored windows and a batch's windows into one for each group; stored ones come first."""
-    marked = [known.with_columns_seq(pl.lit(True).alias(WAS_STORED)), new.with_columns_seq(pl.lit(False).alias(WAS_STORED))]
+    marked = [
+        known.with_columns_seq(pl.lit(True).alias(WAS_STORED)),
+        new.with_columns_seq(pl.lit(False).alias(WAS_STORED)),
+    ]
     trigger = plan.trigger.joined(pl.col(WAS_STORED))
-    return window_table.merged(pl.concat(marked, how="diagonal"), by, plan.aggregation, new.schema, trigger, periodic=plan.periodic)
+    return window_table.merged(
+        pl.concat(marked, how="diagonal"), by, plan.aggregation, new.schema, trigger, periodic=plan.periodic
+    )
 
 
-def triggered(plan: Plan, windows: pl.DataFrame, now: TriggerContext, same: pl.Expr | None = None) -> pl.DataFrame:
+def triggered(
+    plan: Plan, windows: pl.DataFrame, now: TriggerContext, same: pl.Expr | None = None
+) -> pl.DataFrame:
     """Returns windows as table rows after their rows were passed to the triggers.
 
     `same` is that of :meth:`TriggerTree.taken`.

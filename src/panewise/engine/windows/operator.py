@@ -53,18 +53,22 @@ class Operator:
 
     Args:
         spec: the specification.
-        schema: types of the input columns; the event time is Int64 (microseconds) or a Datetime with a time zone.
-        state: the state to continue from; None: an empty state.
+        schema: types of the input columns; the event time is Int64 (microseconds) or a Datetime with a time
+        zone. state: the state to continue from; None: an empty state.
 
     Raises:
         SpecError: if a column is missing, or has a type that the specification cannot use.
     """
 
-    def __init__(self, spec: WindowOperator, schema: Mapping[str, pl.DataType], state: State | None = None) -> None:
+    def __init__(
+        self, spec: WindowOperator, schema: Mapping[str, pl.DataType], state: State | None = None
+    ) -> None:
         self.plan = Plan(spec, schema)
         self.spec: Specification = spec
         slices = Slices.nothing(self.plan.slices) if self.plan.sliding else None
-        self.state = state or State(StoredTable.nothing(self.plan.shape, MemoryLibrary()), Clocks.of(spec), slices=slices)
+        self.state = state or State(
+            StoredTable.nothing(self.plan.shape, MemoryLibrary()), Clocks.of(spec), slices=slices
+        )
         self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
         self.changed = False  # whether the stored windows have changed since the operator was made
 
@@ -73,7 +77,9 @@ class Operator:
         """The columns of the emitted panes."""
         return self.plan.pane_schema
 
-    def advance(self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None) -> Output:
+    def advance(
+        self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
+    ) -> Output:
         """Moves both clocks together, then evaluates every window that this concerns once (semantics 18).
 
         With several inputs (semantics 12.5), `source` names the one whose watermark is given.
@@ -87,9 +93,17 @@ class Operator:
     def add(self, rows: pl.DataFrame) -> Output:
         """Adds a batch of rows. After the end of input all rows are late, with the reason `finished`."""
         validated = self.plan.validate(rows, self.state.clocks.processing_time)
-        added = self._added if self.plan.row_driven_inputs is None or self.plan.advances_per_row else self._added_then_advanced
+        added = (
+            self._added
+            if self.plan.row_driven_inputs is None or self.plan.advances_per_row
+            else self._added_then_advanced
+        )
         output, refused = added(validated.valid), validated.invalid.height
-        invalid = self._in_order(pl.concat([validated.invalid, output.invalid])) if output.invalid.height else validated.invalid
+        invalid = (
+            self._in_order(pl.concat([validated.invalid, output.invalid]))
+            if output.invalid.height
+            else validated.invalid
+        )
         counts = output.counts + Counts(rows_in=refused, invalid=refused)
         return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
 
@@ -137,7 +151,9 @@ class Operator:
         self.raise_marks(self.state.marks.after(self.plan.spec, ordered))
         numbered, replays = fresh.with_row_index(ORDER), ordered.height - fresh.height
         if self.plan.in_arrival_order:
-            numbered = numbered.with_columns((pl.col(ORDER).cast(pl.Int64) + self.state.received).alias(ARRIVAL_NUMBER))
+            numbered = numbered.with_columns(
+                (pl.col(ORDER).cast(pl.Int64) + self.state.received).alias(ARRIVAL_NUMBER)
+            )
         output = self._evaluated(numbered)
         self.state = replace(self.state, received=self.state.received + fresh.height)
         late = output.late.sort(ORDER).select(*self.plan.late_schema)
@@ -148,12 +164,19 @@ class Operator:
 
         Without this test, sorting would be a fifth of the work on sessions.
         """
-        if self.plan.ties_matter or self.plan.can_close or self.plan.by_key or isinstance(self.plan.spec.window, Custom):
+        if (
+            self.plan.ties_matter
+            or self.plan.can_close
+            or self.plan.by_key
+            or isinstance(self.plan.spec.window, Custom)
+        ):
             return True
         # Windows end after their rows, so a row that is not before any horizon is not late.
         horizons = (self.state.clocks.horizon(self.plan.spec), self.state.clocks.row_horizon(self.plan.spec))
         earliest = valid[TIME].min()
-        return isinstance(earliest, int) and any(horizon is not None and earliest < horizon for horizon in horizons)
+        return isinstance(earliest, int) and any(
+            horizon is not None and earliest < horizon for horizon in horizons
+        )
 
     def raise_marks(self, marks: arrival.Marks) -> None:
         """Sets the replay marks to those of rows received here or in another part of the same operator."""
@@ -166,13 +189,19 @@ class Operator:
         """
         if partials.is_empty():
             return self._nothing
-        taken = intake.of_partials(self.plan, self.state.windows, partials, self.state.clocks, self._late_columns)
+        taken = intake.of_partials(
+            self.plan, self.state.windows, partials, self.state.clocks, self._late_columns
+        )
         output = self._settle(taken, int(partials[ROWS].sum()))
         return replace(output, late=pl.DataFrame(schema=self.plan.late_schema))
 
     def horizons(self, clocks: Clocks) -> tuple[int | None, ...]:
         """Returns for each table the horizon at these clocks: windows that end by then have expired."""
-        tables = 1 + len(self.state.following) + (0 if self.state.slices is None else len(self.state.slices.tables))
+        tables = (
+            1
+            + len(self.state.following)
+            + (0 if self.state.slices is None else len(self.state.slices.tables))
+        )
         return (clocks.horizon(self.plan.spec),) * tables
 
     def next_due(self) -> int | None:
@@ -192,7 +221,9 @@ class Operator:
         if self.state.slices is not None and self.plan.lazy:
             waiting = unmade(self.plan, self.state.slices, self.state.clocks, self._told_marks())
             windows = pl.concat([windows.select(waiting.columns), waiting])
-        shown = windows.select(*keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed"))
+        shown = windows.select(
+            *keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed")
+        )
         return shown.sort(["window_end", "window_start", *spec.keys], nulls_last=False)
 
     @property
@@ -220,7 +251,9 @@ class Operator:
 
     def _taken(self, rows: pl.DataFrame) -> Intake:
         if self.state.slices is not None:
-            return of_sliding(self.plan, self.state.windows, self.state.slices, rows, self.state.clocks, self._late_columns)
+            return of_sliding(
+                self.plan, self.state.windows, self.state.slices, rows, self.state.clocks, self._late_columns
+            )
         take = of_sessions if merging(self.plan.spec.window) else intake.of_rows
         return take(self.plan, self.state.windows, rows, self.state.clocks, self._late_columns)
 
@@ -242,9 +275,17 @@ class Operator:
             completed, slices = completed_of_keys(plan, slices, before, moved, self.state.clocks)
             touched = pl.concat([touched, completed])
         touched = key_watermarks.refreshed(plan, touched, moved)
-        output = self._settle(replace(taken, touched=touched, slices=slices, replaced=pl.concat([taken.replaced, others])), rows.height)
+        output = self._settle(
+            replace(taken, touched=touched, slices=slices, replaced=pl.concat([taken.replaced, others])),
+            rows.height,
+        )
         self._store(key_watermarks.written(plan, moved), plan.no_windows())
-        return replace(output, late=taken.late, invalid=self._in_gaps(gaps), counts=output.counts + Counts(invalid=gaps.height))
+        return replace(
+            output,
+            late=taken.late,
+            invalid=self._in_gaps(gaps),
+            counts=output.counts + Counts(invalid=gaps.height),
+        )
 
     def _taken_of_all(self, rows: pl.DataFrame) -> Intake:
         """Applies rows that are numbered over all keys (semantics 9.6).
@@ -260,8 +301,12 @@ class Operator:
         others = self.state.windows.concerned(due.test, due.may)
         for known in (taken.touched, taken.replaced):
             others = others.join(known, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
-        self.state = replace(self.state, windows=self.state.windows.expired(moved.horizon(plan.spec)), clocks=moved)
-        return replace(taken, touched=pl.concat([taken.touched, others]), replaced=pl.concat([taken.replaced, others]))
+        self.state = replace(
+            self.state, windows=self.state.windows.expired(moved.horizon(plan.spec)), clocks=moved
+        )
+        return replace(
+            taken, touched=pl.concat([taken.touched, others]), replaced=pl.concat([taken.replaced, others])
+        )
 
     def _each(self, rows: pl.DataFrame) -> Output:
         """Processes each row as if it came alone (semantics 18.1).
@@ -273,7 +318,9 @@ class Operator:
         by = [] if self.plan.counted and not self.plan.by_key else self.plan.keys
         rank = pl.int_range(pl.len())
         ranked = rows.with_columns((rank.over(by) if by else rank).alias(_RANK))
-        turns = ranked.sort(_RANK, maintain_order=True).partition_by(_RANK, maintain_order=True, include_key=False)
+        turns = ranked.sort(_RANK, maintain_order=True).partition_by(
+            _RANK, maintain_order=True, include_key=False
+        )
         if not turns:
             output = self._batch(rows)
             return replace(output, panes=output.panes.with_columns(pl.lit(0, dtype=pl.UInt32).alias(ORDER)))
@@ -313,18 +360,28 @@ class Operator:
             return self._nothing
         result = firing.evaluate(plan, concerned, clocks)
         self._store(result.kept, result.gone)
-        return replace(self._nothing, panes=panes.sent(plan.pane_schema, plan.spec, result.sent, clocks.processing_time))
+        return replace(
+            self._nothing, panes=panes.sent(plan.pane_schema, plan.spec, result.sent, clocks.processing_time)
+        )
 
     def _told_marks(self) -> pl.DataFrame:
         """Returns the watermarks of all keys, if each key has its own; else an empty table."""
-        return key_watermarks.told(self.state.windows.all(), self.plan.keys) if self.plan.by_key else self.plan.no_windows()
+        return (
+            key_watermarks.told(self.state.windows.all(), self.plan.keys)
+            if self.plan.by_key
+            else self.plan.no_windows()
+        )
 
     def _keep(self, slices: Slices | None) -> None:
         """Stores the slices of sliding windows."""
         if slices is not None:
             known = self.state.slices or slices
-            self.changed = self.changed or any(new.newest is not old.newest for new, old in zip(slices.tables, known.tables, strict=True))
-            tables = [table.sealed() if table.newest.height > NEWEST_ROWS else table for table in slices.tables]
+            self.changed = self.changed or any(
+                new.newest is not old.newest for new, old in zip(slices.tables, known.tables, strict=True)
+            )
+            tables = [
+                table.sealed() if table.newest.height > NEWEST_ROWS else table for table in slices.tables
+            ]
             self.state = replace(self.state, slices=slices.having(tables))
 
     def _store(self, put: pl.DataFrame, gone: pl.DataFrame) -> None:

@@ -2,7 +2,20 @@
 
 import polars as pl
 
-from panewise.engine.columns import BORN, CLOSED, END, FIRED, INDEX, LIVE, NEW_ROWS, NONSPECULATIVE, ROWS, SESSION, START, UNFLIPPED
+from panewise.engine.columns import (
+    BORN,
+    CLOSED,
+    END,
+    FIRED,
+    INDEX,
+    LIVE,
+    NEW_ROWS,
+    NONSPECULATIVE,
+    ROWS,
+    SESSION,
+    START,
+    UNFLIPPED,
+)
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import key_watermarks, lateness, window_table
@@ -14,18 +27,32 @@ from panewise.engine.windows.intake import Intake, joined, triggered
 _SAME = "__same"
 
 
-def of_sessions(plan: Plan, held: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> Intake:
+def of_sessions(
+    plan: Plan, held: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
+) -> Intake:
     """Applies rows (in arrival order) to sessions. `columns` are those of the late output."""
-    mine = key_watermarks.without(held.of_keys(rows, plan.keys)) if plan.by_key else held.of_keys(rows, plan.keys)
-    assigned = sessions_at(clocks, plan.spec, plan.keys).assign(rows, mine.filter(~pl.col(CLOSED)), mine.filter(CLOSED))
-    known = mine.join(assigned.members, on=plan.identity, nulls_equal=True, maintain_order="left").sort(START, maintain_order=True)
-    same = known.join(assigned.sessions, on=[SESSION, START, END], how="semi").select(SESSION, pl.lit(True).alias(_SAME))
+    mine = (
+        key_watermarks.without(held.of_keys(rows, plan.keys))
+        if plan.by_key
+        else held.of_keys(rows, plan.keys)
+    )
+    assigned = sessions_at(clocks, plan.spec, plan.keys).assign(
+        rows, mine.filter(~pl.col(CLOSED)), mine.filter(CLOSED)
+    )
+    known = mine.join(assigned.members, on=plan.identity, nulls_equal=True, maintain_order="left").sort(
+        START, maintain_order=True
+    )
+    same = known.join(assigned.sessions, on=[SESSION, START, END], how="semi").select(
+        SESSION, pl.lit(True).alias(_SAME)
+    )
     merged = _merged(plan, known, _newborn(plan, assigned, clocks), assigned)
     late = lateness.of_sessions(assigned.late, clocks, columns)
     return Intake(
         touched=_renewed(plan, merged.join(same, on=SESSION, how="left", maintain_order="left"), clocks),
         replaced=known.select(*plan.table_schema),
-        merged_away=known.join(same, on=SESSION, how="anti", maintain_order="left").select(*plan.table_schema),
+        merged_away=known.join(same, on=SESSION, how="anti", maintain_order="left").select(
+            *plan.table_schema
+        ),
         late=late,
         applied=assigned.rows.height,
         late_count=late.height,
@@ -34,11 +61,15 @@ def of_sessions(plan: Plan, held: StoredTable, rows: pl.DataFrame, clocks: Clock
 
 def _newborn(plan: Plan, assigned: Assigned, clocks: Clocks) -> pl.DataFrame:
     """Returns the windows of the batch's rows alone, one for each session, with its merged bounds."""
-    partials = plan.aggregation.lift(assigned.rows, [SESSION]).join(assigned.sessions, on=SESSION, maintain_order="left")
+    partials = plan.aggregation.lift(assigned.rows, [SESSION]).join(
+        assigned.sessions, on=SESSION, maintain_order="left"
+    )
     if plan.by_key:
         partials = key_watermarks.marked(partials, assigned.rows, plan.keys)
     schema = {**plan.intake_schema, SESSION: assigned.rows.schema[SESSION]}
-    return window_table.newborn(partials, schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
+    return window_table.newborn(
+        partials, schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True)
+    )
 
 
 def _merged(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, assigned: Assigned) -> pl.DataFrame:
@@ -47,7 +78,9 @@ def _merged(plan: Plan, known: pl.DataFrame, new: pl.DataFrame, assigned: Assign
     # A new window takes over the earliest F and A of those that it replaces (semantics 9.1). A FIRED of null
     # means F = A, so F is filled in before the merge.
     if plan.periodic:
-        known = known.with_columns(pl.coalesce(FIRED, BORN).alias(FIRED), pl.max_horizontal(FIRED, BORN).alias(BORN))
+        known = known.with_columns(
+            pl.coalesce(FIRED, BORN).alias(FIRED), pl.max_horizontal(FIRED, BORN).alias(BORN)
+        )
     else:
         known = known.with_columns(pl.coalesce(FIRED, BORN).alias(BORN))
     merged = joined(plan, known, new, by).drop(START, END, strict=False)
@@ -69,5 +102,14 @@ def _renewed(plan: Plan, merged: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     }
     if plan.periodic:
         del anew[FIRED]
-    resets = [pl.when(_SAME).then(pl.col(name)).otherwise(value).alias(name) for name, value in anew.items() if name in merged.columns]
-    return triggered(plan, merged.with_columns(resets), TriggerContext.at(plan.spec, clocks), same=pl.col(_SAME).fill_null(False))
+    resets = [
+        pl.when(_SAME).then(pl.col(name)).otherwise(value).alias(name)
+        for name, value in anew.items()
+        if name in merged.columns
+    ]
+    return triggered(
+        plan,
+        merged.with_columns(resets),
+        TriggerContext.at(plan.spec, clocks),
+        same=pl.col(_SAME).fill_null(False),
+    )

@@ -18,7 +18,16 @@ from panewise.oracle.rows import as_key
 from panewise.oracle.windowing.assign import stamp
 from panewise.oracle.windows.interpreter import Interpreter
 from panewise.oracle.windows.trigger import expired
-from panewise.spec import Aggregate, Chain, FrameOperator, Specification, Stage, StreamWindow, WindowOperator, closed_at_end
+from panewise.spec import (
+    Aggregate,
+    Chain,
+    FrameOperator,
+    Specification,
+    Stage,
+    StreamWindow,
+    WindowOperator,
+    closed_at_end,
+)
 from panewise.spec.column_types import Type
 from panewise.spec.type_checks import check_types
 
@@ -143,7 +152,9 @@ class _Following:
             self.rows.pop(_identity(self.before, pane), None)
             if pane["op"] == "+":
                 self.rows[_identity(self.before, pane)] = pane
-        sent = [one for group in sorted(arrived, key=_order) for one in self._fire(group, arrived[group], clock)]
+        sent = [
+            one for group in sorted(arrived, key=_order) for one in self._fire(group, arrived[group], clock)
+        ]
         if self.spec.accumulation == "discarding":
             self.rows.clear()
         self._forget(clock)
@@ -151,13 +162,23 @@ class _Following:
 
     def _fire(self, identity: Identity, arrived: list[Pane], clock: Clock) -> list[Pane]:
         window = self.groups.setdefault(identity, _Group())
-        held = [(_order(key), row) for key, row in self.rows.items() if _identity(self.stage.keys, row) == identity]
+        held = [
+            (_order(key), row)
+            for key, row in self.rows.items()
+            if _identity(self.stage.keys, row) == identity
+        ]
         rows = [row for _, row in sorted(held, key=lambda pair: pair[0])]
-        withdrawal = [] if window.live is None or self.spec.accumulation != "retracting" else [{**window.live, **_withdrawn(clock)}]
+        withdrawal = (
+            []
+            if window.live is None or self.spec.accumulation != "retracting"
+            else [{**window.live, **_withdrawn(clock)}]
+        )
         if not rows:
             window.live = None
             return withdrawal
-        values = {what.name: aggregate(what, rows, self.kinds.get(what.column or "")) for what in self.measures}
+        values = {
+            what.name: aggregate(what, rows, self.kinds.get(what.column or "")) for what in self.measures
+        }
         pane = {**self._told(identity), **values, **self._numbering(window, identity[1], arrived, clock)}
         if self._is_unchanged(window, values) and not self._asked_for(pane):
             return []
@@ -171,7 +192,12 @@ class _Following:
         stamped: dict[str, int | None] = {"timestamp": end} if self.spec.timestamp == "end" else {}
         if self.spec.timestamp == "window_time":
             stamped = {"timestamp": stamp(self.spec.window, end)}
-        return {**dict(zip(self.stage.keys, key, strict=True)), "window_start": start, "window_end": end, **stamped}
+        return {
+            **dict(zip(self.stage.keys, key, strict=True)),
+            "window_start": start,
+            "window_end": end,
+            **stamped,
+        }
 
     def _numbering(self, window: _Group, end: int | None, arrived: list[Pane], clock: Clock) -> Pane:
         """Returns the timing, indexes and flags of a pane (semantics 30.3)."""
@@ -200,8 +226,14 @@ class _Following:
 
     def _forget(self, clock: Clock) -> None:
         """Purges the rows and windows that have expired (semantics 30.9)."""
-        self.rows = {key: row for key, row in self.rows.items() if not expired(self.spec, clock, self._past(key[1]))}
-        self.groups = {key: group for key, group in self.groups.items() if not expired(self.spec, clock, self._past(key[1]))}
+        self.rows = {
+            key: row for key, row in self.rows.items() if not expired(self.spec, clock, self._past(key[1]))
+        }
+        self.groups = {
+            key: group
+            for key, group in self.groups.items()
+            if not expired(self.spec, clock, self._past(key[1]))
+        }
 
     def _past(self, end: int | None) -> int | None:
         """Returns the end of the half-open window whose end is shown as `end` (semantics 7.2)."""
@@ -250,4 +282,8 @@ def _kind_of(what: Aggregate, kinds: dict[str, str]) -> str | None:
         return f"decimal({min(38, precision + 4)},{min(38, scale + 4)})"
     if what.fn == "sum":
         return kind
-    return "double" if what.fn in ("avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile") else None
+    return (
+        "double"
+        if what.fn in ("avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile")
+        else None
+    )

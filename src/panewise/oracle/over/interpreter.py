@@ -37,7 +37,8 @@ class OverInterpreter:
         types: types of columns, as for :class:`panewise.oracle.Interpreter`.
 
     >>> from panewise import functions as F
-    >>> oracle = OverInterpreter(FrameOperator(columns=[FrameColumn(F.sum("v").alias("total"), Frame("rows", -1, 0))]))
+    >>> oracle = OverInterpreter(FrameOperator(columns=[FrameColumn(F.sum("v").alias("total"),
+    ...     Frame("rows", -1, 0))]))
     >>> _ = oracle.add([{"event_time": t, "v": t * t} for t in (3, 1, 2)])
     >>> [(row["v"], row["total"]) for row in oracle.watermark(3)["panes"]]
     [(1, 1), (4, 5)]
@@ -62,11 +63,17 @@ class OverInterpreter:
             SpecError: if a new column has the name of an input column.
         """
         if self.now.finished:
-            raise InputError("rows after finish", "nothing is added after the end of input", "add the rows before finish")
+            raise InputError(
+                "rows after finish", "nothing is added after the end of input", "add the rows before finish"
+            )
         output, given_rows = nothing(), list(rows)
         for column in self._spec.columns:
             if any(column.name in given for given in given_rows):
-                raise SpecError(f"{column.name!r} twice", "new columns have names of their own", "give the new column another name")
+                raise SpecError(
+                    f"{column.name!r} twice",
+                    "new columns have names of their own",
+                    "give the new column another name",
+                )
         judged = [self._taken(given, output) for given in arrival_order(self._spec, self._types, given_rows)]
         self._waiting += [row for row in judged if row is not None]
         output["panes"] = self._sent()
@@ -99,9 +106,17 @@ class OverInterpreter:
 
         Each is the window [t, t + 1 microsecond) (semantics 29.2). Without an event time it has no bounds.
         """
-        held = [*self._waiting, *(row for rows in self._sequences.values() for row in rows.passed[rows.sent :])]
+        held = [
+            *self._waiting,
+            *(row for rows in self._sequences.values() for row in rows.passed[rows.sent :]),
+        ]
         told = [{**self._keys(row.key), **self._bounds(row), "pending": 1, "closed": False} for row in held]
-        return sorted(told, key=lambda one: [sort_key(one[name]) for name in ("window_end", "window_start", *self._spec.keys)])
+        return sorted(
+            told,
+            key=lambda one: [
+                sort_key(one[name]) for name in ("window_end", "window_start", *self._spec.keys)
+            ],
+        )
 
     def _keys(self, key: Key) -> dict[str, Any]:
         return dict(zip(self._spec.keys, key, strict=True))
@@ -130,7 +145,9 @@ class OverInterpreter:
         watermark = self.now.watermark
         if self._spec.event_time is not None and watermark is not None and row.time < watermark:
             late_by = min(watermark - row.time, MAX_INSTANT)
-            output["late"].append({"row": dict(given), "reason": "behind", "windows": [], "late_by": late_by, "partial": False})
+            output["late"].append(
+                {"row": dict(given), "reason": "behind", "windows": [], "late_by": late_by, "partial": False}
+            )
             counts["late"] += 1
             return None
         counts["applied"] += 1
@@ -173,7 +190,9 @@ class OverInterpreter:
 
     def _of_key(self, rows: _Sequence) -> list[tuple[Row, dict[str, Any]]]:
         sent = []
-        while rows.sent < len(rows.passed) and (self.now.finished or rows.sent + self._spec.rows_ahead < len(rows.passed)):
+        while rows.sent < len(rows.passed) and (
+            self.now.finished or rows.sent + self._spec.rows_ahead < len(rows.passed)
+        ):
             new = {column.name: self._value(column, rows, rows.sent) for column in self._spec.columns}
             sent.append((rows.passed[rows.sent], new))
             rows.sent += 1
@@ -196,10 +215,16 @@ class OverInterpreter:
             start = 0 if frame.start is None else max(0, at + frame.start)
             return rows.passed[start : max(start, at + frame.end + 1)]
         row = rows.passed[at]
-        known = sorted([*rows.passed, *(other for other in self._waiting if other.key == row.key)], key=self._order)
+        known = sorted(
+            [*rows.passed, *(other for other in self._waiting if other.key == row.key)], key=self._order
+        )
         if frame == Frame("range", None, 0):
             return [other for other in known if self._order(other) <= self._order(row)]
-        after = known if frame.start is None else [other for other in known if other.time >= row.time + frame.start]
+        after = (
+            known
+            if frame.start is None
+            else [other for other in known if other.time >= row.time + frame.start]
+        )
         return [other for other in after if other.time <= row.time + frame.end]
 
     def _of_all(self, what: RowFunction, passed: list[Row], at: int) -> Any:
@@ -216,4 +241,8 @@ class OverInterpreter:
         assert what.column is not None
         place = at - what.n if what.fn == "lag" else at + what.n
         inside = 0 <= place < len(passed)
-        return passed[place].values[what.column] if inside else as_type(what.default, self._types.get(what.column))
+        return (
+            passed[place].values[what.column]
+            if inside
+            else as_type(what.default, self._types.get(what.column))
+        )

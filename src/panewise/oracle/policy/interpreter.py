@@ -50,7 +50,9 @@ class PolicyInterpreter:
             InputError: after finish.
         """
         if self._finished:
-            raise InputError("rows after finish", "nothing is added after the end of input", "add the rows before finish")
+            raise InputError(
+                "rows after finish", "nothing is added after the end of input", "add the rows before finish"
+            )
 
         def take() -> None:
             for row in arrival_order(self._spec.intake, self._types, list(rows)):
@@ -122,7 +124,11 @@ class PolicyInterpreter:
         """
         kept = self._checkpoint
         if kept is None:
-            raise InputError("a reset without a checkpoint", "a reset goes back to the last checkpoint", "make a checkpoint before it")
+            raise InputError(
+                "a reset without a checkpoint",
+                "a reset goes back to the last checkpoint",
+                "make a checkpoint before it",
+            )
 
         def go_back() -> None:
             self._put_back(*deepcopy(kept))
@@ -179,7 +185,9 @@ class PolicyInterpreter:
         self._partitions.put(partition)
         if begins:
             self._began(partition)
-        new = Tuple({name: value for name, value in row.values.items() if self._is_shown(name)}, row.values, self._now)
+        new = Tuple(
+            {name: value for name, value in row.values.items() if self._is_shown(name)}, row.values, self._now
+        )
         if self._spec.kind == "tumbling":
             self._into_tumbling(partition, new)
         else:
@@ -242,7 +250,11 @@ class PolicyInterpreter:
                 leaving = [one for one in partition.tuples if self._now - one.arrived > evict.duration.us]
                 if leaving:
                     self._evict(partition, leaving)
-            if isinstance(evict, TimePolicy) and self._spec.kind == "tumbling" and self._now - partition.acted >= evict.duration.us:
+            if (
+                isinstance(evict, TimePolicy)
+                and self._spec.kind == "tumbling"
+                and self._now - partition.acted >= evict.duration.us
+            ):
                 partition.acted = self._now
                 self._tumble(partition)
             if isinstance(trigger, TimePolicy) and self._now - partition.acted >= trigger.duration.us:
@@ -314,12 +326,18 @@ class PolicyInterpreter:
         for contents in self._contents(event, names, partition, list(tuples)):
             self._output["panes"].append({**names, "event": event, **contents, "processing_time": self._now})
 
-    def _contents(self, event: str, names: dict[str, Any], partition: Partition, tuples: list[Tuple]) -> list[dict[str, Any]]:
+    def _contents(
+        self, event: str, names: dict[str, Any], partition: Partition, tuples: list[Tuple]
+    ) -> list[dict[str, Any]]:
         spec = self._spec
         if spec.listener is not None:
             partition.listening = partition.listening or Listening(spec.listener)
-            return partition.listening.told(event, names, [one.shown for one in tuples], self._now, self._asked)
+            return partition.listening.told(
+                event, names, [one.shown for one in tuples], self._now, self._asked
+            )
         if not spec.aggregates:
             return [{"tuples": [dict(one.shown) for one in tuples]}]
         rows = [one.values for one in tuples]
-        return [{what.name: aggregate(what, rows, self._types.get(what.column or "")) for what in spec.aggregates}]
+        return [
+            {what.name: aggregate(what, rows, self._types.get(what.column or "")) for what in spec.aggregates}
+        ]

@@ -15,7 +15,12 @@ class Listening:
         self._state: str | None = None
 
     def told(
-        self, event: str, partition: dict[str, Any], tuples: list[dict[str, Any]], now: int, evictions: Evictions
+        self,
+        event: str,
+        partition: dict[str, Any],
+        tuples: list[dict[str, Any]],
+        now: int,
+        evictions: Evictions,
     ) -> list[dict[str, Any]]:
         """Calls the listener with an event; returns its rows, each with all outputs.
 
@@ -25,6 +30,8 @@ class Listening:
             InputError: if the listener returns anything but rows of its outputs, or its state is not JSON.
         """
         made = self._listener.restored(self._state)
-        rows = self._listener.told(made, WindowEvent(event, dict(partition), tuple(dict(one) for one in tuples), now, evictions))
+        rows = self._listener.told(
+            made, WindowEvent(event, dict(partition), tuple(dict(one) for one in tuples), now, evictions)
+        )
         self._state = self._listener.state_of(made)
         return [{name: as_type(row.get(name), kind) for name, kind in self._listener.outputs} for row in rows]

@@ -52,7 +52,9 @@ class Partitions:
 
     def all(self) -> list[HeldPartition]:
         """Returns the name of each partition and the number of its tuples."""
-        return [HeldPartition(self.names(partition), len(partition.tuples)) for partition in self._held.values()]
+        return [
+            HeldPartition(self.names(partition), len(partition.tuples)) for partition in self._held.values()
+        ]
 
     def find(self, name: Name) -> HeldPartition | None:
         """Returns the partition of this name; None if it does not exist."""

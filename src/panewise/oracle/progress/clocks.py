@@ -7,7 +7,16 @@ from panewise.chrono import saturating_add
 from panewise.errors import InputError
 from panewise.oracle.progress.clock import Clock
 from panewise.oracle.progress.multi_input import InputClocks
-from panewise.spec import Entry, FixedLag, Inputs, StreamTime, counted, counted_by_key, has_key_watermarks, row_driven
+from panewise.spec import (
+    Entry,
+    FixedLag,
+    Inputs,
+    StreamTime,
+    counted,
+    counted_by_key,
+    has_key_watermarks,
+    row_driven,
+)
 
 Key = tuple[Any, ...]
 
@@ -84,7 +93,11 @@ class Clocks:
         if not isinstance(self._spec.watermark, StreamTime) or self._spec.watermark.per == "all":
             return set()
         reached = {key: saturating_add(time, -self._spec.watermark.delay.us) for key, time in latest.items()}
-        further = {key: mark for key, mark in reached.items() if key not in self._of_keys or mark > self._of_keys[key]}
+        further = {
+            key: mark
+            for key, mark in reached.items()
+            if key not in self._of_keys or mark > self._of_keys[key]
+        }
         self._of_keys |= further
         return set(further)
 

@@ -66,4 +66,8 @@ class InputClocks:
 
     def _is_idle(self, name: str, processing_time: int) -> bool:
         idle_after = self._inputs.idle_after
-        return idle_after is not None and name in self._heard and processing_time >= self._heard[name] + idle_after.us
+        return (
+            idle_after is not None
+            and name in self._heard
+            and processing_time >= self._heard[name] + idle_after.us
+        )

@@ -88,7 +88,8 @@ def _start(window: Calendar, zone: ZoneInfo, number: int) -> int | None:
 def first_instant(zone: ZoneInfo, day: date) -> int:
     """Returns B(day), the first instant at which clocks in the zone show the date or a later one.
 
-    >>> first_instant(ZoneInfo("America/Sao_Paulo"), date(2018, 11, 4)) - first_instant(ZoneInfo("America/Sao_Paulo"), date(2018, 11, 3))
+    >>> first_instant(ZoneInfo("America/Sao_Paulo"),
+    ...     date(2018, 11, 4)) - first_instant(ZoneInfo("America/Sao_Paulo"), date(2018, 11, 3))
     86400000000
     """
     early, late = (instant_us(_midnight(zone, day, fold)) for fold in (0, 1))

@@ -16,7 +16,9 @@ def given_windows(window: Custom, t: int, values: Mapping[str, Any]) -> Any:
     """
     if not isinstance(window.function, EachRow):
         rule = "the oracle asks row by row"
-        raise SpecError(f"Custom {window.name!r} of frames", rule, "use panewise.testing.run, or make it with Custom.each")
+        raise SpecError(
+            f"Custom {window.name!r} of frames", rule, "use panewise.testing.run, or make it with Custom.each"
+        )
     return window.function.function({"event_time": t, **{name: values[name] for name in window.columns}})
 
 

@@ -22,7 +22,11 @@ def left(evictor: Evictor, rows: _Rows, event_time: str) -> _Rows:
 
 def _near_the_last(evictor: DeltaEvictor, rows: _Rows) -> _Rows:
     values = [row[evictor.column] for row in rows if _has_value(row[evictor.column])]
-    return [row for row in rows if not _has_value(row[evictor.column]) or not values[-1] - row[evictor.column] >= evictor.threshold]
+    return [
+        row
+        for row in rows
+        if not _has_value(row[evictor.column]) or not values[-1] - row[evictor.column] >= evictor.threshold
+    ]
 
 
 def _has_value(value: Any) -> bool:

@@ -68,7 +68,9 @@ class Interpreter:
     def evaluations(self, rows: Iterable[dict[str, Any]]) -> Iterator[Output]:
         """Yields the output of :meth:`add` evaluation by evaluation, lazily."""
         if self._clocks.common.finished:
-            raise InputError("rows after finish", "nothing is added after the end of input", "add the rows before finish")
+            raise InputError(
+                "rows after finish", "nothing is added after the end of input", "add the rows before finish"
+            )
         ordered = arrival_order(self._spec, self._types, list(rows))
         for batch in ([row] for row in ordered) if self._spec.evaluate == "record" else [ordered]:
             output = nothing()
@@ -132,7 +134,9 @@ class Interpreter:
         for window in fed:
             window.settle(moment(self._clocks.of(window.key), window.end))
         moved = self._moved()
-        concerned = [window for window in after if window.key in moved or any(window is other for other in fed)]
+        concerned = [
+            window for window in after if window.key in moved or any(window is other for other in fed)
+        ]
         output["panes"] += self._withdrawn(replaced)
         output["panes"] += self._evaluated(concerned)
 
@@ -205,7 +209,9 @@ class Interpreter:
 
     def _apply_to_sliding(self, number: int, row: Row, slides: Slides) -> tuple[bool, dict[Bounds, str]]:
         """Applies a row to its sliding windows; a new window also gets its earlier rows (semantics 7.3)."""
-        applied, missed, windows = slides.take(row, lambda bounds: expired(self._spec, self._clocks.of(row.key), bounds[1]))
+        applied, missed, windows = slides.take(
+            row, lambda bounds: expired(self._spec, self._clocks.of(row.key), bounds[1])
+        )
         for bounds, inside in windows:
             known = self._held.get((row.key, *bounds))
             window = known or self._open(row, bounds)
@@ -226,7 +232,11 @@ class Interpreter:
 
         Returns the windows that a late row missed, each with the reason.
         """
-        met = [window for window in self._held.values() if window.key == row.key and meet(self._spec.window, own, window.bounds)]
+        met = [
+            window
+            for window in self._held.values()
+            if window.key == row.key and meet(self._spec.window, own, window.bounds)
+        ]
         closed = sorted(finite(window.bounds) for window in met if window.closed)
         if closed:
             return dict.fromkeys(closed, "closed")
@@ -246,7 +256,9 @@ class Interpreter:
 
     def _open(self, row: Row, bounds: Bounds) -> WindowState:
         now = moment(self._clocks.of(row.key), bounds[1])
-        window = WindowState(row.key, *bounds, Node(self._spec.trigger, now), now.processing_time, awaits_end=not now.complete)
+        window = WindowState(
+            row.key, *bounds, Node(self._spec.trigger, now), now.processing_time, awaits_end=not now.complete
+        )
         self._held[(row.key, *bounds)] = window
         return window
 
@@ -300,7 +312,13 @@ class Interpreter:
             window.stored = []
         if self._is_unchanged(window, values) and not decision.asked_for and not (self._spec.delta and new):
             return []
-        pane = {**self._identity(window), **self._stamped(window), **values, **self._delta(new), **self._numbering(window, decision)}
+        pane = {
+            **self._identity(window),
+            **self._stamped(window),
+            **values,
+            **self._delta(new),
+            **self._numbering(window, decision),
+        }
         withdrawal = self._withdrawn([window])
         window.live = pane
         return [*withdrawal, pane]
@@ -310,7 +328,10 @@ class Interpreter:
         evictor, time = self._spec.evictor, self._spec.event_time or ""
         if evictor is not None and not evictor.after:
             window.stored = left(evictor, window.stored, time)
-        values = {what.name: aggregate(what, window.stored, self._type_of(what.column)) for what in self._spec.measures}
+        values = {
+            what.name: aggregate(what, window.stored, self._type_of(what.column))
+            for what in self._spec.measures
+        }
         if evictor is not None and evictor.after:
             window.stored = left(evictor, window.stored, time)
         return values
@@ -319,7 +340,12 @@ class Interpreter:
         """Returns the column `delta`: the rows that are new since the last firing (semantics 21.7)."""
         if self._spec.delta is False:
             return {}
-        return {"delta": [row if self._spec.delta is True else {name: row[name] for name in self._spec.delta} for row in new]}
+        return {
+            "delta": [
+                row if self._spec.delta is True else {name: row[name] for name in self._spec.delta}
+                for row in new
+            ]
+        }
 
     def _is_unchanged(self, window: WindowState, values: dict[str, Any]) -> bool:
         if (self._spec.accumulation != "retracting" and not self._spec.only_updated) or window.live is None:
@@ -364,4 +390,6 @@ class Interpreter:
         if self._spec.accumulation != "retracting":
             return []
         now = {"op": "-", "processing_time": self._clock.processing_time}
-        return [{**window.live, **now} for window in sorted(windows, key=pane_order) if window.live is not None]
+        return [
+            {**window.live, **now} for window in sorted(windows, key=pane_order) if window.live is not None
+        ]

@@ -75,7 +75,9 @@ class WindowState:
             self.stored = self.stored + other.stored
             self.fresh = sorted([*self.fresh, *other.fresh], key=lambda numbered: numbered[0])
             if other.pending:
-                self.pending_since = min(self.pending_since, other.pending_since) if self.pending else other.pending_since
+                self.pending_since = (
+                    min(self.pending_since, other.pending_since) if self.pending else other.pending_since
+                )
             self.pending += other.pending
             self.since = min(self.since, other.since)
             self.replaces += other.replaces if other.settled is None else [other]
@@ -88,7 +90,9 @@ class WindowState:
         """
         if self.replaces:
             before = sorted(self.replaces, key=lambda window: sort_key(window.start))
-            self.node.take_over([window.node for window in before], now, [window.settled or 0 for window in before])
+            self.node.take_over(
+                [window.node for window in before], now, [window.settled or 0 for window in before]
+            )
         settled = self.pending - len(self.fresh)
         for number, (_, row) in enumerate(self.fresh):
             self.node.take(row, replace(now, pending=settled + number))

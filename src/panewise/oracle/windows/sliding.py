@@ -29,7 +29,9 @@ class Slides:
         times = {row.time, *(other.time for other in self._rows.get(row.key, ()))}
         return sorted((bounds for bounds in made_by(self._window, times) if _holds(bounds, row)), key=finite)
 
-    def take(self, row: Row, late: Callable[[Bounds], bool]) -> tuple[bool, list[Bounds], list[tuple[Bounds, list[Row]]]]:
+    def take(
+        self, row: Row, late: Callable[[Bounds], bool]
+    ) -> tuple[bool, list[Bounds], list[tuple[Bounds, list[Row]]]]:
         """Stores a row, unless it is late for all windows that would contain it (semantics 7.5, 7.6).
 
         Args:
@@ -45,9 +47,15 @@ class Slides:
             return False, [own_sliding(self._window, row.time)], []
         rows = self._rows.setdefault(row.key, [])
         rows.append(row)
-        windows = [bounds for bounds in made_by(self._window, {other.time for other in rows}) if not late(bounds)]
+        windows = [
+            bounds for bounds in made_by(self._window, {other.time for other in rows}) if not late(bounds)
+        ]
         filled = [(bounds, [other for other in rows if _holds(bounds, other)]) for bounds in windows]
-        return True, [bounds for bounds in holding if late(bounds)], [(bounds, inside) for bounds, inside in filled if inside]
+        return (
+            True,
+            [bounds for bounds in holding if late(bounds)],
+            [(bounds, inside) for bounds, inside in filled if inside],
+        )
 
 
 def made_by(window: Sliding, times: Iterable[int]) -> set[Bounds]:

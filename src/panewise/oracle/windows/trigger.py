@@ -46,7 +46,13 @@ def decide(spec: WindowOperator, clock: Clock, window: WindowState) -> Decision:
     """Evaluates a window that is not closed; fires its trigger if that is ready (semantics 16.7, 18)."""
     flips = window.awaits_end and clock.reached(window.end)
     expires = expired(spec, clock, window.end)
-    now = replace(moment(clock, window.end), flips=flips, pending=window.pending, since=window.since, pending_since=window.pending_since)
+    now = replace(
+        moment(clock, window.end),
+        flips=flips,
+        pending=window.pending,
+        since=window.since,
+        pending_since=window.pending_since,
+    )
     wants = window.node.wants(now)
     if wants:
         window.node.fire(now)

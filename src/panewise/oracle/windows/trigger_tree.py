@@ -223,7 +223,11 @@ class Node:
             case AfterCount() | AfterProcessingTime() | OnPunctuation() | OnDelta():
                 self._take_over_memory(others)
         for number, part in enumerate(self.parts):
-            if self._in_force(number) or isinstance(self.trigger, AfterEach) and all(before.finished for before in self.parts[:number]):
+            if (
+                self._in_force(number)
+                or isinstance(self.trigger, AfterEach)
+                and all(before.finished for before in self.parts[:number])
+            ):
                 part.take_over([other.parts[number] for other in others], now, each)
         if isinstance(self.trigger, Repeatedly) and self.parts[0].finished:
             self.parts[0].arm(now, pending)
@@ -245,7 +249,9 @@ class Node:
         self.reference = next((other.reference for other in others if other.reference is not None), None)
         self.latest = next((other.latest for other in reversed(others) if other.latest is not None), None)
 
-    def _take_over_sides(self, others: list["Node"], now: TriggerContext, each: list[int], passed: bool) -> None:
+    def _take_over_sides(
+        self, others: list["Node"], now: TriggerContext, each: list[int], passed: bool
+    ) -> None:
         """Merges `early` and `late` of AfterWatermark (semantics 16.12).
 
         The active part takes over the states if it was active in all replaced sessions; otherwise it is armed

@@ -23,9 +23,23 @@ from panewise.spec import Over
 _OWN_NAMES = {"col": "column", "ord": "by"}  # arguments that pyspark names differently
 # Functions that pyspark names differently.
 _OTHER_NAMES = {"countDistinct": "count_distinct", "approxCountDistinct": "approx_count_distinct"}
-_NOT_LIFTED = frozenset({"__init__", "__new__", "__getattr__", "__repr__", "__bool__", "__nonzero__", "__iter__", "__contains__", "over"})
+_NOT_LIFTED = frozenset(
+    {
+        "__init__",
+        "__new__",
+        "__getattr__",
+        "__repr__",
+        "__bool__",
+        "__nonzero__",
+        "__iter__",
+        "__contains__",
+        "over",
+    }
+)
 _NUMBERS = count(1)  # make the names of columns unique
-_ONLY_HERE = "a range whose bounds are texts is panewise's: give such a column to withColumn, withColumns or select"
+_ONLY_HERE = (
+    "a range whose bounds are texts is panewise's: give such a column to withColumn, withColumns or select"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +63,15 @@ class Call:
         if len(given.get("cols", ())) or given.get("frequency", 1) != 1:
             rule = "on a stream a function over a window reads one column, each row once"
             raise SpecError(f"{self.name}{self.args!r}", rule, "count or repeat the values before")
-        kept = {name: value for name, value in given.items() if name not in ("cols", "frequency", "deterministic") and value is not None}
-        made = {_OWN_NAMES.get(name, name): read(value) if name in _OWN_NAMES else value for name, value in kept.items()}
+        kept = {
+            name: value
+            for name, value in given.items()
+            if name not in ("cols", "frequency", "deterministic") and value is not None
+        }
+        made = {
+            _OWN_NAMES.get(name, name): read(value) if name in _OWN_NAMES else value
+            for name, value in kept.items()
+        }
         try:
             function = getattr(panewise.functions, _OTHER_NAMES.get(self.name, self.name))
         except SpecError:
@@ -150,7 +171,11 @@ def _plain(kind: type[Any]) -> Any:
 @cache
 def _kind(plain: type[Column]) -> type[Any]:
     """Returns the class of columns with a memory for a class of pyspark. Spark Connect has its own class."""
-    methods = {name: _lifted_method(getattr(plain, name)) for name in vars(Column) if _is_operation(name, getattr(plain, name, None))}
+    methods = {
+        name: _lifted_method(getattr(plain, name))
+        for name in vars(Column)
+        if _is_operation(name, getattr(plain, name, None))
+    }
     return type(plain.__name__, (Remembering, plain), {**methods, "over": _over, "__hash__": plain.__hash__})
 
 
@@ -179,8 +204,14 @@ def _over(self: Any, window: Any) -> Column:
     plain = _plain(type(self))
     if not isinstance(window, WindowSpec):
         return cast("Column", plain.over(self, window))
-    native = pyspark.sql.functions.raise_error(_ONLY_HERE) if window.only_here else plain.over(self, window.native())
+    native = (
+        pyspark.sql.functions.raise_error(_ONLY_HERE)
+        if window.only_here
+        else plain.over(self, window.native())
+    )
     if self.memory.call is None:
         return cast("Column", native)
     name = f"panewise over {next(_NUMBERS)}"
-    return _column(native, Memory(pyspark.sql.functions.col(f"`{name}`"), (Function(self.memory.call, window, name),)))
+    return _column(
+        native, Memory(pyspark.sql.functions.col(f"`{name}`"), (Function(self.memory.call, window, name),))
+    )

@@ -58,7 +58,10 @@ def frames_of(df: DataFrame) -> FrameResult:
     """
     known = _known(df)
     if known is None or known.result is None:
-        rule = "an operator is behind what withColumn, withColumns and select give of a stream and a function over a window"
+        rule = (
+            "an operator is behind what withColumn, withColumns and select give of a stream and a "
+            "function over a window"
+        )
         raise SpecError(f"frames_of({df})", rule, "give that DataFrame itself, before other steps")
     return known.result
 
@@ -114,7 +117,9 @@ def _told(df: DataFrame, name: str, args: Any, kwargs: Mapping[str, Any]) -> tup
     """Returns the arguments of a method in their form on a stream."""
     if name == "select":
         args = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
-        args = [column for given in args for column in (df.columns if text_of(given) == "*" else [_shown(given)])]
+        args = [
+            column for given in args for column in (df.columns if text_of(given) == "*" else [_shown(given)])
+        ]
     return on_stream(tuple(args)), on_stream(dict(kwargs))
 
 
@@ -148,18 +153,30 @@ def _as_it_came(text: str, made: frozenset[str]) -> str:
     """
     for name in made:
         if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
-            rule = "the functions over windows of several steps are made by one operator, of the rows that enter it"
-            raise SpecError(f"{text!r} has {name!r}, a new column", rule, "make it before the first of them, or in another query")
+            rule = (
+                "the functions over windows of several steps are made by one operator, of the rows "
+                "that enter it"
+            )
+            raise SpecError(
+                f"{text!r} has {name!r}, a new column",
+                rule,
+                "make it before the first of them, or in another query",
+            )
     return text
 
 
 def _made(frames: Frames) -> DataFrame:
     base, inputs = frames.base, _Inputs(frames)
     names = [_free(f"window_function_{n}", base) for n in range(1, len(frames.functions) + 1)]
-    overs = {name: one.call.over(one.window, inputs.name_of) for name, one in zip(names, frames.functions, strict=True)}
+    overs = {
+        name: one.call.over(one.window, inputs.name_of)
+        for name, one in zip(names, frames.functions, strict=True)
+    }
     result = over(base.withColumns(inputs.expressions) if inputs.expressions else base).withColumns(overs)
     tokens = {one.name: SF.col(name) for name, one in zip(names, frames.functions, strict=True)}
-    rows = result.rows.select(*map(quoted, base.columns), *(column.alias(token) for token, column in tokens.items()))
+    rows = result.rows.select(
+        *map(quoted, base.columns), *(column.alias(token) for token, column in tokens.items())
+    )
     for step in frames.steps:
         rows = step(rows)
     return _remember(rows.drop(*tokens), replace(frames, result=result))
@@ -183,7 +200,9 @@ class _Inputs:
             return text
         if functions_in((column,)):
             rule = "what a function over a window reads has no such functions in it"
-            raise SpecError(f"a function over a window of {text}", rule, "write the rows, and make it in another query")
+            raise SpecError(
+                f"a function over a window of {text}", rule, "write the rows, and make it in another query"
+            )
         if text not in self._known:
             self._known[text] = _free(f"window_input_{len(self._known) + 1}", self._frames.base)
             self.expressions[self._known[text]] = column

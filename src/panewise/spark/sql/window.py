@@ -74,7 +74,11 @@ class WindowSpec:
         names = [read(column) for column in order]
         if names and names[0] != text_of(order[0]):
             rule = "the first column of the order of a stream is its event time, as it is"
-            raise SpecError(f"orderBy({text_of(order[0])})", rule, "order by the TIMESTAMP itself, and give ranges such as '-10 minutes'")
+            raise SpecError(
+                f"orderBy({text_of(order[0])})",
+                rule,
+                "order by the TIMESTAMP itself, and give ranges such as '-10 minutes'",
+            )
         made = spec.WindowSpec().partitionBy(*map(read, self.keys)).orderBy(*names)
         if self.kind is None:
             return made
@@ -85,7 +89,11 @@ def _ascending(column: Any) -> Any:
     text = text_of(column)
     if _DESCENDING.search(text):
         rule = "rows of a stream are in ascending order, nulls first, as they come"
-        raise SpecError(f"orderBy({text})", rule, "order by the event time, ascending; of lag and lead, and of frames, take the other side")
+        raise SpecError(
+            f"orderBy({text})",
+            rule,
+            "order by the event time, ascending; of lag and lead, and of frames, take the other side",
+        )
     return _ASCENDING.sub("", text) if _ASCENDING.search(text) else column
 
 

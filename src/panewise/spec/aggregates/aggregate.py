@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 # The state is of bounded size. The order of rows does not matter.
 ORDERLESS = frozenset(
-    {"count", "count_if", "sum", "avg", "min", "max", "bool_and", "bool_or"} | {"stddev", "variance", "stddev_pop", "var_pop", "top_n"}
+    {"count", "count_if", "sum", "avg", "min", "max", "bool_and", "bool_or"}
+    | {"stddev", "variance", "stddev_pop", "var_pop", "top_n"}
 )
 # The state grows with the values; for approx_count_distinct up to a bound. The order of rows does not matter.
-GATHERING = frozenset({"median", "percentile", "approx_count_distinct", "count_distinct", "mode", "sort_list"})
+GATHERING = frozenset(
+    {"median", "percentile", "approx_count_distinct", "count_distinct", "mode", "sort_list"}
+)
 # Order-sensitive. For max_by, min_by and top_n_by only the order among rows of equal `by` matters.
 ORDERED = frozenset({"first", "last", "collect_list", "collect_set", "max_by", "min_by", "top_n_by", "user"})
 FUNCTIONS = ORDERLESS | GATHERING | ORDERED
@@ -75,9 +78,15 @@ class Aggregate:
 
     def __post_init__(self) -> None:
         if self.fn not in FUNCTIONS:
-            raise SpecError(f"fn={self.fn!r}", f"an aggregate is one of {sorted(FUNCTIONS)}", "use a function of panewise.functions")
+            raise SpecError(
+                f"fn={self.fn!r}",
+                f"an aggregate is one of {sorted(FUNCTIONS)}",
+                "use a function of panewise.functions",
+            )
         if self.column is None and self.fn != "count":
-            raise SpecError(f"fn={self.fn!r}, column=None", "only count takes no column", "give a column's name")
+            raise SpecError(
+                f"fn={self.fn!r}, column=None", "only count takes no column", "give a column's name"
+            )
         _check_options(self)
 
     def alias(self, name: str) -> "Aggregate":
@@ -154,16 +163,26 @@ def filtered(aggregate: Aggregate, condition: str) -> Aggregate:
     Raises:
         SpecError: if the aggregate does not skip nulls.
     """
-    name = f"{aggregate.name} FILTER (WHERE {condition})" if has_default_name(aggregate.name) else aggregate.name
+    name = (
+        f"{aggregate.name} FILTER (WHERE {condition})" if has_default_name(aggregate.name) else aggregate.name
+    )
     if aggregate.column is None:
         return Aggregate("count_if", condition, name)
     if aggregate.user is not None or (aggregate.fn in ("first", "last") and not aggregate.ignorenulls):
         rule = "a filter makes the other values null, and this aggregate takes nulls as values"
-        remedy = "filter the rows before the operator" if aggregate.user is not None else "give ignorenulls=True, or filter the rows before"
+        remedy = (
+            "filter the rows before the operator"
+            if aggregate.user is not None
+            else "give ignorenulls=True, or filter the rows before"
+        )
         raise SpecError(f"{aggregate.name}.filter({condition})", rule, remedy)
     masked = aggregate.column if aggregate.by is None else aggregate.by
     column = Expression(f"CASE WHEN {condition} THEN {masked} END", "filter", (masked, condition))
-    return replace(aggregate, name=name, column=column) if aggregate.by is None else replace(aggregate, name=name, by=column)
+    return (
+        replace(aggregate, name=name, column=column)
+        if aggregate.by is None
+        else replace(aggregate, name=name, by=column)
+    )
 
 
 def has_default_name(name: str) -> bool:
@@ -191,15 +210,27 @@ def _check_options(aggregate: Aggregate) -> None:
     for field in fields(aggregate):
         value, takers = getattr(aggregate, field.name), _TAKERS.get(field.name)
         if takers is not None and value is not field.default and fn not in takers:
-            raise SpecError(f"{fn}({field.name}={value!r})", f"{field.name} belongs to {sorted(takers)}", f"leave {field.name} out")
+            raise SpecError(
+                f"{fn}({field.name}={value!r})",
+                f"{field.name} belongs to {sorted(takers)}",
+                f"leave {field.name} out",
+            )
     if not isinstance(aggregate.ignorenulls, bool):
-        raise SpecError(f"{fn}(ignorenulls={aggregate.ignorenulls!r})", "ignorenulls is True or False", "give one of these")
+        raise SpecError(
+            f"{fn}(ignorenulls={aggregate.ignorenulls!r})",
+            "ignorenulls is True or False",
+            "give one of these",
+        )
     if fn == "percentile":
         _check_fraction("percentage", aggregate.percentage, low_included=True, high=1.0)
     if fn == "approx_count_distinct":
         _check_fraction("rsd", aggregate.rsd, low_included=False, high=0.4)
     if fn == "user" and aggregate.user is None:
-        raise SpecError("fn='user', user=None", "a user-defined aggregate has a UserAggregate", "call a UserAggregate with a column")
+        raise SpecError(
+            "fn='user', user=None",
+            "a user-defined aggregate has a UserAggregate",
+            "call a UserAggregate with a column",
+        )
     _check_ranking(aggregate)
 
 
@@ -209,7 +240,9 @@ def _check_ranking(aggregate: Aggregate) -> None:
     if fn in _TAKERS["by"] and (not isinstance(by, str) or not by):
         raise SpecError(f"{fn}(by={by!r})", f"{fn} ranks rows by a column", "give by=, the name of a column")
     if fn in _TAKERS["n"] and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
-        raise SpecError(f"{fn}(n={n!r})", f"{fn} takes a whole number of values, one or more", "give n=1 or more")
+        raise SpecError(
+            f"{fn}(n={n!r})", f"{fn} takes a whole number of values, one or more", "give n=1 or more"
+        )
     for option, value in (("ascending", aggregate.ascending), ("distinct", aggregate.distinct)):
         if fn in _TAKERS[option] and not isinstance(value, bool):
             raise SpecError(f"{fn}({option}={value!r})", f"{option} is True or False", "give one of these")

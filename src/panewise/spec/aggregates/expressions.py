@@ -45,7 +45,10 @@ class Expression(str):
 
 def is_column(value: object) -> bool:
     """Returns whether a value is a pyspark Column, of Spark classic or Spark Connect."""
-    return any(kind.__module__.startswith("pyspark.sql") and kind.__name__ == "Column" for kind in type(value).__mro__)
+    return any(
+        kind.__module__.startswith("pyspark.sql") and kind.__name__ == "Column"
+        for kind in type(value).__mro__
+    )
 
 
 def name_of(value: Any) -> Any:

@@ -59,7 +59,9 @@ def top_n(column: ColumnOrName, n: int, ascending: bool = False) -> Aggregate:
     return Aggregate("top_n", column, default_name("top_n", column, n), n=n, ascending=ascending)
 
 
-def top_n_by(column: ColumnOrName, by: ColumnOrName, n: int, ascending: bool = False, distinct: bool = False) -> Aggregate:
+def top_n_by(
+    column: ColumnOrName, by: ColumnOrName, n: int, ascending: bool = False, distinct: bool = False
+) -> Aggregate:
     """Returns the aggregate: list of the values in the n rows with the largest `by`, in this order.
 
     Rows with a null in `by` are skipped; values may be null. NaN is the largest `by`. Rows with the same `by`
@@ -73,8 +75,10 @@ def top_n_by(column: ColumnOrName, by: ColumnOrName, n: int, ascending: bool = F
         distinct: with True each value is taken once, from its first row in this order (S4 TopNByKey).
 
     >>> from panewise.testing import result_of
-    >>> rows = [{"page": "a", "hits": 7}, {"page": "b", "hits": 9}, {"page": "b", "hits": 8}, {"page": "c", "hits": 7}]
-    >>> result_of(top_n_by("page", "hits", 3), rows), result_of(top_n_by("page", "hits", 3, distinct=True), rows)
+    >>> rows = [{"page": "a", "hits": 7}, {"page": "b", "hits": 9}, {"page": "b", "hits": 8},
+    ...     {"page": "c", "hits": 7}]
+    >>> result_of(top_n_by("page", "hits", 3), rows),
+    ...     result_of(top_n_by("page", "hits", 3, distinct=True), rows)
     (['b', 'b', 'a'], ['b', 'a', 'c'])
 
     Source: semantics 24.12; pyspark max_by and min_by with k; S4 TopNByKey.

@@ -30,7 +30,11 @@ def _check(aggregate: Aggregate, types: Mapping[str, Type]) -> None:
         rule, remedy = f"{fn} takes numbers", f"cast {column} to a number, or use another aggregate"
         raise SpecError(f"{aggregate.name!r} over {column}: {kind}", rule, remedy)
     if kind is not None and fn in _BOOLEAN and kind != BOOLEAN:
-        raise SpecError(f"{aggregate.name!r} over {column}: {kind}", f"{fn} takes a Boolean column", "make one before the operator")
+        raise SpecError(
+            f"{aggregate.name!r} over {column}: {kind}",
+            f"{fn} takes a Boolean column",
+            "make one before the operator",
+        )
     ordering = aggregate.by if aggregate.by is not None else column if fn in _SORTED else None
     rank = None if ordering is None else types.get(ordering)
     if rank is not None and rank.is_nested:
@@ -40,7 +44,11 @@ def _check(aggregate: Aggregate, types: Mapping[str, Type]) -> None:
 
 def columns_of_booleans(aggregates: Iterable[Aggregate]) -> set[str]:
     """Returns the columns that must be Boolean."""
-    return {aggregate.column for aggregate in aggregates if aggregate.fn in _BOOLEAN and aggregate.column is not None}
+    return {
+        aggregate.column
+        for aggregate in aggregates
+        if aggregate.fn in _BOOLEAN and aggregate.column is not None
+    }
 
 
 def result_types(aggregates: Iterable[Aggregate], types: Mapping[str, Type]) -> dict[str, Type]:

@@ -57,7 +57,10 @@ class UserAggregate:
 
     def __post_init__(self) -> None:
         if self.result not in RESULTS:
-            rule = "the result of a user-defined aggregate is bigint, double, string or boolean, or a list of these"
+            rule = (
+                "the result of a user-defined aggregate is bigint, double, string or boolean, or a "
+                "list of these"
+            )
             raise SpecError(f"result={self.result!r}", rule, "give one of these, or such as 'array<bigint>'")
         for part in ("init", "accumulate", "merge", "finish"):
             _check_function(part, getattr(self, part))
@@ -70,7 +73,12 @@ class UserAggregate:
 
     @classmethod
     def reduce(
-        cls, name: str, fn: Callable[[Any, Any], Any], result: ResultType = "double", *, commutative: bool = False
+        cls,
+        name: str,
+        fn: Callable[[Any, Any], Any],
+        result: ResultType = "double",
+        *,
+        commutative: bool = False,
     ) -> "UserAggregate":
         """Returns an aggregate that combines values two at a time.
 
@@ -98,7 +106,15 @@ class UserAggregate:
         def join(one: Any, other: Any) -> Any:
             return other if one is None else one if other is None else fn(one, other)
 
-        return cls(name, init=lambda: None, accumulate=join, merge=join, finish=lambda state: state, result=result, commutative=commutative)
+        return cls(
+            name,
+            init=lambda: None,
+            accumulate=join,
+            merge=join,
+            finish=lambda state: state,
+            result=result,
+            commutative=commutative,
+        )
 
     @classmethod
     def fold(
@@ -131,7 +147,8 @@ class UserAggregate:
                 not a JSON value, or if `combine(initial, initial)` is not `initial`.
 
         >>> from panewise.testing import result_of
-        >>> letters = UserAggregate.fold("letters", 0, lambda n, v: n + len(v or ""), combine=lambda a, b: a + b, result="bigint")
+        >>> letters = UserAggregate.fold("letters", 0, lambda n, v: n + len(v or ""), combine=lambda a,
+        ...     b: a + b, result="bigint")
         >>> result_of(letters("word"), [{"word": "to"}, {"word": None}, {"word": "be"}])
         4
 
@@ -139,14 +156,20 @@ class UserAggregate:
         """
         if combine is None:
             rule = "a window holds rows of several batches, and each is folded alone"
-            raise SpecError(f"fold({name!r}) without combine", rule, "give combine=, a function of two states, the earlier first")
+            raise SpecError(
+                f"fold({name!r}) without combine",
+                rule,
+                "give combine=, a function of two states, the earlier first",
+            )
         _check_function("fn", fn)
         _check_function("combine", combine)
         text = _as_text(name, initial)  # text, so that windows do not share a mutable initial value
         _check_neutral(name, text, combine)
         init, finish = (lambda: json.loads(text)), (lambda state: state)
         kind = _result_of(name, initial) if result is None else result
-        return cls(name, init=init, accumulate=fn, merge=combine, finish=finish, result=kind, commutative=commutative)
+        return cls(
+            name, init=init, accumulate=fn, merge=combine, finish=finish, result=kind, commutative=commutative
+        )
 
 
 def _check_function(name: str, value: Any) -> None:
@@ -159,14 +182,22 @@ def _result_of(name: str, initial: JsonValue) -> ResultType:
     kind = {str: "string", bool: "boolean", float: "double"}.get(type(initial))
     if kind is None:
         rule = "initial does not tell the type of the result"
-        raise SpecError(f"fold({name!r}, initial={initial!r}) without result", rule, "give result=, such as 'bigint' or 'double'")
+        raise SpecError(
+            f"fold({name!r}, initial={initial!r}) without result",
+            rule,
+            "give result=, such as 'bigint' or 'double'",
+        )
     return kind
 
 
 def _as_text(name: str, initial: JsonValue) -> str:
     if not is_json(initial):
         rule = "a state is a JSON value"
-        raise SpecError(f"fold({name!r}, initial={initial!r})", rule, "use numbers, strings, lists and dicts with string keys")
+        raise SpecError(
+            f"fold({name!r}, initial={initial!r})",
+            rule,
+            "use numbers, strings, lists and dicts with string keys",
+        )
     return json.dumps(initial)
 
 
@@ -175,4 +206,6 @@ def _check_neutral(name: str, text: str, combine: Callable[[JsonValue, JsonValue
     twice = combine(json.loads(text), json.loads(text))
     if twice != json.loads(text):
         given = f"fold({name!r}, initial={text}): combined with itself it gives {twice!r}"
-        raise SpecError(given, "initial is the state of no rows, and changes nothing", "give such a value, as 0 for a sum")
+        raise SpecError(
+            given, "initial is the state of no rows, and changes nothing", "give such a value, as 0 for a sum"
+        )

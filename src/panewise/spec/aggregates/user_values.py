@@ -26,7 +26,9 @@ def state_text(name: str, state: Any) -> str:
     """
     if not is_json(state):
         rule = "the state of a user-defined aggregate is a JSON value (semantics 24.7)"
-        raise InputError(f"{name!r}: state {state!r}", rule, "use None, numbers, strings, lists and dicts with string keys")
+        raise InputError(
+            f"{name!r}: state {state!r}", rule, "use None, numbers, strings, lists and dicts with string keys"
+        )
     return json.dumps(state)
 
 
@@ -51,8 +53,13 @@ def checked_result(user: "UserAggregate", value: Any) -> Any:
     """
     fits, held = _held(value, user.result)
     if not fits:
-        rule = f"the result of a user-defined aggregate is of its declared type, {user.result}, or None (semantics 24.20)"
-        raise InputError(f"{user.name!r}: result {value!r}", rule, "give such a value in finish, or declare another result")
+        rule = (
+            f"the result of a user-defined aggregate is of its declared type, {user.result}, or None "
+            "(semantics 24.20)"
+        )
+        raise InputError(
+            f"{user.name!r}: result {value!r}", rule, "give such a value in finish, or declare another result"
+        )
     return held
 
 
@@ -61,7 +68,11 @@ def _held(value: Any, kind: str) -> tuple[bool, Any]:
     if value is None:
         return True, None
     if kind.startswith("array<"):
-        items = [_held(item, kind[len("array<") : -1]) for item in value] if isinstance(value, list) else [(False, None)]
+        items = (
+            [_held(item, kind[len("array<") : -1]) for item in value]
+            if isinstance(value, list)
+            else [(False, None)]
+        )
         return all(fits for fits, _ in items), [held for _, held in items]
     match kind:
         case "bigint":

@@ -16,7 +16,11 @@ Users: TypeAlias = Mapping[str, UserAggregate]
 def plain_aggregate(aggregate: Aggregate) -> dict[str, Any]:
     """Returns the aggregate as a dict: its function, column and name, and the options that are set."""
     options = [field for field in fields(aggregate) if field.name not in ("fn", "column", "name")]
-    given = {field.name: _written(getattr(aggregate, field.name)) for field in options if getattr(aggregate, field.name) != field.default}
+    given = {
+        field.name: _written(getattr(aggregate, field.name))
+        for field in options
+        if getattr(aggregate, field.name) != field.default
+    }
     return {"fn": aggregate.fn, "column": aggregate.column, "name": aggregate.name} | given
 
 
@@ -68,7 +72,13 @@ def position_from(value: Any, where: str) -> Position:
     Raises:
         SpecError: if a field is unknown or of the wrong type, or as the constructor does.
     """
-    readers: dict[str, Reader] = {"partition": text, "offset": text, "source": or_null(text), "ordered": flag, "remember": or_null(whole)}
+    readers: dict[str, Reader] = {
+        "partition": text,
+        "offset": text,
+        "source": or_null(text),
+        "ordered": flag,
+        "remember": or_null(whole),
+    }
     members = members_of(value, where, set(readers))
     return Position(**{name: readers[name](given, f"{where}.{name}") for name, given in members.items()})
 

@@ -1,4 +1,4 @@
-"""Converts OVER operators to plain dicts and back, as :mod:`panewise.spec.codec.specification` does window operators."""
+"""Converts OVER operators to plain dicts and back."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -10,7 +10,13 @@ from panewise.spec.aggregates.aggregate import FUNCTIONS, Aggregate, default_nam
 from panewise.spec.codec.aggregates import Users, aggregate_from, plain_aggregate, position_from
 from panewise.spec.codec.watermarks import plain_watermark, watermark_from
 from panewise.spec.fields import Reader, duration, flag, members_of, names, or_null, text, wrong
-from panewise.spec.operators.over.operator import ROW_FUNCTIONS, Frame, FrameColumn, FrameOperator, RowFunction
+from panewise.spec.operators.over.operator import (
+    ROW_FUNCTIONS,
+    Frame,
+    FrameColumn,
+    FrameOperator,
+    RowFunction,
+)
 from panewise.spec.position import Position
 from panewise.spec.watermarks import FixedLag, Inputs, StreamTime
 
@@ -22,7 +28,8 @@ def to_dict(spec: FrameOperator) -> dict[str, Any]:
     """Returns the operator as a dict of plain values, with every field.
 
     >>> from panewise import functions as F
-    >>> to_dict(FrameOperator(columns=[FrameColumn(F.sum("v").alias("total"), Frame("rows", -2, 0))]))["columns"]
+    >>> to_dict(FrameOperator(columns=[FrameColumn(F.sum("v").alias("total"),
+    ...     Frame("rows", -2, 0))]))["columns"]
     [{'fn': 'sum', 'column': 'v', 'name': 'total', 'frame': {'kind': 'rows', 'start': -2, 'end': 0}}]
     """
     return {name: _plain_columns(spec) if name == COLUMNS else _plain(getattr(spec, name)) for name in NAMES}
@@ -84,7 +91,11 @@ def _column(value: Any, where: str, users: Users) -> FrameColumn:
     if isinstance(fn, str) and fn in ROW_FUNCTIONS:
         return FrameColumn(_row_function(function, where), frame)
     if not isinstance(fn, str) or fn not in FUNCTIONS:
-        raise SpecError(f"{where}.fn={fn!r}", f"the functions are {sorted((*FUNCTIONS, *ROW_FUNCTIONS))}", "give one of these")
+        raise SpecError(
+            f"{where}.fn={fn!r}",
+            f"the functions are {sorted((*FUNCTIONS, *ROW_FUNCTIONS))}",
+            "give one of these",
+        )
     return FrameColumn(aggregate_from(function, where, users), frame)
 
 

@@ -12,7 +12,19 @@ from typing import Any, Final, TypeAlias
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.codec.aggregates import Users, aggregates_from, plain_aggregate, position_from
-from panewise.spec.fields import Reader, duration, flag, kind_of, members_of, names, or_null, text, typed, whole, wrong
+from panewise.spec.fields import (
+    Reader,
+    duration,
+    flag,
+    kind_of,
+    members_of,
+    names,
+    or_null,
+    text,
+    typed,
+    whole,
+    wrong,
+)
 from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.policy.policies import (
@@ -28,7 +40,9 @@ from panewise.spec.position import Position
 
 KIND: Final = "stream_window"
 _POLICIES: dict[str, type] = {kind.kind: kind for kind in (CountPolicy, TimePolicy, DeltaPolicy, PunctPolicy)}
-_PARTITION_POLICIES: dict[str, type] = {kind.kind: kind for kind in (PartitionAge, PartitionCount, TupleCount)}
+_PARTITION_POLICIES: dict[str, type] = {
+    kind.kind: kind for kind in (PartitionAge, PartitionCount, TupleCount)
+}
 
 UserListeners: TypeAlias = Mapping[str, WindowListener]
 
@@ -41,15 +55,30 @@ def to_dict(spec: StreamWindow) -> dict[str, Any]:
     >>> document["stream_window"], document["evict"]
     ('tumbling', {'kind': 'count', 'n': 3})
     """
-    return {KIND: spec.kind} | {field.name: _plain(getattr(spec, field.name)) for field in fields(StreamWindow) if field.name != "kind"}
+    return {KIND: spec.kind} | {
+        field.name: _plain(getattr(spec, field.name))
+        for field in fields(StreamWindow)
+        if field.name != "kind"
+    }
 
 
 def _plain(value: Any) -> Any:
     match value:
         case DeltaPolicy(column=column, amount=Duration() as amount):
             return {"kind": value.kind, "column": column, "amount": {"us": amount.us}}
-        case CountPolicy() | TimePolicy() | DeltaPolicy() | PunctPolicy() | PartitionAge() | PartitionCount() | TupleCount():
-            return {"kind": value.kind, **{field.name: _plain(getattr(value, field.name)) for field in fields(value)}}
+        case (
+            CountPolicy()
+            | TimePolicy()
+            | DeltaPolicy()
+            | PunctPolicy()
+            | PartitionAge()
+            | PartitionCount()
+            | TupleCount()
+        ):
+            return {
+                "kind": value.kind,
+                **{field.name: _plain(getattr(value, field.name)) for field in fields(value)},
+            }
         case Duration():
             return value.us
         case Decimal():
@@ -118,7 +147,9 @@ def _policy(kinds: dict[str, type]) -> Reader:
         kind = kind_of(value, where, kinds)
         parts = {field.name: _PARTS[field.name] for field in fields(kinds[kind])}
         members = members_of(value, where, {"kind", *parts}, tuple(parts))
-        return kinds[kind](**{name: read_part(members[name], f"{where}.{name}") for name, read_part in parts.items()})
+        return kinds[kind](
+            **{name: read_part(members[name], f"{where}.{name}") for name, read_part in parts.items()}
+        )
 
     return read
 
@@ -140,7 +171,12 @@ _PARTS: dict[str, Reader] = {"n": whole, "duration": duration, "column": text, "
 
 
 def _listener(value: Any, where: str, listeners: UserListeners | None) -> WindowListener:
-    members = members_of(value, where, {"name", "outputs"}, required=("name",) if listeners is not None else ("name", "outputs"))
+    members = members_of(
+        value,
+        where,
+        {"name", "outputs"},
+        required=("name",) if listeners is not None else ("name", "outputs"),
+    )
     name = text(members["name"], f"{where}.name")
     if listeners is None:
         return WindowListener(object, name=name, outputs=members["outputs"])

@@ -22,7 +22,21 @@ from panewise.spec.codec.measures import plain_measure, read_gap, read_measure
 from panewise.spec.codec.policy import UserListeners
 from panewise.spec.codec.watermarks import plain_watermark, watermark_from
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
-from panewise.spec.fields import Reader, duration, flag, kind_of, members_of, names, number, once_each, or_null, text, typed, whole, wrong
+from panewise.spec.fields import (
+    Reader,
+    duration,
+    flag,
+    kind_of,
+    members_of,
+    names,
+    number,
+    once_each,
+    or_null,
+    text,
+    typed,
+    whole,
+    wrong,
+)
 from panewise.spec.operators.chain import Chain, Specification, Stage, chain_accumulation
 from panewise.spec.operators.over.operator import FrameOperator
 from panewise.spec.operators.policy.operator import StreamWindow
@@ -38,7 +52,16 @@ from panewise.spec.triggers.composite import (
     Repeatedly,
     default_on_time,
 )
-from panewise.spec.triggers.simple import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta, OnPunctuation
+from panewise.spec.triggers.simple import (
+    AfterCount,
+    AfterEventTime,
+    AfterProcessingTime,
+    Always,
+    Every,
+    Never,
+    OnDelta,
+    OnPunctuation,
+)
 from panewise.spec.watermarks import FixedLag, Inputs, StreamTime
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import Calendar, Cumulating, Global, Hopping, Session, Tumbling
@@ -50,7 +73,9 @@ FORMAT_VERSION: Final = 1
 _LEFT_OUT: Final[dict[str, Any]] = {"null_keys": False}
 _VERSION_FIELD = "panewise"
 _THEN = "then"  # the field of the stages of a chain
-_WINDOWS: dict[str, type] = {kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom, Global)}
+_WINDOWS: dict[str, type] = {
+    kind.kind: kind for kind in (Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom, Global)
+}
 _LEAVES = (AfterCount, AfterProcessingTime, Every, AfterEventTime, OnPunctuation, OnDelta, Always, Never)
 _COMPOSITES = (AfterWatermark, Repeatedly, AfterAny, AfterAll, AfterEach, OrFinally)
 _TRIGGERS: dict[str, type] = {kind.kind: kind for kind in (*_LEAVES, *_COMPOSITES)}
@@ -140,7 +165,9 @@ def from_json(
     except ValueError as error:
         if isinstance(error, SpecError):
             raise
-        raise SpecError(f"text={text[:60]!r}", f"a specification is read from JSON ({error})", "give what to_json wrote") from error
+        raise SpecError(
+            f"text={text[:60]!r}", f"a specification is read from JSON ({error})", "give what to_json wrote"
+        ) from error
     return from_dict(document, user_aggregates, user_windows, user_listeners)
 
 
@@ -154,7 +181,9 @@ def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     if policy.KIND in (*old, *new):
         return policy.changed_fields(_of_this_version(old), _of_this_version(new), _AnyUser())
     before, after = complete(old), complete(new)
-    return [name for name in dict.fromkeys((*_FIELDS, _THEN, *over.NAMES)) if before.get(name) != after.get(name)]
+    return [
+        name for name in dict.fromkeys((*_FIELDS, _THEN, *over.NAMES)) if before.get(name) != after.get(name)
+    ]
 
 
 def complete(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,7 +202,11 @@ def complete(document: Mapping[str, Any]) -> dict[str, Any]:
     accumulation = chain_accumulation(given["window"], given["aggregates"], stages, only_updated=only_updated)
     given.setdefault("accumulation", accumulation)
     given.setdefault("on_time", default_on_time(given.get("trigger", DEFAULT_TRIGGER)))
-    told = {name: _plain(given.get(name, default)) for name, default in _defaults(WindowOperator).items() if name in _FIELDS}
+    told = {
+        name: _plain(given.get(name, default))
+        for name, default in _defaults(WindowOperator).items()
+        if name in _FIELDS
+    }
     return {**told, _THEN: _plain_stages(stages)} if stages else told
 
 
@@ -223,8 +256,14 @@ def _parts_of(kind: type) -> list[str]:
 
 def _read_fields(document: Any, users: Users, windows: UserWindows) -> dict[str, Any]:
     """Returns the arguments of the constructor that a dict contains, and its stages as they are written."""
-    members = _of_this_version(members_of(document, "", {_VERSION_FIELD, *_FIELDS, _THEN}, required=("window", "aggregates")))
-    values = {name: _FIELDS[name](value, name) for name, value in members.items() if name in _FIELDS and name != "aggregates"}
+    members = _of_this_version(
+        members_of(document, "", {_VERSION_FIELD, *_FIELDS, _THEN}, required=("window", "aggregates"))
+    )
+    values = {
+        name: _FIELDS[name](value, name)
+        for name, value in members.items()
+        if name in _FIELDS and name != "aggregates"
+    }
     if isinstance(values["window"], Custom):
         values["window"] = _with_function(values["window"], windows)
     then = {_THEN: members[_THEN]} if _THEN in members else {}
@@ -257,7 +296,11 @@ def _merge(value: Any, where: str) -> Any:
 
 
 def _lateness(value: Any, where: str) -> Any:
-    return value if value == UNLIMITED else Duration(typed(int, f"a whole number of microseconds, or {UNLIMITED!r}")(value, where))
+    return (
+        value
+        if value == UNLIMITED
+        else Duration(typed(int, f"a whole number of microseconds, or {UNLIMITED!r}")(value, where))
+    )
 
 
 def _delta(value: Any, where: str) -> bool | tuple[str, ...]:
@@ -274,7 +317,9 @@ def _kind(kinds: dict[str, type]) -> Reader:
         # `len` is a placeholder: _with_function replaces it by the function of this name.
         made: Callable[..., Any] = partial(Custom, len) if kinds[kind] is Custom else kinds[kind]
         parts = {name: _PARTS[name] for name in _parts_of(kinds[kind])}
-        required = tuple(name for name, default in _defaults(made).items() if default is inspect.Parameter.empty)
+        required = tuple(
+            name for name, default in _defaults(made).items() if default is inspect.Parameter.empty
+        )
         members = members_of(value, where, {"kind", *parts}, required)
         values = {name: parts[name](members[name], f"{where}.{name}") for name in parts if name in members}
         return made(*values.pop("triggers", ()), **values)
@@ -308,7 +353,12 @@ def _stages(value: Any, users: Users) -> tuple[Stage, ...]:
     for n, item in enumerate(value):
         members = members_of(item, f"{_THEN}[{n}]", {"keys", "aggregates"}, required=("aggregates",))
         keys = names(members.get("keys", ()), f"{_THEN}[{n}].keys")
-        made.append(Stage(keys=keys, aggregates=aggregates_from(members["aggregates"], users, f"{_THEN}[{n}].aggregates")))
+        made.append(
+            Stage(
+                keys=keys,
+                aggregates=aggregates_from(members["aggregates"], users, f"{_THEN}[{n}].aggregates"),
+            )
+        )
     return tuple(made)
 
 

@@ -15,7 +15,10 @@ def plain_watermark(watermark: Watermark) -> dict[str, Any]:
     >>> plain_watermark(Inputs(["a", "b"], column="source", delay={"a": 0, "b": 5}))
     {'kind': 'inputs', 'names': ['a', 'b'], 'idle_after': None, 'column': 'source', 'delay': {'a': 0, 'b': 5}}
     """
-    return {"kind": watermark.kind, **{field.name: _plain(getattr(watermark, field.name), field.name) for field in fields(watermark)}}
+    return {
+        "kind": watermark.kind,
+        **{field.name: _plain(getattr(watermark, field.name), field.name) for field in fields(watermark)},
+    }
 
 
 def _plain(value: Any, name: str) -> Any:
@@ -36,7 +39,9 @@ def watermark_from(*kinds: type[Watermark]) -> Reader:
         kind = kind_of(value, where, known)
         parts = _PARTS[kind]
         told = members_of(value, where, {"kind", *parts}, required=_REQUIRED.get(kind, ()))
-        return known[kind](**{name: reader(told[name], f"{where}.{name}") for name, reader in parts.items() if name in told})
+        return known[kind](
+            **{name: reader(told[name], f"{where}.{name}") for name, reader in parts.items() if name in told}
+        )
 
     return read
 
@@ -44,7 +49,9 @@ def watermark_from(*kinds: type[Watermark]) -> Reader:
 def _delay(value: Any, where: str) -> Any:
     if isinstance(value, Mapping):
         return {name: duration(delay, f"{where}.{name}") for name, delay in value.items()}
-    return Duration(typed(int, "a whole number of microseconds, or an object with one for each input")(value, where))
+    return Duration(
+        typed(int, "a whole number of microseconds, or an object with one for each input")(value, where)
+    )
 
 
 _OF_INPUTS: dict[str, Reader] = {

@@ -1,4 +1,4 @@
-"""Describes inputs, their watermarks and replays in words, for :func:`panewise.spec.describe.specification.describe`."""
+"""Describes inputs, their watermarks and replays in words."""
 
 from panewise.chrono import Duration
 from panewise.spec.describe.listing import listed
@@ -15,8 +15,14 @@ def of_inputs(inputs: Inputs, event_time: str | None, *, each_row: bool = False)
     names = listed(tuple(inputs.names))
     silence = f"for {inputs.idle_after} of processing time is left out"
     if inputs.column is None:
-        return f"the least of those of {names}{'' if inputs.idle_after is None else f'; an input that has told none {silence}'}"
-    moves = f"that of each moves after each {'row' if each_row else 'batch'} to the highest {event_time} of its rows there{_less(inputs)}"
+        return (
+            "the least of those of "
+            f"{names}{'' if inputs.idle_after is None else f'; an input that has told none {silence}'}"
+        )
+    moves = (
+        f"that of each moves after each {'row' if each_row else 'batch'} to the highest "
+        f"{event_time} of its rows there{_less(inputs)}"
+    )
     silent = "" if inputs.idle_after is None else f"; an input without a row {silence}"
     return f"the least of those of the inputs {names}, which {inputs.column} names; {moves}{silent}"
 
@@ -56,4 +62,7 @@ def of_replays(position: Position | None) -> str:
         return ""
     if position.ordered:
         return "; a row at or below the highest offset of its partition is counted and skipped"
-    return f"; a row received before is counted and skipped, also one below the last {position.remember} intervals of offsets"
+    return (
+        "; a row received before is counted and skipped, also one below the last "
+        f"{position.remember} intervals of offsets"
+    )

@@ -12,19 +12,22 @@ def describe_frames(spec: FrameOperator) -> str:
     """Returns a description of what the operator does, with a line for each topic.
 
     >>> from panewise import functions as F
-    >>> print(describe_frames(FrameOperator(keys=["k"], columns=[FrameColumn(F.sum("v").alias("total"), Frame("rows", -2, 0))])))
+    >>> print(describe_frames(FrameOperator(keys=["k"],
+    ...     columns=[FrameColumn(F.sum("v").alias("total"), Frame("rows", -2, 0))])))
     Rows: each row comes out once, with its columns and new ones: total.
       total is sum of v over the row and the 2 rows of its k before it.
     Order: rows of a k are taken in the order of event_time, those of equal time as they arrive.
     Sent: a row is sent when the watermark has passed its time.
-    Late rows: a row is late if its time is behind the watermark when its batch begins. It goes to the late output.
-    Invalid rows: event_time is null or out of range.
-    State: rows until they are sent; of each k the last 2 rows, for good.
+    Late rows: a row is late if its time is behind the watermark when its batch begins. It goes to the late
+    output. Invalid rows: event_time is null or out of range. State: rows until they are sent; of each k the
+    last 2 rows, for good.
     """
     names = ", ".join(column.name for column in spec.columns)
     lines = [f"Rows: each row comes out once, with its columns and new ones: {names}."]
     lines += [f"  {column.name} is {_told(column, spec)}." for column in spec.columns]
-    return "\n".join([*lines, _order(spec), *_progress(spec), _sent(spec), _late(spec), _invalid(spec), _state(spec)])
+    return "\n".join(
+        [*lines, _order(spec), *_progress(spec), _sent(spec), _late(spec), _invalid(spec), _state(spec)]
+    )
 
 
 def _of_key(spec: FrameOperator, what: str = "rows") -> str:
@@ -39,7 +42,10 @@ def _told(column: FrameColumn, spec: FrameOperator) -> str:
     what = column.what
     if isinstance(what, Aggregate):
         name = what.user.name if what.user is not None else what.fn
-        return f"{name}{f' of {listed(what.columns)}' if what.columns else ' of rows'} over {_framed(column.frame, spec)}"
+        return (
+            f"{name}{f' of {listed(what.columns)}' if what.columns else ' of rows'} over "
+            f"{_framed(column.frame, spec)}"
+        )
     return _function(what, column.frame, spec)
 
 
@@ -96,7 +102,9 @@ def _order(spec: FrameOperator) -> str:
         within = f", those of a batch in the order of {listed(columns)}" if columns else ""
         return f"Order: rows{of} are taken as they arrive{within}{replays}."
     ties = f"by {listed(spec.order)}, then as they arrive" if spec.order else "as they arrive"
-    return f"Order: rows{of} are taken in the order of {spec.event_time}, those of equal time {ties}{replays}."
+    return (
+        f"Order: rows{of} are taken in the order of {spec.event_time}, those of equal time {ties}{replays}."
+    )
 
 
 def _progress(spec: FrameOperator) -> list[str]:
@@ -114,7 +122,9 @@ def _sent(spec: FrameOperator) -> str:
     ahead = f", and {_of_key(spec, _counted(spec.rows_ahead))} after it" if spec.rows_ahead else ""
     end = "; at the end of input all are" if spec.rows_ahead or spec.us_ahead else ""
     if spec.event_time is None:
-        when = f"once {_of_key(spec, _counted(spec.rows_ahead))} after it came" if spec.rows_ahead else "at once"
+        when = (
+            f"once {_of_key(spec, _counted(spec.rows_ahead))} after it came" if spec.rows_ahead else "at once"
+        )
         return f"Sent: a row is sent {when}{end}."
     past = f" by {Duration(spec.us_ahead)}" if spec.us_ahead else ""
     return f"Sent: a row is sent when the watermark has passed its time{past}{ahead}{end}."
@@ -123,7 +133,10 @@ def _sent(spec: FrameOperator) -> str:
 def _late(spec: FrameOperator) -> str:
     if spec.event_time is None:
         return "Late rows: no row is late before the end of input."
-    return "Late rows: a row is late if its time is behind the watermark when its batch begins. It goes to the late output."
+    return (
+        "Late rows: a row is late if its time is behind the watermark when its batch begins. It goes "
+        "to the late output."
+    )
 
 
 def _invalid(spec: FrameOperator) -> str:
@@ -145,7 +158,9 @@ def _state(spec: FrameOperator) -> str:
         kept.append(f"{of}{_counted(rows, 'last row') if rows == 1 else f'the last {rows} rows'}, for good")
     if time:
         kept.append(f"rows of the last {Duration(time)} before the watermark")
-    if any(column.frame is not None and column.frame.start is None for column in spec.columns) or _numbers(spec):
+    if any(column.frame is not None and column.frame.start is None for column in spec.columns) or _numbers(
+        spec
+    ):
         kept.append(f"{of}what is needed of all rows before, for good")
     return f"State: {'; '.join(kept) or 'none'}."
 
@@ -155,10 +170,27 @@ def _numbers(spec: FrameOperator) -> bool:
 
 
 def _rows_behind(spec: FrameOperator) -> int:
-    lags = [column.what.n or 0 for column in spec.columns if isinstance(column.what, RowFunction) and column.what.fn == "lag"]
-    starts = [-(column.frame.start or 0) for column in spec.columns if column.frame is not None and column.frame.kind == "rows"]
+    lags = [
+        column.what.n or 0
+        for column in spec.columns
+        if isinstance(column.what, RowFunction) and column.what.fn == "lag"
+    ]
+    starts = [
+        -(column.frame.start or 0)
+        for column in spec.columns
+        if column.frame is not None and column.frame.kind == "rows"
+    ]
     return max([0, *lags, *starts])
 
 
 def _us_behind(spec: FrameOperator) -> int:
-    return max([0, *(-(column.frame.start or 0) for column in spec.columns if column.frame is not None and column.frame.kind == "range")])
+    return max(
+        [
+            0,
+            *(
+                -(column.frame.start or 0)
+                for column in spec.columns
+                if column.frame is not None and column.frame.kind == "range"
+            ),
+        ]
+    )

@@ -75,7 +75,10 @@ def _triggers(policy: Policy) -> str:
         case TimePolicy(duration=duration):
             return f"when {duration} have passed since it did last"
         case DeltaPolicy(column=column, amount=amount):
-            return f"before a tuple whose {column} is more than {amount} above that of the tuple before which it did last"
+            return (
+                f"before a tuple whose {column} is more than {amount} above that of the tuple before "
+                "which it did last"
+            )
         case PunctPolicy():
             raise AssertionError("refused in sliding windows")
 
@@ -85,7 +88,12 @@ def _sent(spec: StreamWindow) -> list[str]:
         outputs = listed(tuple(name for name, _ in spec.listener.outputs))
         lines = [f"Sent: what {spec.listener.name} makes of {listed(spec.told)}: {outputs}."]
     elif spec.aggregates:
-        lines = [f"Sent: {listed(spec.told)}, each with {listed(tuple(a.name for a in spec.aggregates))} of its tuples."]
+        lines = [
+            (
+                f"Sent: {listed(spec.told)}, each with {listed(tuple(a.name for a in spec.aggregates))} of "
+                "its tuples."
+            )
+        ]
     else:
         columns = "" if spec.columns is None else f", of which {listed(spec.columns)}"
         lines = [f"Sent: {listed(spec.told)}, each with its tuples{columns}."]
@@ -102,15 +110,23 @@ def _invalid(spec: StreamWindow) -> str:
     reasons = [f"{key} is null or NaN" for key in (() if spec.null_keys else spec.partition_by)]
     if spec.position is not None:
         reasons.append(f"{spec.position.partition} or {spec.position.offset} is null")
-    compared = policy_columns(*(policy for policy in (spec.evict, spec.trigger) if isinstance(policy, DeltaPolicy)))
+    compared = policy_columns(
+        *(policy for policy in (spec.evict, spec.trigger) if isinstance(policy, DeltaPolicy))
+    )
     reasons += [f"{name} is null or NaN" for name in compared]
     return f"Invalid rows: {listed(tuple(reasons), 'or') if reasons else 'none but those of a wrong type'}."
 
 
 def _order(spec: StreamWindow) -> str:
     if spec.position is not None:
-        return f"Order: tuples are taken one by one, in the order of {listed(spec.position.columns)}{of_replays(spec.position)}."
-    return f"Order: tuples are taken one by one, {f'in the order of {listed(spec.order)}' if spec.order else 'as they stand'}."
+        return (
+            "Order: tuples are taken one by one, in the order of "
+            f"{listed(spec.position.columns)}{of_replays(spec.position)}."
+        )
+    return (
+        "Order: tuples are taken one by one, "
+        f"{f'in the order of {listed(spec.order)}' if spec.order else 'as they stand'}."
+    )
 
 
 def _state(spec: StreamWindow) -> str:
@@ -122,5 +138,9 @@ def _state(spec: StreamWindow) -> str:
 def _partitions_go(policy: PartitionEviction) -> str:
     if isinstance(policy, PartitionAge):
         return f"a partition goes when it has had no tuple for {policy.duration}"
-    what = _many(policy.n, "partitions") if isinstance(policy, PartitionCount) else f"{_many(policy.n, 'tuples')} in all partitions"
+    what = (
+        _many(policy.n, "partitions")
+        if isinstance(policy, PartitionCount)
+        else f"{_many(policy.n, 'tuples')} in all partitions"
+    )
     return f"the partitions that have waited longest for a tuple go while there are more than {what}"

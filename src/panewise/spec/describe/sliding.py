@@ -19,4 +19,6 @@ def membership(window: Sliding) -> str:
         "start": f"the window {after}, if it is not there yet",
         "both": f"the window {before}, and the one {behind}, if they are not there yet",
     }
-    return f"a row at t makes {made[window.anchor]}; a row is in every window that holds its time, ends included"
+    return (
+        f"a row at t makes {made[window.anchor]}; a row is in every window that holds its time, ends included"
+    )

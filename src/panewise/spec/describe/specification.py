@@ -43,8 +43,8 @@ def describe(spec: Specification) -> str:
 
     >>> from panewise import functions as F
     >>> print(describe(WindowOperator(window=Tumbling("1 hour"), aggregates=[F.count()])))
-    Windows: each row is in one window of 1 hour; windows start at 1970-01-01 00:00:00 UTC and every 1 hour from there.
-    Panes: each holds count(*).
+    Windows: each row is in one window of 1 hour; windows start at 1970-01-01 00:00:00 UTC and every 1 hour
+    from there. Panes: each holds count(*).
       Before the watermark reaches the end of a window nothing is sent.
       When it reaches the end: one ON_TIME pane, if rows came since the last pane.
       Nothing is sent after that, as a window takes no rows after its end (allowed lateness is 0).
@@ -52,22 +52,25 @@ def describe(spec: Specification) -> str:
     Late rows: a row is late for a window whose end the watermark has reached when its batch begins.
       It goes to the late output.
     Invalid rows: event_time is null, out of range, or in a window out of range.
-    Order: rows of a batch are taken in the order of event_time, then as they stand; triggers are asked once for each batch.
-    State: a window goes when the watermark reaches its end; at the end of input all go.
+    Order: rows of a batch are taken in the order of event_time, then as they stand; triggers are asked once
+    for each batch. State: a window goes when the watermark reaches its end; at the end of input all go.
     """
     if isinstance(spec, FrameOperator):
         return describe_frames(spec)
     if isinstance(spec, StreamWindow):
         return describe_policies(spec)
     if isinstance(spec, Chain):
-        return "\n".join([describe(spec.first), *(_stage(spec, stage) for stage in spec.stages), _sharing(spec)])
+        return "\n".join(
+            [describe(spec.first), *(_stage(spec, stage) for stage in spec.stages), _sharing(spec)]
+        )
     parts = (_windows, _progress, _panes, _content, _late, _invalid, _order, _state)
     return "\n".join(told for told in (part(spec) for part in parts) if told)
 
 
 def _instant(us: int) -> str:
     try:
-        return f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us):%Y-%m-%d %H:%M:%S.%f}".removesuffix(".000000") + " UTC"
+        instant = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)
+        return f"{instant:%Y-%m-%d %H:%M:%S.%f}".removesuffix(".000000") + " UTC"
     except OverflowError:
         return f"{us} microseconds from 1970-01-01 00:00:00 UTC"
 
@@ -87,24 +90,41 @@ def _membership(window: Window) -> str:
         case Tumbling():
             return f"each row is in one window of {window.size}; {_starts(window.origin, window.size)}"
         case Hopping():
-            rows = "rows between two windows are in none" if window.gaps else "a row is in every window that holds its time"
+            rows = (
+                "rows between two windows are in none"
+                if window.gaps
+                else "a row is in every window that holds its time"
+            )
             return f"windows of {window.size}, {rows}; {_starts(window.origin, window.hop)}"
         case Cumulating():
-            return f"windows that grow by {window.step} up to {window.size}; {_starts(window.origin, window.size)}"
+            return (
+                f"windows that grow by {window.step} up to {window.size}; "
+                f"{_starts(window.origin, window.size)}"
+            )
         case Calendar():
             return f"each row is in one window of {_calendar(window)}"
         case Session():
             return _session(window)
         case Custom():
-            given = f"each row is in the {'window' if window.merge else 'windows'} that {window.name} gives it"
+            given = (
+                f"each row is in the {'window' if window.merge else 'windows'} that {window.name} gives it"
+            )
             touching = "are merged, too" if window.merge == "touching" else "are kept apart"
-            return f"{given}; windows that overlap are merged, those that only touch {touching}" if window.merge else given
+            return (
+                f"{given}; windows that overlap are merged, those that only touch {touching}"
+                if window.merge
+                else given
+            )
         case Global():
             return "one window without start or end, complete at the end of input"
 
 
 def _session(window: Session) -> str:
-    ends = f"{window.gap} after its last row" if isinstance(window.gap, Duration) else f"when the {window.gap} of all its rows is over"
+    ends = (
+        f"{window.gap} after its last row"
+        if isinstance(window.gap, Duration)
+        else f"when the {window.gap} of all its rows is over"
+    )
     if window.closed == "both":
         return f"a window ends {ends}, that instant included; windows that share an instant are merged"
     touching = "are merged" if window.touching == "merge" else "stay apart"
@@ -128,7 +148,9 @@ def _progress(spec: WindowOperator) -> str:
 
 
 def _calendar(window: Calendar) -> str:
-    first = {"day": "a day", "week": f"a {window.week_start.capitalize()}"}.get(window.unit, f"the first day of a {window.unit}")
+    first = {"day": "a day", "week": f"a {window.week_start.capitalize()}"}.get(
+        window.unit, f"the first day of a {window.unit}"
+    )
     size = f"a {window.unit}" if window.n == 1 else f"{window.n} {window.unit}s"
     counted = "" if window.n == 1 else f", counted from the {window.unit} of 1970-01-01"
     return f"{size} in the time of {window.zone}; windows start when {first} starts there{counted}"
@@ -142,7 +164,10 @@ def _panes(spec: WindowOperator) -> str:
     """Describes the panes of a window in the order in which they are emitted."""
     lines = [f"Panes: each holds {listed(tuple(a.name for a in spec.aggregates))}.", *_firings(spec)]
     if spec.closing == "always":
-        lines.append("  When a window expires or closes a last pane is sent, even if no rows came since the pane before.")
+        lines.append(
+            "  When a window expires or closes a last pane is sent, even if no rows came since the pane "
+            "before."
+        )
     elif _keeps_rows_back(spec):
         lines.append("  When a window expires with rows not sent yet, a last pane holds them.")
     return "\n".join(lines)
@@ -172,11 +197,18 @@ def _reaches(spec: WindowOperator) -> str:
 def _early(spec: WindowOperator, trigger: AfterWatermark) -> str:
     if trigger.early is None or isinstance(trigger.early, Never):
         return f"  Before the watermark {_reaches(spec)} the end of a window nothing is sent."
-    return f"  Before the watermark {_reaches(spec)} the end of a window: an EARLY pane {when(trigger.early, spec.evaluate)}."
+    return (
+        f"  Before the watermark {_reaches(spec)} the end of a window: an EARLY pane "
+        f"{when(trigger.early, spec.evaluate)}."
+    )
 
 
 def _on_time(spec: WindowOperator) -> str:
-    condition = "even if no rows came since the last pane" if spec.on_time == "always" else "if rows came since the last pane"
+    condition = (
+        "even if no rows came since the last pane"
+        if spec.on_time == "always"
+        else "if rows came since the last pane"
+    )
     return f"  When it {_reaches(spec)} the end: one ON_TIME pane, {condition}."
 
 
@@ -184,9 +216,16 @@ def _after_end(spec: WindowOperator, trigger: AfterWatermark) -> list[str]:
     if isinstance(spec.window, Global):
         return []
     if spec.lateness_us == 0:
-        return ["  Nothing is sent after that, as a window takes no rows after its end (allowed lateness is 0)."]
+        return [
+            "  Nothing is sent after that, as a window takes no rows after its end (allowed lateness is 0)."
+        ]
     if trigger.late is None:
-        return ["  That closes the window. One that is opened after its end by a late row sends one LATE pane and is closed."]
+        return [
+            (
+                "  That closes the window. One that is opened after its end by a late row sends one LATE "
+                "pane and is closed."
+            )
+        ]
     opened_late = "  A window that a late row opens after its end emits its first rows at once, LATE."
     if isinstance(trigger.late, Never):
         return ["  Rows that come after that are not sent before the window expires.", opened_late]
@@ -198,7 +237,9 @@ def _keeps_rows_back(spec: WindowOperator) -> bool:
     """Returns whether a window can expire with pending rows that its trigger has not fired by then."""
     if not isinstance(spec.trigger, AfterWatermark):
         return not isinstance(spec.trigger, Always)
-    return spec.trigger.late is not None and not isinstance(spec.trigger.late, Always) and spec.lateness_us != 0
+    return (
+        spec.trigger.late is not None and not isinstance(spec.trigger.late, Always) and spec.lateness_us != 0
+    )
 
 
 def _content(spec: WindowOperator) -> str:
@@ -239,7 +280,12 @@ def _delta(spec: WindowOperator) -> list[str]:
     if spec.delta is False:
         return []
     columns = "all their columns" if spec.delta is True else f"their {listed(spec.delta)}"
-    return [f"  Its delta lists the rows that are new since the pane before, with {columns}; a pane with new rows is always sent."]
+    return [
+        (
+            f"  Its delta lists the rows that are new since the pane before, with {columns}; a pane with "
+            "new rows is always sent."
+        )
+    ]
 
 
 def _late(spec: WindowOperator) -> str:
@@ -252,7 +298,8 @@ def _late(spec: WindowOperator) -> str:
     overlapping |= isinstance(spec.window, Custom) and not merging(spec.window)
     several = overlapping and spec.drop_by == "window"
     lines.append(
-        f"  It goes to the late output{'; a row that is late for some of its windows is applied to the others' if several else ''}."
+        "  It goes to the late "
+        f"output{'; a row that is late for some of its windows is applied to the others' if several else ''}."
     )
     return "\n".join(lines)
 
@@ -263,7 +310,11 @@ def _lateness(spec: WindowOperator) -> str:
         return f"a row is late if its time is behind the watermark{behind} when its batch begins"
     never = counted(spec.window) or (spec.time == "processing" and not isinstance(spec.window, Custom))
     if isinstance(spec.window, Global) or spec.lateness_us is None or never:
-        return "no row is late before the end of input" if data_loss_reason(spec) is None else "no row is late by its time"
+        return (
+            "no row is late before the end of input"
+            if data_loss_reason(spec) is None
+            else "no row is late by its time"
+        )
     if closed_at_end(spec.window):
         past = "has passed" if spec.lateness_us == 0 else f"has passed by more than {spec.allowed_lateness}"
     else:
@@ -274,7 +325,9 @@ def _lateness(spec: WindowOperator) -> str:
 
 def _invalid(spec: WindowOperator) -> str:
     time = "processing time" if spec.time == "processing" else spec.event_time
-    reasons = [] if spec.time == "processing" else [f"{time} is null, out of range, or in a window out of range"]
+    reasons = (
+        [] if spec.time == "processing" else [f"{time} is null, out of range, or in a window out of range"]
+    )
     if counted(spec.window):
         time, reasons = "its number", [f"{name} is null or out of range" for name in spec.time_columns]
     if isinstance(spec.window, Global) and spec.time == "event":
@@ -288,7 +341,8 @@ def _invalid(spec: WindowOperator) -> str:
     reasons += [f"{gap} is null or not above zero" for gap in gap_columns(spec.window)]
     if isinstance(spec.window, Custom):
         reasons.append(
-            f"{spec.window.name} gives it no window{', or several' if spec.window.merge else ''}, or one that does not end after its start"
+            f"{spec.window.name} gives it no window{', or several' if spec.window.merge else ''}, or "
+            "one that does not end after its start"
         )
     if isinstance(spec.window, Hopping) and spec.window.gaps:
         reasons.append(f"{time} is between two windows")
@@ -308,7 +362,11 @@ def _state(spec: WindowOperator) -> str:
     if isinstance(spec.window, Global) or spec.lateness_us is None:
         return f"State: a window is kept until the end of input{closed}."
     more = "more than " if closed_at_end(spec.window) else ""
-    past = f"{_reaches(spec)} its end" if spec.lateness_us == 0 else f"is {more}{spec.allowed_lateness} past its end"
+    past = (
+        f"{_reaches(spec)} its end"
+        if spec.lateness_us == 0
+        else f"is {more}{spec.allowed_lateness} past its end"
+    )
     return f"State: a window goes when the watermark {past}; at the end of input all go{closed}."
 
 
@@ -318,15 +376,28 @@ def _stage(chain: Chain, stage: Stage) -> str:
     contents = {
         "discarding": "the panes that came together",
         "accumulating": "the latest pane of every key of the stage before",
-        "retracting": "every pane of the stage before that is not withdrawn; its own pane before is withdrawn first, and "
+        "retracting": "every pane of the stage before that is not withdrawn; its own pane before is "
+        "withdrawn first, and "
         "a pane equal to it is not sent",
     }
     updated = "; a pane equal to the one before is not sent" if chain.first.only_updated else ""
-    held = f"It holds {listed(tuple(a.name for a in stage.aggregates))} of {contents[chain.first.accumulation]}{updated}."
-    return f"Then: whenever panes come out, one pane with their timing for each of their windows{apart}.\n  {held}"
+    held = (
+        f"It holds {listed(tuple(a.name for a in stage.aggregates))} of "
+        f"{contents[chain.first.accumulation]}{updated}."
+    )
+    return (
+        "Then: whenever panes come out, one pane with their timing for each of their "
+        f"windows{apart}.\n  {held}"
+    )
 
 
 def _sharing(chain: Chain) -> str:
     if chain.shared_keys:
-        return f"Shards: panes that differ in {listed(chain.shared_keys, 'or')} never meet, so shards are made by this."
-    return "Shards: all panes meet, so there is one; a key that is kept through all stages would let there be several."
+        return (
+            f"Shards: panes that differ in {listed(chain.shared_keys, 'or')} never meet, so shards "
+            "are made by this."
+        )
+    return (
+        "Shards: all panes meet, so there is one; a key that is kept through all stages would let "
+        "there be several."
+    )

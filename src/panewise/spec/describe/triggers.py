@@ -2,18 +2,41 @@
 
 from typing import Literal
 
-from panewise.spec.triggers.composite import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly, Trigger, parts
-from panewise.spec.triggers.simple import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, OnDelta, OnPunctuation
+from panewise.spec.triggers.composite import (
+    AfterAll,
+    AfterAny,
+    AfterEach,
+    AfterWatermark,
+    OrFinally,
+    Repeatedly,
+    Trigger,
+    parts,
+)
+from panewise.spec.triggers.simple import (
+    AfterCount,
+    AfterEventTime,
+    AfterProcessingTime,
+    Always,
+    Every,
+    OnDelta,
+    OnPunctuation,
+)
 
 
 def when(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
     """Returns a clause that completes the sentence "A pane is sent ...".
 
-    >>> when(OrFinally(Repeatedly(AfterAny(AfterCount(9), AfterProcessingTime(5))), OnPunctuation("over")), "batch")
-    'whenever 9 rows or more have come since the last one or 5 microseconds of processing time have passed since the first row \
+    >>> when(OrFinally(Repeatedly(AfterAny(AfterCount(9), AfterProcessingTime(5))), OnPunctuation("over")),
+    ...     "batch")
+    'whenever 9 rows or more have come since the last one or 5 microseconds of processing time have passed
+    since the first row \
 that came; the last one when a row with a true over has come'
     """
-    return _composite(trigger, evaluate) if parts(trigger) or isinstance(trigger, AfterWatermark) else _leaf(trigger, evaluate)
+    return (
+        _composite(trigger, evaluate)
+        if parts(trigger) or isinstance(trigger, AfterWatermark)
+        else _leaf(trigger, evaluate)
+    )
 
 
 def _leaf(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
@@ -29,7 +52,10 @@ def _leaf(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
         case OnPunctuation():
             clause = f"when a row with a true {trigger.column} has come"
         case OnDelta():
-            clause = f"when {trigger.column} has moved by more than {trigger.amount} from where it was at the last such pane"
+            clause = (
+                f"when {trigger.column} has moved by more than {trigger.amount} from where it was "
+                "at the last such pane"
+            )
         case Always():
             clause = f"for each {'row' if evaluate == 'record' else 'batch with rows'}"
         case _:
@@ -39,7 +65,10 @@ def _leaf(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
 
 def _periodic(trigger: Every) -> str:
     if not trigger.aligned:
-        return f"at multiples of {trigger.period} of processing time after the last one (at first: after the first row), if rows came"
+        return (
+            f"at multiples of {trigger.period} of processing time after the last one (at first: "
+            "after the first row), if rows came"
+        )
     phase = f"{trigger.offset} after the" if trigger.offset.us else "at"
     return f"{phase} multiples of {trigger.period} of processing time, if rows came"
 
@@ -53,7 +82,11 @@ def _composite(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
     match trigger:
         case Repeatedly():
             inner = when(trigger.trigger, evaluate)
-            return f"whenever {inner.removeprefix('when ')}" if inner.startswith("when ") else f"again and again: {inner}"
+            return (
+                f"whenever {inner.removeprefix('when ')}"
+                if inner.startswith("when ")
+                else f"again and again: {inner}"
+            )
         case AfterAny():
             return _joined([when(part, evaluate) for part in trigger.triggers], "or")
         case AfterAll():

@@ -41,19 +41,27 @@ class Stage:
         object.__setattr__(self, "keys", several("keys", keys))
         for key in self.keys:
             if not isinstance(key, str) or not key:
-                raise SpecError(f"column {key!r}", "columns are named by non-empty strings", "give the column's name")
+                raise SpecError(
+                    f"column {key!r}", "columns are named by non-empty strings", "give the column's name"
+                )
         given: tuple[Any, ...] = self.aggregates
         for aggregate in given:
             if not isinstance(aggregate, Aggregate):
                 rule = "aggregates are made by panewise.functions"
                 raise SpecError(f"aggregates=[{aggregate!r}]", rule, "give one such as F.sum('total')")
         if not self.aggregates:
-            raise SpecError("aggregates=()", "a pane holds at least one aggregate", "give one such as F.sum('total')")
+            raise SpecError(
+                "aggregates=()", "a pane holds at least one aggregate", "give one such as F.sum('total')"
+            )
 
     @property
     def columns_read(self) -> tuple[str, ...]:
         """The columns of the stage before that this stage reads, each once."""
-        return tuple(dict.fromkeys((*self.keys, *(column for aggregate in self.aggregates for column in aggregate.columns))))
+        return tuple(
+            dict.fromkeys(
+                (*self.keys, *(column for aggregate in self.aggregates for column in aggregate.columns))
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -74,8 +82,10 @@ class Chain:
 
     >>> from panewise import Tumbling
     >>> from panewise import functions as F
-    >>> first = WindowOperator(keys=["origin", "carrier"], window=Tumbling("1 hour"), aggregates=[F.count().alias("flights")])
-    >>> chain = first.then(keys=["origin"], aggregates=[F.sum("flights").alias("flights"), F.max("flights").alias("most")])
+    >>> first = WindowOperator(keys=["origin", "carrier"], window=Tumbling("1 hour"),
+    ...     aggregates=[F.count().alias("flights")])
+    >>> chain = first.then(keys=["origin"], aggregates=[F.sum("flights").alias("flights"),
+    ...     F.max("flights").alias("most")])
     >>> chain.keys, chain.shared_keys
     (('origin',), ('origin',))
 
@@ -87,20 +97,49 @@ class Chain:
 
     def __post_init__(self) -> None:
         if not isinstance(self.first, WindowOperator):
-            raise SpecError(f"first={self.first!r}", "a chain begins with a WindowOperator", "give one, or call its method then")
+            raise SpecError(
+                f"first={self.first!r}",
+                "a chain begins with a WindowOperator",
+                "give one, or call its method then",
+            )
         object.__setattr__(self, "stages", several("stages", self.stages))
         if not self.stages or not all(isinstance(stage, Stage) for stage in self.stages):
-            raise SpecError(f"stages={self.stages!r}", "what follows the first operator are stages, one or more", "call then(...)")
+            raise SpecError(
+                f"stages={self.stages!r}",
+                "what follows the first operator are stages, one or more",
+                "call then(...)",
+            )
         object.__setattr__(self, "first", _with_default(self.first, self.stages))
         if has_key_watermarks(self.first.watermark):
-            rule = "panes of several keys meet in a stage, and with StreamTime each key has a watermark of its own (semantics 30.6)"
-            raise SpecError(f"then after watermark={self.first.watermark!r}", rule, "give per='all', or use another watermark")
+            rule = (
+                "panes of several keys meet in a stage, and with StreamTime each key has a watermark "
+                "of its own (semantics 30.6)"
+            )
+            raise SpecError(
+                f"then after watermark={self.first.watermark!r}",
+                rule,
+                "give per='all', or use another watermark",
+            )
         if counted(self.first.window):
-            rule = "the rows of a window of rows are numbered in the operator's input, which a stage does not see (semantics 30.6)"
-            raise SpecError(f"then after {self.first.window!r}", rule, "use windows of time, or a second query over the panes")
+            rule = (
+                "the rows of a window of rows are numbered in the operator's input, which a stage "
+                "does not see (semantics 30.6)"
+            )
+            raise SpecError(
+                f"then after {self.first.window!r}",
+                rule,
+                "use windows of time, or a second query over the panes",
+            )
         if self.first.delta:
-            rule = "a delta tells of the operator's rows, and what comes out of a chain are the panes of its last stage (semantics 30.6)"
-            raise SpecError(f"then after delta={self.first.delta!r}", rule, "leave delta out, or give the operator a collect_list")
+            rule = (
+                "a delta tells of the operator's rows, and what comes out of a chain are the panes "
+                "of its last stage (semantics 30.6)"
+            )
+            raise SpecError(
+                f"then after delta={self.first.delta!r}",
+                rule,
+                "leave delta out, or give the operator a collect_list",
+            )
         before: WindowOperator | Stage = self.first
         for stage in self.stages:
             _check_columns(stage, before)
@@ -195,7 +234,11 @@ def _check_names(stage: Stage, first: WindowOperator) -> None:
         rule = f"keys, aggregates and the pane's own columns {own} have different names"
         raise SpecError(f"then: {twice[0]!r} twice", rule, "give aggregates an .alias(...)")
     if any(name.startswith("__") for name in outputs):
-        raise SpecError("then: a name that starts with '__'", "such names are the operator's own", "give the aggregate another alias")
+        raise SpecError(
+            "then: a name that starts with '__'",
+            "such names are the operator's own",
+            "give the aggregate another alias",
+        )
 
 
 def _check_algebra(stage: Stage, before: WindowOperator | Stage, first: WindowOperator) -> None:
@@ -203,13 +246,29 @@ def _check_algebra(stage: Stage, before: WindowOperator | Stage, first: WindowOp
     made = {aggregate.name: aggregate for aggregate in before.aggregates}
     for key in stage.keys:
         if key in made and made[key].fn in LISTS:
-            raise SpecError(f"then: key {key!r}, a {made[key].fn}", "a key is a simple value", "use a key or another aggregate")
+            raise SpecError(
+                f"then: key {key!r}, a {made[key].fn}",
+                "a key is a simple value",
+                "use a key or another aggregate",
+            )
     if first.accumulation != "accumulating":
         return
     if merging(first.window):
-        rule = "windows that are merged away leave their panes behind, and only a withdrawal takes them out of the following stage"
-        raise SpecError(f"then after {first.window!r}, accumulation='accumulating'", rule, "use accumulation='retracting'")
+        rule = (
+            "windows that are merged away leave their panes behind, and only a withdrawal takes them "
+            "out of the following stage"
+        )
+        raise SpecError(
+            f"then after {first.window!r}, accumulation='accumulating'", rule, "use accumulation='retracting'"
+        )
     changing = [key for key in stage.keys if key in made]
     if changing:
-        rule = "an aggregate changes from pane to pane, and only a withdrawal takes the former pane away from its key"
-        raise SpecError(f"then: key {changing[0]!r}, an aggregate, accumulation='accumulating'", rule, "use accumulation='retracting'")
+        rule = (
+            "an aggregate changes from pane to pane, and only a withdrawal takes the former pane "
+            "away from its key"
+        )
+        raise SpecError(
+            f"then: key {changing[0]!r}, an aggregate, accumulation='accumulating'",
+            rule,
+            "use accumulation='retracting'",
+        )

@@ -104,7 +104,8 @@ class WindowOperator:
 
     >>> from panewise import Tumbling
     >>> from panewise import functions as F
-    >>> spec = WindowOperator(keys=["origin"], window=Tumbling("1 hour"), aggregates=[F.count().alias("flights")])
+    >>> spec = WindowOperator(keys=["origin"], window=Tumbling("1 hour"),
+    ...     aggregates=[F.count().alias("flights")])
     >>> spec.accumulation
     'accumulating'
 
@@ -167,7 +168,9 @@ class WindowOperator:
         values["event_time"] = default_event_time(window) if event_time is None else event_time
         values["delta"] = delta if isinstance(delta, bool) else several("delta", delta)
         values["allowed_lateness"] = _lateness(allowed_lateness)
-        values["max_future_skew"] = None if max_future_skew is None else _not_negative(max_future_skew, "max_future_skew")
+        values["max_future_skew"] = (
+            None if max_future_skew is None else _not_negative(max_future_skew, "max_future_skew")
+        )
         values["accumulation"] = default_accumulation(window) if accumulation is None else accumulation
         self.__dict__[_ACCUMULATION_GIVEN] = accumulation is not None
         if on_time is None and isinstance(trigger, Trigger):
@@ -199,7 +202,11 @@ class WindowOperator:
     def measures(self) -> tuple[Aggregate, ...]:
         """The aggregates, plus the one that computes an "earliest" or "latest" `timestamp`."""
         made = {"earliest": min_, "latest": max_}.get(self.timestamp or "")
-        return self.aggregates if made is None or self.event_time is None else (*self.aggregates, made(self.event_time).alias("timestamp"))
+        return (
+            self.aggregates
+            if made is None or self.event_time is None
+            else (*self.aggregates, made(self.event_time).alias("timestamp"))
+        )
 
     @property
     def columns_read(self) -> tuple[str, ...]:
@@ -210,9 +217,17 @@ class WindowOperator:
         position = self.position.columns if self.position else ()
         values = (column for a in self.aggregates for column in a.columns)
         told = self.delta if isinstance(self.delta, tuple) else ()
-        others = (*columns_of(self.window), *values, *columns(self.trigger), *evictor_columns(self.evictor), *told)
+        others = (
+            *columns_of(self.window),
+            *values,
+            *columns(self.trigger),
+            *evictor_columns(self.evictor),
+            *told,
+        )
         inputs = input_columns(self.watermark)
-        return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *inputs, *others)))
+        return tuple(
+            dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *inputs, *others))
+        )
 
     @property
     def time_columns(self) -> tuple[str, ...]:
@@ -286,38 +301,61 @@ _CHOICES = {
 
 
 def _check_kinds(spec: WindowOperator) -> None:
-    kinds = {"window": (Window, "Tumbling('1 minute')"), "trigger": (Trigger, "AfterWatermark(late=Always())")}
+    kinds = {
+        "window": (Window, "Tumbling('1 minute')"),
+        "trigger": (Trigger, "AfterWatermark(late=Always())"),
+    }
     for name, (kind, example) in kinds.items():
         if not isinstance(getattr(spec, name), kind):
-            raise SpecError(f"{name}={getattr(spec, name)!r}", f"a {name} is one of panewise's", f"give one such as {example}")
+            raise SpecError(
+                f"{name}={getattr(spec, name)!r}",
+                f"a {name} is one of panewise's",
+                f"give one such as {example}",
+            )
     for name, allowed in _CHOICES.items():
         value = getattr(spec, name)
         if value not in allowed or type(value) not in map(type, allowed):
             raise SpecError(f"{name}={value!r}", f"{name} is one of {allowed}", "give one of these")
     for aggregate in spec.aggregates:
         if not isinstance(aggregate, Aggregate):
-            raise SpecError(f"aggregates=[{aggregate!r}]", "aggregates are made by panewise.functions", "give one such as F.count()")
+            raise SpecError(
+                f"aggregates=[{aggregate!r}]",
+                "aggregates are made by panewise.functions",
+                "give one such as F.count()",
+            )
     if spec.position is not None and not isinstance(spec.position, Position):
-        raise SpecError(f"position={spec.position!r}", "a position is a Position", "give Position(partition=..., offset=...)")
+        raise SpecError(
+            f"position={spec.position!r}",
+            "a position is a Position",
+            "give Position(partition=..., offset=...)",
+        )
     watermark: Any = spec.watermark
     if watermark is not None and not isinstance(watermark, Watermark):
         rule = "a watermark that does not come from outside is one of panewise's"
-        raise SpecError(f"watermark={watermark!r}", rule, "give one such as FixedLag('10 seconds'), or leave it out")
+        raise SpecError(
+            f"watermark={watermark!r}", rule, "give one such as FixedLag('10 seconds'), or leave it out"
+        )
 
 
 def _check_names(spec: WindowOperator) -> None:
     told = spec.delta if isinstance(spec.delta, tuple) else ()
     for name in (*spec.keys, *spec.order, *([] if spec.event_time is None else [spec.event_time]), *told):
         if not isinstance(name, str) or not name:
-            raise SpecError(f"column {name!r}", "columns are named by non-empty strings", "give the column's name")
+            raise SpecError(
+                f"column {name!r}", "columns are named by non-empty strings", "give the column's name"
+            )
     own = (*PANE_COLUMNS, *(["timestamp"] if spec.timestamp else []), *(["delta"] if spec.delta else []))
     outputs = [*spec.keys, *(a.name for a in spec.aggregates), *own]
     twice = sorted({name for name in outputs if outputs.count(name) > 1})
     if twice:
         rule = f"keys, aggregates and the pane's own columns {own} have different names"
-        raise SpecError(f"{twice[0]!r} twice", rule, "give aggregates an .alias(...), or rename the key column")
+        raise SpecError(
+            f"{twice[0]!r} twice", rule, "give aggregates an .alias(...), or rename the key column"
+        )
     if any(name.startswith("__") for name in (*outputs, *spec.columns_read)):
-        raise SpecError("a name that starts with '__'", "such names are the operator's own", "rename the column")
+        raise SpecError(
+            "a name that starts with '__'", "such names are the operator's own", "rename the column"
+        )
 
 
 def _check_meaning(spec: WindowOperator) -> None:
@@ -328,16 +366,29 @@ def _check_meaning(spec: WindowOperator) -> None:
         raise SpecError(f"order={spec.order!r} and a position", rule, "leave one of them out")
     if spec.drop_by == "row" and spec.lateness_us is None:
         rule = "with unlimited lateness no row is ever late"
-        raise SpecError("drop_by='row', allowed_lateness='unlimited'", rule, "leave drop_by out, or give a lateness")
+        raise SpecError(
+            "drop_by='row', allowed_lateness='unlimited'", rule, "leave drop_by out, or give a lateness"
+        )
     if isinstance(spec.window, Global) and spec.lateness_us:
         rule = "a global window has no end to be late after"
-        raise SpecError(f"Global(), allowed_lateness={spec.allowed_lateness}", rule, "leave allowed_lateness out")
+        raise SpecError(
+            f"Global(), allowed_lateness={spec.allowed_lateness}", rule, "leave allowed_lateness out"
+        )
     if spec.only_updated and spec.accumulation != "accumulating":
-        rule = "only_updated compares what accumulates; discarding panes hold new rows, and retracting mode never repeats a pane"
-        raise SpecError(f"only_updated=True, accumulation={spec.accumulation!r}", rule, "leave only_updated out, or use 'accumulating'")
+        rule = (
+            "only_updated compares what accumulates; discarding panes hold new rows, and retracting "
+            "mode never repeats a pane"
+        )
+        raise SpecError(
+            f"only_updated=True, accumulation={spec.accumulation!r}",
+            rule,
+            "leave only_updated out, or use 'accumulating'",
+        )
     if spec.on_time == "always" and not waits_for_end(spec.trigger):
         rule = "only a trigger with AfterWatermark in it waits for the end of the window (semantics 21.4)"
-        raise SpecError(f"on_time='always', trigger={spec.trigger!r}", rule, "use AfterWatermark, or leave on_time out")
+        raise SpecError(
+            f"on_time='always', trigger={spec.trigger!r}", rule, "use AfterWatermark, or leave on_time out"
+        )
     check_evictor(spec.evictor, spec.accumulation)
     if isinstance(spec.delta, tuple) and (not spec.delta or len(set(spec.delta)) < len(spec.delta)):
         rule = "a delta is of one column or more, each once"
@@ -351,10 +402,16 @@ def data_loss_reason(spec: WindowOperator) -> str | None:
     """Returns why the trigger can close a window that may still get rows, or None (semantics 19)."""
     finishes = finish(spec.trigger)
     if finishes == "any_time":
-        return f"a top-level {spec.trigger!r} closes a window after its {'first' if isinstance(spec.trigger, AfterCount) else 'last'} pane"
+        return (
+            f"a top-level {spec.trigger!r} closes a window after its "
+            f"{'first' if isinstance(spec.trigger, AfterCount) else 'last'} pane"
+        )
     if finishes == "at_end" and spec.lateness_us != 0:
         without = " without late=" if isinstance(spec.trigger, AfterWatermark) else ""
-        return f"{spec.trigger!r}{without} closes a window at its end, though allowed_lateness is {spec.allowed_lateness}"
+        return (
+            f"{spec.trigger!r}{without} closes a window at its end, though allowed_lateness is "
+            f"{spec.allowed_lateness}"
+        )
     return None
 
 
@@ -368,7 +425,10 @@ def warn_of_data_loss(spec: WindowOperator, *, strict: bool) -> None:
     if reason is None:
         return
     rule = "rows that come after that go to the late output as 'closed'"
-    remedy = "give AfterWatermark(late=...), or repeat the trigger: Repeatedly(...), AfterWatermark(early=..., late=...)"
+    remedy = (
+        "give AfterWatermark(late=...), or repeat the trigger: Repeatedly(...), "
+        "AfterWatermark(early=..., late=...)"
+    )
     _warn(reason, rule, remedy, DataLossWarning, strict=strict)
 
 

@@ -30,4 +30,8 @@ def check_time(spec: Any) -> None:
     }
     for name, (wrong, rule) in refused.items():
         if wrong:
-            raise SpecError(f"time='processing', {name}={getattr(spec, name)!r}", rule, f"leave {name} out, or use time='event'")
+            raise SpecError(
+                f"time='processing', {name}={getattr(spec, name)!r}",
+                rule,
+                f"leave {name} out, or use time='event'",
+            )

@@ -57,18 +57,36 @@ def check_counted(spec: Any) -> None:
     }
     for name, needed in needs.items():
         if needed:
-            raise SpecError(f"{name}={getattr(spec, name)!r}, {spec.window!r}", _NOT_NAMED, f"give event_time='...', or leave {name} out")
+            raise SpecError(
+                f"{name}={getattr(spec, name)!r}, {spec.window!r}",
+                _NOT_NAMED,
+                f"give event_time='...', or leave {name} out",
+            )
 
 
 def _refuse_time(spec: Any) -> None:
     refused = {
-        "time": (spec.time != "event", "rows are counted as they come, whatever the time", "name no event_time if there is none"),
+        "time": (
+            spec.time != "event",
+            "rows are counted as they come, whatever the time",
+            "name no event_time if there is none",
+        ),
         "watermark": (spec.watermark is not None, _BY_ROWS, ""),
         "allowed_lateness": (spec.lateness_us != 0, _BY_ROWS, ""),
         "drop_by": (spec.drop_by == "row", _BY_ROWS, ""),
-        "timestamp": (spec.timestamp in ("end", "window_time"), _NO_INSTANT, "read window_end, or give 'earliest' or 'latest'"),
-        "trigger": (any(isinstance(part, AfterEventTime) for part in walk(spec.trigger)), _NO_INSTANT, "use AfterCount, or Every"),
+        "timestamp": (
+            spec.timestamp in ("end", "window_time"),
+            _NO_INSTANT,
+            "read window_end, or give 'earliest' or 'latest'",
+        ),
+        "trigger": (
+            any(isinstance(part, AfterEventTime) for part in walk(spec.trigger)),
+            _NO_INSTANT,
+            "use AfterCount, or Every",
+        ),
     }
     for name, (wrong, rule, remedy) in refused.items():
         if wrong:
-            raise SpecError(f"{name}={getattr(spec, name)!r}, {spec.window!r}", rule, remedy or f"leave {name} out")
+            raise SpecError(
+                f"{name}={getattr(spec, name)!r}, {spec.window!r}", rule, remedy or f"leave {name} out"
+            )

@@ -15,7 +15,9 @@ def fires_only_when_complete(trigger: Any) -> bool:
     >>> fires_only_when_complete(AfterWatermark()), fires_only_when_complete(Never())
     (True, True)
     """
-    return isinstance(trigger, Never) or (isinstance(trigger, AfterWatermark) and isinstance(trigger.early, Never | None))
+    return isinstance(trigger, Never) or (
+        isinstance(trigger, AfterWatermark) and isinstance(trigger.early, Never | None)
+    )
 
 
 def check_sliding(spec: Any) -> None:
@@ -33,21 +35,45 @@ def check_sliding(spec: Any) -> None:
             raise SpecError(f"Sliding, {name}={given!r}", rule, f"leave {name} out, or use Hopping")
     if isinstance(spec.window.size, Rows):
         _check_single(spec)
-    looking = [node for node in walk(spec.trigger) if isinstance(node, OnPunctuation | OnDelta | AfterEventTime)]
+    looking = [
+        node for node in walk(spec.trigger) if isinstance(node, OnPunctuation | OnDelta | AfterEventTime)
+    ]
     if looking:
-        rule = "a sliding window is made of rows that came before, so its trigger cannot look at single ones (semantics 7.8)"
+        rule = (
+            "a sliding window is made of rows that came before, so its trigger cannot look at single "
+            "ones (semantics 7.8)"
+        )
         raise SpecError(f"Sliding, trigger={spec.trigger!r}", rule, f"leave {looking[0]!r} out")
     ends = finish(spec.trigger)
     if ends == "any_time" or (ends == "at_end" and spec.lateness_us != 0):
-        rule = "a row is in the windows of others, so none of them closes while rows for it may come (semantics 7.8)"
-        raise SpecError(f"Sliding, trigger={spec.trigger!r}", rule, "repeat the trigger: Repeatedly(...), AfterWatermark(late=...)")
+        rule = (
+            "a row is in the windows of others, so none of them closes while rows for it may come "
+            "(semantics 7.8)"
+        )
+        raise SpecError(
+            f"Sliding, trigger={spec.trigger!r}",
+            rule,
+            "repeat the trigger: Repeatedly(...), AfterWatermark(late=...)",
+        )
 
 
 def _check_single(spec: Any) -> None:
     """Refuses fields without effect: a window of n rows emits one pane, with the row that makes it."""
-    only = {"trigger": DEFAULT_TRIGGER, "accumulation": "discarding", "on_time": "if_pending", "closing": "if_pending"}
+    only = {
+        "trigger": DEFAULT_TRIGGER,
+        "accumulation": "discarding",
+        "on_time": "if_pending",
+        "closing": "if_pending",
+    }
     for name, value in only.items():
         given = getattr(spec, name)
         if given != value:
-            rule = "a window of Sliding(rows(n)) is complete with the row that makes it, and sends one pane (semantics 8.8)"
-            raise SpecError(f"{spec.window!r}, {name}={given!r}", rule, f"leave {name} out, or use Hopping(rows(n), rows(m))")
+            rule = (
+                "a window of Sliding(rows(n)) is complete with the row that makes it, and sends one "
+                "pane (semantics 8.8)"
+            )
+            raise SpecError(
+                f"{spec.window!r}, {name}={given!r}",
+                rule,
+                f"leave {name} out, or use Hopping(rows(n), rows(m))",
+            )

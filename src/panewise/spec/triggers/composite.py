@@ -50,7 +50,10 @@ class AfterWatermark:
                 continue
             _check(part, name)
             if waits_for_end(part):
-                rule = f"{name} says what to do while the watermark is on one side of the end, so it does not ask for the end itself"
+                rule = (
+                    f"{name} says what to do while the watermark is on one side of the end, so it "
+                    "does not ask for the end itself"
+                )
                 raise SpecError(f"{name}={part!r}", rule, f"leave AfterWatermark out of {name}")
 
 
@@ -78,7 +81,11 @@ class _Several:
     def __init__(self, *triggers: "Trigger") -> None:
         if not triggers:
             name = type(self).__name__
-            raise SpecError(f"{name}()", f"{name} is made of one trigger or more", f"give some: {name}(AfterCount(100), ...)")
+            raise SpecError(
+                f"{name}()",
+                f"{name} is made of one trigger or more",
+                f"give some: {name}(AfterCount(100), ...)",
+            )
         for number, part in enumerate(triggers):
             _check(part, f"triggers[{number}]")
         object.__setattr__(self, "triggers", triggers)
@@ -151,7 +158,10 @@ class OrFinally:
         _check(self.until, "until")
         if not fires_once(self.until):
             rule = "until is a trigger that finishes whenever it fires"
-            remedy = "give AfterCount, AfterProcessingTime, OnPunctuation, OnDelta, AfterWatermark(), or AfterAny or AfterAll of such"
+            remedy = (
+                "give AfterCount, AfterProcessingTime, OnPunctuation, OnDelta, AfterWatermark(), "
+                "or AfterAny or AfterAll of such"
+            )
             raise SpecError(f"until={self.until!r}", rule, remedy)
 
 
@@ -162,7 +172,9 @@ Finish: TypeAlias = Literal["never", "at_end", "any_time"]
 
 def _check(value: Any, name: str) -> None:
     if not isinstance(value, Trigger):
-        raise SpecError(f"{name}={value!r}", f"{name} is one of panewise's triggers", f"give one, such as {name}=Always()")
+        raise SpecError(
+            f"{name}={value!r}", f"{name} is one of panewise's triggers", f"give one, such as {name}=Always()"
+        )
 
 
 def parts(trigger: Trigger) -> tuple[Trigger, ...]:

@@ -20,7 +20,15 @@ from typing import Literal
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec.triggers.composite import AfterAny, AfterWatermark, Repeatedly, Trigger
-from panewise.spec.triggers.simple import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, Never, OnDelta
+from panewise.spec.triggers.simple import (
+    AfterCount,
+    AfterEventTime,
+    AfterProcessingTime,
+    Always,
+    Every,
+    Never,
+    OnDelta,
+)
 
 
 def samza(
@@ -53,7 +61,9 @@ def samza(
     Source: S1 early emission, full size and late arrival policy, setOntimeUpdatePeriod, setLateUpdatePeriod;
     semantics 17.1.
     """
-    return AfterWatermark(early=None if early is None else _early(early), late=_late(late, aligned=late_aligned))
+    return AfterWatermark(
+        early=None if early is None else _early(early), late=_late(late, aligned=late_aligned)
+    )
 
 
 def samza_join(
@@ -83,7 +93,9 @@ def _late(period: DurationLike | Literal["each"], *, aligned: bool) -> Trigger:
         return Every(period, aligned=True) if aligned else AfterProcessingTime(period)
     if aligned:
         rule = "only a period has multiples; each late message is an update at once"
-        raise SpecError("late='each', late_aligned=True", rule, "give late a period, or leave late_aligned out")
+        raise SpecError(
+            "late='each', late_aligned=True", rule, "give late a period, or leave late_aligned out"
+        )
     return Always()
 
 
@@ -125,7 +137,11 @@ def apex(
         return AfterWatermark(early=early, late=late or Never())
     if late is not None and late != early:
         rule = "without a firing at the watermark a window is followed by one trigger all the time"
-        raise SpecError(f"apex(early={early!r}, late={late!r}, at_watermark=False)", rule, "leave the late firings out, or make them equal")
+        raise SpecError(
+            f"apex(early={early!r}, late={late!r}, at_watermark=False)",
+            rule,
+            "leave the late firings out, or make them equal",
+        )
     return Never() if early is None else Repeatedly(early)
 
 

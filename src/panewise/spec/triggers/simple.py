@@ -110,13 +110,24 @@ class Every:
     def __init__(self, period: DurationLike, *, aligned: bool = False, offset: DurationLike = 0) -> None:
         length, phase = positive(period, "period"), Duration.of(offset, "offset")
         if not isinstance(aligned, bool):
-            raise SpecError(f"aligned={aligned!r}", "aligned is True or False", "give aligned=True for boundaries since 1970")
+            raise SpecError(
+                f"aligned={aligned!r}",
+                "aligned is True or False",
+                "give aligned=True for boundaries since 1970",
+            )
         if phase.us and not aligned:
-            rule = "an offset shifts the boundaries of aligned periods; unaligned ones are counted from the last firing"
-            raise SpecError(f"offset={offset!r}, aligned=False", rule, "give aligned=True, or leave offset out")
+            rule = (
+                "an offset shifts the boundaries of aligned periods; unaligned ones are counted from "
+                "the last firing"
+            )
+            raise SpecError(
+                f"offset={offset!r}, aligned=False", rule, "give aligned=True, or leave offset out"
+            )
         if not 0 <= phase.us < length.us:
             rule = "an offset is 0 or more and less than the period"
-            raise SpecError(f"offset={offset!r}, period={period!r}", rule, "give the rest of its division by the period")
+            raise SpecError(
+                f"offset={offset!r}, period={period!r}", rule, "give the rest of its division by the period"
+            )
         object.__setattr__(self, "period", length)
         object.__setattr__(self, "aligned", aligned)
         object.__setattr__(self, "offset", phase)
@@ -204,9 +215,20 @@ class OnDelta:
 
     def __init__(self, column: str, amount: int | float | str | timedelta | Duration) -> None:
         _check_column(column)
-        number = Duration.of(amount, "amount").us if isinstance(amount, (str, timedelta, Duration)) else amount
-        if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number) or number < 0:
-            raise SpecError(f"amount={amount!r}", "an amount is a number, 0 or more, or a duration", "give one such as 0.5 or '1 second'")
+        number = (
+            Duration.of(amount, "amount").us if isinstance(amount, (str, timedelta, Duration)) else amount
+        )
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, (int, float))
+            or not math.isfinite(number)
+            or number < 0
+        ):
+            raise SpecError(
+                f"amount={amount!r}",
+                "an amount is a number, 0 or more, or a duration",
+                "give one such as 0.5 or '1 second'",
+            )
         object.__setattr__(self, "column", column)
         object.__setattr__(self, "amount", number)
 
@@ -233,9 +255,13 @@ class Never:
     kind: ClassVar[str] = "never"
 
 
-Leaf: TypeAlias = AfterCount | AfterProcessingTime | Every | AfterEventTime | OnPunctuation | OnDelta | Always | Never
+Leaf: TypeAlias = (
+    AfterCount | AfterProcessingTime | Every | AfterEventTime | OnPunctuation | OnDelta | Always | Never
+)
 
 
 def _check_column(column: object) -> None:
     if not isinstance(column, str) or not column:
-        raise SpecError(f"column={column!r}", "a trigger reads a column by its name", "give a non-empty string")
+        raise SpecError(
+            f"column={column!r}", "a trigger reads a column by its name", "give a non-empty string"
+        )

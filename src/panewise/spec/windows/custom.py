@@ -40,7 +40,8 @@ class Custom:
     Raises:
         SpecError: if a value breaks a rule; the message says which.
 
-    >>> shift = Custom.each(lambda row: [(row["event_time"] // 8 * 8, row["event_time"] // 8 * 8 + 8)], name="shift")
+    >>> shift = Custom.each(lambda row: [(row["event_time"] // 8 * 8, row["event_time"] // 8 * 8 + 8)],
+    ...     name="shift")
     >>> shift
     Custom(name='shift', columns=(), merge=False)
 
@@ -60,17 +61,32 @@ class Custom:
     merge: bool | Literal["touching"]
 
     def __init__(
-        self, function: Callable[[Any], Any], *, name: str, columns: Iterable[str] = (), merge: bool | Literal["touching"] = False
+        self,
+        function: Callable[[Any], Any],
+        *,
+        name: str,
+        columns: Iterable[str] = (),
+        merge: bool | Literal["touching"] = False,
     ) -> None:
         if not callable(function):
             raise SpecError(
-                f"function={function!r}", "windows of your own are given by a function", "give a function of a polars.DataFrame"
+                f"function={function!r}",
+                "windows of your own are given by a function",
+                "give a function of a polars.DataFrame",
             )
         if not isinstance(name, str) or not name:
-            raise SpecError(f"name={name!r}", "a window function is known by its name", "give a non-empty string")
-        if merge not in (True, False, "touching") or isinstance(merge, (int, float)) and not isinstance(merge, bool):
             raise SpecError(
-                f"merge={merge!r}", "windows are not merged, or merged, or merged if they touch", "give False, True or 'touching'"
+                f"name={name!r}", "a window function is known by its name", "give a non-empty string"
+            )
+        if (
+            merge not in (True, False, "touching")
+            or isinstance(merge, (int, float))
+            and not isinstance(merge, bool)
+        ):
+            raise SpecError(
+                f"merge={merge!r}",
+                "windows are not merged, or merged, or merged if they touch",
+                "give False, True or 'touching'",
             )
         values = {"function": function, "name": name, "columns": _columns(columns), "merge": merge}
         for part, value in values.items():
@@ -91,7 +107,11 @@ class Custom:
         microseconds. The other arguments are those of the class.
         """
         if not callable(function):
-            raise SpecError(f"function={function!r}", "windows of your own are given by a function", "give a function of a dict")
+            raise SpecError(
+                f"function={function!r}",
+                "windows of your own are given by a function",
+                "give a function of a dict",
+            )
         return cls(EachRow(function), name=name, columns=columns, merge=merge)
 
 
@@ -100,6 +120,8 @@ def _columns(columns: Any) -> tuple[str, ...]:
     if isinstance(columns, str) or not isinstance(columns, Iterable):
         raise SpecError(f"columns={columns!r}", rule, "give a list: columns=[...]")
     given = tuple(columns)
-    if not all(isinstance(name, str) and name and name != "event_time" for name in given) or len(set(given)) < len(given):
+    if not all(isinstance(name, str) and name and name != "event_time" for name in given) or len(
+        set(given)
+    ) < len(given):
         raise SpecError(f"columns={list(given)!r}", rule, "give other columns' names, each once")
     return given

@@ -24,7 +24,9 @@ def positive(value: DurationLike, name: str) -> Duration:
         SpecError: for `rows(n)`, for values that are not durations, and for durations not above zero.
     """
     if isinstance(value, Rows):
-        rule = f"{name} is a duration here; rows measure the windows of Tumbling, Hopping, Sliding and Session"
+        rule = (
+            f"{name} is a duration here; rows measure the windows of Tumbling, Hopping, Sliding and Session"
+        )
         raise SpecError(f"{name}={value!r}", rule, f"give a {name} such as '1 minute'")
     duration = Duration.of(value, name)
     if duration.us <= 0:
@@ -113,7 +115,8 @@ class Hopping:
             time.
 
     >>> Hopping("10 minutes", "2 minutes")
-    Hopping(size=Duration('10 minutes'), hop=Duration('2 minutes'), origin=0, gaps=False, only_when_full=False)
+    Hopping(size=Duration('10 minutes'), hop=Duration('2 minutes'), origin=0, gaps=False,
+    only_when_full=False)
 
     >>> from panewise import rows
     >>> Hopping(rows(100), rows(10), only_when_full=True)
@@ -142,16 +145,35 @@ class Hopping:
         measured, step = _measure(size, "size"), _measure(hop, "hop")
         if isinstance(measured, Rows) != isinstance(step, Rows):
             rule = "size and hop are both durations, or both numbers of rows"
-            raise SpecError(f"size={measured!r}, hop={step!r}", rule, "give both of one kind: Hopping(rows(100), rows(10))")
-        _freeze(self, size=measured, hop=step, origin=_origin(origin, measured), gaps=gaps, only_when_full=only_when_full)
+            raise SpecError(
+                f"size={measured!r}, hop={step!r}",
+                rule,
+                "give both of one kind: Hopping(rows(100), rows(10))",
+            )
+        _freeze(
+            self,
+            size=measured,
+            hop=step,
+            origin=_origin(origin, measured),
+            gaps=gaps,
+            only_when_full=only_when_full,
+        )
         if not isinstance(only_when_full, bool):
-            raise SpecError(f"only_when_full={only_when_full!r}", "only_when_full is True or False", "give one of these")
+            raise SpecError(
+                f"only_when_full={only_when_full!r}", "only_when_full is True or False", "give one of these"
+            )
         if only_when_full and not isinstance(measured, Rows):
             rule = "a window of time holds any number of rows, and is never full"
-            raise SpecError(f"only_when_full=True, size={measured}", rule, "leave only_when_full out, or give sizes in rows")
+            raise SpecError(
+                f"only_when_full=True, size={measured}",
+                rule,
+                "leave only_when_full out, or give sizes in rows",
+            )
         if (length(step) > length(measured)) != gaps:
             rule = "hop > size leaves gaps between windows, and only then gaps=True is given"
-            raise SpecError(f"size={self.size}, hop={self.hop}, gaps={gaps}", rule, "give a smaller hop, or change gaps")
+            raise SpecError(
+                f"size={self.size}, hop={self.hop}, gaps={gaps}", rule, "give a smaller hop, or change gaps"
+            )
 
 
 @dataclass(frozen=True, init=False)
@@ -181,7 +203,12 @@ class Cumulating:
     origin: int
 
     def __init__(self, size: DurationLike, step: DurationLike, origin: InstantLike = 0) -> None:
-        _freeze(self, size=positive(size, "size"), step=positive(step, "step"), origin=instant_us(origin, "origin"))
+        _freeze(
+            self,
+            size=positive(size, "size"),
+            step=positive(step, "step"),
+            origin=instant_us(origin, "origin"),
+        )
         if self.size.us % self.step.us:
             rule = "size is a multiple of step"
             raise SpecError(f"size={self.size}, step={self.step}", rule, "give a step that divides size")
@@ -215,7 +242,8 @@ class Calendar:
 
     >>> from panewise import WindowOperator, functions as F
     >>> from panewise.testing import run
-    >>> daily = WindowOperator(window=Calendar("day", zone="Europe/Berlin"), aggregates=[F.count().alias("rows")])
+    >>> daily = WindowOperator(window=Calendar("day", zone="Europe/Berlin"),
+    ...     aggregates=[F.count().alias("rows")])
     >>> noon = 1711882800_000_000  # 2024-03-31 11:00 UTC; clocks went forward that night
     >>> held = run(daily, [{"op": "add", "rows": [{"event_time": noon}]}], windows=True)[0]["windows"][0]
     >>> (held["window_end"] - held["window_start"]) / 3600e6
@@ -230,14 +258,23 @@ class Calendar:
     zone: str
     week_start: Weekday
 
-    def __init__(self, unit: CalendarUnit, n: int = 1, zone: str = "UTC", week_start: Weekday = "monday") -> None:
-        for name, value, known in (("unit", unit, get_args(CalendarUnit)), ("week_start", week_start, WEEKDAYS)):
+    def __init__(
+        self, unit: CalendarUnit, n: int = 1, zone: str = "UTC", week_start: Weekday = "monday"
+    ) -> None:
+        for name, value, known in (
+            ("unit", unit, get_args(CalendarUnit)),
+            ("week_start", week_start, WEEKDAYS),
+        ):
             if value not in known:
                 raise SpecError(f"{name}={value!r}", f"{name} is one of {known}", "give one of these")
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise SpecError(f"n={n!r}", "a window is a whole number of units above zero", "give n=1 or more")
         if week_start != "monday" and unit != "week":
-            raise SpecError(f"unit={unit!r}, week_start={week_start!r}", "week_start belongs to weeks", "leave week_start out")
+            raise SpecError(
+                f"unit={unit!r}, week_start={week_start!r}",
+                "week_start belongs to weeks",
+                "leave week_start out",
+            )
         time_zone(zone)
         _freeze(self, unit=unit, n=n, zone=zone, week_start=week_start)
 
@@ -291,18 +328,34 @@ class Session:
         closed: Literal["left", "both"] = "left",
     ) -> None:
         if touching not in ("separate", "merge"):
-            raise SpecError(f"touching={touching!r}", "touching sessions are separate or merged", "give 'separate' or 'merge'")
+            raise SpecError(
+                f"touching={touching!r}",
+                "touching sessions are separate or merged",
+                "give 'separate' or 'merge'",
+            )
         if isinstance(gap, Rows) and touching == "merge":
             rule = f"{gap.n} rows of other keys end the session, so the next row of its key finds it gone"
-            raise SpecError(f"gap={gap!r}, touching='merge'", rule, f"leave touching out; to take that row in, give rows({gap.n + 1})")
+            raise SpecError(
+                f"gap={gap!r}, touching='merge'",
+                rule,
+                f"leave touching out; to take that row in, give rows({gap.n + 1})",
+            )
         if closed not in ("left", "both"):
-            raise SpecError(f"closed={closed!r}", "a session is closed at its start, or at both ends", "give 'left' or 'both'")
+            raise SpecError(
+                f"closed={closed!r}",
+                "a session is closed at its start, or at both ends",
+                "give 'left' or 'both'",
+            )
         if closed == "both" and touching == "merge":
             rule = "closed sessions that share an instant are merged, and others do not touch"
             raise SpecError("closed='both', touching='merge'", rule, "leave touching out")
         if closed == "both" and isinstance(gap, Rows):
             rule = "a session of rows is over with the row that ends it"
-            raise SpecError(f"gap={gap!r}, closed='both'", rule, f"leave closed out; to take that row in, give rows({gap.n + 1})")
+            raise SpecError(
+                f"gap={gap!r}, closed='both'",
+                rule,
+                f"leave closed out; to take that row in, give rows({gap.n + 1})",
+            )
         measure = gap if isinstance(gap, str) and names_a_column(gap) else _measure(gap, "gap")
         _freeze(self, gap=measure, touching=touching, closed=closed)
 
@@ -366,7 +419,9 @@ def merging_at_touch(window: Window) -> bool:
     >>> merging_at_touch(Session(10))
     False
     """
-    return (isinstance(window, Session) and window.touching == "merge") or (isinstance(window, Custom) and window.merge == "touching")
+    return (isinstance(window, Session) and window.touching == "merge") or (
+        isinstance(window, Custom) and window.merge == "touching"
+    )
 
 
 def counted_by_key(window: object) -> bool:

@@ -45,13 +45,19 @@ def play(script: Script) -> list[dict[str, Any]]:
     """
     unknown = set(script.options) - {"stored"}
     if unknown:
-        raise InputError(f"options={sorted(unknown)}", "the option of this runtime is stored", "leave them out")
+        raise InputError(
+            f"options={sorted(unknown)}", "the option of this runtime is stored", "leave them out"
+        )
     columns = schema(script.types) | FLAGS
     turn = _stored(script, columns) if script.options.get("stored") else _kept(script, columns)
     outputs = []
     for event, given in zip(script.events, script.given, strict=True):
         operator, stepped = turn(event)
-        output = {"panes": [], "late": [], "invalid": [], "counts": dict.fromkeys(COUNTS, 0)} if stepped is None else _plain(stepped, given)
+        output = (
+            {"panes": [], "late": [], "invalid": [], "counts": dict.fromkeys(COUNTS, 0)}
+            if stepped is None
+            else _plain(stepped, given)
+        )
         outputs.append(output | ({"windows": operator.held().to_dicts()} if script.windows else {}))
     return outputs
 
@@ -133,7 +139,10 @@ def _plain(output: _Output, given: Sequence[Row]) -> dict[str, Any]:
     return {
         "panes": output.panes.to_dicts(),
         "late": [late_entry(entry, given) for entry in output.late.to_dicts()],
-        "invalid": [{"row": dict(given[entry[ROW]]), "reason": entry["__reason"]} for entry in output.invalid.to_dicts()],
+        "invalid": [
+            {"row": dict(given[entry[ROW]]), "reason": entry["__reason"]}
+            for entry in output.invalid.to_dicts()
+        ],
         "counts": {name: getattr(output.counts, name) for name in COUNTS},
     }
 

@@ -39,7 +39,11 @@ def play(script: Script) -> list[dict[str, Any]]:
 def _by_row(script: Script) -> Specification:
     """Returns the specification with a window function of single rows, which the oracle can call."""
     first, window = script.first, script.first.window
-    if isinstance(first, FrameOperator) or not isinstance(window, Custom) or isinstance(window.function, EachRow):
+    if (
+        isinstance(first, FrameOperator)
+        or not isinstance(window, Custom)
+        or isinstance(window.function, EachRow)
+    ):
         return script.spec
     types = {"event_time": pl.Int64(), **schema({name: script.types[name] for name in window.columns})}
     with warnings.catch_warnings():  # the user's specification warned when it was built
@@ -58,12 +62,21 @@ class _OfFrames:
     def __call__(self, row: dict[str, Any]) -> Any:
         given = self.window.function(pl.DataFrame([row], schema=self.types))
         [one] = given.to_list() if isinstance(given, pl.Series) else given
-        return [tuple(pair.values()) if isinstance(pair, dict) else pair for pair in one] if isinstance(one, list) else one
+        return (
+            [tuple(pair.values()) if isinstance(pair, dict) else pair for pair in one]
+            if isinstance(one, list)
+            else one
+        )
 
 
 def _step(oracle: AnyInterpreter, event: Event) -> dict[str, Any]:
     if isinstance(oracle, PolicyInterpreter):
-        own = {"drain": oracle.drain, "checkpoint": oracle.checkpoint, "reset": oracle.reset, "reset_to_initial": oracle.reset_to_initial}
+        own = {
+            "drain": oracle.drain,
+            "checkpoint": oracle.checkpoint,
+            "reset": oracle.reset,
+            "reset_to_initial": oracle.reset_to_initial,
+        }
         if event.op in own:
             return own[event.op]()
         if event.op == "evict":

@@ -41,7 +41,9 @@ def play(script: Script) -> list[dict[str, Any]]:
     """
     unknown = set(script.options) - {"shards"}
     if unknown:
-        raise InputError(f"options={sorted(unknown)}", "the option of this runtime is shards", "leave them out")
+        raise InputError(
+            f"options={sorted(unknown)}", "the option of this runtime is shards", "leave them out"
+        )
     for event in script.events:
         if event.op in OF_POLICIES:
             rule = "on Spark state is in the query's checkpoint, and a restart is the reset (semantics 10.24)"
@@ -49,7 +51,9 @@ def play(script: Script) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="panewise-") as scratch:
         stage = _Stage(script, Path(scratch))
         with stage.running():
-            return [stage.after(event, given) for event, given in zip(script.events, script.given, strict=True)]
+            return [
+                stage.after(event, given) for event, given in zip(script.events, script.given, strict=True)
+            ]
 
 
 def _session() -> SparkSession:
@@ -95,15 +99,38 @@ class _Stage:
     def _start(self) -> StreamingQuery:
         session, spec = _session(), self.script.first
         instants = (*spec.time_columns, NOW)
-        columns = {name: pl.Datetime("us", "UTC") if name in instants else dtype for name, dtype in self._columns().items()}
-        rows = session.readStream.schema(spark_schema(columns)).option("maxFilesPerTrigger", 1).parquet(str(self.scratch / "rows"))
+        columns = {
+            name: pl.Datetime("us", "UTC") if name in instants else dtype
+            for name, dtype in self._columns().items()
+        }
+        rows = (
+            session.readStream.schema(spark_schema(columns))
+            .option("maxFilesPerTrigger", 1)
+            .parquet(str(self.scratch / "rows"))
+        )
         # The query needs a watermark; the one of this constant column never moves.
-        watched = rows.withColumn("clockless", F.timestamp_seconds(F.lit(0))).withWatermark("clockless", "0 seconds").drop("clockless")
-        plumbing = Dataflow(watched, self.script.spec, even_shards(self.script.options.get("shards", 1)), clocks="control", held=True)
-        notes = session.readStream.schema("value STRING").option("maxFilesPerTrigger", 1).text(str(self.scratch / "notes"))
+        watched = (
+            rows.withColumn("clockless", F.timestamp_seconds(F.lit(0)))
+            .withWatermark("clockless", "0 seconds")
+            .drop("clockless")
+        )
+        plumbing = Dataflow(
+            watched,
+            self.script.spec,
+            even_shards(self.script.options.get("shards", 1)),
+            clocks="control",
+            held=True,
+        )
+        notes = (
+            session.readStream.schema("value STRING")
+            .option("maxFilesPerTrigger", 1)
+            .text(str(self.scratch / "notes"))
+        )
         packed = plumbing.packed(late_wanted=True, all_columns=True).union(plumbing.controlled(notes))
         tagged = plumbing.stepped(packed, polars_schema(plumbing.inputs(all_columns=True)))
-        writer = tagged.writeStream.foreachBatch(self._collect).option("checkpointLocation", str(self.scratch / "checkpoint"))
+        writer = tagged.writeStream.foreachBatch(self._collect).option(
+            "checkpointLocation", str(self.scratch / "checkpoint")
+        )
         return writer.start()
 
     def _columns(self) -> dict[str, pl.DataType]:
@@ -148,19 +175,28 @@ class _Stage:
             return
         source = {} if event.source is None else {"input": event.source}
         self.clock = max(self.clock, (event.to or 0) if event.op == "clock" else 0)
-        texts = {"watermark": note(watermark=event.to or 0, **source), "clock": note(clock=event.to or 0), "finish": note(finish=1)}
+        texts = {
+            "watermark": note(watermark=event.to or 0, **source),
+            "clock": note(clock=event.to or 0),
+            "finish": note(finish=1),
+        }
         (self.scratch / name).write_text(texts[event.op])
         (self.scratch / name).rename(self.scratch / "notes" / f"{name}.txt")
 
     def _frames(self, kind: str) -> list[dict[str, Any]]:
-        return [row for sent, payload in self.sent if sent == kind for row in _counted(decode(payload)).to_dicts()]
+        return [
+            row for sent, payload in self.sent if sent == kind for row in _counted(decode(payload)).to_dicts()
+        ]
 
     def _output(self, given: Sequence[Row]) -> dict[str, Any]:
         lines = self._frames("counts")
         return {
             "panes": self._frames("panes"),
             "late": [late_entry(entry, given) for entry in self._frames("late")],
-            "invalid": [{"row": dict(given[entry[ROW]]), "reason": entry["__reason"]} for entry in self._frames("invalid")],
+            "invalid": [
+                {"row": dict(given[entry[ROW]]), "reason": entry["__reason"]}
+                for entry in self._frames("invalid")
+            ],
             "counts": {name: sum(line[name] for line in lines) for name in COUNTS},
         }
 
@@ -170,7 +206,12 @@ class _Stage:
             if kind == "held":
                 told = decode(payload)
                 self.held[int(told["shard"][0])] = told
-        rows = [row for told in self.held.values() for row in told.drop("shard").to_dicts() if row["pending"] is not None]
+        rows = [
+            row
+            for told in self.held.values()
+            for row in told.drop("shard").to_dicts()
+            if row["pending"] is not None
+        ]
         keys = self.script.first.keys
         order = lambda row: [(row[n] is not None, row[n]) for n in ("window_end", "window_start", *keys)]  # noqa: E731
         return sorted(rows, key=order)
@@ -181,7 +222,9 @@ def _counted(frame: pl.DataFrame) -> pl.DataFrame:
 
     On Spark event times are timestamps, and some of them are out of the range of Python's datetime.
     """
-    return frame.cast({name: _counted_type(dtype) for name, dtype in frame.schema.items() if _counted_type(dtype) != dtype})
+    return frame.cast(
+        {name: _counted_type(dtype) for name, dtype in frame.schema.items() if _counted_type(dtype) != dtype}
+    )
 
 
 def _counted_type(dtype: Any) -> Any:

@@ -46,7 +46,9 @@ def test_a_state_that_does_not_tell_since_when_rows_are_pending(trigger: Trigger
     mine.add(rows(2))
     table = mine.state.windows
     assert table.newest.select("__born", "__fired").rows() == [(25, 12)]
-    old = table.changed(table.all().with_columns(pl.lit(0, dtype=pl.Int64).alias("__born")), table.newest.clear())
+    old = table.changed(
+        table.all().with_columns(pl.lit(0, dtype=pl.Int64).alias("__born")), table.newest.clear()
+    )
     assert mine.advance(31).panes.is_empty()
     mine.state = replace(mine.state, windows=old)
     assert mine.advance(31).panes["s"].to_list() == [2]

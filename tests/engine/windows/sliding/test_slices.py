@@ -28,7 +28,15 @@ SPEC = pw.WindowOperator(
     keys=["k"],
     event_time="t",
     window=pw.Sliding(1_000),
-    aggregates=[F.sum("v"), F.count(), F.max("v"), F.median("x"), F.first("v"), F.count_distinct("v"), F.top_n("v", 2)],
+    aggregates=[
+        F.sum("v"),
+        F.count(),
+        F.max("v"),
+        F.median("x"),
+        F.first("v"),
+        F.count_distinct("v"),
+        F.top_n("v", 2),
+    ],
     allowed_lateness=0,
 )
 EARLY = [pw.AfterWatermark(early=pw.AfterCount(n), late=pw.AfterCount(1)) for n in (1, 2)]
@@ -59,19 +67,36 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
 
 STEPS = st.lists(
     st.tuples(
-        st.lists(st.tuples(st.integers(-15, 4), st.sampled_from("ab"), st.none() | st.integers(-2, 2)), max_size=4), st.integers(0, 3)
+        st.lists(
+            st.tuples(st.integers(-15, 4), st.sampled_from("ab"), st.none() | st.integers(-2, 2)), max_size=4
+        ),
+        st.integers(0, 3),
     ),
     min_size=6,
     max_size=12,
 )
-AGGREGATES = [F.sum("v"), F.count(), F.min("v"), F.last("v"), F.max_by("key", "v"), F.median("v"), F.collect_list("v"), F.mode("v")]
+AGGREGATES = [
+    F.sum("v"),
+    F.count(),
+    F.min("v"),
+    F.last("v"),
+    F.max_by("key", "v"),
+    F.median("v"),
+    F.collect_list("v"),
+    F.mode("v"),
+]
 
 
 def script_of(steps: list[tuple[list[tuple[int, str, int | None]], int]]) -> list[dict[str, Any]]:
     """Returns a script of rows near the watermark, which moves a little in each step."""
     script, mark = list[dict[str, Any]](), 20
     for rows, by in steps:
-        script.append({"op": "add", "rows": [{"event_time": mark + off, "key": key, "v": value} for off, key, value in rows]})
+        script.append(
+            {
+                "op": "add",
+                "rows": [{"event_time": mark + off, "key": key, "v": value} for off, key, value in rows],
+            }
+        )
         mark += by
         script.append({"op": "watermark", "to": mark})
     return [*script, {"op": "finish"}]
@@ -88,7 +113,9 @@ def test_they_change_nothing(anchor: Any, early: bool, data: st.DataObject) -> N
     spec = pw.WindowOperator(
         keys=data.draw(st.sampled_from([["key"], []])),
         window=pw.Sliding(data.draw(st.integers(9, 24)), anchor),
-        aggregates=data.draw(st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=4, unique_by=lambda made: made.name)),
+        aggregates=data.draw(
+            st.lists(st.sampled_from(AGGREGATES), min_size=1, max_size=4, unique_by=lambda made: made.name)
+        ),
         trigger=data.draw(st.sampled_from(triggers)),
         allowed_lateness=lateness,
         accumulation=data.draw(st.sampled_from(["discarding", "accumulating", "retracting"])),
@@ -98,7 +125,13 @@ def test_they_change_nothing(anchor: Any, early: bool, data: st.DataObject) -> N
     wanted = run(spec, script, "oracle", types=types, windows=True)
     for one, other in zip(run(spec, script, "engine", types=types, windows=True), wanted, strict=True):
         assert_same(one, other)
-    interrupted = run(spec, [step for event in script for step in (event, {"op": "restart"})], "engine", types=types, windows=True)
+    interrupted = run(
+        spec,
+        [step for event in script for step in (event, {"op": "restart"})],
+        "engine",
+        types=types,
+        windows=True,
+    )
     for one, other in zip(interrupted[::2], wanted, strict=True):
         assert_same(one, other)
 
@@ -156,8 +189,15 @@ def test_blocks_whose_sums_leave_64_bits_are_done_without(monkeypatch: pytest.Mo
     """If the sum of a block overflows, blocks are given up, because the sums of all windows may still fit."""
     monkeypatch.setattr(slices, "_MANY", 1)
     monkeypatch.setattr(slices, "_TIMES", 0)
-    operator = Operator(pw.WindowOperator(event_time="t", window=pw.Sliding(1_000), aggregates=[F.sum("v").alias("total")]), SCHEMA)
-    far = {1_500: -(2**62), 1_515: 2**62, 1_520: 2**62}  # the last two are in one block, the first is in another one
+    operator = Operator(
+        pw.WindowOperator(event_time="t", window=pw.Sliding(1_000), aggregates=[F.sum("v").alias("total")]),
+        SCHEMA,
+    )
+    far = {
+        1_500: -(2**62),
+        1_515: 2**62,
+        1_520: 2**62,
+    }  # the last two are in one block, the first is in another one
     sent, blocks = list[int](), list[bool]()
     for at in [*range(0, 1_500, 10), *far, 1_530]:
         operator.add(pl.DataFrame({"k": [0], "t": [at], "v": [far.get(at, 1)], "x": [0.0]}, schema=SCHEMA))

@@ -19,7 +19,13 @@ SCHEMA: dict[str, pl.DataType] = {"k": pl.String(), "t": pl.Int64(), "v": pl.Int
 
 
 def operator(**fields: Any) -> Operator:
-    made = {"keys": ["k"], "event_time": "t", "window": pw.Sliding(10), "aggregates": [F.sum("v").alias("total")], **fields}
+    made = {
+        "keys": ["k"],
+        "event_time": "t",
+        "window": pw.Sliding(10),
+        "aggregates": [F.sum("v").alias("total")],
+        **fields,
+    }
     return Operator(pw.WindowOperator(**made), SCHEMA)
 
 
@@ -82,13 +88,21 @@ def test_a_shard_is_woken_when_the_next_window_is_complete(anchor: Any, due: int
 def test_positions_however_far_apart_times_are(far: int) -> None:
     """`positions` finds the pieces inside each window, however far apart the times are."""
     random = np.random.default_rng(far)
-    frame = pl.DataFrame({"k": random.choice(["a", "b", None], 200).tolist(), START: random.integers(-3 * far, 3 * far + 1, 200)})
+    frame = pl.DataFrame(
+        {
+            "k": random.choice(["a", "b", None], 200).tolist(),
+            START: random.integers(-3 * far, 3 * far + 1, 200),
+        }
+    )
     spans = frame.with_columns((pl.col(START) + far).alias(END)).sample(50, seed=1)
     pieces, asked = coded(["k"], frame, spans)
     pieces = in_order(pieces)
     low, high = positions(pieces, asked)
     for span, first, last in zip(asked.to_dicts(), low, high, strict=True):
-        inside = pieces.filter((pl.col(SLIDE_CODE) == span[SLIDE_CODE]) & pl.col(START).is_between(span[START], span[END], closed="left"))
+        inside = pieces.filter(
+            (pl.col(SLIDE_CODE) == span[SLIDE_CODE])
+            & pl.col(START).is_between(span[START], span[END], closed="left")
+        )
         assert pieces[int(first) : int(last)].equals(inside)
 
 
@@ -104,4 +118,8 @@ def test_two_keys_do_not_meet() -> None:
     at = operator()
     at.add(pl.concat([rows(1, 3), rows(2, key="b")]))
     sent = at.finish().panes
-    assert list(zip(sent["k"], sent["window_end"], sent["total"], strict=True)) == [("a", 1, 1), ("b", 2, 1), ("a", 3, 2)]
+    assert list(zip(sent["k"], sent["window_end"], sent["total"], strict=True)) == [
+        ("a", 1, 1),
+        ("b", 2, 1),
+        ("a", 3, 2),
+    ]

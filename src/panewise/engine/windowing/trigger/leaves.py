@@ -13,7 +13,16 @@ from panewise.engine.columns import CAME, DEADLINE_SUFFIX, MARK_SUFFIX, PENDING,
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.trigger.context import TriggerContext
 from panewise.engine.windowing.trigger.periods import due
-from panewise.spec import AfterCount, AfterEventTime, AfterProcessingTime, Always, Every, OnDelta, OnPunctuation, Trigger
+from panewise.spec import (
+    AfterCount,
+    AfterEventTime,
+    AfterProcessingTime,
+    Always,
+    Every,
+    OnDelta,
+    OnPunctuation,
+    Trigger,
+)
 
 _FIRST_TIME = "__came:time"
 # While windows are merged: the earliest mark of the windows with pending rows, and of those without.
@@ -53,7 +62,10 @@ class Leaf(ABC):
 
         An OnDelta that is armed again keeps its reference: see :meth:`fired`.
         """
-        return {name: pl.lit(False if dtype == pl.Boolean else None, dtype=dtype) for name, dtype in self.columns.items()}
+        return {
+            name: pl.lit(False if dtype == pl.Boolean else None, dtype=dtype)
+            for name, dtype in self.columns.items()
+        }
 
     def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
         """Returns the columns that a batch's rows change; the rows are passed to it where `given` is true."""
@@ -62,7 +74,9 @@ class Leaf(ABC):
     def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
         """Returns its state after a firing of the trigger; the masks say what happens to this leaf."""
         first = self.armed(pl.lit(0, dtype=pl.Int64))
-        changes = {name: pl.when(armed | cleared).then(first[name]).otherwise(at[name]) for name in self.columns}
+        changes = {
+            name: pl.when(armed | cleared).then(first[name]).otherwise(at[name]) for name in self.columns
+        }
         if self.once:
             done = f"{self.name}:done"
             changes[done] = ~armed & (at[done] | fires)
@@ -158,7 +172,11 @@ class Delayed(Leaf):
         if self.align is not None:
             deadline = -(-deadline // self.align) * self.align
         set_now = given & old.is_null() & (pl.col(CAME) > 0)
-        return {f"{self.name}{DEADLINE_SUFFIX}": pl.when(set_now).then(pl.lit(min(deadline, MAX_INSTANT), dtype=pl.Int64)).otherwise(old)}
+        return {
+            f"{self.name}{DEADLINE_SUFFIX}": pl.when(set_now)
+            .then(pl.lit(min(deadline, MAX_INSTANT), dtype=pl.Int64))
+            .otherwise(old)
+        }
 
 
 @dataclass(frozen=True)
@@ -192,7 +210,11 @@ class Continuous(Leaf):
         mine = pl.min_horizontal(old, self._following(pl.max_horizontal(pl.col(_FIRST_TIME), known)))
         in_silence = (pl.col(PENDING) == pl.col(CAME)) & _reached(old, clocks)
         took = pl.when(in_silence).then(self._following(known)).otherwise(mine)
-        return {f"{self.name}{MARK_SUFFIX}": pl.when(given & pl.col(_FIRST_TIME).is_not_null()).then(took).otherwise(old)}
+        return {
+            f"{self.name}{MARK_SUFFIX}": pl.when(given & pl.col(_FIRST_TIME).is_not_null())
+            .then(took)
+            .otherwise(old)
+        }
 
     def _following(self, instant: pl.Expr) -> pl.Expr:
         """Returns the first multiple of the period above an instant."""
@@ -212,7 +234,11 @@ class Continuous(Leaf):
     def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
         """Replaces a deadline that was reached while no row was pending by the next one (semantics 16.15)."""
         silent = pl.col(f"{self.name}{_SILENT}")
-        coming = pl.when(_reached(silent, now.clocks)).then(self._following(_watermark(now.clocks))).otherwise(silent)
+        coming = (
+            pl.when(_reached(silent, now.clocks))
+            .then(self._following(_watermark(now.clocks)))
+            .otherwise(silent)
+        )
         return {f"{self.name}{MARK_SUFFIX}": pl.min_horizontal(pl.col(f"{self.name}{_AWAITED}"), coming)}
 
 
@@ -227,7 +253,9 @@ class Punctuated(Leaf):
     def passing(self) -> list[Part]:
         """Whether the rows include such a row."""
         name = f"__came:true:{self.column}"
-        return [Part(name, pl.Boolean(), pl.col(self.column).fill_null(False).any(), pl.col(name).any(), False)]
+        return [
+            Part(name, pl.Boolean(), pl.col(self.column).fill_null(False).any(), pl.col(name).any(), False)
+        ]
 
     @property
     def columns(self) -> dict[str, pl.DataType]:
@@ -263,11 +291,16 @@ class Moving(Leaf):
         if self.dtype == pl.Float64():
             values = value.cast(pl.Float64).drop_nulls().drop_nans()
         else:
-            values = (value.dt.epoch("us") if self.dtype == pl.Datetime() else value).cast(pl.Int64).drop_nulls()
+            values = (
+                (value.dt.epoch("us") if self.dtype == pl.Datetime() else value).cast(pl.Int64).drop_nulls()
+            )
         told = {"first": pl.Expr.first, "last": pl.Expr.last, "min": pl.Expr.min, "max": pl.Expr.max}
         kept = pl.Float64() if self.dtype == pl.Float64() else pl.Int64()
         names = {name: self._came(name) for name in told}
-        return [Part(names[name], kept, of(values), of(pl.col(names[name]).drop_nulls()), None) for name, of in told.items()]
+        return [
+            Part(names[name], kept, of(values), of(pl.col(names[name]).drop_nulls()), None)
+            for name, of in told.items()
+        ]
 
     def _came(self, what: str) -> str:
         return f"__came:{what}:{self.column}"
@@ -279,7 +312,12 @@ class Moving(Leaf):
     @property
     def columns(self) -> dict[str, pl.DataType]:
         """The flag, the reference, the last value, and whether it is finished."""
-        told: dict[str, pl.DataType] = {"hit": pl.Boolean(), "from": self._type, "to": self._type, "done": pl.Boolean()}
+        told: dict[str, pl.DataType] = {
+            "hit": pl.Boolean(),
+            "from": self._type,
+            "to": self._type,
+            "done": pl.Boolean(),
+        }
         return {f"{self.name}:{what}": dtype for what, dtype in told.items()}
 
     def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
@@ -290,7 +328,9 @@ class Moving(Leaf):
         """Compares the values with the reference, which is the first value if there is none yet."""
         hit, start, to = (at[f"{self.name}:{what}"] for what in ("hit", "from", "to"))
         reference = pl.coalesce(start, pl.col(self._came("first")))
-        moved = self._beyond(pl.col(self._came("max")), reference) | self._beyond(reference, pl.col(self._came("min")))
+        moved = self._beyond(pl.col(self._came("max")), reference) | self._beyond(
+            reference, pl.col(self._came("min"))
+        )
         return {
             f"{self.name}:hit": hit | (given & moved),
             f"{self.name}:from": pl.when(given).then(reference).otherwise(start),
@@ -302,13 +342,19 @@ class Moving(Leaf):
         if self._type == pl.Float64():
             distance = high - low
             return (distance.is_not_nan() & (distance > self.amount)).fill_null(False)
-        return (high.cast(pl.Int128) - low.cast(pl.Int128) > pl.lit(self.amount).cast(pl.Int128)).fill_null(False)
+        return (high.cast(pl.Int128) - low.cast(pl.Int128) > pl.lit(self.amount).cast(pl.Int128)).fill_null(
+            False
+        )
 
     def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
         """Makes the last value the reference. Clearing and arming keep the reference."""
         changes = super().fired(at, fires, cleared, armed)
         start, to = at[f"{self.name}:from"], at[f"{self.name}:to"]
-        return {**changes, f"{self.name}:from": pl.when(fires).then(to).otherwise(start), f"{self.name}:to": to}
+        return {
+            **changes,
+            f"{self.name}:from": pl.when(fires).then(to).otherwise(start),
+            f"{self.name}:to": to,
+        }
 
     def joined(self, held: pl.Expr) -> list[pl.Expr]:
         """Takes the reference of the earliest window that has one, and the last value of the latest."""

@@ -31,7 +31,10 @@ def due(every: Every, now: TriggerContext) -> pl.Expr:
 
 def latest(rules: Iterable[Every], processing_time: int) -> int | None:
     """Returns the latest F with which a window can be ready; None if there are no periodic triggers."""
-    bounds = [_last_boundary(every, processing_time) - 1 if every.aligned else processing_time - every.period.us for every in rules]
+    bounds = [
+        _last_boundary(every, processing_time) - 1 if every.aligned else processing_time - every.period.us
+        for every in rules
+    ]
     return max((max(MIN_INSTANT, bound) for bound in bounds), default=None)
 
 

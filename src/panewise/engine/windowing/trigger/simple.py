@@ -72,7 +72,11 @@ class SimpleTrigger:
         return latest((rule for rule in self._rules() if isinstance(rule, Every)), clocks.processing_time)
 
     def _rules(self) -> Iterator[Trigger]:
-        inside = (self.trigger.early, self.trigger.late) if isinstance(self.trigger, AfterWatermark) else (self.trigger,)
+        inside = (
+            (self.trigger.early, self.trigger.late)
+            if isinstance(self.trigger, AfterWatermark)
+            else (self.trigger,)
+        )
         return (rule for rule in inside if rule is not None)
 
     def _phases(self, complete: pl.Expr) -> list[tuple[Trigger, pl.Expr]]:

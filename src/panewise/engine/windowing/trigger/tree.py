@@ -55,7 +55,12 @@ class Node:
         if isinstance(trigger, AfterWatermark):
             inside = tuple(Repeatedly(part) for part in inside)
         parts = [cls.of(part, schema, f"{name}.{number}") for number, part in enumerate(inside)]
-        return cls(trigger, name, parts, None if inside or isinstance(trigger, AfterWatermark) else leaf_of(trigger, name, schema))
+        return cls(
+            trigger,
+            name,
+            parts,
+            None if inside or isinstance(trigger, AfterWatermark) else leaf_of(trigger, name, schema),
+        )
 
     @property
     def leaves(self) -> list[Leaf]:
@@ -70,7 +75,9 @@ class Node:
     @property
     def columns(self) -> dict[str, pl.DataType]:
         """The columns of the node and of all nodes below it, with their types."""
-        own: dict[str, pl.DataType] = {self.past: pl.Boolean()} if isinstance(self.trigger, AfterWatermark) else {}
+        own: dict[str, pl.DataType] = (
+            {self.past: pl.Boolean()} if isinstance(self.trigger, AfterWatermark) else {}
+        )
         if self.leaf:
             own = self.leaf.columns
         return reduce(or_, (part.columns for part in self.parts), own)
@@ -98,7 +105,9 @@ class Node:
             case AfterWatermark(early=early):
                 return ~at[self.past] if early and number == 0 else at[self.past]
             case AfterEach():
-                return _all(part.finished(at) for part in self.parts[:number]) & ~self.parts[number].finished(at)
+                return _all(part.finished(at) for part in self.parts[:number]) & ~self.parts[number].finished(
+                    at
+                )
         return _YES
 
     def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
@@ -133,7 +142,9 @@ class Node:
 
     # Changes of state
 
-    def fired(self, at: Values, now: TriggerContext, fires: pl.Expr, cleared: pl.Expr = _NO, armed: pl.Expr = _NO) -> dict[str, pl.Expr]:
+    def fired(
+        self, at: Values, now: TriggerContext, fires: pl.Expr, cleared: pl.Expr = _NO, armed: pl.Expr = _NO
+    ) -> dict[str, pl.Expr]:
         """Returns the columns after a firing, which leaves no rows pending.
 
         The masks say what happens to this node.
@@ -146,12 +157,20 @@ class Node:
         changes: dict[str, pl.Expr] = {}
         for number, part in enumerate(self.parts):
             part_fires = fires & self.in_force(number, at) & part.wants(at, now)
-            part_cleared = cleared | (fires & ~part.wants(at, now)) if isinstance(self.trigger, AfterAny) else cleared
-            part_armed = armed | (part_fires & part.finishes(at, now)) if isinstance(self.trigger, Repeatedly) else armed
+            part_cleared = (
+                cleared | (fires & ~part.wants(at, now)) if isinstance(self.trigger, AfterAny) else cleared
+            )
+            part_armed = (
+                armed | (part_fires & part.finishes(at, now))
+                if isinstance(self.trigger, Repeatedly)
+                else armed
+            )
             changes |= part.fired(at, now, part_fires, part_cleared, part_armed)
         return changes
 
-    def _fired_sides(self, at: Values, now: TriggerContext, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
+    def _fired_sides(
+        self, at: Values, now: TriggerContext, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr
+    ) -> dict[str, pl.Expr]:
         """Returns the same for AfterWatermark: passing the end arms both parts."""
         passes = fires & ~at[self.past] & now.complete
         changes = {self.past: ~armed & (at[self.past] | passes)}
@@ -181,10 +200,14 @@ class Node:
         given = given & ~self.finished(at)
         if self.leaf:
             return self.leaf.took(at, clocks, given)
-        below = (part.took(at, clocks, given & self.in_force(number, at)) for number, part in enumerate(self.parts))
+        below = (
+            part.took(at, clocks, given & self.in_force(number, at)) for number, part in enumerate(self.parts)
+        )
         return reduce(or_, below, {})
 
-    def merged(self, at: Values, now: TriggerContext, everywhere: Values, pending: pl.Expr) -> dict[str, pl.Expr]:
+    def merged(
+        self, at: Values, now: TriggerContext, everywhere: Values, pending: pl.Expr
+    ) -> dict[str, pl.Expr]:
         """Returns the columns of a window that replaces others.
 
         `at` has the combined states of the leaves and, for each AfterWatermark, whether all replaced windows
@@ -206,7 +229,9 @@ class Node:
             changes |= mine
         return changes
 
-    def _merged_sides(self, at: Values, now: TriggerContext, everywhere: Values, pending: pl.Expr) -> dict[str, pl.Expr]:
+    def _merged_sides(
+        self, at: Values, now: TriggerContext, everywhere: Values, pending: pl.Expr
+    ) -> dict[str, pl.Expr]:
         past = now.complete & at[self.past]
         changes, none = {self.past: past}, pl.lit(0, dtype=pl.Int64)
         for number, part in enumerate(self.parts):
@@ -220,7 +245,11 @@ class Node:
 
     def joined(self, held: pl.Expr) -> list[pl.Expr]:
         """Returns aggregations over the stored windows of a group, in the order of their starts."""
-        found = self.leaf.joined(held) if self.leaf else [expression for part in self.parts for expression in part.joined(held)]
+        found = (
+            self.leaf.joined(held)
+            if self.leaf
+            else [expression for part in self.parts for expression in part.joined(held)]
+        )
         if isinstance(self.trigger, AfterWatermark):
             past = pl.col(self.past).filter(held)
             found += [past.all().alias(self.past), (~past).all().alias(f"{self.past}:nowhere")]
@@ -246,14 +275,21 @@ class TriggerTree:
     def __init__(self, trigger: Trigger, schema: Mapping[str, pl.DataType]) -> None:
         self.root = Node.of(trigger, schema)
         self.columns = self.root.columns
-        self.passing: list[Part] = list({part.name: part for leaf in self.root.leaves for part in leaf.passing}.values())
+        self.passing: list[Part] = list(
+            {part.name: part for leaf in self.root.leaves for part in leaf.passing}.values()
+        )
         self.ordered = any(leaf.ordered for leaf in self.root.leaves)
         self._at: Values = {name: pl.col(name) for name in self.columns}
 
     def joined(self, held: pl.Expr) -> list[pl.Expr]:
         """Returns aggregations over the stored and the new windows of a group, for :meth:`taken`."""
         came = pl.col(PENDING).filter(~held).sum().alias(CAME)
-        return [*self.root.joined(held), held.sum().alias(KEPT), pl.col(PENDING).filter(held).sum().alias(BEFORE), came]
+        return [
+            *self.root.joined(held),
+            held.sum().alias(KEPT),
+            pl.col(PENDING).filter(held).sum().alias(BEFORE),
+            came,
+        ]
 
     def taken(self, windows: pl.DataFrame, now: TriggerContext, same: pl.Expr | None = None) -> pl.DataFrame:
         """Returns windows that got rows, with their trigger states after these rows.
@@ -266,7 +302,8 @@ class TriggerTree:
         fresh, nothing = self.root.armed(now, pl.lit(0, dtype=pl.Int64)), pl.lit(0, dtype=pl.Int64)
         if KEPT not in windows.columns:
             windows = windows.with_columns(
-                pl.col(PENDING).alias(CAME), *(value.cast(self.columns[name]).alias(name) for name, value in fresh.items())
+                pl.col(PENDING).alias(CAME),
+                *(value.cast(self.columns[name]).alias(name) for name, value in fresh.items()),
             )
         else:
             started: Values = self._at
@@ -274,8 +311,12 @@ class TriggerTree:
                 nowhere = {name: pl.col(f"{name}:nowhere") for name in self.root.sides}
                 started = _chosen(same, self._at, self.root.merged(self._at, now, nowhere, pl.col(BEFORE)))
             started = _chosen(pl.col(KEPT) == nothing, fresh, started)
-            windows = windows.with_columns(value.cast(self.columns[name]).alias(name) for name, value in started.items())
-        return windows.with_columns(value.alias(name) for name, value in self.root.took(self._at, now.clocks).items())
+            windows = windows.with_columns(
+                value.cast(self.columns[name]).alias(name) for name, value in started.items()
+            )
+        return windows.with_columns(
+            value.alias(name) for name, value in self.root.took(self._at, now.clocks).items()
+        )
 
     def wants(self, now: TriggerContext) -> pl.Expr:
         """Returns whether the trigger is ready."""
@@ -283,12 +324,19 @@ class TriggerTree:
 
     def closes(self, now: TriggerContext) -> pl.Expr:
         """Returns whether the trigger is finished after this evaluation."""
-        return self.root.finished(self._at) | (self.root.wants(self._at, now) & self.root.finishes(self._at, now))
+        return self.root.finished(self._at) | (
+            self.root.wants(self._at, now) & self.root.finishes(self._at, now)
+        )
 
     def fired(self, now: TriggerContext, fires: pl.Expr) -> list[pl.Expr]:
         """Returns the columns after the trigger has fired where the mask is true."""
-        return [value.cast(self.columns[name]).alias(name) for name, value in self.root.fired(self._at, now, fires).items()]
+        return [
+            value.cast(self.columns[name]).alias(name)
+            for name, value in self.root.fired(self._at, now, fires).items()
+        ]
 
     def waits(self, clocks: Clocks) -> int | None:
         """Returns the latest F (semantics 16.3) with which a window can be ready; None if it has no Every."""
-        return latest((leaf.every for leaf in self.root.leaves if isinstance(leaf, Periodic)), clocks.processing_time)
+        return latest(
+            (leaf.every for leaf in self.root.leaves if isinstance(leaf, Periodic)), clocks.processing_time
+        )

@@ -12,7 +12,18 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.aggregate import range_aggregate
-from panewise.engine.columns import CLOSED, END, IS_BLOCK, KEY_WATERMARK, PENDING, ROWS, SLIDE_CODE, START, TIME, TOMBSTONE
+from panewise.engine.columns import (
+    CLOSED,
+    END,
+    IS_BLOCK,
+    KEY_WATERMARK,
+    PENDING,
+    ROWS,
+    SLIDE_CODE,
+    START,
+    TIME,
+    TOMBSTONE,
+)
 from panewise.engine.kernels.small_frames import kept, picked
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.progress.clocks import Clocks
@@ -30,7 +41,12 @@ _NEW, _LOW = "__is_new", "__low"
 
 
 def of_sliding(
-    plan: Plan, held: StoredTable, slices: Slices, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
+    plan: Plan,
+    held: StoredTable,
+    slices: Slices,
+    rows: pl.DataFrame,
+    clocks: Clocks,
+    columns: dict[str, pl.DataType],
 ) -> Intake:
     """Applies rows (in arrival order) to slices, and to the windows that are already made.
 
@@ -43,7 +59,9 @@ def of_sliding(
     touched, known = plan.no_windows(), plan.no_windows()
     own = near.filter(~pl.col(IS_BLOCK))
     if not meeting.is_empty() and not news.is_empty():
-        touched, known = _touched(plan, held, near, news.join(meeting, on=plan.keys, how="semi", nulls_equal=True), meeting, clocks)
+        touched, known = _touched(
+            plan, held, near, news.join(meeting, on=plan.keys, how="semi", nulls_equal=True), meeting, clocks
+        )
     return Intake(
         touched=touched,
         replaced=known,
@@ -68,13 +86,17 @@ def _near(plan: Plan, slices: Slices, rows: pl.DataFrame, clocks: Clocks) -> tup
         return slices.of_rows(plan, rows, in_time=behind.is_empty())
     first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
     found = slices.between(plan, first - plan.slide.reach, last + plan.slide.reach)
-    return as_pieces(found.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")), slices
+    return as_pieces(
+        found.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
+    ), slices
 
 
 def _sliced(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows as slices."""
     lifted = plan.pieces.lift(rows, [*plan.keys, TIME]).rename({TIME: START})
-    return lifted.with_columns(plan.slide.needed_until(pl.col(START)).alias(END)).select(list(plan.slices.schema))
+    return lifted.with_columns(plan.slide.needed_until(pl.col(START)).alias(END)).select(
+        list(plan.slices.schema)
+    )
 
 
 @dataclass(frozen=True)
@@ -107,7 +129,9 @@ class _Spans:
 
     def contents(self, plan: Plan) -> pl.DataFrame:
         """Returns the windows with the partials of what they contain; none may be empty."""
-        return self.windows.hstack(range_aggregate.over(plan.aggregation, self.pieces, pl.Series(self.low), pl.Series(self.high)))
+        return self.windows.hstack(
+            range_aggregate.over(plan.aggregation, self.pieces, pl.Series(self.low), pl.Series(self.high))
+        )
 
 
 def _touched(
@@ -116,15 +140,21 @@ def _touched(
     """Returns the windows that get rows or are made, as they are then, and those of them that were stored."""
     there_already = near.select(*plan.slices.schema, IS_BLOCK, pl.lit(False).alias(_NEW))
     pieces = pl.concat([there_already, as_pieces(news).with_columns(pl.lit(True).alias(_NEW))])
-    pieces = in_order(*coded(plan.keys, key_watermarks.marked(pieces, rows, plan.keys) if plan.by_key else pieces))
+    pieces = in_order(
+        *coded(plan.keys, key_watermarks.marked(pieces, rows, plan.keys) if plan.by_key else pieces)
+    )
     mark = [KEY_WATERMARK] if plan.by_key else []
-    made = plan.slide.made(pieces.filter(~pl.col(IS_BLOCK)).select(*plan.keys, START, SLIDE_CODE, *mark, _NEW))
+    made = plan.slide.made(
+        pieces.filter(~pl.col(IS_BLOCK)).select(*plan.keys, START, SLIDE_CODE, *mark, _NEW)
+    )
     concerned = ~clocks.expired(plan.spec, pl.col(END))
     if plan.lazy:
         concerned = concerned & clocks.complete(plan.spec, pl.col(END))
     got = _Spans.of(made.filter(concerned), pieces.filter(_NEW))
     got = got.where(got.filled | got.windows[_NEW])
-    windows = got.windows.sort(_NEW, descending=True).unique([SLIDE_CODE, START], keep="first", maintain_order=True)
+    windows = got.windows.sort(_NEW, descending=True).unique(
+        [SLIDE_CODE, START], keep="first", maintain_order=True
+    )
     got = _Spans.of(windows, got.pieces)
     whole = _Spans.of(got.windows, pieces)
     got, whole = got.where(whole.filled), whole.where(whole.filled)
@@ -132,7 +162,12 @@ def _touched(
     there = np.zeros(whole.windows.height, dtype=np.bool_)
     there[known.which] = True
     grows = pl.Series(there) & got.filled
-    more = (whole if plan.rebuilt_from_slices else got).where(grows).contents(plan).with_columns(got.where(grows).rows)
+    more = (
+        (whole if plan.rebuilt_from_slices else got)
+        .where(grows)
+        .contents(plan)
+        .with_columns(got.where(grows).rows)
+    )
     fresh = whole.where(pl.Series(~there)).contents(plan).with_columns(pl.col(ROWS).alias(PENDING))
     before = kept(known.rows, grows.gather(known.which.astype(np.uint32)))
     return _together(plan, before, pl.concat([more, fresh]), clocks), before
@@ -144,7 +179,13 @@ def _together(plan: Plan, known: pl.DataFrame, contents: pl.DataFrame, clocks: C
     Partials that were made again from slices replace the stored ones.
     """
     now = TriggerContext.at(plan.spec, clocks)
-    new = window_table.newborn(contents, plan.intake_schema, pending=pl.col(PENDING), born=clocks.processing_time, open_=~now.complete)
+    new = window_table.newborn(
+        contents,
+        plan.intake_schema,
+        pending=pl.col(PENDING),
+        born=clocks.processing_time,
+        open_=~now.complete,
+    )
     if known.is_empty():
         return triggered(plan, new, now)
     if plan.rebuilt_from_slices:
@@ -152,7 +193,9 @@ def _together(plan: Plan, known: pl.DataFrame, contents: pl.DataFrame, clocks: C
     return triggered(plan, joined(plan, known, new, plan.identity), now)
 
 
-def completed(plan: Plan, slices: Slices, before: Clocks, now: Clocks, marks: Callable[[], pl.DataFrame]) -> tuple[pl.DataFrame, Slices]:
+def completed(
+    plan: Plan, slices: Slices, before: Clocks, now: Clocks, marks: Callable[[], pl.DataFrame]
+) -> tuple[pl.DataFrame, Slices]:
     """Returns the windows that a move of the clocks completes and that are made only then, and the slices.
 
     The windows are returned as they were before the move. Where each key has its own watermark, `marks`
@@ -172,7 +215,9 @@ def completed(plan: Plan, slices: Slices, before: Clocks, now: Clocks, marks: Ca
     return _completed(plan, pieces, low, pl.lit(last, dtype=pl.Int64), now), slices
 
 
-def completed_of_keys(plan: Plan, slices: Slices, before: pl.DataFrame, moved: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, Slices]:
+def completed_of_keys(
+    plan: Plan, slices: Slices, before: pl.DataFrame, moved: pl.DataFrame, clocks: Clocks
+) -> tuple[pl.DataFrame, Slices]:
     """Returns the same for keys whose own watermark has moved from `before`; expired slices are removed."""
     mine = slices.held.of_keys(moved, plan.keys)
     reached = key_watermarks.marked(mine, moved, plan.keys)
@@ -180,7 +225,9 @@ def completed_of_keys(plan: Plan, slices: Slices, before: pl.DataFrame, moved: p
     windows = plan.no_windows()
     if plan.lazy:
         low = key_watermarks.marked(mine, before, plan.keys)[KEY_WATERMARK].alias(_LOW)
-        windows = _completed(plan, as_pieces(reached.hstack([low])), pl.col(_LOW), pl.col(KEY_WATERMARK), clocks)
+        windows = _completed(
+            plan, as_pieces(reached.hstack([low])), pl.col(_LOW), pl.col(KEY_WATERMARK), clocks
+        )
     return windows, slices.without(gone)
 
 
@@ -190,31 +237,49 @@ def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, cl
     after, until = (pl.col(END) > low).fill_null(True), (pl.col(END) <= high).fill_null(True)
     pieces = in_order(*coded(plan.keys, pieces))
     windows = _once(
-        plan, plan.slide.made(pieces.filter(~pl.col(IS_BLOCK))).filter(after & until).select([*plan.identity, SLIDE_CODE, *mark])
+        plan,
+        plan.slide.made(pieces.filter(~pl.col(IS_BLOCK)))
+        .filter(after & until)
+        .select([*plan.identity, SLIDE_CODE, *mark]),
     )
     if windows.is_empty():
         return plan.no_windows()
     found = _Spans.of(windows, pieces)
     contents = found.where(found.filled).contents(plan)
-    opened = window_table.newborn(contents, plan.intake_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True))
+    opened = window_table.newborn(
+        contents, plan.intake_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True)
+    )
     # Their rows came before the move that completes them, so the triggers must not see them as complete yet.
     return triggered(plan, opened, replace(TriggerContext.at(plan.spec, clocks), complete=pl.lit(False)))
 
 
 def unmade(plan: Plan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
     """Returns the windows that exist but are not made yet, with their numbers of rows."""
-    pieces = in_order(*coded(plan.keys, key_watermarks.marked(slices.held.all(), marks, plan.keys) if plan.by_key else slices.held.all()))
+    pieces = in_order(
+        *coded(
+            plan.keys,
+            key_watermarks.marked(slices.held.all(), marks, plan.keys) if plan.by_key else slices.held.all(),
+        )
+    )
     found = _Spans.of(waiting(plan.spec, plan.slide, pieces, clocks), pieces)
     return found.windows.select(*plan.identity, found.rows, pl.lit(False).alias(CLOSED))
 
 
 def waiting(spec: WindowOperator, slide: Slide, pieces: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """Returns the windows of sorted slices that are neither complete nor empty."""
-    made = slide.made(pieces).filter(~clocks.complete(spec, pl.col(END))).select(*slide.keys, START, END, SLIDE_CODE)
+    made = (
+        slide.made(pieces)
+        .filter(~clocks.complete(spec, pl.col(END)))
+        .select(*slide.keys, START, END, SLIDE_CODE)
+    )
     found = _Spans.of(made.unique([SLIDE_CODE, START], maintain_order=True), pieces)
     return found.where(found.filled).windows
 
 
 def _once(plan: Plan, windows: pl.DataFrame) -> pl.DataFrame:
     """Removes duplicates. They occur only if a window that ends with a row begins right after another one."""
-    return windows.unique([SLIDE_CODE, START], maintain_order=True) if plan.slide.window.anchor == "both" else windows
+    return (
+        windows.unique([SLIDE_CODE, START], maintain_order=True)
+        if plan.slide.window.anchor == "both"
+        else windows
+    )

@@ -20,7 +20,15 @@ from panewise.engine.windowing.plan import Plan
 from panewise.engine.windowing.sliding_bounds import coded, earlier, in_order, later, positions
 
 _TURN = "__turn"  # when in a batch a row arrives; -1 for stored rows
-_FIRST, _LEAST, _HELD, _OPEN, _ACCEPTED, _QUERY, _AT = "__first", "__least", "__held_least", "__open", "__accepted", "__query", "__at"
+_FIRST, _LEAST, _HELD, _OPEN, _ACCEPTED, _QUERY, _AT = (
+    "__first",
+    "__least",
+    "__held_least",
+    "__open",
+    "__accepted",
+    "__query",
+    "__at",
+)
 _Schema = dict[str, pl.DataType]
 
 
@@ -60,24 +68,39 @@ def _lost(plan: Plan, rows: pl.DataFrame, cause: str, clocks: Clocks, columns: _
     return rows.select(typed(columns, made, clocks))
 
 
-def _accepted(plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks) -> pl.Series:
+def _accepted(
+    plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks
+) -> pl.Series:
     """Returns whether each row behind is applied."""
     spec, slide = plan.spec, plan.slide
     if slide.window.anchor == "start":  # no window that contains it ends later than its own
         return behind.select((~clocks.expired(spec, slide.own(pl.col(TIME))[1])).alias(_ACCEPTED)).to_series()
-    held = near.filter(~clocks.expired(spec, pl.col(START) + 1)).select(*plan.keys, START, pl.lit(-1, dtype=pl.Int64).alias(_TURN))
-    mine = rows.join(behind, on=plan.keys, how="semi", nulls_equal=True).filter(~clocks.expired(spec, pl.col(TIME) + 1))
+    held = near.filter(~clocks.expired(spec, pl.col(START) + 1)).select(
+        *plan.keys, START, pl.lit(-1, dtype=pl.Int64).alias(_TURN)
+    )
+    mine = rows.join(behind, on=plan.keys, how="semi", nulls_equal=True).filter(
+        ~clocks.expired(spec, pl.col(TIME) + 1)
+    )
     ahead = mine.select(*plan.keys, pl.col(TIME).alias(START), pl.col(ORDER).cast(pl.Int64).alias(_TURN))
     met = _first_until(plan, pl.concat([held, ahead]), behind)
-    by_left = behind.select((met < pl.col(ORDER).cast(pl.Int64)).fill_null(False).alias(_ACCEPTED)).to_series()
-    return by_left if slide.window.anchor == "end" else by_left | _in_right(plan, near, behind.with_columns(by_left), clocks)
+    by_left = behind.select(
+        (met < pl.col(ORDER).cast(pl.Int64)).fill_null(False).alias(_ACCEPTED)
+    ).to_series()
+    return (
+        by_left
+        if slide.window.anchor == "end"
+        else by_left | _in_right(plan, near, behind.with_columns(by_left), clocks)
+    )
 
 
 def _first_until(plan: Plan, makers: pl.DataFrame, behind: pl.DataFrame) -> pl.Series:
     """Returns when the first row arrives whose windows reach back to each row behind; null: none does."""
     number = pl.int_range(pl.len(), dtype=pl.Int64)
     asked = behind.select(
-        *plan.keys, later(pl.col(TIME), plan.slide.size).alias(START), pl.lit(None, dtype=pl.Int64).alias(_TURN), number.alias(_QUERY)
+        *plan.keys,
+        later(pl.col(TIME), plan.slide.size).alias(START),
+        pl.lit(None, dtype=pl.Int64).alias(_TURN),
+        number.alias(_QUERY),
     )
     told = makers.with_columns(pl.lit(-1, dtype=pl.Int64).alias(_QUERY))
     swept = pl.concat([told, asked]).sort([*plan.keys, START, _QUERY], nulls_last=False)
@@ -116,14 +139,30 @@ def _late_for_some(
     there = near.select(*plan.keys, START, *mark, pl.lit(-1, dtype=pl.Int64).alias(_TURN))
     made = slide.made(pl.concat([there, mine.select(*plan.keys, pl.col(TIME).alias(START), *mark, turn)]))
     gone = made.filter(clocks.expired(plan.spec, pl.col(END)))
-    asked = rows.select(*plan.keys, earlier(pl.col(TIME), slide.size).alias(START), (pl.col(TIME) + 1).alias(END))
-    windows, asked = coded(plan.keys, gone.group_by([*plan.keys, START, END], maintain_order=True).agg(pl.col(_TURN).min()), asked)
+    asked = rows.select(
+        *plan.keys, earlier(pl.col(TIME), slide.size).alias(START), (pl.col(TIME) + 1).alias(END)
+    )
+    windows, asked = coded(
+        plan.keys,
+        gone.group_by([*plan.keys, START, END], maintain_order=True).agg(pl.col(_TURN).min()),
+        asked,
+    )
     windows = in_order(windows)
     low, high = positions(windows, asked)
     which = np.repeat(np.arange(rows.height), high - low)
     places = np.arange(len(which)) + np.repeat(low - (np.cumsum(high - low) - (high - low)), high - low)
-    pairs = picked(windows, places).select(START, END, _TURN).hstack([picked(rows.select(ORDER), which).to_series()])
+    pairs = (
+        picked(windows, places)
+        .select(START, END, _TURN)
+        .hstack([picked(rows.select(ORDER), which).to_series()])
+    )
     shown = slide.shown(pl.col(START), pl.col(END))
-    missed = pairs.filter(pl.col(_TURN) <= pl.col(ORDER)).group_by(ORDER, maintain_order=True).agg(shown.alias(MISSED_WINDOWS))
+    missed = (
+        pairs.filter(pl.col(_TURN) <= pl.col(ORDER))
+        .group_by(ORDER, maintain_order=True)
+        .agg(shown.alias(MISSED_WINDOWS))
+    )
     late = rows.join(missed, on=ORDER, maintain_order="left")
-    return late.select(typed(columns, {REASON: reason_of(clocks, pl.lit("expired")), PARTIAL: pl.lit(True)}, clocks))
+    return late.select(
+        typed(columns, {REASON: reason_of(clocks, pl.lit("expired")), PARTIAL: pl.lit(True)}, clocks)
+    )

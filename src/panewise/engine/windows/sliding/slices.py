@@ -84,7 +84,9 @@ class Slices:
             slices = self.between(plan, first, last)
             return as_pieces(slices), self._in_blocks(plan) if _is_worth_it(plan, slices) else self
         ends = _between(plan, self.held, [(first, low - 1), (high, last)])
-        blocks = _between(plan, self.blocks, [(low, high - 1)]).join(ends, on=plan.keys, how="semi", nulls_equal=True)
+        blocks = _between(plan, self.blocks, [(low, high - 1)]).join(
+            ends, on=plan.keys, how="semi", nulls_equal=True
+        )
         return pl.concat([as_pieces(ends), as_pieces(blocks, blocks=True)]), self
 
     def of_rows(self, plan: Plan, rows: pl.DataFrame, *, in_time: bool) -> tuple[pl.DataFrame, "Slices"]:
@@ -96,7 +98,9 @@ class Slices:
         if not self.in_blocks or not in_time:
             slices = self.held.of_keys(rows, plan.keys)
             able = plan.slide.window.anchor == "end" and not plan.by_key and not plan.counted
-            return as_pieces(slices), self._in_blocks(plan) if able and not self.in_blocks and _is_worth_it(plan, slices) else self
+            return as_pieces(slices), self._in_blocks(plan) if able and not self.in_blocks and _is_worth_it(
+                plan, slices
+            ) else self
         first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
         _, high = plan.slide.inside(first, last)
         newest = self.held.of_keys(rows, plan.keys, [(high, MAX_INSTANT)])
@@ -104,7 +108,9 @@ class Slices:
         # The last slice that can make a window with one of the rows.
         latest = min(max(latest, last), last + plan.slide.size) if isinstance(latest, int) else last
         low, _ = plan.slide.inside(first, latest)
-        oldest = self.held.of_keys(rows, plan.keys, _clipped([(first - plan.slide.reach, min(low, high) - 1)]))
+        oldest = self.held.of_keys(
+            rows, plan.keys, _clipped([(first - plan.slide.reach, min(low, high) - 1)])
+        )
         blocks = self.blocks.of_keys(rows, plan.keys, _clipped([(low, high - 1)]))
         return pl.concat([as_pieces(oldest), as_pieces(blocks, blocks=True), as_pieces(newest)]), self
 
@@ -119,7 +125,9 @@ class Slices:
         try:
             return replace(self, blocks=_with(plan, self.blocks, _in_stretches(plan, news)))
         except AggregateOverflowError:
-            return replace(self, blocks=replace(self.blocks, newest=self.blocks.newest.clear(), runs=()), in_blocks=False)
+            return replace(
+                self, blocks=replace(self.blocks, newest=self.blocks.newest.clear(), runs=()), in_blocks=False
+            )
 
 
 def as_pieces(lines: pl.DataFrame, *, blocks: bool = False) -> pl.DataFrame:
@@ -140,7 +148,9 @@ def _in_stretches(plan: Plan, slices: pl.DataFrame) -> pl.DataFrame:
     plan.pieces.check_merge(placed, [*plan.keys, START])
     merged = placed.group_by([*plan.keys, START], maintain_order=True).agg(plan.pieces.merging())
     until = plan.slide.block_needed_until(pl.col(START)).alias(END)
-    return merged.with_columns(until).select(pl.col(name).cast(dtype) for name, dtype in plan.slices.schema.items())
+    return merged.with_columns(until).select(
+        pl.col(name).cast(dtype) for name, dtype in plan.slices.schema.items()
+    )
 
 
 def _with(plan: Plan, held: StoredTable, news: pl.DataFrame, near: pl.DataFrame | None = None) -> StoredTable:
@@ -170,9 +180,16 @@ def _clipped(stretches: Stretches) -> Stretches:
 
 def _between(plan: Plan, held: StoredTable, stretches: list[tuple[int | None, int | None]]) -> pl.DataFrame:
     """Returns the lines of a table that begin in one of the intervals, which may be empty."""
-    bounds = _clipped([(MIN_INSTANT if low is None else low, MAX_INSTANT if high is None else high) for low, high in stretches])
+    bounds = _clipped(
+        [
+            (MIN_INSTANT if low is None else low, MAX_INSTANT if high is None else high)
+            for low, high in stretches
+        ]
+    )
     if not bounds:
         return held.newest.clear().drop(TOMBSTONE)
     test = pl.any_horizontal(pl.col(START).is_between(low, high) for low, high in bounds)
     needed = [(plan.slide.needed(low), plan.slide.block_needed(high)) for low, high in bounds]
-    return held.concerned(test, lambda run: any(run.high >= least and run.low <= most for least, most in needed))
+    return held.concerned(
+        test, lambda run: any(run.high >= least and run.low <= most for least, most in needed)
+    )

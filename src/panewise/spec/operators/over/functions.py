@@ -39,7 +39,9 @@ def dense_rank() -> RowFunction:
     return RowFunction("dense_rank", None, "dense_rank()")
 
 
-def lag(column: ColumnOrName, offset: int = 1, default: bool | int | float | str | None = None) -> RowFunction:
+def lag(
+    column: ColumnOrName, offset: int = 1, default: bool | int | float | str | None = None
+) -> RowFunction:
     """Returns the function: value of the column in the row of the key that is `offset` rows before.
 
     If there is no such row, the value is the default. A negative offset looks ahead, as `lead` does. The
@@ -56,7 +58,9 @@ def lag(column: ColumnOrName, offset: int = 1, default: bool | int | float | str
     return _shift("lag", column, offset, default)
 
 
-def lead(column: ColumnOrName, offset: int = 1, default: bool | int | float | str | None = None) -> RowFunction:
+def lead(
+    column: ColumnOrName, offset: int = 1, default: bool | int | float | str | None = None
+) -> RowFunction:
     """Returns the function: value of the column in the row of the key that is `offset` rows after.
 
     A row is emitted only when that row has passed, or at the end of input. If there is no such row, the value
@@ -83,7 +87,11 @@ def nth_value(column: ColumnOrName, offset: int, ignoreNulls: bool = False) -> R
     """
     if ignoreNulls is not False:
         rule = "nth_value counts rows, those with a null, too"
-        raise SpecError(f"nth_value({column!r}, ignoreNulls={ignoreNulls!r})", rule, "take the element of collect_list, which skips nulls")
+        raise SpecError(
+            f"nth_value({column!r}, ignoreNulls={ignoreNulls!r})",
+            rule,
+            "take the element of collect_list, which skips nulls",
+        )
     return RowFunction("nth_value", checked_column(column), default_name("nth_value", column, offset), offset)
 
 
@@ -110,11 +118,15 @@ def last_value(column: ColumnOrName, ignoreNulls: bool = False) -> Aggregate:  #
     return last(column, ignoreNulls)
 
 
-def _shift(fn: str, column: ColumnOrName, offset: int, default: bool | int | float | str | None) -> RowFunction:
+def _shift(
+    fn: str, column: ColumnOrName, offset: int, default: bool | int | float | str | None
+) -> RowFunction:
     """Returns `lag` or `lead`. With a negative offset it is the other one, under the name of the first."""
     name = default_name(fn, column, offset, default)
     if isinstance(offset, bool) or not isinstance(offset, int) or abs(offset) >= MAX_INSTANT:
-        raise SpecError(f"{fn}(offset={offset!r})", f"{fn} takes a whole number of rows", "give such a number, below 2^63")
+        raise SpecError(
+            f"{fn}(offset={offset!r})", f"{fn} takes a whole number of rows", "give such a number, below 2^63"
+        )
     if offset < 0:
         fn, offset = ("lead" if fn == "lag" else "lag"), -offset
     return RowFunction(fn, checked_column(column), name, offset, default)

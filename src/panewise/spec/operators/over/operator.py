@@ -48,18 +48,31 @@ class Frame:
 
     def __post_init__(self) -> None:
         if self.kind not in ("rows", "range"):
-            raise SpecError(f"kind={self.kind!r}", "a frame is one of rows or of a range of time", "give 'rows' or 'range'")
+            raise SpecError(
+                f"kind={self.kind!r}",
+                "a frame is one of rows or of a range of time",
+                "give 'rows' or 'range'",
+            )
         for name, bound in (("start", self.start), ("end", self.end)):
             whole = isinstance(bound, int) and not isinstance(bound, bool) and abs(bound) < MAX_INSTANT
             if not whole and not (name == "start" and bound is None):
-                rule = "the bounds of a frame are whole numbers of 64 bits, and the start may be unbounded (None)"
+                rule = (
+                    "the bounds of a frame are whole numbers of 64 bits, and the start may be "
+                    "unbounded (None)"
+                )
                 raise SpecError(f"{name}={bound!r}", rule, "give a number of rows, or of microseconds")
         if self.start is not None and self.start > self.end:
-            raise SpecError(f"start={self.start}, end={self.end}", "a frame does not end before it starts", "exchange the two")
+            raise SpecError(
+                f"start={self.start}, end={self.end}",
+                "a frame does not end before it starts",
+                "exchange the two",
+            )
         if self.kind == "range" and self.start is None and self.end < 0:
             rule = "a range without a start ends at the current row or after it"
             raise SpecError(
-                f"range from the first row to {-self.end} microseconds before the row", rule, "give the range a start, or use rows"
+                f"range from the first row to {-self.end} microseconds before the row",
+                rule,
+                "give the range a start, or use rows",
             )
 
 
@@ -88,22 +101,40 @@ class RowFunction:
 
     def __post_init__(self) -> None:
         if self.fn not in ROW_FUNCTIONS:
-            raise SpecError(f"fn={self.fn!r}", f"a row function is one of {sorted(ROW_FUNCTIONS)}", "use a function of panewise.functions")
+            raise SpecError(
+                f"fn={self.fn!r}",
+                f"a row function is one of {sorted(ROW_FUNCTIONS)}",
+                "use a function of panewise.functions",
+            )
         reads = self.fn not in NUMBERINGS
-        if reads != (isinstance(self.column, str) and bool(self.column)) or (not reads and self.column is not None):
+        if reads != (isinstance(self.column, str) and bool(self.column)) or (
+            not reads and self.column is not None
+        ):
             rule = f"{self.fn} takes {'the name of a column' if reads else 'no column'}"
-            raise SpecError(f"{self.fn}(column={self.column!r})", rule, "give its name" if reads else "leave it out")
+            raise SpecError(
+                f"{self.fn}(column={self.column!r})", rule, "give its name" if reads else "leave it out"
+            )
         least = 1 if self.fn == "nth_value" else 0
         counts = isinstance(self.n, int) and not isinstance(self.n, bool) and least <= self.n < MAX_INSTANT
         if counts != reads or (not reads and self.n is not None):
-            rule = f"{self.fn} takes a number of rows, {least} or more" if reads else f"{self.fn} takes no number"
+            rule = (
+                f"{self.fn} takes a number of rows, {least} or more"
+                if reads
+                else f"{self.fn} takes no number"
+            )
             remedy = {"lag": "use lead to look ahead", "lead": "use lag to look back"}.get(
                 self.fn, "give such a number" if reads else "leave it out"
             )
             raise SpecError(f"{self.fn}(n={self.n!r})", rule, remedy)
-        if self.default is not None and (self.fn not in SHIFTS or not isinstance(self.default, (bool, int, float, str))):
+        if self.default is not None and (
+            self.fn not in SHIFTS or not isinstance(self.default, (bool, int, float, str))
+        ):
             rule = "lag and lead have a default: a number, a text or a truth value; others have none"
-            raise SpecError(f"{self.fn}(default={self.default!r})", rule, "leave it out, and replace nulls after the operator")
+            raise SpecError(
+                f"{self.fn}(default={self.default!r})",
+                rule,
+                "leave it out, and replace nulls after the operator",
+            )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -147,12 +178,20 @@ class FrameColumn:
 
     def __post_init__(self) -> None:
         if not isinstance(self.what, (Aggregate, RowFunction)):
-            raise SpecError(f"what={self.what!r}", "a column is made by panewise.functions", "give one such as F.sum('v')")
+            raise SpecError(
+                f"what={self.what!r}", "a column is made by panewise.functions", "give one such as F.sum('v')"
+            )
         if self.frame is not None and not isinstance(self.frame, Frame):
-            raise SpecError(f"frame={self.frame!r}", "a frame is a Frame", "give one such as Frame('rows', -2, 0)")
+            raise SpecError(
+                f"frame={self.frame!r}", "a frame is a Frame", "give one such as Frame('rows', -2, 0)"
+            )
         framed = isinstance(self.what, Aggregate) or self.what.fn == "nth_value"
         if framed and self.frame is None:
-            raise SpecError(f"{self.what.name} without a frame", "it looks at the rows of a frame", "give one such as Frame('rows', -2, 0)")
+            raise SpecError(
+                f"{self.what.name} without a frame",
+                "it looks at the rows of a frame",
+                "give one such as Frame('rows', -2, 0)",
+            )
         if not framed and self.frame is not None:
             rule = f"{self.what.fn} looks at all rows of the key (semantics 29.7)"
             raise SpecError(f"{self.what.name} with {self.frame!r}", rule, "leave the frame out")
@@ -197,7 +236,8 @@ class FrameOperator:
         SpecError: if a value breaks a rule, or a stream cannot have such a result; the message says which.
 
     >>> from panewise import functions as F
-    >>> spec = FrameOperator(keys=["k"], columns=[FrameColumn(F.sum("v").alias("total"), Frame("rows", -2, 0)), FrameColumn(F.lag("v"))])
+    >>> spec = FrameOperator(keys=["k"], columns=[FrameColumn(F.sum("v").alias("total"),
+    ...     Frame("rows", -2, 0)), FrameColumn(F.lag("v"))])
     >>> [column.name for column in spec.columns]
     ['total', 'lag(v, 1)']
 
@@ -257,7 +297,9 @@ class FrameOperator:
         position = self.position.columns if self.position else ()
         values = (name for column in self.columns for name in column.what.columns)
         inputs = input_columns(self.watermark)
-        return tuple(dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *inputs, *values)))
+        return tuple(
+            dict.fromkeys((*self.keys, *self.time_columns, *self.order, *position, *inputs, *values))
+        )
 
     @property
     def rows_ahead(self) -> int:
@@ -284,20 +326,34 @@ def _check_kinds(spec: FrameOperator) -> None:
             remedy = "give one such as FrameColumn(F.sum('v'), Frame('rows', -2, 0))"
             raise SpecError(f"columns=[{column!r}]", "a new column is a FrameColumn", remedy)
     if not spec.columns:
-        raise SpecError("columns=()", "an operator makes one column or more", "give one such as FrameColumn(F.lag('v'))")
+        raise SpecError(
+            "columns=()", "an operator makes one column or more", "give one such as FrameColumn(F.lag('v'))"
+        )
     if spec.position is not None and not isinstance(spec.position, Position):
-        raise SpecError(f"position={spec.position!r}", "a position is a Position", "give Position(partition=..., offset=...)")
+        raise SpecError(
+            f"position={spec.position!r}",
+            "a position is a Position",
+            "give Position(partition=..., offset=...)",
+        )
     if not isinstance(spec.null_keys, bool):
-        raise SpecError(f"null_keys={spec.null_keys!r}", "null_keys is one of (True, False)", "give one of these")
-    if spec.watermark is not None and (not isinstance(spec.watermark, Watermark) or has_key_watermarks(spec.watermark)):
+        raise SpecError(
+            f"null_keys={spec.null_keys!r}", "null_keys is one of (True, False)", "give one of these"
+        )
+    if spec.watermark is not None and (
+        not isinstance(spec.watermark, Watermark) or has_key_watermarks(spec.watermark)
+    ):
         rule = "the watermark of frames comes from outside, or is FixedLag, Inputs or StreamTime(per='all')"
-        raise SpecError(f"watermark={spec.watermark!r}", rule, "give one such as FixedLag('10 seconds'), or leave it out")
+        raise SpecError(
+            f"watermark={spec.watermark!r}", rule, "give one such as FixedLag('10 seconds'), or leave it out"
+        )
 
 
 def _check_names(spec: FrameOperator) -> None:
     for name in (*spec.keys, *spec.order, *spec.time_columns):
         if not isinstance(name, str) or not name:
-            raise SpecError(f"column {name!r}", "columns are named by non-empty strings", "give the column's name")
+            raise SpecError(
+                f"column {name!r}", "columns are named by non-empty strings", "give the column's name"
+            )
     for name in spec.keys:
         if spec.keys.count(name) > 1:
             raise SpecError(f"keys={list(spec.keys)!r}", "a key is named once", f"name {name!r} once")
@@ -307,21 +363,33 @@ def _check_names(spec: FrameOperator) -> None:
         rule = "new columns have names of their own, which the input does not have"
         raise SpecError(f"{twice[0]!r} twice", rule, "give the new column another name")
     if any(name.startswith("__") for name in (*made, *spec.columns_read)):
-        raise SpecError("a name that starts with '__'", "such names are the operator's own", "rename the column")
+        raise SpecError(
+            "a name that starts with '__'", "such names are the operator's own", "rename the column"
+        )
 
 
 def _check_order(spec: FrameOperator) -> None:
     if spec.order and spec.position is not None:
-        raise SpecError(f"order={spec.order!r} and a position", "a position is the arrival order (semantics 3)", "leave one of them out")
+        raise SpecError(
+            f"order={spec.order!r} and a position",
+            "a position is the arrival order (semantics 3)",
+            "leave one of them out",
+        )
     if spec.event_time in spec.order:
         rule = "the event time comes first in any case"
-        raise SpecError(f"order={spec.order!r}, event_time={spec.event_time!r}", rule, "leave it out of the order")
+        raise SpecError(
+            f"order={spec.order!r}, event_time={spec.event_time!r}", rule, "leave it out of the order"
+        )
     if spec.event_time is not None:
         return
     for name in ("max_future_skew", "watermark"):
         if getattr(spec, name) is not None:
             rule = "rows that are taken as they arrive have no event time"
-            raise SpecError(f"event_time=None, {name}={getattr(spec, name)!r}", rule, f"leave {name} out, or name the event time")
+            raise SpecError(
+                f"event_time=None, {name}={getattr(spec, name)!r}",
+                rule,
+                f"leave {name} out, or name the event time",
+            )
 
 
 def _check_frames(spec: FrameOperator) -> None:
@@ -331,7 +399,15 @@ def _check_frames(spec: FrameOperator) -> None:
         if (ranged or ranks) and spec.event_time is None:
             rule = "rows that are taken as they arrive have no time to be compared by"
             remedy = "order by the event time" if ranks else "order by the event time, or use rows"
-            raise SpecError(f"{column.name}: {'a RANGE frame' if ranged else column.what.fn} without an event time", rule, remedy)
+            raise SpecError(
+                f"{column.name}: {'a RANGE frame' if ranged else column.what.fn} without an event time",
+                rule,
+                remedy,
+            )
         if ranged and spec.order and column.frame != Frame("range", None, 0):
             rule = "how far apart rows are is told by their time alone"
-            raise SpecError(f"{column.name}: {column.frame!r} with order={spec.order!r}", rule, "leave the other columns out, or use rows")
+            raise SpecError(
+                f"{column.name}: {column.frame!r} with order={spec.order!r}",
+                rule,
+                "leave the other columns out, or use rows",
+            )

@@ -65,7 +65,11 @@ class WindowSpec:
         """
         for name, bound in (("start", start), ("end", end)):
             if isinstance(bound, bool) or not isinstance(bound, int):
-                raise SpecError(f"rowsBetween({name}={bound!r})", "rows are counted", "give a whole number, such as -2 for two rows before")
+                raise SpecError(
+                    f"rowsBetween({name}={bound!r})",
+                    "rows are counted",
+                    "give a whole number, such as -2 for two rows before",
+                )
         return self._framed("rows", start, end)
 
     def rangeBetween(self, start: Bound, end: Bound) -> "WindowSpec":  # noqa: N802 - PySpark's name
@@ -90,9 +94,15 @@ class WindowSpec:
     def _framed(self, kind: Any, start: int, end: int) -> "WindowSpec":
         if end >= MAX_INSTANT:
             rule = "what comes after all rows that there will be is not known on a stream"
-            raise SpecError(f"{kind} to unboundedFollowing", rule, "end the frame at Window.currentRow, or at a number")
+            raise SpecError(
+                f"{kind} to unboundedFollowing", rule, "end the frame at Window.currentRow, or at a number"
+            )
         if end <= -MAX_INSTANT:
-            raise SpecError(f"{kind} to unboundedPreceding", "a frame does not end before it starts", "end it at Window.currentRow")
+            raise SpecError(
+                f"{kind} to unboundedPreceding",
+                "a frame does not end before it starts",
+                "end it at Window.currentRow",
+            )
         return replace(self, frame=Frame(kind, None if start <= -MAX_INSTANT else start, end))
 
 
@@ -135,7 +145,9 @@ class Over:
         window: Any = self.window
         if not isinstance(window, WindowSpec):
             rule = "a function is over a window of panewise"
-            raise SpecError(f"over({window!r})", rule, "give one such as Window.partitionBy('k').orderBy('ts')")
+            raise SpecError(
+                f"over({window!r})", rule, "give one such as Window.partitionBy('k').orderBy('ts')"
+            )
 
     def alias(self, name: str) -> "Over":
         """Returns the same function over the same window under another name."""
@@ -151,11 +163,18 @@ class Over:
             SpecError: always.
         """
         rule = "a function over a window is a column by itself"
-        remedy = "make each function a column, then compute with the columns of the result's rows, or use panewise.spark.sql"
+        remedy = (
+            "make each function a column, then compute with the columns of the result's rows, or "
+            "use panewise.spark.sql"
+        )
         raise SpecError(f"an expression of {self.what.name} over a window", rule, remedy)
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __mod__ = __rmod__ = cast
-    __neg__ = __invert__ = __lt__ = __le__ = __gt__ = __ge__ = __and__ = __rand__ = __or__ = __ror__ = __getitem__ = cast
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __mod__ = (
+        __rmod__
+    ) = cast
+    __neg__ = __invert__ = __lt__ = __le__ = __gt__ = __ge__ = __and__ = __rand__ = __or__ = __ror__ = (
+        __getitem__
+    ) = cast
 
 
 def frame_operator(overs: Mapping[str, Over], event_time: str | None = None, **fields: Any) -> FrameOperator:
@@ -183,16 +202,27 @@ def frame_operator(overs: Mapping[str, Over], event_time: str | None = None, **f
     given: Mapping[str, Any] = overs
     for name, made in given.items():
         if not isinstance(made, Over):
-            rule = "a new column is a function over a window; other columns are made before or after the operator"
+            rule = (
+                "a new column is a function over a window; other columns are made before or after "
+                "the operator"
+            )
             raise SpecError(f"{name}={made!r}", rule, "give one such as F.sum('v').over(window)")
     windows = [over.window for over in overs.values()] or [WindowSpec()]
     if len({(window.keys, window.order) for window in windows}) > 1:
         rule = "the windows of one operator have the same keys and order, and may differ in their frames"
-        raise SpecError(f"windows by {[(list(window.keys), list(window.order)) for window in windows]}", rule, "use an operator for each")
+        raise SpecError(
+            f"windows by {[(list(window.keys), list(window.order)) for window in windows]}",
+            rule,
+            "use an operator for each",
+        )
     keys, order = windows[0].keys, windows[0].order
     if event_time is not None and order and order[0] != event_time:
         rule = "rows of a stream are in the order of their event time, or as they arrive"
-        raise SpecError(f"orderBy{order!r}, event_time={event_time!r}", rule, f"order by {event_time!r}, or leave orderBy out")
+        raise SpecError(
+            f"orderBy{order!r}, event_time={event_time!r}",
+            rule,
+            f"order by {event_time!r}, or leave orderBy out",
+        )
     if order:
         fields = {**fields, "event_time": order[0], "order": (*order[1:], *fields.get("order", ()))}
     else:
@@ -209,7 +239,9 @@ def _column(over: Over, *, ordered: bool) -> FrameColumn:
     if frame is None and not ordered:
         rule = "without an order the frame is the whole partition, which has no end on a stream"
         raise SpecError(
-            f"{what.name} over a window without order and frame", rule, "call orderBy(event_time), or rowsBetween(start, Window.currentRow)"
+            f"{what.name} over a window without order and frame",
+            rule,
+            "call orderBy(event_time), or rowsBetween(start, Window.currentRow)",
         )
     return FrameColumn(what, _DEFAULT if frame is None else frame)
 
@@ -220,7 +252,9 @@ def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:
     for name in given:
         if not isinstance(name, str) or not name:
             rule = "keys and order are columns, told by their names; the order is ascending, nulls first"
-            raise SpecError(f"column {name!r}", rule, "give the column's name; compute expressions before the operator")
+            raise SpecError(
+                f"column {name!r}", rule, "give the column's name; compute expressions before the operator"
+            )
     return given
 
 

@@ -127,7 +127,9 @@ class WindowEvent:
     partition: Mapping[str, Any]
     tuples: tuple[Mapping[str, Any], ...]
     processing_time: int
-    evictions: Evictions = field(default_factory=lambda: Evictions(None, _Nothing()), compare=False, repr=False)
+    evictions: Evictions = field(
+        default_factory=lambda: Evictions(None, _Nothing()), compare=False, repr=False
+    )
 
     @property
     def partitions(self) -> tuple[HeldPartition, ...]:
@@ -139,7 +141,9 @@ class WindowEvent:
 
         Source: semantics 10.27; S5 StreamWindow.getPartitions.
         """
-        return self.evictions.left if self.evictions.of_all else self.evictions.left_of(key_of(self.partition))
+        return (
+            self.evictions.left if self.evictions.of_all else self.evictions.left_of(key_of(self.partition))
+        )
 
     @property
     def needs_partition_eviction(self) -> bool:
@@ -184,9 +188,14 @@ class WindowEvent:
         given = "evict_partition()" if partition is None else f"evict_partition({named!r})"
         name = name_of(named, tuple(self.partition), given)
         if name != key_of(self.partition) and not self.evictions.of_all:
-            rule = "a listener knows its own partition, and others only with partition_count or tuple_count (semantics 10.26)"
+            rule = (
+                "a listener knows its own partition, and others only with partition_count or "
+                "tuple_count (semantics 10.26)"
+            )
             raise InputError(
-                f"{given} in an event of {dict(self.partition)!r}", rule, "give such a partition_eviction, or leave the name out"
+                f"{given} in an event of {dict(self.partition)!r}",
+                rule,
+                "give such a partition_eviction, or leave the name out",
             )
         self.evictions.asked[name] = None
 
@@ -218,14 +227,18 @@ def name_of(partition: Any, partition_by: tuple[str, ...], given: str) -> Name:
     try:
         hash(name)
     except TypeError as error:
-        raise InputError(given, f"a partition is named by values of its columns ({error})", "give such values") from error
+        raise InputError(
+            given, f"a partition is named by values of its columns ({error})", "give such values"
+        ) from error
     return name
 
 
 def key_of(partition: Mapping[str, Any]) -> Name:
     """Returns the values of a partition's columns as a dict key, in which NaN equals NaN (semantics 15.2)."""
     # math.nan is one object, and dicts and tuples compare by identity first.
-    return tuple(math.nan if isinstance(value, float) and math.isnan(value) else value for value in partition.values())
+    return tuple(
+        math.nan if isinstance(value, float) and math.isnan(value) else value for value in partition.values()
+    )
 
 
 def counts_all(policy: PartitionEviction | None) -> bool:

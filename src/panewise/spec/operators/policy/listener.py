@@ -66,7 +66,9 @@ class WindowListener:
 
     def __init__(self, make: Callable[[], Any], *, name: str, outputs: Mapping[str, ResultType]) -> None:
         if not callable(make):
-            raise SpecError(f"make={make!r}", "a listener is made by a class, or a function without arguments", "give one")
+            raise SpecError(
+                f"make={make!r}", "a listener is made by a class, or a function without arguments", "give one"
+            )
         if not isinstance(name, str) or not name:
             raise SpecError(f"name={name!r}", "a listener is known by its name", "give a non-empty string")
         rule = f"a listener's outputs are columns by name, one or more, of the types {list(RESULT_TYPES)}"
@@ -85,7 +87,11 @@ class WindowListener:
         """
         made = self.make()
         if not callable(getattr(made, "handle", None)):
-            raise SpecError(f"{self.name} makes {made!r}", "a listener has a method handle(event)", "give it one, or another class")
+            raise SpecError(
+                f"{self.name} makes {made!r}",
+                "a listener has a method handle(event)",
+                "give it one, or another class",
+            )
         if not hasattr(made, "__dict__") or any(cls.__dict__.get("__slots__") for cls in type(made).__mro__):
             rule = "the attributes of a listener are its state, and are found in its __dict__"
             raise SpecError(f"{self.name} makes {made!r}, with __slots__", rule, "leave __slots__ out")
@@ -121,14 +127,25 @@ class WindowListener:
     def _row(self, row: Any) -> dict[str, Any]:
         """Returns a copy of a row, as the listener may change the dict that it returned."""
         outputs = dict(self.outputs)
-        if not isinstance(row, dict) or not set(row) <= set(outputs) or not all(_fits(row[name], outputs[name]) for name in row):
+        if (
+            not isinstance(row, dict)
+            or not set(row) <= set(outputs)
+            or not all(_fits(row[name], outputs[name]) for name in row)
+        ):
             rule = f"what {self.name} gives are dicts of its outputs {outputs}"
             raise InputError(f"{self.name} gave {row!r}", rule, "give such dicts, or change outputs")
         given = {name: row[name] for name in outputs if name in row}
-        return {name: None if value is None else _EXACTLY[outputs[name]](value) for name, value in given.items()}
+        return {
+            name: None if value is None else _EXACTLY[outputs[name]](value) for name, value in given.items()
+        }
 
 
-_EXACTLY: dict[str, Callable[[Any], Any]] = {"bigint": int, "double": float, "string": str.__str__, "boolean": bool}
+_EXACTLY: dict[str, Callable[[Any], Any]] = {
+    "bigint": int,
+    "double": float,
+    "string": str.__str__,
+    "boolean": bool,
+}
 
 
 def _fits(value: Any, kind: str) -> bool:

@@ -73,10 +73,18 @@ def is_text(value: str) -> bool:
 
 def _no_json(what: str, name: str) -> InputError:
     rule = "the attributes of a listener are its state, and are JSON values, of exactly these types"
-    remedy = "use None, bool, int, float that is finite, str, list and dict with string keys, such as dict(counter) and list(a_tuple)"
+    remedy = (
+        "use None, bool, int, float that is finite, str, list and dict with string keys, such as "
+        "dict(counter) and list(a_tuple)"
+    )
     return InputError(f"{what} in the state of {name}", rule, remedy)
 
 
 def _twice(value: Any, name: str) -> InputError:
-    rule = "the attributes of a listener are its state, a JSON value, in which no list or dict stands in two places"
-    return InputError(f"{value!r} twice in the state of {name}", rule, "keep it once, or a copy of it: list(it), dict(it)")
+    rule = (
+        "the attributes of a listener are its state, a JSON value, in which no list or dict stands "
+        "in two places"
+    )
+    return InputError(
+        f"{value!r} twice in the state of {name}", rule, "keep it once, or a copy of it: list(it), dict(it)"
+    )

@@ -29,7 +29,10 @@ TUMBLING_EVENTS: Final = ("INSERTION", "EVICTION", "PARTITION_EVICTION", "FINAL"
 SLIDING_EVENTS: Final = ("INITIAL_FULL", "INSERTION", "TRIGGER", "EVICTION", "PARTITION_EVICTION", "FINAL")
 _EACH: Final = CountPolicy(1)
 _OWN = ("event", "processing_time")
-_EVICTIONS = {"tumbling": (CountPolicy, TimePolicy, DeltaPolicy, PunctPolicy), "sliding": (CountPolicy, TimePolicy, DeltaPolicy)}
+_EVICTIONS = {
+    "tumbling": (CountPolicy, TimePolicy, DeltaPolicy, PunctPolicy),
+    "sliding": (CountPolicy, TimePolicy, DeltaPolicy),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +99,9 @@ class StreamWindow:
     def __post_init__(self) -> None:
         for name in ("partition_by", "aggregates", "order", "events", "columns"):
             value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None and name in ("events", "columns") else several(name, value))
+            object.__setattr__(
+                self, name, None if value is None and name in ("events", "columns") else several(name, value)
+            )
         if self.kind == "sliding" and self.trigger is None:
             object.__setattr__(self, "trigger", _EACH)
         if self.null_keys is None:
@@ -120,7 +125,11 @@ class StreamWindow:
         """
         if "trigger" in fields:
             rule = "a tumbling window has no trigger: it sends what it holds when it evicts (semantics 10.2)"
-            raise SpecError(f"tumbling(trigger={fields['trigger']!r})", rule, "leave trigger out, or use StreamWindow.sliding")
+            raise SpecError(
+                f"tumbling(trigger={fields['trigger']!r})",
+                rule,
+                "leave trigger out, or use StreamWindow.sliding",
+            )
         return cls(kind="tumbling", evict=evict, **fields)
 
     @classmethod
@@ -160,26 +169,40 @@ class StreamWindow:
             return "no partition_by"
         if isinstance(self.evict, PunctPolicy):
             return f"evict={self.evict!r}"
-        return f"partition_eviction={self.partition_eviction!r}" if counts_all(self.partition_eviction) else None
+        return (
+            f"partition_eviction={self.partition_eviction!r}" if counts_all(self.partition_eviction) else None
+        )
 
     @property
     def timed(self) -> str | None:
         """The first policy that depends on processing time, as text for errors, or None."""
-        policies = {"evict": self.evict, "trigger": self.trigger, "partition_eviction": self.partition_eviction}
-        return next((f"{name}={p!r}" for name, p in policies.items() if isinstance(p, (TimePolicy, PartitionAge))), None)
+        policies = {
+            "evict": self.evict,
+            "trigger": self.trigger,
+            "partition_eviction": self.partition_eviction,
+        }
+        return next(
+            (f"{name}={p!r}" for name, p in policies.items() if isinstance(p, (TimePolicy, PartitionAge))),
+            None,
+        )
 
     @cached_property
     def intake(self) -> WindowOperator:
         """A window operator with the same validation, arrival order and replays of rows (semantics 10.1)."""
         read = policy_columns(self.evict, self.trigger)
-        shown = self.columns or tuple(dict.fromkeys(column for aggregate in self.aggregates for column in aggregate.columns))
+        shown = self.columns or tuple(
+            dict.fromkeys(column for aggregate in self.aggregates for column in aggregate.columns)
+        )
         return WindowOperator(
             window=Global(),
             time="processing",
             trigger=Never(),
             evaluate="record",
             keys=self.partition_by,
-            aggregates=[rows().alias("tuples of the window"), *(rows(name).alias(f"tuples of {name}") for name in read)],
+            aggregates=[
+                rows().alias("tuples of the window"),
+                *(rows(name).alias(f"tuples of {name}") for name in read),
+            ],
             delta=True if self.columns is None and not self.aggregates else shown or False,
             order=self.order,
             position=self.position,
@@ -197,7 +220,11 @@ class StreamWindow:
 
 def _check_policies(spec: StreamWindow) -> None:
     if not isinstance(spec.kind, str) or spec.kind not in _EVICTIONS:
-        raise SpecError(f"kind={spec.kind!r}", "a window is tumbling or sliding", "use StreamWindow.tumbling or StreamWindow.sliding")
+        raise SpecError(
+            f"kind={spec.kind!r}",
+            "a window is tumbling or sliding",
+            "use StreamWindow.tumbling or StreamWindow.sliding",
+        )
     allowed = _EVICTIONS[spec.kind]
     kinds = tuple(policy.kind for policy in allowed)
     if not isinstance(spec.evict, allowed):
@@ -205,17 +232,27 @@ def _check_policies(spec: StreamWindow) -> None:
         raise SpecError(f"{spec.kind}(evict={spec.evict!r})", rule, "give one such as count(3)")
     if spec.kind == "tumbling" and spec.trigger is not None:
         rule = "a tumbling window has no trigger: it sends what it holds when it evicts (semantics 10.2)"
-        raise SpecError(f"tumbling(trigger={spec.trigger!r})", rule, "leave trigger out, or use StreamWindow.sliding")
+        raise SpecError(
+            f"tumbling(trigger={spec.trigger!r})", rule, "leave trigger out, or use StreamWindow.sliding"
+        )
     if spec.kind == "sliding" and not isinstance(spec.trigger, allowed):
         rule = f"a sliding window triggers by one of {kinds} (semantics 10.2)"
         raise SpecError(f"sliding(trigger={spec.trigger!r})", rule, "give one such as count(1)")
     gone: Any = spec.partition_eviction
     if gone is not None and not isinstance(gone, PartitionEviction):
-        rule = "partitions are evicted by one of partition_age, partition_count and tuple_count (semantics 10.2)"
-        raise SpecError(f"partition_eviction={gone!r}", rule, "give one such as partition_age('1 hour'), or leave it out")
+        rule = (
+            "partitions are evicted by one of partition_age, partition_count and tuple_count (semantics 10.2)"
+        )
+        raise SpecError(
+            f"partition_eviction={gone!r}", rule, "give one such as partition_age('1 hour'), or leave it out"
+        )
     if gone is not None and not spec.partition_by:
         rule = "without partition_by there is one partition, which stays (semantics 10.2)"
-        raise SpecError(f"partition_eviction={gone!r} without partition_by", rule, "give partition_by, or leave partition_eviction out")
+        raise SpecError(
+            f"partition_eviction={gone!r} without partition_by",
+            rule,
+            "give partition_by, or leave partition_eviction out",
+        )
 
 
 def _check_events(spec: StreamWindow) -> None:
@@ -224,35 +261,57 @@ def _check_events(spec: StreamWindow) -> None:
             rule = f"the events of such a window are {spec.possible}"
             raise SpecError(f"events={spec.events!r}", rule, f"leave {event!r} out")
     if spec.events is not None and (not spec.events or len(set(spec.events)) < len(spec.events)):
-        raise SpecError(f"events={spec.events!r}", "what is sent is one kind of event or more, each once", f"give some of {spec.possible}")
+        raise SpecError(
+            f"events={spec.events!r}",
+            "what is sent is one kind of event or more, each once",
+            f"give some of {spec.possible}",
+        )
 
 
 def _check_contents(spec: StreamWindow) -> None:
     for aggregate in spec.aggregates:
         if not isinstance(aggregate, Aggregate):
-            raise SpecError(f"aggregates=[{aggregate!r}]", "aggregates are made by panewise.functions", "give one such as F.count()")
+            raise SpecError(
+                f"aggregates=[{aggregate!r}]",
+                "aggregates are made by panewise.functions",
+                "give one such as F.count()",
+            )
     listener: Any = spec.listener
     if listener is not None and not isinstance(listener, WindowListener):
         rule = "a listener is a WindowListener, which tells its name and outputs"
-        raise SpecError(f"listener={listener!r}", rule, "give WindowListener(MyClass, name=..., outputs={...})")
+        raise SpecError(
+            f"listener={listener!r}", rule, "give WindowListener(MyClass, name=..., outputs={...})"
+        )
     if spec.aggregates and listener is not None:
         rule = "a pane holds aggregates, or what a listener gives"
-        raise SpecError(f"aggregates and listener={listener!r}", rule, "leave one of them out, or compute them in the listener")
+        raise SpecError(
+            f"aggregates and listener={listener!r}",
+            rule,
+            "leave one of them out, or compute them in the listener",
+        )
     if spec.aggregates and spec.columns is not None:
         rule = "with aggregates a pane holds no tuples"
         raise SpecError(f"aggregates and columns={spec.columns!r}", rule, "leave columns out")
     if spec.columns is not None and (not spec.columns or len(set(spec.columns)) < len(spec.columns)):
         raise SpecError(
-            f"columns={spec.columns!r}", "tuples have one column or more, each once", "name different columns, or leave columns out"
+            f"columns={spec.columns!r}",
+            "tuples have one column or more, each once",
+            "name different columns, or leave columns out",
         )
     if spec.position is not None and not isinstance(spec.position, Position):
-        raise SpecError(f"position={spec.position!r}", "a position is a Position", "give Position(partition=..., offset=...)")
+        raise SpecError(
+            f"position={spec.position!r}",
+            "a position is a Position",
+            "give Position(partition=..., offset=...)",
+        )
 
 
 def _check_flags(spec: StreamWindow) -> None:
     for name in ("only_when_full", "skip_unchanged", "flush_on_final", "null_keys"):
         if not isinstance(getattr(spec, name), bool):
-            raise SpecError(f"{name}={getattr(spec, name)!r}", f"{name} is True or False", "give one of these")
+            raise SpecError(
+                f"{name}={getattr(spec, name)!r}", f"{name} is True or False", "give one of these"
+            )
     for name, refused, given, rule in _flag_rules(spec):
         if getattr(spec, name) and refused:
             raise SpecError(f"{name}=True with {given}", rule, f"leave {name} out")
@@ -267,7 +326,12 @@ def _flag_rules(spec: StreamWindow) -> list[tuple[str, bool, str, str]]:
     return [
         ("only_when_full", fills, whole, "it concerns sliding windows that are not full when they begin"),
         ("only_when_full", "TRIGGER" not in spec.told, told, "it concerns TRIGGER"),
-        ("skip_unchanged", not isinstance(spec.trigger, TimePolicy), trigger, "only a trigger of time comes without a tuple"),
+        (
+            "skip_unchanged",
+            not isinstance(spec.trigger, TimePolicy),
+            trigger,
+            "only a trigger of time comes without a tuple",
+        ),
         ("skip_unchanged", "TRIGGER" not in spec.told, told, "it concerns TRIGGER"),
         ("flush_on_final", not tumbling, whole, "it concerns tumbling windows"),
         ("flush_on_final", not flushed, told, "it concerns EVICTION and FINAL"),
@@ -284,13 +348,19 @@ def _check_trigger(spec: StreamWindow) -> None:
     trigger = spec.trigger
     if trigger not in (None, _EACH) and not isinstance(trigger, DeltaPolicy) and "TRIGGER" not in spec.told:
         rule = "a trigger of count or time raises TRIGGER, and does nothing else (semantics 10.2)"
-        raise SpecError(f"trigger={trigger!r} with events={spec.told!r}", rule, "leave the trigger out, or add 'TRIGGER' to events")
+        raise SpecError(
+            f"trigger={trigger!r} with events={spec.told!r}",
+            rule,
+            "leave the trigger out, or add 'TRIGGER' to events",
+        )
 
 
 def _check_columns(spec: StreamWindow) -> None:
     for name in (*spec.partition_by, *spec.order, *(spec.columns or ())):
         if not isinstance(name, str) or not name:
-            raise SpecError(f"column {name!r}", "columns are named by non-empty strings", "give the column's name")
+            raise SpecError(
+                f"column {name!r}", "columns are named by non-empty strings", "give the column's name"
+            )
 
 
 def _check_names(spec: StreamWindow) -> None:
@@ -301,6 +371,10 @@ def _check_names(spec: StreamWindow) -> None:
     reserved = sorted(set(spec.partition_by) & set(own))
     if twice or reserved:
         rule = f"partition_by, what is sent and the pane's own columns {own} have different names"
-        raise SpecError(f"{(twice or reserved)[0]!r} twice", rule, "give aggregates an .alias(...), or rename the column")
+        raise SpecError(
+            f"{(twice or reserved)[0]!r} twice", rule, "give aggregates an .alias(...), or rename the column"
+        )
     if any(name.startswith("__") for name in (*outputs, *policy_columns(spec.evict, spec.trigger))):
-        raise SpecError("a name that starts with '__'", "such names are the operator's own", "rename the column")
+        raise SpecError(
+            "a name that starts with '__'", "such names are the operator's own", "rename the column"
+        )

@@ -49,9 +49,18 @@ class DeltaPolicy:
     def __post_init__(self) -> None:
         _check_column("delta", self.column)
         amount = self.size
-        if isinstance(amount, bool) or not isinstance(amount, (int, float, Decimal)) or not _is_finite(amount) or amount < 0:
+        if (
+            isinstance(amount, bool)
+            or not isinstance(amount, (int, float, Decimal))
+            or not _is_finite(amount)
+            or amount < 0
+        ):
             rule = "an amount is a number, 0 or more, or a duration"
-            raise SpecError(f"delta({self.column!r}, {amount!r})", rule, "give one such as 5, 0.5, Decimal('0.05') or '1 minute'")
+            raise SpecError(
+                f"delta({self.column!r}, {amount!r})",
+                rule,
+                "give one such as 5, 0.5, Decimal('0.05') or '1 minute'",
+            )
 
     @property
     def size(self) -> Amount:
@@ -157,7 +166,9 @@ def delta(column: str, amount: Amount | str | timedelta | Duration) -> DeltaPoli
 
     Source: semantics 10.4; S5 delta(attribute, size).
     """
-    return DeltaPolicy(column, Duration.of(amount, "amount") if isinstance(amount, (str, timedelta)) else amount)
+    return DeltaPolicy(
+        column, Duration.of(amount, "amount") if isinstance(amount, (str, timedelta)) else amount
+    )
 
 
 def punct(column: str) -> PunctPolicy:
@@ -215,19 +226,29 @@ def tuple_count(n: int) -> TupleCount:
 
 def policy_columns(*policies: Policy | None) -> tuple[str, ...]:
     """Returns the columns that policies read, each once."""
-    return tuple(dict.fromkeys(policy.column for policy in policies if isinstance(policy, (DeltaPolicy, PunctPolicy))))
+    return tuple(
+        dict.fromkeys(policy.column for policy in policies if isinstance(policy, (DeltaPolicy, PunctPolicy)))
+    )
 
 
 def _check_number(name: str, n: object, what: str) -> None:
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise SpecError(f"{name}({n!r})", f"{name} is a whole number of {what}, one or more", f"give {name}(1) or more")
+        raise SpecError(
+            f"{name}({n!r})", f"{name} is a whole number of {what}, one or more", f"give {name}(1) or more"
+        )
 
 
 def _is_finite(amount: Amount) -> bool:
     """Returns whether an amount is finite. Call it before a comparison, which fails for a decimal NaN."""
-    return amount.is_finite() if isinstance(amount, Decimal) else isinstance(amount, int) or math.isfinite(amount)
+    return (
+        amount.is_finite()
+        if isinstance(amount, Decimal)
+        else isinstance(amount, int) or math.isfinite(amount)
+    )
 
 
 def _check_column(name: str, column: object) -> None:
     if not isinstance(column, str) or not column:
-        raise SpecError(f"{name}({column!r})", f"{name} reads a column by its name", "give a non-empty string")
+        raise SpecError(
+            f"{name}({column!r})", f"{name} reads a column by its name", "give a non-empty string"
+        )
