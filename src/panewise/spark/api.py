@@ -206,8 +206,8 @@ class Windowed:
 
         Example::
 
-            windowed(df).window(pw.Tumbling("1 hour")).trigger(pw.AfterWatermark(early=pw.Every("1
-            minute"))).clock("10 seconds")
+            early = pw.AfterWatermark(early=pw.Every("1 minute"))
+            windowed(df).window(pw.Tumbling("1 hour")).trigger(early).clock("10 seconds")
 
         Source: semantics 12.7.
         """
@@ -301,9 +301,10 @@ class Result:
 
         Example::
 
-            by_carrier = windowed(df, "ts").groupBy("origin", "carrier").window(pw.Tumbling("1
-            hour")).agg(F.count().alias("flights")) by_origin = by_carrier.then(keys=["origin"],
-            aggregates=[F.sum("flights").alias("flights"), F.max("flights").alias("most")])
+            hourly = windowed(df, "ts").groupBy("origin", "carrier").window(pw.Tumbling("1 hour"))
+            by_carrier = hourly.agg(F.count().alias("flights"))
+            sums = [F.sum("flights").alias("flights"), F.max("flights").alias("most")]
+            by_origin = by_carrier.then(keys=["origin"], aggregates=sums)
 
         Raises:
             SpecError: if the stage breaks a rule.

@@ -34,8 +34,9 @@ def over(df: DataFrame, event_time: str | None = None) -> "Overs":
         from panewise import Window, functions as F
 
         w = Window.partitionBy("k").orderBy("ts").rowsBetween(-2, Window.currentRow)
-        result = over(df.withWatermark("ts", "10 seconds")).withColumns({"total": F.sum("v").over(w),
-        "before": F.lag("v", 1).over(w)}) result.rows  # a row for each row of df
+        columns = {"total": F.sum("v").over(w), "before": F.lag("v", 1).over(w)}
+        result = over(df.withWatermark("ts", "10 seconds")).withColumns(columns)
+        result.rows  # a row for each row of df
 
     Source: semantics 29; pyspark.sql.Window.
     """

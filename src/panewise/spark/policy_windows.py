@@ -39,8 +39,9 @@ def stream_window(
 
         from panewise.streamwindow import StreamWindow, count, time
 
-        last_ten = StreamWindow.sliding(count(10), time("1 minute"), partition_by=["sensor"],
-        aggregates=[F.avg("v").alias("mean")]) result = stream_window(readings, last_ten, clock="10 seconds")
+        mean = F.avg("v").alias("mean")
+        last_ten = StreamWindow.sliding(count(10), time("1 minute"), partition_by=["sensor"], aggregates=[mean])
+        result = stream_window(readings, last_ten, clock="10 seconds")
         result.write(panes=ParquetSink("out/events"), checkpoint="out/checkpoint")
 
     Source: semantics 10.

@@ -4,8 +4,8 @@ Batch code moves to streams with a change of one import.
 
 Example::
 
-    from panewise.spark.sql import Window, functions as F  # was: from pyspark.sql import Window, functions as
-    F
+    # was: from pyspark.sql import Window, functions as F
+    from panewise.spark.sql import Window, functions as F
 
     w = Window.partitionBy("k").orderBy("ts").rowsBetween(-2, Window.currentRow)
     df.withColumn("rise", F.col("v") - F.lag("v").over(w)).withColumn("total", F.sum("v").over(w))
