@@ -40,7 +40,8 @@ def stream_window(
         from panewise.streamwindow import StreamWindow, count, time
 
         mean = F.avg("v").alias("mean")
-        last_ten = StreamWindow.sliding(count(10), time("1 minute"), partition_by=["sensor"], aggregates=[mean])
+        ten, minute = count(10), time("1 minute")
+        last_ten = StreamWindow.sliding(ten, minute, partition_by=["sensor"], aggregates=[mean])
         result = stream_window(readings, last_ten, clock="10 seconds")
         result.write(panes=ParquetSink("out/events"), checkpoint="out/checkpoint")
 
