@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from panewise.errors import PanewiseError, SetupError
-from panewise.spec.codec.specification import to_dict
-from panewise.spec.describe.specification import describe
+from panewise.spec.codec import to_dict
+from panewise.spec.describe import describe
 
 if TYPE_CHECKING:
     from panewise.spark.checkpoint_reader import CheckpointState, OperatorState, ShardState

@@ -10,8 +10,9 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.checkpoint import Stored
 from panewise.engine.store.cache import Cache
+from panewise.engine.stored_library import StoredLibrary
 from panewise.errors import StateError
 from panewise.spark.checkpoint_reader import ShardState, shard_state
 from panewise.state import MemoryRunStore
@@ -105,7 +106,7 @@ def test_windows_are_counted_as_the_operator_counts_them(name: str) -> None:
             stored.operator.finish()
         stored.commit()
         held, found = (
-            Stored.load(spec, SCHEMA, StoredLibrary(store, Cache())).operator.held(),
+            Stored.load(spec, SCHEMA, StoredLibrary(store, Cache())).operator.live(),
             shard_state(7, content(store)),
         )
         assert (found.shard, found.windows, found.finished) == (7, held.height, step == 39)

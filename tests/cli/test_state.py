@@ -18,8 +18,9 @@ from pyspark.sql import functions as SF
 import panewise as pw
 from panewise import functions as F
 from panewise.cli import main
-from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.checkpoint import Stored
 from panewise.engine.store.cache import Cache
+from panewise.engine.stored_library import StoredLibrary
 from panewise.spark import ParquetSink, Result, Windowed, checkpoint_reader, windowed
 from panewise.spark.checkpoint_reader import read_state, shard_state
 from panewise.state import MemoryRunStore
@@ -301,7 +302,7 @@ def test_sliding_windows_are_counted_made_or_not(anchor: Any, trigger: Any, wate
         if watermark is None:
             stored.operator.advance(watermark=at + 9)
         stored.commit()
-    held = stored.operator.held()
+    held = stored.operator.live()
     kept = {run.name: store.run(run.name) for run in stored.manifest.runs} | {
         "manifest": stored.manifest.encode().encode()
     }

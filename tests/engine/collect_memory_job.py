@@ -13,10 +13,11 @@ import polars as pl
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.checkpoint import Stored
 from panewise.engine.store.cache import Cache
+from panewise.engine.stored_library import StoredLibrary
 from panewise.spark.envelope import encode
-from panewise.spark.step import tables
+from panewise.spark.step import StepOutput
 from panewise.state import Mirror
 from tests.engine.memory_job import DiskStore
 
@@ -78,7 +79,8 @@ class Worker:
 
     def _sent(self, stored: Stored, rows: pl.DataFrame | None) -> list[bytes]:
         output = stored.operator.advance(watermark=END) if rows is None else stored.operator.add(rows)
-        return [encode(table) for kind, table in tables(output, 0, 0, None) if kind == "panes"]
+        tables = StepOutput.of([output]).tables(0, 0, None)
+        return [encode(table) for kind, table in tables if kind == "panes"]
 
 
 def main(folder: str, case: str, keys: int, megabytes: int) -> None:

@@ -11,10 +11,11 @@ from polars.testing import assert_frame_equal
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import checkpoint
-from panewise.engine.checkpoint import Stored, StoredLibrary, restore, save
+from panewise.engine import stored_library
+from panewise.engine.checkpoint import Stored, restore, save
 from panewise.engine.store.cache import Cache
 from panewise.engine.store.run import RunRows, Shape
+from panewise.engine.stored_library import StoredLibrary
 from panewise.engine.windows.operator import Operator
 from panewise.errors import SpecError, StateError
 from panewise.state import MemoryRunStore, Mirror
@@ -89,9 +90,9 @@ def test_a_store_holds_few_runs_and_no_window_that_has_expired() -> None:
     for n in range(200):
         step(store, cache, rows((n % 50, n * 100, 1)), n * 100 - 1_500)
         assert len(store.names) <= 12
-    assert load(store).operator.held()["window_end"].min() > 199 * 100 - 1_500  # type: ignore[operator]
+    assert load(store).operator.live()["window_end"].min() > 199 * 100 - 1_500  # type: ignore[operator]
     step(store, cache, rows((1, 10**9, 1)), 10**9)
-    assert len(load(store).operator.held()) == len(store.names) == 1
+    assert len(load(store).operator.live()) == len(store.names) == 1
 
 
 def test_what_a_step_writes_does_not_depend_on_what_is_held() -> None:
@@ -110,7 +111,7 @@ def test_a_long_table_is_kept_in_parts_and_a_step_merges_a_part_at_a_time() -> N
         step(store, cache, rows(*((k, 0, 1) for k in range(n * 10_000, n * 10_000 + 10_000))))
     parts = {run.part for run in load(store).manifest.runs}
     assert parts >= set(range(16))
-    assert load(store).operator.held().height == 400_000
+    assert load(store).operator.live().height == 400_000
     changed = list(range(0, 400_000, 997))
     step(store, cache, rows(*((k, 5, 1) for k in changed)))
     panes = step(store, cache, rows(), 10_000)
@@ -136,7 +137,7 @@ def test_a_cold_worker_does_not_read_what_has_expired() -> None:
     stored.operator.state = replace(
         stored.operator.state, windows=stored.operator.state.windows.expired(1_000)
     )
-    assert stored.operator.held().is_empty()
+    assert stored.operator.live().is_empty()
     assert store.read == []
 
 
@@ -154,7 +155,7 @@ def test_a_cache_that_knows_another_history_is_not_believed() -> None:
     one, two, cache = MemoryRunStore(), MemoryRunStore(), Cache()
     step(one, cache, rows((1, 0, 5)))
     step(two, cache, rows((2, 0, 7)))
-    assert load(one, cache).operator.held()["key"].to_list() == [1]
+    assert load(one, cache).operator.live()["key"].to_list() == [1]
 
 
 def test_a_cache_keeps_its_bound_and_forgets_the_least_recently_used() -> None:
@@ -180,7 +181,7 @@ def _length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
     The copy of a short run is the stored bytes. The copy of a long run is memory-mapped.
     """
-    monkeypatch.setattr(checkpoint, "_SHORT", 0 if request.param == "long" else 1 << 22)
+    monkeypatch.setattr(stored_library, "_SHORT", 0 if request.param == "long" else 1 << 22)
 
 
 def copies(folder: Path) -> set[str]:
@@ -195,7 +196,7 @@ def copies(folder: Path) -> set[str]:
 def test_another_process_reads_the_mirror_and_not_the_store(tmp_path: Path) -> None:
     store, mirror = CountingStore(), Mirror(tmp_path / "runs")
     step(store, Cache(), rows((1, 0, 5)), mirror=mirror)
-    assert load(store, mirror=mirror).operator.held().height == 1
+    assert load(store, mirror=mirror).operator.live().height == 1
     assert store.read == []
     assert copies(tmp_path / "runs") == {checksum(store.run(name)) for name in store.names}
     step(store, Cache(), rows((1, 10**9, 1)), 10**9, mirror)
@@ -217,10 +218,10 @@ def test_a_lost_or_damaged_copy_is_read_from_the_store(
         copy.unlink()
     else:
         copy.write_bytes(damage(sound))
-    assert load(store, mirror=mirror).operator.held()["pending"].to_list() == [1]
+    assert load(store, mirror=mirror).operator.live()["pending"].to_list() == [1]
     assert store.read == store.names
     assert copy.read_bytes() == sound  # the copy was written again
-    assert load(store, mirror=mirror).operator.held().height == 1
+    assert load(store, mirror=mirror).operator.live().height == 1
     assert len(store.read) == 1
 
 
@@ -229,7 +230,7 @@ def test_a_disk_that_takes_no_copies_is_done_without(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     store, mirror = CountingStore(), Mirror(tmp_path / "file" / "runs")
     step(store, Cache(), rows((1, 0, 5)), mirror=mirror)
-    assert load(store, mirror=mirror).operator.held().height == 1
+    assert load(store, mirror=mirror).operator.live().height == 1
     assert store.read == store.names
 
 
@@ -240,7 +241,7 @@ def test_a_lost_run_is_an_error_and_not_an_empty_state() -> None:
     with pytest.raises(
         StateError, match=r"is missing \| every run that a manifest names is there \| restore"
     ):
-        load(store).operator.held()
+        load(store).operator.live()
 
 
 def test_clocks_alone_are_nothing_to_write() -> None:
@@ -290,7 +291,7 @@ def test_saved_and_restored_is_the_same_operator() -> None:
     operator.advance(3, 40)
     operator.add(rows((1, 1_010, 1), (2, 3_000, 5)))
     again = restore(spec(), SCHEMA, save(operator))
-    assert_frame_equal(again.held(), operator.held())
+    assert_frame_equal(again.live(), operator.live())
     assert again.state.clocks == operator.state.clocks
     assert_frame_equal(again.finish().panes, operator.finish().panes)
 

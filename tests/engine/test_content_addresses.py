@@ -13,9 +13,10 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import checkpoint
-from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine import stored_library
+from panewise.engine.checkpoint import Stored
 from panewise.engine.store.cache import Cache
+from panewise.engine.stored_library import StoredLibrary
 from panewise.engine.windows.operator import Operator
 from panewise.errors import StateError
 from panewise.state import Manifest, MemoryRunStore, Mirror
@@ -70,7 +71,7 @@ class CountingStore(MemoryRunStore):
 @pytest.fixture(params=["short", "long"], autouse=True)
 def _length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Treats all copies as those of short runs, or all as those of long runs."""
-    monkeypatch.setattr(checkpoint, "_SHORT", 0 if request.param == "long" else 1 << 22)
+    monkeypatch.setattr(stored_library, "_SHORT", 0 if request.param == "long" else 1 << 22)
 
 
 def test_two_states_with_the_same_names_share_a_cache_and_a_mirror(tmp_path: Path) -> None:
@@ -122,7 +123,7 @@ def test_two_files_of_the_mirror_that_are_exchanged_are_not_taken(tmp_path: Path
     other.rename(one)
     third.rename(other)
     for number, store in enumerate(stores):
-        assert Worker(tmp_path).load(store).operator.held().height == 1
+        assert Worker(tmp_path).load(store).operator.live().height == 1
         assert Worker(tmp_path).step(store, rows((1, 0, 0)))["s"].to_list() == [10 + number]
 
 
@@ -132,13 +133,13 @@ def test_what_two_states_both_have_may_be_dropped_by_one(tmp_path: Path) -> None
     worker.step(store, rows((1, 0, 5)))
     copy = copied(store)
     held = worker.load(copy)
-    assert held.operator.held().height == 1
+    assert held.operator.live().height == 1
     gone = worker.load(store)
     gone.operator.advance(0, 10_000)
     gone.commit()
     assert store.names == []
     assert list(tmp_path.iterdir()) == []
-    assert held.operator.held().height == 1
+    assert held.operator.live().height == 1
     assert worker.step(copy, rows((1, 0, 1)))["s"].to_list() == [6]
 
 
@@ -194,7 +195,7 @@ def test_a_run_of_another_attempt_at_the_same_step_is_taken_and_described_anew(t
     assert [run.checksum for run in stored.manifest.runs] == [
         checksum(other.run(run.name)) for run in stored.manifest.runs
     ]
-    assert stored.operator.held().height == 2
+    assert stored.operator.live().height == 2
 
 
 def test_a_run_with_other_windows_is_refused(tmp_path: Path) -> None:
@@ -207,7 +208,7 @@ def test_a_run_with_other_windows_is_refused(tmp_path: Path) -> None:
         match=r"another run in the place of run 1-1 \| a run has the windows that the manifest says \| "
         r"restore",
     ):
-        Worker(tmp_path / "new").load(stores[0]).operator.held()
+        Worker(tmp_path / "new").load(stores[0]).operator.live()
 
 
 def test_a_run_with_the_columns_of_another_operator_is_refused(tmp_path: Path) -> None:
@@ -218,7 +219,7 @@ def test_a_run_with_the_columns_of_another_operator_is_refused(tmp_path: Path) -
     with pytest.raises(
         StateError, match=r"run 1-1 with other columns \| a run has the columns of its table \| restore"
     ):
-        Worker(tmp_path / "new").load(stores[0]).operator.held()
+        Worker(tmp_path / "new").load(stores[0]).operator.live()
 
 
 Damage = Callable[[bytes], bytes]
@@ -232,7 +233,7 @@ def test_a_damaged_run_of_the_store_is_named(tmp_path: Path, at: int) -> None:
     data[at] ^= 0x41
     store.put_run("1-1", bytes(data))
     with pytest.raises(StateError, match="1-1"):
-        Worker(tmp_path / "new").load(store).operator.held()
+        Worker(tmp_path / "new").load(store).operator.live()
 
 
 @pytest.mark.parametrize("name", [name for name in sorted(CASES) if 1 in formats_of(name)])
@@ -243,7 +244,7 @@ def test_runs_of_format_1_have_checksums_once_they_are_read_and_written_about(
     store, spec = read(name, 1), CASES[name].spec
     stored = Stored.load(spec, GOLDEN_SCHEMA, StoredLibrary(store, Cache(), Mirror(tmp_path)))
     assert {run.checksum for run in stored.manifest.runs} == {None}
-    stored.operator.held()
+    stored.operator.live()
     stored.commit()
     known = {
         run.name: run.checksum

@@ -9,10 +9,10 @@ from pyspark.sql import functions as SF
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SetupError
+from panewise.families import INPUT
 from panewise.spark import ParquetSink, configure, windowed
 from panewise.spark import sql as drop_in
 from panewise.spark.metrics import NAMES
-from panewise.spec import first_of
 
 
 def main(source: str, out: str) -> None:
@@ -51,7 +51,7 @@ def main(source: str, out: str) -> None:
         F.sum(SF.col("V") * 2), F.sum(SF.col("v") * 2).filter(odd)
     )
     told |= {
-        "expressions": [aggregate.name for aggregate in first_of(totals.spec).aggregates],
+        "expressions": [aggregate.name for aggregate in totals.spec.ports[INPUT].aggregates],
         "expressed": sorted(list(r) for r in totals.panes.select(*totals.panes.columns[3:5]).collect()),
         "connect": type(spark).__module__,
         "refused": refused,

@@ -11,6 +11,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.engine.ingest.output import Output
 from panewise.engine.registry import operator_for
+from panewise.families import INPUT
 from panewise.spark.envelope import LARGEST, decode, encode, groups, pieces
 from panewise.spark.metrics import COLUMN
 from panewise.spark.microbatch import _direct, _envelopes
@@ -63,7 +64,9 @@ def test_the_first_stage(shards: list[int], *, late_wanted: bool) -> None:
     )
     n = pl.int_range(ROWS // 2, eager=True)
     rows = pl.DataFrame({"t": n, "k": n * 2**40, "v": n * 2**40}, schema=SCHEMA)
-    packed = list(Pack(spec, SCHEMA, shards, late_wanted=late_wanted)(iter(rows.to_arrow().to_batches())))
+    packed = list(
+        Pack(spec, {INPUT: SCHEMA}, shards, late_wanted=late_wanted)(iter(rows.to_arrow().to_batches()))
+    )
     assert all(batch.nbytes <= ROOM for batch in packed)
     envelopes = [one for batch in packed for one in batch.to_pylist()]
     kind = "rows" if late_wanted else "partials"
@@ -82,7 +85,7 @@ def test_invalid_rows_of_the_first_stage() -> None:
     )
     n = pl.int_range(ROWS // 2, eager=True) * 2**40
     rows = pl.DataFrame({"t": [None] * n.len(), "k": n, "v": n}, schema=SCHEMA)
-    packed = list(Pack(spec, SCHEMA, [0], late_wanted=True)(iter(rows.to_arrow().to_batches())))
+    packed = list(Pack(spec, {INPUT: SCHEMA}, [0], late_wanted=True)(iter(rows.to_arrow().to_batches())))
     assert all(batch.nbytes <= ROOM for batch in packed)
     refused = [
         decode(one["payload"]) for batch in packed for one in batch.to_pylist() if one["kind"] == "invalid"

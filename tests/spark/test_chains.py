@@ -10,6 +10,7 @@ from pyspark.sql import functions as SF
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, StateError
+from panewise.families import INPUT
 from panewise.spark import ParquetSink, Result, windowed
 from panewise.spark.checkpoint_reader import read_state
 from panewise.spark.dataflow import Dataflow
@@ -133,7 +134,7 @@ def test_what_is_refused(feed: Feed) -> None:
         SpecError,
         match=r"shards=4 \| all panes of a chain without a key that every stage keeps meet in one shard",
     ):
-        Dataflow.of(feed.batch(), batch.spec.then(aggregates=[SUM]), 4)
+        Dataflow.of({INPUT: feed.batch()}, batch.spec.then(aggregates=[SUM]), 4)
     with pytest.raises(SpecError, match="then: column 'ts'"):
         batch.then(keys=["k"], aggregates=[F.max("ts")])
     with pytest.raises(SpecError, match=r"'n' over k: string \| sum takes numbers"):

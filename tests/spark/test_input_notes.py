@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import Inputs
-from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.checkpoint import Stored
 from panewise.engine.ingest.output import Output
 from panewise.engine.store.cache import Cache
+from panewise.engine.stored_library import StoredLibrary
+from panewise.families import INPUT
 from panewise.spark.pack import Pack
 from panewise.spark.step import ShardBatch, step
 from panewise.spec import WindowOperator
@@ -34,7 +36,7 @@ def envelopes(
     spec: WindowOperator, columns: dict[str, pl.DataType], rows: pl.DataFrame, partitions: int
 ) -> list[dict[str, Any]]:
     """Returns the envelopes of a micro-batch whose rows are dealt to the partitions in turn."""
-    pack = Pack(spec, columns, SHARDS, late_wanted=False)
+    pack = Pack(spec, {INPUT: columns}, SHARDS, late_wanted=False)
     dealt = [rows.gather_every(partitions, offset) for offset in range(partitions)]
     return [
         row for part in dealt for sent in pack(iter(part.to_arrow().to_batches())) for row in sent.to_pylist()

@@ -12,6 +12,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.engine.ingest.output import Output
 from panewise.engine.registry import operator_for
+from panewise.families import INPUT
 from panewise.spark.envelope import decode
 from panewise.spark.pack import Pack
 from panewise.spark.step import ShardBatch, step
@@ -39,7 +40,7 @@ def test_rows_of_one_position_meet_in_one_shard(monkeypatch: pytest.MonkeyPatch,
     )
     batches: list[pa.RecordBatch] = rows.to_arrow().to_batches(max_chunksize=1)
     went = defaultdict(set)
-    for sent in Pack(SPEC, SCHEMA, [0, 1, 2], late_wanted=True)(iter(batches)):
+    for sent in Pack(SPEC, {INPUT: SCHEMA}, [0, 1, 2], late_wanted=True)(iter(batches)):
         for envelope in sent.to_pylist():
             if envelope["kind"] == "rows":
                 for row in decode(envelope["payload"]).rows(named=True):
@@ -60,7 +61,9 @@ def test_rows_keep_their_order_through_envelopes_in_any_order(monkeypatch: pytes
     schema = {"v": pl.Int64()}
     batches = pl.DataFrame({"v": range(20)}, schema=schema).to_arrow().to_batches(max_chunksize=1)
     envelopes = [
-        one for sent in Pack(spec, schema, [0], late_wanted=False)(iter(batches)) for one in sent.to_pylist()
+        one
+        for sent in Pack(spec, {INPUT: schema}, [0], late_wanted=False)(iter(batches))
+        for one in sent.to_pylist()
     ]
     mail = ShardBatch.read((one["kind"], one["payload"]) for one in reversed(envelopes))
     assert len(mail.rows) == 7
@@ -95,7 +98,7 @@ def test_every_shard_has_the_marks_of_all_rows(ordered: bool) -> None:
 def _packed(spec: pw.WindowOperator, rows: pl.DataFrame) -> list[dict[str, Any]]:
     return [
         one
-        for sent in Pack(spec, SCHEMA, [0, 2], late_wanted=True)(iter(rows.to_arrow().to_batches()))
+        for sent in Pack(spec, {INPUT: SCHEMA}, [0, 2], late_wanted=True)(iter(rows.to_arrow().to_batches()))
         for one in sent.to_pylist()
     ]
 
@@ -126,7 +129,7 @@ def test_the_same_rows_make_the_same_envelopes(*, inputs: bool) -> None:
     rows = pl.DataFrame({"t": n * 10_000, "v": n % 100, "x": n / 7, **text}).select(*schema).cast(schema)
     batches: list[pa.RecordBatch] = rows.to_arrow().to_batches()
     made = [
-        [sent.to_pylist() for sent in Pack(spec, schema, [0, 1], late_wanted=False)(iter(batches))]
+        [sent.to_pylist() for sent in Pack(spec, {INPUT: schema}, [0, 1], late_wanted=False)(iter(batches))]
         for _ in range(4)
     ]
     assert made == [made[0]] * 4

@@ -12,6 +12,7 @@ from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import functions as F
+from panewise.families import INPUT
 from panewise.spark import ParquetSink, Result, windowed
 from panewise.spark.envelope import decode
 from panewise.spark.pack import Pack
@@ -68,7 +69,7 @@ def test_rows_enter_with_any_label(name: str) -> None:
     rows = pa.table({"ts": pa.array([5, None], pa.timestamp("us", name)), "k": ["a", "b"]})
     sent = [
         one
-        for batch in Pack(spec, schema, [0], late_wanted=True)(iter(rows.to_batches()))
+        for batch in Pack(spec, {INPUT: schema}, [0], late_wanted=True)(iter(rows.to_batches()))
         for one in batch.to_pylist()
     ]
     found = {one["kind"]: decode(one["payload"]) for one in sent if one["kind"] != "tick"}

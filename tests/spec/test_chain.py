@@ -7,9 +7,9 @@ import pytest
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError
-from panewise.spec import first_of
-from panewise.spec.codec.specification import changed_fields, complete, from_dict, from_json, to_dict, to_json
-from panewise.spec.describe.specification import describe
+from panewise.families import INPUT
+from panewise.spec.codec import changed_fields, complete, from_dict, from_json, to_dict, to_json
+from panewise.spec.describe import describe
 
 TOTAL = F.sum("n").alias("total")
 
@@ -35,7 +35,7 @@ def test_a_chain_is_a_value() -> None:
     assert hash(again) == hash(CHAIN)
     assert CHAIN.keys == ()
     assert CHAIN.columns_read == first().columns_read
-    assert (first_of(CHAIN), first_of(first())) == (first(), first())
+    assert (CHAIN.ports[INPUT], first().ports[INPUT]) == (first(), first())
 
 
 def test_the_default_accumulation_of_a_chain() -> None:

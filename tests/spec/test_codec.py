@@ -31,7 +31,7 @@ from panewise import functions as F
 from panewise.errors import SpecWarning
 from panewise.spec import Frame, FrameColumn, FrameOperator, Inputs
 from panewise.spec.aggregates.aggregate import FUNCTIONS
-from panewise.spec.codec.specification import changed_fields, from_dict, from_json, to_dict, to_json
+from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.triggers.composite import Composite
 from panewise.spec.triggers.simple import Leaf
 from panewise.testing.samples import ALL_TEXT, HOLDS, JOINED, USER_AGGREGATES, USER_WINDOWS

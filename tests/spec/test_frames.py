@@ -22,8 +22,8 @@ from panewise import (
 from panewise import functions as F
 from panewise.errors import SpecError
 from panewise.spec import Over, RowFunction, WindowSpec, frame_operator
-from panewise.spec.codec.specification import changed_fields, from_dict, from_json, to_dict, to_json
-from panewise.spec.describe.specification import describe
+from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
+from panewise.spec.describe import describe
 
 LAST = UserAggregate(
     "last_text",

@@ -8,8 +8,8 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError
 from panewise.spec import Rows
-from panewise.spec.codec.specification import from_json, to_json
-from panewise.spec.describe.specification import describe
+from panewise.spec.codec import from_json, to_json
+from panewise.spec.describe import describe
 
 COUNT = [F.count().alias("n")]
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 
 from panewise import SpecError, StreamWindow, Tumbling, WindowListener, WindowOperator
 from panewise import functions as F
-from panewise.spec.codec.specification import changed_fields, complete, from_dict, from_json, to_dict, to_json
-from panewise.spec.describe.specification import describe
+from panewise.spec.codec import changed_fields, complete, from_dict, from_json, to_dict, to_json
+from panewise.spec.describe import describe
 from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time, tuple_count
 from panewise.testing.policies import CHOOSING, GATHERING, stream_windows
 from panewise.testing.samples import USER_AGGREGATES

@@ -34,7 +34,7 @@ from panewise import (
 )
 from panewise import functions as F
 from panewise.spec import counted
-from panewise.spec.describe.specification import describe
+from panewise.spec.describe import describe
 from panewise.testing.strategies import specs
 
 pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")

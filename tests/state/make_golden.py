@@ -13,8 +13,9 @@ import polars as pl
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.checkpoint import Stored
 from panewise.engine.store.cache import Cache
+from panewise.engine.stored_library import StoredLibrary
 from panewise.state import Manifest, MemoryRunStore
 from panewise.state.manifest import FORMAT, READABLE
 from panewise.streamwindow import count, delta, partition_age, time

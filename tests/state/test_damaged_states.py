@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from panewise.cli import as_json, as_text
-from panewise.engine.checkpoint import Stored, StoredLibrary, restore, save
+from panewise.engine.checkpoint import Stored, restore, save
 from panewise.engine.store.cache import Cache
+from panewise.engine.stored_library import StoredLibrary
 from panewise.errors import StateError
 from panewise.spark.checkpoint_reader import CheckpointState, OperatorState, ShardState, shard_state
 from panewise.spark.recorded_spec import recorded_spec

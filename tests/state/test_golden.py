@@ -15,10 +15,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from panewise.engine.checkpoint import Stored, StoredLibrary, runs_of
+from panewise.engine.checkpoint import Stored, runs_of
 from panewise.engine.kernels.hashing import row_hashes
 from panewise.engine.store.cache import Cache
-from panewise.spec.codec.specification import complete
+from panewise.engine.stored_library import StoredLibrary
+from panewise.spec.codec import complete
 from panewise.state import Manifest, MemoryRunStore
 from panewise.state.blob import checksum, decode
 from panewise.state.manifest import READABLE
@@ -48,7 +49,7 @@ def load(name: str) -> Stored:
 
 def windows(stored: Stored) -> list[tuple[Any, ...]]:
     """Returns the key, start and end in seconds, and pending rows of each live window."""
-    held = stored.operator.held()
+    held = stored.operator.live()
     return [(k, start // SECOND, end // SECOND, pending) for k, start, end, pending, _ in held.rows()]
 
 
@@ -69,7 +70,7 @@ def test_tumbling_windows_that_retract() -> None:
     assert late.late["__reason"].to_list() == ["expired"]  # for [0, 10) of b, which the runs still contain
     finished = stored.operator.finish()
     assert panes(finished.panes) == [("c", 30, 40, 1, 7, 7.0, "ON_TIME", 0, 0, True, True, "+")]
-    assert stored.operator.held().is_empty()
+    assert stored.operator.live().is_empty()
 
 
 def test_the_group_of_the_null_key() -> None:
@@ -166,7 +167,7 @@ def test_a_chain() -> None:
     stored = load("chain")
     kept = [
         table.all().select(pl.exclude("__start", "^__live.*$")).sort(pl.all()).rows()
-        for table in stored.operator.state.following
+        for table in stored.operator.state.stage_tables.values()
     ]
     end = 20 * SECOND
     assert kept[0] == [("b", 1, 2, end), ("c", 2, 12, end)]
@@ -182,7 +183,7 @@ def test_a_chain() -> None:
 
 def test_a_global_window() -> None:
     stored = load("global")
-    assert stored.operator.held().rows() == [(None, None, 3, False)]
+    assert stored.operator.live().rows() == [(None, None, 3, False)]
     early = stored.operator.advance(11 * SECOND)
     assert early.panes.select("most", "k", *PANE).rows() == [(5, "a", "EARLY", 0, -1, True, False, "+")]
 
@@ -201,7 +202,7 @@ def test_a_watermark_for_each_key() -> None:
 
 def test_the_numbers_of_rows_go_on() -> None:
     stored = load("rows")
-    assert [row[:3] for row in stored.operator.held().rows()] == [("b", -2, 2), ("b", 0, 4), ("a", 2, 6)]
+    assert [row[:3] for row in stored.operator.live().rows()] == [("b", -2, 2), ("b", 0, 4), ("a", 2, 6)]
     sent = stored.operator.add(rows(((0, "b", 10), (0, "a", 5), (0, "a", 6)), 5)).panes
     assert sent.select("k", "window_start", "n", "s").rows() == [("b", -2, 2, 19), ("a", 2, 4, 18)]
 
@@ -211,7 +212,7 @@ def test_the_rows_of_all_keys_go_on() -> None:
     assert stored.operator.state.clocks.watermark == 4
     sent = stored.operator.add(rows(((0, "b", 5),), 4)).panes
     assert sent.select("k", "window_start", "window_end", "n").rows() == [("a", 0, 5, 2)]
-    assert stored.operator.held().select("k", "window_start", "window_end").rows() == [("b", 2, 8)]
+    assert stored.operator.live().select("k", "window_start", "window_end").rows() == [("b", 2, 8)]
 
 
 def test_the_silence_of_inputs_goes_on() -> None:
@@ -273,7 +274,7 @@ def test_the_last_rows_of_keys() -> None:
 def test_listeners() -> None:
     """semantics 10.8, 10.19: listeners keep their attributes, and triggers their references."""
     stored = load("listeners")
-    assert [row[0::3] for row in stored.operator.held().rows()] == [("a", 3), ("b", 1)]
+    assert [row[0::3] for row in stored.operator.live().rows()] == [("a", 3), ("b", 1)]
     told = (
         stored.operator.add(rows(((0, "a", 12), (0, "b", 6)), 5))
         .panes.select("k", "event", "seen", "tuples")
@@ -290,7 +291,7 @@ def test_listeners() -> None:
 def test_windows_by_policies() -> None:
     """semantics 10.10, 10.14: what partitions contain, and what becomes due at which reading of the clock."""
     stored = load("policies")
-    assert [row[0::3] for row in stored.operator.held().rows()] == [("a", 2), ("b", 2)]
+    assert [row[0::3] for row in stored.operator.live().rows()] == [("a", 2), ("b", 2)]
     assert stored.operator.state.tally == 4
     assert stored.operator.add(rows(((0, "b", 4),), offset=3)).counts.replays == 1
 
@@ -312,9 +313,7 @@ def test_every_state_has_files_of_todays_format(name: str) -> None:
 @pytest.mark.parametrize(("name", "number"), STATES)
 def test_the_rows_of_runs_stand_in_the_order_of_their_hashes(name: str, number: int) -> None:
     store, state = read(name, number), load(name).operator.state
-    for table_number, table in enumerate(
-        (state.windows, *state.following, *([] if state.slices is None else state.slices.tables))
-    ):
+    for table_number, table in enumerate(state.tables.values()):
         for run in runs_of(Manifest.decode(store.manifest() or "").runs, table_number):
             hashes = row_hashes(decode(store.run(run.name), run.name), table.shape.by)
             assert (hashes[1:] >= hashes[:-1]).all()

@@ -1,23 +1,68 @@
-"""All families of operators: which operator belongs to which specification."""
+"""Plans and operators of every family, by specification and columns, with caches.
 
+A runtime needs a plan and an operator in every micro-batch. With the caches a process compiles each
+specification once. Specifications with functions of the user are not cached: such a specification equals any
+other whose functions have the same names, even if the functions differ.
+"""
+
+import copy
 from collections.abc import Mapping
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 import polars as pl
 
-from panewise.engine.chain.operator import ChainOperator
-from panewise.engine.over.operator import OverOperator
-from panewise.engine.policy.operator import PolicyOperator
-from panewise.engine.windows.operator import Operator
-from panewise.spec import Chain, FrameOperator, Specification, StreamWindow
+from panewise.engine.protocol import Operator, Plan, Schema, Schemas, engine_parts
+from panewise.families import INPUT
+from panewise.spec import Specification, parts
 
-AnyOperator: TypeAlias = Operator | OverOperator
+_Columns: TypeAlias = tuple[tuple[str, tuple[tuple[str, pl.DataType], ...]], ...]
 
 
-def operator_for(spec: Specification, schema: Mapping[str, pl.DataType]) -> AnyOperator:
-    """Returns a new operator for a specification of any kind."""
-    if isinstance(spec, FrameOperator):
-        return OverOperator(spec, schema)
-    if isinstance(spec, StreamWindow):
-        return PolicyOperator(spec, schema)
-    return ChainOperator(spec, schema) if isinstance(spec, Chain) else Operator(spec, schema)
+def by_port(spec: Specification, schema: Schema | Schemas) -> Schemas:
+    """Returns schemas by port. For an operator with one input, its schema alone may be given."""
+    given: Any = schema
+    one = set(spec.ports) == {INPUT} and not any(isinstance(value, Mapping) for value in given.values())
+    return {INPUT: given} if one else given
+
+
+def plan_for(spec: Specification, schema: Schema | Schemas) -> Plan:
+    """Returns the plan of a specification of any family. No operator is built or loaded for it."""
+    schemas = by_port(spec, schema)
+    if parts(spec).calls_users(spec):
+        return engine_parts(spec).compile(spec, schemas)
+    return _plan(spec, _columns(schemas))
+
+
+def operator_for(spec: Specification, schema: Schema | Schemas) -> Operator:
+    """Returns a new operator of any family, with empty tables in memory."""
+    return engine_parts(spec).operator(spec, by_port(spec, schema))
+
+
+def cached_operator(spec: Specification, schema: Schema | Schemas) -> Operator:
+    """Returns an operator that has taken no step. The caller must replace the libraries of its tables.
+
+    Operators that were made from the same cached one share these libraries.
+    """
+    schemas = by_port(spec, schema)
+    if parts(spec).calls_users(spec):
+        return engine_parts(spec).operator(spec, schemas)
+    return copy.copy(_operator(spec, _columns(schemas)))
+
+
+def _columns(schemas: Schemas) -> _Columns:
+    return tuple((port, tuple(schema.items())) for port, schema in schemas.items())
+
+
+def _schemas(columns: _Columns) -> Schemas:
+    return {port: dict(schema) for port, schema in columns}
+
+
+@lru_cache(maxsize=32)
+def _plan(spec: Specification, columns: _Columns) -> Plan:
+    return engine_parts(spec).compile(spec, _schemas(columns))
+
+
+@lru_cache(maxsize=32)
+def _operator(spec: Specification, columns: _Columns) -> Operator:
+    return engine_parts(spec).operator(spec, _schemas(columns))

@@ -4,7 +4,8 @@ It processes one row at a time, is slow, and defines the right result. It shares
 the engine: both are written from the text, and tests compare their outputs.
 """
 
-from panewise.oracle.chain.interpreter import ChainInterpreter, interpreter
+from panewise.oracle.chain.interpreter import ChainInterpreter
+from panewise.oracle.interpreter import interpreter
 from panewise.oracle.over.interpreter import OverInterpreter
 from panewise.oracle.policy.interpreter import PolicyInterpreter
 from panewise.oracle.windows.interpreter import Interpreter

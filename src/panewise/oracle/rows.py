@@ -12,7 +12,6 @@ from panewise.oracle.windowing.custom import given_windows, no_windows_reason
 from panewise.spec import (
     Custom,
     Entry,
-    FrameOperator,
     Hopping,
     counted,
     gap_columns,
@@ -43,7 +42,7 @@ class Row:
 def read(spec: Entry, types: Types, given: dict[str, Any], processing_time: int) -> Row:
     """Reads a row that has been validated."""
     values = {name: as_type(given.get(name), types.get(name)) for name in spec.columns_read}
-    if isinstance(spec, FrameOperator) or spec.delta is True:
+    if spec.whole_rows:
         values = _all_values(types, given) | values
     key = tuple(as_key(values[name]) for name in spec.keys)
     return Row(given, _time_of(spec, given, processing_time), key, values)
@@ -192,8 +191,8 @@ def _bad_gap(spec: Entry, row: dict[str, Any]) -> str | None:
 
 
 def _no_window(spec: Entry, types: Types, row: dict[str, Any], processing_time: int) -> str | None:
-    # An OVER operator has no windows; in windows of rows the row has no number yet.
-    if isinstance(spec, FrameOperator) or counted(spec.window):
+    # OVER operators and policies assign no windows; in windows of rows the row has no number yet.
+    if spec.window is None or counted(spec.window):
         return None
     taken = read(spec, types, row, processing_time)
     t, values = taken.time, taken.values

@@ -10,36 +10,36 @@ from pyspark.sql.types import TimestampType
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SetupError, SpecError
+from panewise.families import INPUT
 from panewise.spark.ancestry import check_ancestry
 from panewise.spark.checks import (
     check_asked,
     check_column_types,
     check_columns,
+    check_ports,
     check_stream,
     warn_of_partitions,
 )
 from panewise.spark.dataflow import Dataflow, unpacked
+from panewise.spark.envelope import kind_of, labelled
 from panewise.spark.names import input_of
 from panewise.spark.sinks import Sink, check_sinks
-from panewise.spark.types import polars_schema
 from panewise.spark.watermarks import check_batch, check_inputs, makes_own, with_watermark
 from panewise.spark.writer import WindowQuery, start
 from panewise.spec import (
     Aggregate,
+    Chain,
     Evictor,
-    FrameOperator,
     Position,
     Specification,
-    StreamWindow,
     Trigger,
     Watermark,
     Window,
     WindowOperator,
-    first_of,
+    parts,
 )
 from panewise.spec.aggregates.expressions import name_of
-from panewise.spec.describe.specification import describe
-from panewise.spec.rules.row_numbering import with_event_time
+from panewise.spec.describe import describe
 from panewise.spec.windows.kinds import positive
 
 ColumnLike: TypeAlias = str | Column
@@ -245,40 +245,55 @@ class Windowed:
 
 
 def apply(
-    df: DataFrame,
+    df: DataFrame | Mapping[str, DataFrame],
     spec: Specification,
     *,
     finish: Literal["never", "at_end"] | None = None,
     shards: int | None = None,
     clock: DurationLike | None = None,
 ) -> "Result":
-    """Applies a specification of any kind to a DataFrame, and returns the outputs.
+    """Applies a specification of any family to a DataFrame, and returns the outputs.
+
+    An operator with several inputs takes a mapping with a DataFrame for each of its ports.
 
     `finish`, `shards` and `clock` are those of :class:`Windowed`. It raises what :meth:`Windowed.agg` raises.
     """
     every = None if clock is None else positive(clock, "clock")
     check_asked(finish, shards)
-    seen = input_of(df, _over(df, spec))
-    df, spec = seen.df, seen.spec
-    first = first_of(spec)
-    check_columns(df, spec)
-    check_inputs(first)
+    given = df if isinstance(df, Mapping) else {INPUT: df}
+    check_ports(given, spec)
+    spec = parts(spec).for_columns(spec, {port: _instants(one) for port, one in given.items()})
+    dfs, shown = dict[str, DataFrame](), dict[str, Mapping[str, str]]()
+    for port, one in given.items():
+        seen = input_of(one, spec, port)
+        dfs[port], spec, shown[port] = seen.df, seen.spec, seen.shown
+    for port, one in dfs.items():
+        dfs[port] = _checked(one, spec, port, finish, every)
+    check_column_types(dfs, spec)
+    return Result(Dataflow.of(dfs, spec, shards, every, shown), finish == "at_end")
+
+
+def _checked(
+    df: DataFrame, spec: Specification, port: str, finish: str | None, clock: Duration | None
+) -> DataFrame:
+    """Returns the input of a port, with a watermark, after checking it."""
+    entry = spec.ports[port]
+    check_columns(df, spec, port)
+    check_inputs(entry)
     if df.isStreaming:
-        check_ancestry(df, first)
-        check_stream(df, first.time_columns, own_watermark=makes_own(first))
+        check_ancestry(df, entry)
+        check_stream(df, entry.time_columns, own_watermark=makes_own(entry))
         warn_of_partitions(df)
-        df = with_watermark(df, first)
-    elif finish == "never":
+        return with_watermark(df, entry)
+    if finish == "never":
         raise SpecError("finish='never' on a batch DataFrame", "a batch ends", "leave finish out")
-    else:
-        check_batch(spec, every)
-    return Result(Dataflow.of(df, spec, shards, every, seen.shown), finish == "at_end")
+    check_batch(spec, clock)
+    return df
 
 
-def _over(df: DataFrame, spec: Specification) -> Specification:
-    """Returns the specification, with the default event time if the input has that column (semantics 8.5)."""
-    instants = {field.name for field in df.schema.fields if isinstance(field.dataType, TimestampType)}
-    return with_event_time(spec, instants) if isinstance(spec, WindowOperator) else spec
+def _instants(df: DataFrame) -> set[str]:
+    """Returns the columns that can be an event time (semantics 8.5)."""
+    return {field.name for field in df.schema.fields if isinstance(field.dataType, TimestampType)}
 
 
 @dataclass(frozen=True)
@@ -310,19 +325,34 @@ class Result:
             SpecError: if the stage breaks a rule.
         """
         plumbing, spec = self.plumbing, self.plumbing.spec
-        assert not isinstance(spec, FrameOperator), "FrameResult refuses"
-        if isinstance(spec, StreamWindow):
-            rule = (
-                "a stage inherits the windows and the timing of panes, which events of a "
-                "StreamWindow have not"
-            )
+        if not isinstance(spec, WindowOperator | Chain):
+            rule = "a stage inherits the windows and the timing of panes, which only window operators have"
             raise SpecError(
-                "then after a StreamWindow", rule, "write the events, and window them in another query"
+                f"then after a {type(spec).__name__}",
+                rule,
+                "write the output, and window it in another query",
             )
         shards = None if plumbing.default_shards else len(plumbing.shards)
         chain = spec.then(keys=keys, aggregates=aggregates)
-        check_column_types(plumbing.df, chain)
-        return replace(self, plumbing=Dataflow.of(plumbing.df, chain, shards, plumbing.clock, plumbing.shown))
+        check_column_types(plumbing.dfs, chain)
+        flow = Dataflow.of(plumbing.dfs, chain, shards, plumbing.clock, plumbing.shown)
+        return replace(self, plumbing=flow)
+
+    def output(self, kind: Literal["panes", "late", "invalid", "counts"], port: str = INPUT) -> DataFrame:
+        """Returns one output: the emitted rows, or what an operator with several inputs says of one of them.
+
+        Args:
+            kind: the output.
+            port: the input of "late", "invalid" and "counts".
+
+        Raises:
+            SpecError: if the operator has no such input.
+        """
+        if kind != "panes" and port not in self.spec.ports:
+            rule = f"the inputs of the operator are {list(self.spec.ports)}"
+            raise SpecError(f"port={port!r}", rule, "name one of these")
+        label = kind if kind == "panes" else labelled(kind, port)
+        return self._alone(label, whole_rows=kind in ("late", "invalid"))
 
     @cached_property
     def panes(self) -> DataFrame:
@@ -419,8 +449,8 @@ class Result:
                 rule,
                 f"use result.write({kind}=..., checkpoint=..., available_now=True)",
             )
-        packed = plumbing.packed(late_wanted=kind == "late", all_columns=whole_rows)
-        schema = polars_schema(plumbing.inputs(all_columns=whole_rows))
+        packed = plumbing.packed(late_wanted=kind_of(kind) == "late", all_columns=whole_rows)
+        schema = plumbing.schemas(all_columns=whole_rows)
         unpack = plumbing.unpacker(kind, all_columns=whole_rows)
         if plumbing.df.isStreaming and unpack.flat:
             return plumbing.stepped(packed, schema, direct=unpack)

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import PurePosixPath
 from typing import Any
@@ -18,30 +18,13 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.engine.checkpoint import runs_of
-from panewise.engine.columns import END, KEY_WATERMARK, ONE_KEY, START, TOMBSTONE
-from panewise.engine.over.operator import passed_until
-from panewise.engine.progress.clocks import Clocks
-from panewise.engine.state_header import checked
+from panewise.engine.columns import END, TOMBSTONE
+from panewise.engine.protocol import engine_parts
 from panewise.engine.store.run import RunRows, Shape
 from panewise.engine.store.stored_table import StoredTable
-from panewise.engine.windowing import key_watermarks
-from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order
-from panewise.engine.windows.sliding.intake import waiting
 from panewise.errors import SetupError, StateError
 from panewise.spark.recorded_spec import recorded_spec
-from panewise.spec import (
-    Chain,
-    Entry,
-    FrameOperator,
-    Global,
-    Sliding,
-    Specification,
-    StreamWindow,
-    counted,
-    first_of,
-    merging,
-)
-from panewise.spec.rules.sliding import fires_only_when_complete
+from panewise.spec import Specification
 from panewise.state import Manifest, Run
 from panewise.state.blob import check, checksum, decode
 from panewise.state.manifest import REMEDY
@@ -192,29 +175,50 @@ def shard_state(shard: int, stored: Mapping[str, bytes]) -> ShardState:
     """
     try:
         manifest = _manifest(stored)
-        whole, clocks = recorded_spec(manifest), _clocks(manifest)
-        spec, following = first_of(whole), 2 * len(whole.stages) if isinstance(whole, Chain) else 0
+        spec = recorded_spec(manifest)
         sizes = [len(_sound(stored, run)) for run in manifest.runs]
-        runs = runs_of(manifest.runs, 0)
-        if isinstance(spec, FrameOperator):
-            windows = _passing(spec, runs, passed_until(spec, clocks), stored)
-        else:
-            windows = _windows(whole, runs, runs_of(manifest.runs, following + 1), clocks, stored)
+        found = engine_parts(spec).inspect(spec, manifest.header, _Tables(manifest.runs, stored))
     except StateError as error:
         raise StateError(f"shard {shard}: {error.given}", error.rule, error.remedy) from error
-    bounded = not isinstance(spec.window, Global) and not counted(spec.window) and not windows.is_empty()
+    rows, clocks = found.rows, found.clocks
+    ends = rows[END] if found.ends_in_time and not rows.is_empty() else pl.Series(dtype=pl.Int64())
     return ShardState(
         shard,
-        windows=windows.height,
-        keys=windows.select(_keys(spec)).n_unique() if windows.height else 0,
+        windows=rows.height,
+        keys=rows.select(found.keys).n_unique() if rows.height else 0,
         runs=len(sizes),
         bytes=sum(sizes),
-        watermark=None if counted(spec.window) else clocks.watermark,
+        watermark=found.watermark,
         processing_time=clocks.processing_time,
         finished=clocks.finished,
-        oldest_end=windows[END].min() if bounded else None,  # type: ignore[arg-type]
-        newest_end=windows[END].max() if bounded else None,  # type: ignore[arg-type]
+        oldest_end=ends.min(),  # type: ignore[arg-type]
+        newest_end=ends.max(),  # type: ignore[arg-type]
     )
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """Reads tables of a shard: a :class:`panewise.engine.protocol.TableReader`.
+
+    The types are those of the runs, because the input of the query is not available.
+    """
+
+    runs: Sequence[Run]
+    stored: Mapping[str, bytes]
+
+    def __call__(
+        self, table: int, columns: list[str], identity: list[str], cell: list[str], horizon: int | None
+    ) -> pl.DataFrame:
+        runs = runs_of(self.runs, table)
+        if not runs:
+            return pl.DataFrame()
+        newest = _selected(self.stored, runs[-1], dict.fromkeys(columns))
+        shape = Shape({name: newest.schema[name] for name in columns}, identity, cell)
+        if not cell:  # a time queue, whose rows are never replaced
+            rows = pl.concat([_selected(self.stored, run, shape.schema) for run in runs])
+            return rows if horizon is None else rows.filter(pl.col(END) > horizon)
+        library = _Identities(self.stored)
+        return StoredTable(shape, library, StoredTable.nothing(shape, library).newest, runs, horizon).all()
 
 
 @dataclass(frozen=True)
@@ -238,77 +242,6 @@ class _Identities:
 
     def keep(self, runs: Sequence[Run]) -> None:
         raise AssertionError("nothing is written")
-
-
-def _windows(
-    whole: Specification,
-    runs: Sequence[Run],
-    of_slices: Sequence[Run],
-    clocks: Clocks,
-    stored: Mapping[str, bytes],
-) -> pl.DataFrame:
-    """Returns key, start and end of each stored window.
-
-    Sliding windows that fire only at their end are not stored before it. Those are computed from the slices.
-    """
-    spec = first_of(whole)
-    by_key, identity = Clocks.of(spec).by_key, [*_keys(spec), START, END]
-    held = _rows_of(whole, runs, clocks, stored, [KEY_WATERMARK] if by_key else [])
-    windows = key_watermarks.without(held) if by_key and held.width else held
-    if not isinstance(spec.window, Sliding) or not fires_only_when_complete(spec.trigger):
-        return windows
-    slices = _rows_of(whole, of_slices, clocks, stored, [])
-    if slices.is_empty():
-        return windows
-    marked = (
-        key_watermarks.marked(slices, key_watermarks.told(held, _keys(spec)), _keys(spec))
-        if by_key
-        else slices
-    )
-    clocks = replace(clocks, by_key=by_key)
-    more = waiting(
-        spec, Slide(spec.window, _keys(spec)), in_order(*coded(_keys(spec), marked)), clocks
-    ).select(identity)
-    return pl.concat([windows.select(identity), more]) if windows.width else more
-
-
-def _rows_of(
-    whole: Specification, runs: Sequence[Run], clocks: Clocks, stored: Mapping[str, bytes], more: list[str]
-) -> pl.DataFrame:
-    """Returns the rows of a table: the columns that identify them, and the columns in `more`.
-
-    The types are those of the runs, because the input of the query is not available.
-    """
-    if not runs:
-        return pl.DataFrame()
-    spec, types = first_of(whole), _decoded(stored, runs[-1]).schema
-    assert not isinstance(spec, FrameOperator), "of frames the rows that wait are told"
-    columns = [*_keys(spec), START, END]
-    _selected(stored, runs[-1], dict.fromkeys((*columns, *more)))
-    # In policy windows END is the time at which something is due. It does not identify a row.
-    identity = _keys(spec) if isinstance(whole, StreamWindow) else columns
-    together = merging(spec.window) or Clocks.of(spec).by_key
-    shape = Shape(
-        {name: types[name] for name in (*columns, *more)}, identity, _keys(spec) if together else identity
-    )
-    library = _Identities(stored)
-    return StoredTable(
-        shape, library, StoredTable.nothing(shape, library).newest, tuple(runs), clocks.horizon(spec)
-    ).all()
-
-
-def _passing(
-    spec: FrameOperator, runs: Sequence[Run], horizon: int | None, stored: Mapping[str, bytes]
-) -> pl.DataFrame:
-    """Returns keys and times of the rows of an OVER operator that have not passed (semantics 29.2)."""
-    schema = dict.fromkeys(_keys(spec)) | {END: pl.Int64()}
-    found = [_selected(stored, run, schema) for run in runs]
-    rows = pl.concat(found) if found else pl.DataFrame()
-    return rows if horizon is None or not found else rows.filter(pl.col(END) > horizon)
-
-
-def _keys(spec: Entry) -> list[str]:
-    return list(spec.keys) or [ONE_KEY]
 
 
 def _sound(stored: Mapping[str, bytes], run: Run) -> bytes:
@@ -350,11 +283,6 @@ def _manifest(stored: Mapping[str, bytes]) -> Manifest:
     if _MANIFEST not in stored:
         raise StateError("no manifest", "a shard that keeps anything has a manifest", REMEDY)
     return Manifest.decode(stored[_MANIFEST].decode(errors="replace"))
-
-
-def _clocks(manifest: Manifest) -> Clocks:
-    header = checked(manifest.header)
-    return Clocks(header["processing_time"], header["watermark"], header["finished"]) if header else Clocks()
 
 
 def _committed(spark: SparkSession, checkpoint: str) -> set[int]:

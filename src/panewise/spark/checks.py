@@ -1,17 +1,18 @@
 """Checks a query before it starts. Each error says how to correct its cause."""
 
 import warnings
+from collections.abc import Mapping
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, TimestampType
 
 from panewise.errors import SetupError, ShufflePartitionsWarning, SpecError, explain
+from panewise.families import INPUT
 from panewise.spark.maps import check_maps
 from panewise.spark.settings import PARTITIONS, PROVIDER
-from panewise.spec import FrameOperator, Specification, first_of
+from panewise.spec import Specification, parts
 from panewise.spec.column_types import Type
-from panewise.spec.type_checks import check_types
 
 _PARTITIONS_FOR_A_CORE = 4
 
@@ -28,7 +29,21 @@ def check_asked(finish: object, shards: object) -> None:
         raise SpecError(f"shards={shards!r}", "shards are one or more", "give a number such as 8")
 
 
-def check_columns(df: DataFrame, spec: Specification) -> None:
+def check_ports(dfs: Mapping[str, DataFrame], spec: Specification) -> None:
+    """Checks that there is a DataFrame for each input of the operator, and that all are streams, or none.
+
+    Raises:
+        SpecError: if not.
+    """
+    if set(dfs) != set(spec.ports):
+        rule = f"the inputs of the operator are {list(spec.ports)}"
+        raise SpecError(f"DataFrames for {list(dfs)}", rule, "give a DataFrame for each of these")
+    if len({df.isStreaming for df in dfs.values()}) > 1:
+        rule = "all inputs of an operator are streams, or none is"
+        raise SpecError(f"streams and batches for {list(dfs)}", rule, "read all of them as streams")
+
+
+def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None:
     """Checks that the input has the columns of the specification, with types that it can use.
 
     The event time must be a TIMESTAMP. New columns of an OVER operator must not have names of input columns.
@@ -36,14 +51,15 @@ def check_columns(df: DataFrame, spec: Specification) -> None:
     Raises:
         SpecError: naming the column.
     """
-    for name in spec.columns_read:
+    entry = spec.ports[port]
+    for name in entry.columns_read:
         if name not in df.columns:
             rule, remedy = "the operator's columns are in its input", f"use one of the columns {df.columns}"
             field = f", or SF.col({name!r}) for a field of a struct" if "." in name else ""
             raise SpecError(f"column {name!r}", rule, remedy + field)
-    check_maps(spec, df.schema)
+    check_maps(spec, df.schema, port)
     same = str if setting(df, "spark.sql.caseSensitive", "false") == "true" else str.lower
-    for name in (column.name for column in spec.columns) if isinstance(spec, FrameOperator) else ():
+    for name in parts(spec).new_columns(spec):
         if same(name) in map(same, df.columns):
             rule = "new columns have names of their own, which the input does not have"
             raise SpecError(
@@ -51,22 +67,25 @@ def check_columns(df: DataFrame, spec: Specification) -> None:
                 rule,
                 "give the new column another name, or drop the old one before the operator",
             )
-    for name in first_of(spec).time_columns:
+    for name in entry.time_columns:
         given = df.schema[name].dataType
         if not isinstance(given, TimestampType):
             rule = "the event time is a TIMESTAMP, which names an instant (semantics 1)"
             remedy = f"cast it: df.withColumn({name!r}, F.to_timestamp({name!r}))"
             raise SpecError(f"event time {name}: {given.simpleString()}", rule, remedy)
-    check_column_types(df, spec)
 
 
-def check_column_types(df: DataFrame, spec: Specification) -> None:
+def check_column_types(dfs: Mapping[str, DataFrame], spec: Specification) -> None:
     """Checks that the columns have types that the specification can use (semantics 24.19).
 
     Raises:
         SpecError: naming the column.
     """
-    check_types(spec, {field.name: Type(field.dataType.simpleString()) for field in df.schema.fields})
+    types = {
+        port: {field.name: Type(field.dataType.simpleString()) for field in df.schema.fields}
+        for port, df in dfs.items()
+    }
+    parts(spec).check_types(spec, types)
 
 
 def check_stream(df: DataFrame, event_times: tuple[str, ...], *, own_watermark: bool) -> None:

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import polars as pl
@@ -13,7 +14,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from panewise.chrono import Duration
-from panewise.engine.ingest.output import Output
 from panewise.engine.registry import operator_for
 from panewise.errors import SpecError
 from panewise.spark import envelope
@@ -26,59 +26,49 @@ from panewise.spark.pack import NOW, Control, Pack
 from panewise.spark.processor import Processor, Settings
 from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS
 from panewise.spark.shards import even_shards
-from panewise.spark.step import ShardBatch, envelopes, step
+from panewise.spark.step import ShardBatch, StepOutput, encoded, step
 from panewise.spark.types import polars_schema
-from panewise.spark.unpack import Unpack, target_schema, written
+from panewise.spark.unpack import Unpack, unpack_of
 from panewise.spark.worker import short_errors
-from panewise.spec import (
-    Chain,
-    Specification,
-    StreamWindow,
-    WindowOperator,
-    counted,
-    first_of,
-    merging,
-    row_driven,
-    takes_whole_rows,
-)
+from panewise.spec import Specification, parts
 
 KINDS = ("panes", "late", "invalid", "counts")
 
 
 @dataclass(frozen=True)
 class Dataflow:
-    """The dataflow of a specification over a DataFrame.
+    """The dataflow of a specification over DataFrames.
 
     Attributes:
-        df: the input.
+        dfs: the input of each port.
         spec: the specification.
         shards: the numbers of the shards.
         clocks: as in :class:`Settings`.
-        held: as in :class:`Settings`.
+        live: as in :class:`Settings`.
         default_shards: whether the number of shards is the default.
         clock: how often a clock stream wakes the shards. Default: there is no clock stream.
-        shown: as in :class:`panewise.spark.names.Input`. Default: all columns under their own names.
+        shown: by port as in :class:`panewise.spark.names.Input`. Default: all columns under their own names.
         metrics: the name of the observed metrics, empty for none.
     """
 
-    df: DataFrame
+    dfs: Mapping[str, DataFrame]
     spec: Specification
     shards: list[int]
     clocks: str = "spark"
-    held: bool = False
+    live: bool = False
     default_shards: bool = False
     clock: Duration | None = None
-    shown: Mapping[str, str] | None = None
+    shown: Mapping[str, Mapping[str, str]] | None = None
     metrics: str = ""
 
     @classmethod
     def of(
         cls,
-        df: DataFrame,
+        dfs: Mapping[str, DataFrame],
         spec: Specification,
         shards: int | None,
         clock: Duration | None = None,
-        shown: Mapping[str, str] | None = None,
+        shown: Mapping[str, Mapping[str, str]] | None = None,
     ) -> "Dataflow":
         """Returns the dataflow, with numbers for its shards.
 
@@ -87,8 +77,9 @@ class Dataflow:
         Raises:
             SpecError: if rows or panes of all keys meet, and `shards` is above 1.
         """
+        df = next(iter(dfs.values()))
         partitions = int(setting(df, PARTITIONS, "200"))
-        meeting = _meeting(spec)
+        meeting = parts(spec).one_shard(spec)
         if meeting is not None:
             partitions = 1
             if shards is not None and shards > 1:
@@ -96,59 +87,67 @@ class Dataflow:
         numbers = even_shards(partitions if shards is None else shards)
         metrics = setting(df, METRICS, "panewise")
         return cls(
-            df, spec, numbers, default_shards=shards is None, clock=clock, shown=shown, metrics=metrics
+            dfs, spec, numbers, default_shards=shards is None, clock=clock, shown=shown, metrics=metrics
         )
+
+    @property
+    def df(self) -> DataFrame:
+        """The input of the first port."""
+        return next(iter(self.dfs.values()))
 
     def known_as(self, shards: int) -> "Dataflow":
         """Returns the dataflow with the number of shards of a checkpoint, unless a number was given."""
         return replace(self, shards=even_shards(shards)) if self.default_shards else self
 
-    def _read(self, *, all_columns: bool) -> DataFrame:
-        """Returns the input: whole rows if they are needed, else only the columns that the operator reads.
+    def _read(self, port: str, *, all_columns: bool) -> DataFrame:
+        """Returns the input of a port: whole rows if they are needed, else only the columns that are read.
 
         It has at least one column, because rows without columns would be lost.
         """
-        whole = all_columns or takes_whole_rows(self.spec)
-        return (
-            self.df.drop(NOW)
-            if whole
-            else self.df.select(*map(quoted, self.spec.columns_read or self.df.columns[:1]))
-        )
+        df, entry = self.dfs[port], self.spec.ports[port]
+        if all_columns or entry.whole_rows:
+            return df.drop(NOW)
+        return df.select(*map(quoted, entry.columns_read or df.columns[:1]))
 
     def packed(self, *, late_wanted: bool, all_columns: bool) -> DataFrame:
-        """Returns the input, and the clock stream if there is one, as envelopes.
+        """Returns the inputs, and the clock stream if there is one, as envelopes.
 
         Args:
             late_wanted: whether the late rows are an output. Rows are then not pre-aggregated.
             all_columns: whether whole rows are needed. Otherwise only the columns that the operator reads are
                 read.
         """
-        df = self._read(all_columns=all_columns)
-        schema = polars_schema(df.schema)
-        first = first_of(self.spec)
-        if first.max_future_skew is not None:
-            timed = self.df if NOW in self.df.columns else self.df.withColumn(NOW, F.current_timestamp())
-            df = timed.select(*map(quoted, df.columns), NOW)
-        by = self.spec.shared_keys if isinstance(self.spec, Chain) else ()
+        schemas = self.schemas(all_columns=all_columns)
+        packed = [
+            self._packed(port, schemas, late_wanted=late_wanted, all_columns=all_columns) for port in self.dfs
+        ]
+        if self.clock is not None:
+            packed.append(self.controlled(clock_stream(self.df.sparkSession, self.clock)))
+        return reduce(DataFrame.union, packed)
+
+    def _packed(
+        self, port: str, schemas: Mapping[str, Any], *, late_wanted: bool, all_columns: bool
+    ) -> DataFrame:
+        """Returns the input of a port as envelopes."""
+        whole, entry = self.dfs[port], self.spec.ports[port]
+        df = self._read(port, all_columns=all_columns)
+        names = df.columns
+        if entry.max_future_skew is not None:
+            timed = whole if NOW in whole.columns else whole.withColumn(NOW, F.current_timestamp())
+            df = timed.select(*map(quoted, names), NOW)
         plain = all(name.isidentifier() for name in df.columns)
         # mapInArrow takes a dot in a name for a field of a struct.
         df = df if plain else df.toDF(*(f"column_{n}" for n in range(len(df.columns))))
-        pack = Pack(
-            first, schema, self.shards, late_wanted, by, by_place=not plain, label=label_of(self.df, first)
-        )
-        packed = df.mapInArrow(pack, envelope.IN)
-        return (
-            packed
-            if self.clock is None
-            else packed.union(self.controlled(clock_stream(df.sparkSession, self.clock)))
-        )
+        label = label_of(whole, entry)
+        pack = Pack(self.spec, dict(schemas), self.shards, late_wanted, port, by_place=not plain, label=label)
+        return df.mapInArrow(pack, envelope.IN)
 
     def controlled(self, notes: DataFrame) -> DataFrame:
         """Returns control notes (one STRING column of JSON) as envelopes."""
         return notes.mapInArrow(Control(self.shards), envelope.IN)
 
     def stepped(
-        self, packed: DataFrame, schema: dict[str, pl.DataType], direct: Unpack | None = None
+        self, packed: DataFrame, schemas: dict[str, dict[str, pl.DataType]], direct: Unpack | None = None
     ) -> DataFrame:
         """Returns the output of the operator for these envelopes.
 
@@ -156,19 +155,16 @@ class Dataflow:
         stream the metrics are observed here. Envelopes keep the metrics column.
         """
         if not packed.isStreaming:
-            # Without partition_by there is one partition, even if there are no rows (semantics 10.12).
-            if isinstance(self.spec, StreamWindow) and not self.spec.partition_by:
-                packed = packed.union(
-                    self.controlled(packed.sparkSession.createDataFrame([(note(finish=1),)], "note STRING"))
-                )
-            return packed.groupBy("shard").applyInArrow(
-                _whole_batch(self.spec, schema, time.time_ns() // 1000), envelope.OUT
-            )
+            # Every shard gets the end of input, as an operator may emit something even if there are no rows.
+            ends = packed.sparkSession.createDataFrame([(note(finish=1),)], "note STRING")
+            packed = packed.union(self.controlled(ends)) if self._emits_without_rows else packed
+            run = _whole_batch(self.spec, schemas, time.time_ns() // 1000)
+            return packed.groupBy("shard").applyInArrow(run, envelope.OUT)
         cache, mirror = (
             int(setting(packed, name, default)) for name, default in ((CACHE, "1024"), (MIRROR, "4096"))
         )
         settings = Settings(
-            self.spec, schema, len(self.shards), self.clocks, self.held, direct, cache, mirror
+            self.spec, schemas, len(self.shards), self.clocks, self.live, direct, cache, mirror
         )
         target = envelope.OUT if direct is None else direct.target
         stepped = packed.groupBy("shard").transformWithStateInPandas(
@@ -185,50 +181,31 @@ class Dataflow:
         behind = operators_behind(self.df) if self.metrics else 0
         return f"{self.metrics}_{behind + 1}" if behind else self.metrics
 
+    @property
+    def _emits_without_rows(self) -> bool:
+        """Whether a batch without rows may emit something: only an operator that is in one shard can."""
+        return parts(self.spec).one_shard(self.spec) is not None
+
     def unpacker(self, kind: str, *, all_columns: bool) -> Unpack:
         """Returns the function that turns one kind of envelopes into real columns."""
         inputs = self.inputs(all_columns=all_columns)
-        panes = operator_for(self.spec, polars_schema(inputs)).pane_schema
-        known = {name: name for name in inputs.names} if self.shown is None else self.shown
-        shown = {own: name for own, name in known.items() if own in inputs.names}
-        target = target_schema(kind, self.spec, panes, inputs, shown)
-        if kind == "panes":
-            shown = dict(zip(written(self.spec, panes, inputs, shown), target.names, strict=True))
-        return Unpack(kind, target, shown)
+        panes = operator_for(self.spec, self.schemas(all_columns=all_columns)).plan.pane_schema
+        shown = {
+            port: {name: name for name in of.names}
+            if self.shown is None
+            else {own: name for own, name in self.shown[port].items() if own in of.names}
+            for port, of in inputs.items()
+        }
+        return unpack_of(kind, self.spec, panes, inputs, shown)
 
-    def inputs(self, *, all_columns: bool) -> StructType:
-        """Returns the schema of the rows that enter the operator."""
-        return self._read(all_columns=all_columns).schema
+    def inputs(self, *, all_columns: bool) -> dict[str, StructType]:
+        """Returns the columns of the rows that enter the operator, by port."""
+        return {port: self._read(port, all_columns=all_columns).schema for port in self.dfs}
 
-
-def _meeting(spec: Specification) -> tuple[str, str] | None:
-    """Returns why only one shard is possible, and a remedy; None if several are possible."""
-    first = first_of(spec)
-    if (
-        isinstance(first, WindowOperator)
-        and row_driven(first.watermark) is not None
-        and first.evaluate == "record"
-    ):
-        rule = (
-            "a row that tells the watermark of its input is followed by the next of all keys, which "
-            "meet in one shard (semantics 12.9)"
-        )
-        return rule, "leave shards out, or use evaluate='batch'"
-    if isinstance(spec, Chain) and not spec.shared_keys:
-        rule = "all panes of a chain without a key that every stage keeps meet in one shard (semantics 30.11)"
-        return rule, "leave shards out, or keep a key of the operator through all stages"
-    if counted(first.window) and merging(first.window):
-        rule = (
-            "a session that ends after n rows of other keys counts the rows of all keys, which meet "
-            "in one shard (semantics 9.7)"
-        )
-        return rule, "leave shards out, or use a session that time ends"
-    if isinstance(spec, StreamWindow) and spec.one_place is not None:
-        return (
-            f"{spec.one_place}: what concerns all partitions is in one shard (semantics 10.25)",
-            "leave shards out",
-        )
-    return None
+    def schemas(self, *, all_columns: bool) -> dict[str, dict[str, pl.DataType]]:
+        """Returns the same columns with their types in the engine."""
+        inputs = self.inputs(all_columns=all_columns)
+        return {port: polars_schema(schema) for port, schema in inputs.items()}
 
 
 def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:
@@ -237,7 +214,7 @@ def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:
 
 
 def _whole_batch(
-    spec: Specification, schema: dict[str, pl.DataType], now: int
+    spec: Specification, schemas: dict[str, dict[str, pl.DataType]], now: int
 ) -> Callable[[Any, pa.Table], pa.Table]:
     """Returns the function that runs a shard of a batch DataFrame.
 
@@ -253,8 +230,8 @@ def _whole_batch(
             zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True)
         )
         shard_batch.control["finish"] = 1
-        output = Output.joined(list(step(operator_for(spec, schema), shard_batch, now, None)))
-        sent = list(envelopes(output, int(key[0].as_py()), now, None))
+        output = StepOutput.of(step(operator_for(spec, schemas), shard_batch, now, None))
+        sent = list(encoded(output.tables(int(key[0].as_py()), now, None)))
         kinds, payloads = zip(*sent, strict=True) if sent else ((), ())
         return pa.table({"kind": pa.array(kinds, pa.string()), "payload": pa.array(payloads, pa.binary())})
 

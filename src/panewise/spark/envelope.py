@@ -5,7 +5,9 @@ The payload of an envelope is a frame of rows as Arrow IPC streams (see :func:`e
 Kinds of envelopes on the way in: ``rows``, ``partials``, ``invalid``, ``marks``, ``seen`` (JSON: the highest
 event times of inputs), ``tick`` (empty: there is a micro-batch) and ``control`` (JSON: a control note).
 
-Kinds on the way out: ``panes``, ``late``, ``invalid``, ``counts``, in tests ``held`` (the live windows), and
+If the operator has several inputs, the kind of an envelope ends in ``@`` and the name of the port.
+
+Kinds on the way out: ``panes``, ``late``, ``invalid``, ``counts``, in tests ``live`` (the live windows), and
 ``metrics`` (empty: carries the metrics column if a step has no other output).
 """
 
@@ -18,6 +20,7 @@ import polars as pl
 import pyarrow as pa
 from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
+from panewise.families import INPUT
 from panewise.state.streams import write_stream
 
 IN = StructType(
@@ -36,6 +39,33 @@ LARGEST = 4 << 20
 _VIEW = 16  # bytes of each value of a text column besides its text, which Polars' estimated size leaves out
 _LONG = 1 << 16  # bytes of a frame from which on delta encoding is worth its time
 _WIDTHS = ((8, pl.UInt8()), (16, pl.UInt16()), (32, pl.UInt32()))
+
+
+def labelled(kind: str, port: str) -> str:
+    """Returns the kind of an envelope of a port.
+
+    >>> labelled("late", "input"), labelled("late", "left")
+    ('late', 'late@left')
+    """
+    return kind if port == INPUT else f"{kind}@{port}"
+
+
+def kind_of(label: str) -> str:
+    """Returns the kind without the port.
+
+    >>> kind_of("late@left"), kind_of("late")
+    ('late', 'late')
+    """
+    return label.partition("@")[0]
+
+
+def port_of(label: str) -> str:
+    """Returns the port of an envelope.
+
+    >>> port_of("late@left"), port_of("late")
+    ('left', 'input')
+    """
+    return label.partition("@")[2] or INPUT
 
 
 def encode(frame: pl.DataFrame, alike: Mapping[str, int] | None = None) -> bytes:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.ingest.output import Counts
 
 COLUMN = "__metrics"
 NAMES = ("rows_in", "applied", "replays", "late", "invalid", "panes")
@@ -21,9 +21,8 @@ def with_metrics(schema: StructType) -> StructType:
     return StructType([*schema.fields, StructField(COLUMN, StringType())])
 
 
-def metrics_of(output: Output) -> str | None:
+def metrics_of(counts: Counts, panes: int) -> str | None:
     """Returns the metrics of one step as text, or None if all are 0."""
-    counts, panes = output.counts, output.panes.height
     if counts == Counts() and not panes:
         return None
     return ",".join(str(panes if name == "panes" else getattr(counts, name)) for name in NAMES)

@@ -16,13 +16,14 @@ import pandas as pd
 import polars as pl
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
-from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.checkpoint import Stored
 from panewise.engine.store.cache import Cache
+from panewise.engine.stored_library import StoredLibrary
 from panewise.spark.envelope import encode, groups, pieces
 from panewise.spark.metrics import COLUMN, metrics_of
 from panewise.spark.processor import Settings
 from panewise.spark.run_store import SparkRunStore
-from panewise.spark.step import ShardBatch, encoded, step, tables, telling
+from panewise.spark.step import ShardBatch, StepOutput, encoded, step
 from panewise.spark.unpack import Unpack
 from panewise.spark.worker import settle, short_errors
 from panewise.state import Mirror
@@ -58,14 +59,12 @@ class Shards:
     def _run_step(self, shard: int, shard_batch: ShardBatch, timers: TimerValues) -> Iterator[pd.DataFrame]:
         settings = self._settings
         library = StoredLibrary(self._store, _CACHE, _mirror())
-        stored = Stored.load(settings.spec, settings.schema, library, settings.shards)
+        stored = Stored.load(settings.spec, settings.schemas, library, settings.shards)
         now, watermark = self._clocks(shard_batch, timers)
-        output = telling(step(stored.operator, shard_batch, now, watermark))
+        output = StepOutput.of(step(stored.operator, shard_batch, now, watermark))
         clocks = stored.operator.state.clocks
-        emitted, metrics = (
-            dict(tables(output, shard, clocks.processing_time, clocks.told)),
-            metrics_of(output),
-        )
+        emitted = dict(output.tables(shard, clocks.processing_time, clocks.told))
+        metrics = metrics_of(output.counts, output.panes.height)
         if settings.direct is not None:
             emitted = {kind: table for kind, table in emitted.items() if kind == settings.direct.kind}
         sent = encoded(emitted.items())
@@ -80,7 +79,7 @@ class Shards:
             stored.commit(timer=self._timer(stored, waiting))
         if settings.direct is not None:
             return _direct(settings.direct, emitted.get(settings.direct.kind), metrics)
-        live = [("held", _live_windows(stored.operator.held(), shard))] if settings.held else []
+        live = [("live", _live_windows(stored.operator.live(), shard))] if settings.live else []
         return _envelopes(chain(sent, live), metrics)
 
     def _clocks(self, shard_batch: ShardBatch, timers: TimerValues) -> tuple[int | None, int | None]:
@@ -99,7 +98,7 @@ class Shards:
         Returns the earliest timer, in milliseconds of the watermark. A timer costs two round trips to the
         JVM. It is never deleted: one that goes off when nothing is due only sets the next one.
         """
-        if self._settings.clocks == "control" or stored.operator.plan.row_driven_inputs is not None:
+        if self._settings.clocks == "control" or stored.operator.clocks_are_own:
             return None  # the operator's watermark is not that of the query
         due = stored.operator.next_due()
         wanted = None if due is None else max(1, -(-due // 1000))

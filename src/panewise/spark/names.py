@@ -5,9 +5,8 @@ columns. So the operator reads a DataFrame that is made for it: its columns are 
 specification, and each expression is a column (semantics 35.1, 35.2).
 """
 
-import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from operator import and_
 from typing import Any
@@ -15,18 +14,10 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as SF
 
-from panewise.errors import SpecError, SpecWarning
+from panewise.errors import SpecError
+from panewise.families import INPUT
 from panewise.spark.checks import setting
-from panewise.spec import (
-    Aggregate,
-    Chain,
-    FrameOperator,
-    Specification,
-    StreamWindow,
-    WindowOperator,
-    first_of,
-)
-from panewise.spec.aggregates.aggregate import has_default_name
+from panewise.spec import Entry, Specification, parts
 from panewise.spec.aggregates.expressions import Expression
 
 _DISTINCT = "each expression becomes a column of the operator's input, where it needs a name of its own"
@@ -45,15 +36,15 @@ class Input:
     shown: Mapping[str, str]
 
 
-def input_of(df: DataFrame, spec: Specification) -> Input:
-    """Returns the input, with columns spelled as in the specification, and its expressions as columns.
+def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
+    """Returns the input of a port, with columns spelled as in the specification, and expressions as columns.
 
     Raises:
         SpecError: if several columns have one name, a column is spelled in two ways, an expression has the
             name of a column, or two expressions have one name.
     """
     names = dict[str, str]()
-    found = {one: _computed(df, one, names) for one in _expressions(df, spec)}
+    found = {one: _computed(df, one, names) for one in _expressions(df, spec.ports[port])}
     _check_names(df, {one: names[one] for one in found})
     added = {names[one]: column for one, column in found.items() if not _is_plain(df, one, names[one])}
     for name in added:
@@ -65,8 +56,8 @@ def input_of(df: DataFrame, spec: Specification) -> Input:
                 "give the expression another .alias(...)",
             )
     if names:
-        spec = _renamed(df, spec, names, all_columns=bool(added))
-    spelled = _spelled(df, [name for name in spec.columns_read if name not in added])
+        spec = parts(spec).renamed(spec, port, names, tuple(df.columns) if added else None)
+    spelled = _spelled(df, [name for name in spec.ports[port].columns_read if name not in added])
     seen = df.withColumnsRenamed(spelled) if spelled else df
     shown = {spelled.get(name, name): name for name in df.columns}
     return Input(seen.withColumns(added) if added else seen, spec, shown)
@@ -98,14 +89,14 @@ def _computed(df: DataFrame, part: Any, names: dict[str, str]) -> Column:
     return SF.when(reduce(and_, (one.isNotNull() for one in parts)), SF.struct(*parts))
 
 
-def _expressions(df: DataFrame, spec: Specification) -> list[Expression]:
+def _expressions(df: DataFrame, entry: Entry) -> list[Expression]:
     """Returns the expressions that stand in the place of columns, each once.
 
     Raises:
         SpecError: if two different expressions have the same text, such as two functions without a name.
     """
     known: dict[str, Expression] = {}
-    for one in (*first_of(spec).keys, *spec.columns_read):
+    for one in (*entry.keys, *entry.columns_read):
         if isinstance(one, Expression) and not _same(df, one, known.setdefault(one, one)):
             raise SpecError(f"two expressions {str(one)!r}", _DISTINCT, "give one of them an .alias(...)")
     return list(known.values())
@@ -176,42 +167,3 @@ def _spelled(df: DataFrame, names: Iterable[str]) -> dict[str, str]:
                 f"column {found[0]!r} as {spelled[found[0]]!r} and {name!r}", rule, "spell it in one way"
             )
     return {column: name for column, name in spelled.items() if column != name}
-
-
-def _renamed(df: DataFrame, spec: Any, names: Mapping[str, str], *, all_columns: bool) -> Any:
-    """Returns the specification with names in the place of its expressions.
-
-    With `all_columns` a delta of all columns becomes one of the columns of the DataFrame, so that it does not
-    contain the expressions.
-    """
-    changes: dict[str, Any] = {}
-    if isinstance(spec, Chain):
-        changes["first"] = _renamed(df, spec.first, names, all_columns=all_columns)
-    elif isinstance(spec, FrameOperator):
-        changes["columns"] = tuple(replace(column, what=_over(column.what, names)) for column in spec.columns)
-    else:
-        keys = "partition_by" if isinstance(spec, StreamWindow) else "keys"
-        changes[keys] = tuple(names.get(name, name) for name in spec.keys)
-        changes["aggregates"] = tuple(_over(what, names) for what in spec.aggregates)
-        if isinstance(spec, WindowOperator) and not spec.accumulation_given:
-            changes["accumulation"] = None  # a chain may still choose its own default
-        if all_columns and getattr(spec, "delta", False) is True:
-            changes["delta"] = tuple(df.columns)
-    with warnings.catch_warnings():  # the specification warned when it was built
-        warnings.simplefilter("ignore", SpecWarning)
-        return replace(spec, **changes)
-
-
-def _over(what: Any, names: Mapping[str, str]) -> Any:
-    """Returns the function with names in the place of its expressions, also in its default name."""
-    name = what.name
-    if has_default_name(name):
-        name = reduce(
-            lambda text, one: text.replace(one, names[one]), sorted(names, key=len, reverse=True), name
-        )
-    made = replace(what, column=names.get(what.column, what.column), name=name)
-    return (
-        replace(made, by=names.get(made.by, made.by))
-        if isinstance(made, Aggregate) and made.by is not None
-        else made
-    )

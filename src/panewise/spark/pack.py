@@ -13,16 +13,15 @@ from pyspark import TaskContext
 
 from panewise.engine.columns import PLACE, TIME
 from panewise.engine.ingest.arrival import Marks
-from panewise.engine.over.plan import OverPlan
-from panewise.engine.plan_cache import plan_of
 from panewise.engine.progress.multi_input import later, latest_of
-from panewise.engine.windowing.plan import Plan
-from panewise.engine.windowing.preaggregate import combine, combine_again
-from panewise.spark.envelope import batch, encode, groups, pieces
+from panewise.engine.protocol import Port
+from panewise.engine.registry import plan_for
+from panewise.families import INPUT
+from panewise.spark.envelope import batch, encode, groups, labelled, pieces
 from panewise.spark.shards import SHARD, with_shards
 from panewise.spark.types import in_utc
 from panewise.spark.worker import settle, short_errors
-from panewise.spec import Entry
+from panewise.spec import Specification, parts
 
 NOW = "__now"  # column of the micro-batch's timestamp, if max_future_skew needs it
 _CHUNK_ROWS = 1 << 20  # rows validated and combined at once: enough to combine well, few enough for memory
@@ -32,29 +31,40 @@ _CHUNK_ROWS = 1 << 20  # rows validated and combined at once: enough to combine 
 class Pack:
     """The function that ``mapInArrow`` calls with each partition of the input.
 
-    `by` are the keys that decide the shard, empty for all keys. With `by_place` the columns of the input have
-    other names. They are then found by their places: first the columns of the schema, then the timestamp of
-    the micro-batch, if there is one. Spark shows `label` in plans (:mod:`panewise.spark.ancestry`).
+    Attributes:
+        spec: the specification.
+        schemas: the columns of all ports.
+        shards: the numbers of the shards.
+        late_wanted: whether the late rows are an output. Rows are then not pre-aggregated.
+        port: the port of this input.
+        by_place: whether the columns of the input have other names. They are then found by their places:
+            first the columns of the schema, then the timestamp of the micro-batch, if there is one.
+        label: the name that Spark shows in plans (:mod:`panewise.spark.ancestry`).
     """
 
-    spec: Entry
-    schema: dict[str, pl.DataType]
+    spec: Specification
+    schemas: dict[str, dict[str, pl.DataType]]
     shards: list[int]
     late_wanted: bool
-    by: tuple[str, ...] = ()
+    port: str = INPUT
     by_place: bool = False
     label: str = "panewise"
+
+    @property
+    def shard_keys(self) -> list[str]:
+        """The columns that decide the shard of a row; empty: the key."""
+        return list(parts(self.spec).shard_keys(self.spec, self.port))
 
     @property
     def __name__(self) -> str:
         """The name of the function in plans."""
         return self.label
 
-    def combines(self, plan: Plan | OverPlan) -> bool:
+    def combines(self, plan: Port) -> bool:
         """Returns whether rows are pre-aggregated here."""
         return not self.late_wanted and plan.can_combine
 
-    def spare(self, plan: Plan | OverPlan) -> list[str]:
+    def spare(self, plan: Port) -> list[str]:
         """Returns the columns of valid rows that need not travel.
 
         The step computes the event time again. It needs places only for late rows, or if ties matter.
@@ -66,16 +76,19 @@ class Pack:
         settle()
         context = TaskContext.get()
         with short_errors():
-            packer = _Packer(
-                self, plan_of(self.spec, self.schema), 0 if context is None else context.partitionId()
-            )
+            plan = plan_for(self.spec, self.schemas).ports[self.port]
+            packer = _Packer(self, plan, 0 if context is None else context.partitionId())
             for chunk in _chunks(batches):
                 yield from packer.take(self._named(chunk))
             yield from packer.finish()
 
     def _named(self, chunk: pa.Table) -> pa.Table:
         """Returns the chunk with the column names of the schema."""
-        return chunk.rename_columns([*self.schema, NOW][: chunk.num_columns]) if self.by_place else chunk
+        return (
+            chunk.rename_columns([*self.schemas[self.port], NOW][: chunk.num_columns])
+            if self.by_place
+            else chunk
+        )
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -96,7 +109,7 @@ class _Packer:
     """Packs one partition, and collects what is emitted at its end."""
 
     pack: Pack
-    plan: Plan | OverPlan
+    plan: Port
     partition: int
     rows: int = 0
     partials: list[pl.DataFrame] = field(default_factory=list)
@@ -112,19 +125,19 @@ class _Packer:
         place = pl.int_range(first, first + frame.height, dtype=pl.Int64, eager=True)
         self.rows += frame.height
         validated = self.plan.validate(
-            frame.with_columns(place.alias(PLACE)), now, windows=self.plan.spec.time == "event"
+            frame.with_columns(place.alias(PLACE)), now, windows=not self.plan.needs_clock
         )
         if not validated.invalid.is_empty():
             shard = self.pack.shards[self.partition % len(self.pack.shards)]
-            yield from _batches(
+            yield from self._batches(
                 (shard, "invalid", encode(piece)) for piece in pieces(validated.invalid.drop(PLACE))
             )
-        noted = Marks.noted(self.plan.spec, validated.valid)
+        noted = Marks.noted(self.plan.entry, validated.valid)
         self.marks += [] if noted is None else [noted]
         if self.plan.row_driven_inputs is not None:
             self.seen = later(self.seen, latest_of(self.plan.row_driven_inputs, validated.valid))
-        if isinstance(self.plan, Plan) and self.pack.combines(self.plan):
-            self.partials.append(combine(self.plan, validated.valid))
+        if self.pack.combines(self.plan):
+            self.partials.append(self.plan.combine(validated.valid))
         else:
             yield from self._sharded("rows", validated.valid.drop(self.pack.spare(self.plan)))
 
@@ -137,39 +150,46 @@ class _Packer:
         """
         if not self.rows:
             return
-        if self.partials and isinstance(self.plan, Plan):
+        if self.partials:
             together = (
                 self.partials[0]
                 if len(self.partials) == 1
-                else combine_again(self.plan, pl.concat(self.partials))
+                else self.plan.combine_again(pl.concat(self.partials))
             )
             yield from self._sharded("partials", together)
         marks = pieces(pl.concat(self.marks).unique(maintain_order=True)) if self.marks else ()
         told = [("marks", encode(piece)) for piece in marks]
         told += [("seen", json.dumps(self.seen, sort_keys=True).encode())] if self.seen else []
-        yield from _batches((shard, *note) for shard in self.pack.shards for note in told or [("tick", b"")])
+        yield from self._batches(
+            (shard, *note) for shard in self.pack.shards for note in told or [("tick", b"")]
+        )
 
     def _sharded(self, kind: str, frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
         """Returns the envelopes of a frame that is cut by shard."""
         cut = {self.pack.shards[0]: frame}
         if len(self.pack.shards) > 1:
             sharded = self._together(
-                with_shards(frame, list(self.pack.by) or self.plan.keys, self.pack.shards)
+                with_shards(frame, self.pack.shard_keys or self.plan.keys, self.pack.shards)
             )
             cut = {
                 int(shard): part
                 for (shard,), part in sharded.partition_by(SHARD, as_dict=True, include_key=False).items()
             }
-        return _batches(
+        return self._batches(
             (shard, kind, _encoded(piece)) for shard, part in cut.items() for piece in pieces(part)
         )
+
+    def _batches(self, envelopes: Iterable[tuple[int, str, bytes]]) -> Iterator[pa.RecordBatch]:
+        """Returns envelopes of the port as Arrow batches of bounded size."""
+        named = ((shard, labelled(kind, self.pack.port), payload) for shard, kind, payload in envelopes)
+        return (batch(group) for group in groups(named))
 
     def _together(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Moves rows of one source position to the shard of the first of them.
 
         The others are replays there (semantics 4.2).
         """
-        position = self.plan.spec.position
+        position = self.plan.entry.position
         if position is None:
             return rows
         places = rows.select(*position.columns, SHARD)
@@ -177,11 +197,6 @@ class _Packer:
         both = both.with_columns(pl.col(SHARD).first().over(position.columns))
         self.last = both.tail(1)
         return rows.with_columns(both[SHARD].tail(rows.height))
-
-
-def _batches(envelopes: Iterable[tuple[int, str, bytes]]) -> Iterator[pa.RecordBatch]:
-    """Returns envelopes as Arrow batches of bounded size."""
-    return (batch(group) for group in groups(envelopes))
 
 
 def _encoded(rows: pl.DataFrame) -> bytes:
@@ -195,7 +210,7 @@ def _encoded(rows: pl.DataFrame) -> bytes:
     return encode(rows.drop(PLACE), {PLACE: int(rows[PLACE][0])})
 
 
-def _typed(chunk: pa.Table, plan: Plan | OverPlan) -> pl.DataFrame:
+def _typed(chunk: pa.Table, plan: Port) -> pl.DataFrame:
     """Returns the chunk with the types of the plan."""
     frame = pl.DataFrame(in_utc(chunk))
     casts = [pl.col(name).cast(dtype) for name, dtype in plan.schema.items() if frame.schema[name] != dtype]

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 class Settings:
     """The settings of a processor.
 
-    With `clocks="control"` and `held`, transcripts can drive a real query.
+    With `clocks="control"` and `live`, transcripts can drive a real query.
 
     Attributes:
         spec: the specification.
-        schema: the columns of the input, with their types in the engine.
+        schemas: the columns of each input port, with their types in the engine.
         shards: the number of shards.
         clocks: "spark", or "control" if both clocks come only from control notes.
-        held: whether the live windows are emitted after each micro-batch.
+        live: whether the live windows are emitted after each micro-batch.
         direct: the kind of output that is emitted in real columns; the other kinds are not emitted. Without
             it all kinds are emitted as envelopes.
         cache_mb: as in :func:`panewise.spark.configure`.
@@ -44,10 +44,10 @@ class Settings:
     """
 
     spec: Specification
-    schema: dict[str, pl.DataType]
+    schemas: dict[str, dict[str, pl.DataType]]
     shards: int
     clocks: str = "spark"
-    held: bool = False
+    live: bool = False
     direct: Unpack | None = None
     cache_mb: int = 1024
     mirror_mb: int = 4096

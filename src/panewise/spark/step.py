@@ -11,70 +11,83 @@ from panewise.engine.columns import PLACE
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.validate import with_time
 from panewise.engine.progress.multi_input import later
-from panewise.engine.registry import AnyOperator
-from panewise.engine.windowing.preaggregate import combine_again
-from panewise.engine.windows.operator import Operator
-from panewise.spark.envelope import decode, encode, pieces
+from panewise.engine.protocol import Operator, Port
+from panewise.spark.envelope import decode, encode, kind_of, labelled, pieces, port_of
 
 
 @dataclass
-class ShardBatch:
-    """The shard batch: the envelopes that a shard receives in one micro-batch, opened and sorted by kind."""
+class PortBatch:
+    """The envelopes of one input port, opened and sorted by kind."""
 
     rows: list[pl.DataFrame] = field(default_factory=list)
     partials: list[pl.DataFrame] = field(default_factory=list)
     invalid: list[pl.DataFrame] = field(default_factory=list)
     marks: list[pl.DataFrame] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class ShardBatch:
+    """The shard batch: the envelopes that a shard receives in one micro-batch, by input port."""
+
+    ports: dict[str, PortBatch] = field(default_factory=dict)
     control: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, envelopes: Iterable[tuple[str, bytes]]) -> "ShardBatch":
         """Opens the envelopes."""
         shard_batch = cls()
-        for kind, payload in envelopes:
+        for label, payload in envelopes:
+            kind = kind_of(label)
             if kind == "control":
                 shard_batch.control.update(json.loads(payload))
-            elif kind == "seen":
-                shard_batch.seen = later(shard_batch.seen, json.loads(payload))
+                continue
+            batch = shard_batch.ports.setdefault(port_of(label), PortBatch())
+            if kind == "seen":
+                batch.seen = later(batch.seen, json.loads(payload))
             elif kind != "tick":
-                getattr(shard_batch, kind).append(decode(payload))
+                getattr(batch, kind).append(decode(payload))
         return shard_batch
 
 
 def step(
-    operator: AnyOperator, shard_batch: ShardBatch, processing_time: int | None, watermark: int | None
+    operator: Operator, shard_batch: ShardBatch, processing_time: int | None, watermark: int | None
 ) -> Iterator[Output]:
     """Runs one micro-batch (semantics 18), and yields the output of each part.
 
-    First the clocks move together, and then the rows arrive. If rows drive the watermarks of inputs, these
-    move next (semantics 12.9). Last, the input ends if a control note says so.
+    First the clocks move together, and then the rows arrive, one port after another. If rows drive the
+    watermarks of inputs, these move next (semantics 12.9). Last, the input ends if a control note says so.
     """
-    before = operator.state.marks
+    before = {port: operator.marks(port) for port in operator.plan.ports}
     yield operator.advance(processing_time, watermark, shard_batch.control.get("input"))
-    if shard_batch.invalid:
-        refused = pl.concat(shard_batch.invalid)
-        yield _only_invalid(operator, refused)
-    if shard_batch.rows:
-        yield _taken(operator, _together(shard_batch.rows))
-    if shard_batch.partials and isinstance(operator, Operator):
-        one = (
-            shard_batch.partials[0]
-            if len(shard_batch.partials) == 1
-            else combine_again(operator.plan, pl.concat(shard_batch.partials))
-        )
-        yield operator.add_combined(one)
-    if shard_batch.seen and not operator.plan.advances_per_row:
-        yield operator.tell(shard_batch.seen)
-    if shard_batch.marks:
-        # Every shard has the marks of the rows of all shards. So a replay is found even if another shard
-        # received the row that raised the mark.
-        operator.raise_marks(before.raised(operator.plan.spec, pl.concat(shard_batch.marks)))
-    if shard_batch.control.get("finish"):
-        yield operator.finish()
+    for name, port in operator.plan.ports.items():
+        yield from _of_port(operator, name, port, shard_batch.ports.get(name, PortBatch()))
+    for name, port in operator.plan.ports.items():
+        noted = shard_batch.ports.get(name, PortBatch()).marks
+        if noted:
+            # Every shard has the marks of the rows of all shards. So a replay is found even if another shard
+            # received the row that raised the mark.
+            operator.raise_marks(before[name].raised(port.entry, pl.concat(noted)), name)
+    ends = shard_batch.control.get("finish")
+    if ends:
+        yield operator.finish(ends if isinstance(ends, str) else None)
 
 
-def _together(frames: list[pl.DataFrame]) -> pl.DataFrame:
+def _of_port(operator: Operator, name: str, port: Port, batch: PortBatch) -> Iterator[Output]:
+    """Yields the outputs of the rows of one port."""
+    if batch.invalid:
+        yield _only_invalid(operator, name, pl.concat(batch.invalid))
+    if batch.rows:
+        yield _added(operator, name, port, _concatenated(batch.rows))
+    if batch.partials:
+        one = batch.partials[0]
+        merged = one if len(batch.partials) == 1 else port.combine_again(pl.concat(batch.partials))
+        yield operator.add_combined(merged, name)
+    if batch.seen:
+        yield operator.advance_inputs(batch.seen, name)
+
+
+def _concatenated(frames: list[pl.DataFrame]) -> pl.DataFrame:
     """Returns the rows of all envelopes.
 
     If places matter, each envelope has the place of its first row. The envelopes are sorted by it, and the
@@ -87,57 +100,66 @@ def _together(frames: list[pl.DataFrame]) -> pl.DataFrame:
     return rows.with_columns(pl.int_range(rows.height, dtype=pl.Int64, eager=True).alias(PLACE))
 
 
-def _taken(operator: AnyOperator, rows: pl.DataFrame) -> Output:
+def _added(operator: Operator, name: str, port: Port, rows: pl.DataFrame) -> Output:
     """Adds rows that were validated where they were read.
 
     Windows of processing time are assigned only here, because they depend on the clock of the operator.
     """
-    spec, now = operator.plan.spec, operator.state.clocks.processing_time
-    validate_here = spec.time == "processing" and isinstance(operator, Operator)
-    return operator.add(rows) if validate_here else operator.add_valid(with_time(spec, rows, now))
+    if port.needs_clock:
+        return operator.add(rows, name)
+    return operator.add_valid(with_time(port.entry, rows, operator.state.clocks.processing_time), name)
 
 
-def _only_invalid(operator: AnyOperator, refused: pl.DataFrame) -> Output:
-    plan, count = operator.plan, refused.height
-    nothing = Output.nothing(operator.pane_schema, plan.late_schema, plan.invalid_schema)
-    return replace(nothing, invalid=refused, counts=Counts(rows_in=count, invalid=count))
+def _only_invalid(operator: Operator, name: str, invalid: pl.DataFrame) -> Output:
+    port, count = operator.plan.ports[name], invalid.height
+    nothing = Output.nothing(operator.plan.pane_schema, port.late_schema, port.invalid_schema)
+    return replace(nothing, invalid=invalid, counts=Counts(rows_in=count, invalid=count), port=name)
 
 
-def telling(outputs: Iterable[Output]) -> Output:
-    """Concatenates the outputs of a step, without the empty ones, which are most of them."""
-    given = list(outputs)
-    return Output.joined(
-        [output for output in given if any(_frames(output)) or output.counts != Counts()] or given[:1]
-    )
+@dataclass(frozen=True)
+class StepOutput:
+    """The outputs of a step, concatenated.
 
+    Attributes:
+        panes: the panes of all outputs, in order.
+        ports: late rows, invalid rows and counts, as one output for each port that has any.
+    """
 
-def tables(
-    output: Output, shard: int, processing_time: int, watermark: int | None
-) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yields the table of each kind of output, without the empty ones."""
-    yield from _frames(output)
-    if output.counts != Counts():
-        line = {
-            "shard": shard,
-            **vars(output.counts),
-            "watermark": watermark,
-            "processing_time": processing_time,
-        }
-        yield "counts", pl.DataFrame([line], schema=COUNTS)
+    panes: pl.DataFrame
+    ports: tuple[Output, ...]
 
+    @classmethod
+    def of(cls, outputs: Iterable[Output]) -> "StepOutput":
+        """Returns the outputs of a step; most of them are empty and are left out."""
+        given = list(outputs)
+        panes = [output.panes for output in given if output.panes.height]
+        found: dict[str, list[Output]] = {}
+        for output in given:
+            if output.late.height or output.invalid.height or output.counts != Counts():
+                found.setdefault(output.port, []).append(output)
+        joined = (Output.joined(of_port) for of_port in found.values())
+        return cls(pl.concat(panes) if panes else given[0].panes, tuple(joined))
 
-def _frames(output: Output) -> Iterator[tuple[str, pl.DataFrame]]:
-    for kind in ("panes", "late", "invalid"):
-        frame: pl.DataFrame = getattr(output, kind)
-        if not frame.is_empty():
-            yield kind, frame
+    @property
+    def counts(self) -> Counts:
+        """The sums of the counts of all ports."""
+        return sum((output.counts for output in self.ports), Counts())
 
-
-def envelopes(
-    output: Output, shard: int, processing_time: int, watermark: int | None
-) -> Iterator[tuple[str, bytes]]:
-    """Returns an output as envelopes, each of which is encoded when it is requested."""
-    return encoded(tables(output, shard, processing_time, watermark))
+    def tables(
+        self, shard: int, processing_time: int, watermark: int | None
+    ) -> Iterator[tuple[str, pl.DataFrame]]:
+        """Yields the table of each kind of output, without the empty ones."""
+        if self.panes.height:
+            yield "panes", self.panes
+        for output in self.ports:
+            rejected = {"late": output.late, "invalid": output.invalid}
+            yield from (
+                (labelled(kind, output.port), table) for kind, table in rejected.items() if table.height
+            )
+            if output.counts != Counts():
+                clocks = {"watermark": watermark, "processing_time": processing_time}
+                line = {"shard": shard, **vars(output.counts), **clocks}
+                yield labelled("counts", output.port), pl.DataFrame([line], schema=COUNTS)
 
 
 def encoded(emitted: Iterable[tuple[str, pl.DataFrame]]) -> Iterator[tuple[str, bytes]]:

@@ -3,7 +3,7 @@
 It is a ``mapInArrow`` of its own or, for a single flat output, the end of the step.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,12 +23,12 @@ from pyspark.sql.types import (
 )
 
 from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL, REASON
-from panewise.spark.envelope import decode
+from panewise.spark.envelope import decode, kind_of, port_of
 from panewise.spark.maps import map_types
 from panewise.spark.metrics import joined
 from panewise.spark.types import arrow_of, arrow_schema, spark_schema
 from panewise.spark.worker import settle, short_errors
-from panewise.spec import Chain, FrameOperator, Specification, StreamWindow, counted, first_of
+from panewise.spec import Entry, Specification, counted, parts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,15 +76,16 @@ class Unpack:
         )
 
     def _shaped(self, frame: pl.DataFrame) -> pl.DataFrame:
-        if self.kind == "panes":
+        kind = kind_of(self.kind)
+        if kind == "panes":
             frame = frame.select_seq(pl.col(name).alias(shown) for name, shown in self.shown.items())
             timestamps = (field.name for field in self.target.fields if field.dataType == TimestampType())
             counted = [name for name in timestamps if frame.schema[name] == pl.Int64()]
             return frame.with_columns_seq(pl.col(counted).cast(_INSTANT))
-        if self.kind == "counts":
+        if kind == "counts":
             return frame.with_columns(pl.col("watermark", "processing_time").cast(_INSTANT))
         row = pl.struct(pl.col(name).alias(shown) for name, shown in self.shown.items()).alias("row")
-        if self.kind == "invalid":
+        if kind == "invalid":
             return frame.select(row, pl.col(REASON).alias("reason"))
         windows = pl.col(MISSED_WINDOWS)
         if self.target["windows"].dataType == _windows_of(TimestampType()):
@@ -101,75 +102,65 @@ class Unpack:
         return frame.select(row, *(value.alias(name) for name, value in told.items()))
 
 
-def written(
-    spec: Specification, panes: Iterable[str], inputs: StructType, shown: Mapping[str, str]
-) -> list[str]:
-    """Returns the columns of panes that are written.
-
-    OVER rows have all columns that enter the operator. Those that were added for expressions are left out.
-    """
-    hidden = set(inputs.names) - set(shown) if isinstance(spec, FrameOperator) else set()
-    return [name for name in panes if name not in hidden]
-
-
 def _windows_of(bound: DataType) -> ArrayType:
     return ArrayType(StructType([StructField("start", bound), StructField("end", bound)]))
 
 
-def target_schema(
+def unpack_of(
     kind: str,
     spec: Specification,
-    panes: dict[str, pl.DataType],
-    inputs: StructType,
-    shown: Mapping[str, str],
-) -> StructType:
-    """Returns the schema of an output.
+    panes: Mapping[str, pl.DataType],
+    inputs: Mapping[str, StructType],
+    shown: Mapping[str, Mapping[str, str]],
+) -> Unpack:
+    """Returns the function that unpacks one kind of envelopes.
 
     Args:
-        kind: the kind of the output: "panes", "late", "invalid" or "counts".
+        kind: the kind of the envelopes: "panes" or, with the port if it has a name, "late", "invalid" or
+            "counts".
         spec: the specification.
         panes: the columns of panes in the engine.
-        inputs: the columns that enter the operator.
-        shown: maps those of them that the user's DataFrame has to their names there.
+        inputs: the columns that enter the operator, by port.
+        shown: maps those of them that the user's DataFrames have to their names there, by port.
     """
-    in_rows = counted(first_of(spec).window)  # window bounds are then row numbers
+    port = port_of(kind)
+    if kind != "panes":
+        return Unpack(
+            kind, _schema_of(kind_of(kind), spec.ports[port], inputs[port], shown[port]), shown[port]
+        )
+    types = {f.name: f.dataType for f in spark_schema(dict(panes)).fields} | map_types(spec, inputs)
+    instants = (name for name in parts(spec).instants(spec) if name in types)
+    types |= dict.fromkeys(instants, TimestampType())
+    columns = {of: tuple(schema.names) for of, schema in inputs.items()}
+    sources = parts(spec).unchanged(spec, columns)
+    types |= {name: inputs[of][column].dataType for name, (of, column) in sources.items()}
+    names = {name: name for name in types}
+    if parts(spec).passed_on(spec):
+        # Columns that were added for expressions are left out.
+        names |= {name: shown[of].get(column, "") for name, (of, column) in sources.items()}
+    written = {own: name for own, name in names.items() if name}
+    target = StructType([StructField(name, types[own]) for own, name in written.items()])
+    return Unpack(kind, target, written)
+
+
+def _schema_of(kind: str, entry: Entry, inputs: StructType, shown: Mapping[str, str]) -> StructType:
+    """Returns the schema of the late rows, the invalid rows or the counts of a port."""
     row = StructField(
         "row", StructType([StructField(name, inputs[own].dataType, True) for own, name in shown.items()])
     )
-    if kind == "panes":
-        types = {f.name: f.dataType for f in spark_schema(panes).fields} | map_types(spec, inputs)
-        first = first_of(spec)
-        if isinstance(first, FrameOperator):
-            types |= {name: inputs[name].dataType for name in types if name in inputs.names}
-            return StructType(
-                [
-                    StructField(shown.get(name, name), types[name])
-                    for name in written(spec, panes, inputs, shown)
-                ]
-            )
-        keys = spec.shared_keys if isinstance(spec, Chain) else spec.keys
-        types |= {name: inputs[name].dataType for name in keys}
-        bounds = () if in_rows or isinstance(spec, StreamWindow) else ("window_start", "window_end")
-        instants = (
-            *bounds,
-            "processing_time",
-            *(["timestamp"] if first.timestamp in ("end", "window_time") else []),
-        )
-        types |= {name: TimestampType() for name in instants if name in types}
-        return StructType([StructField(name, dtype) for name, dtype in types.items()])
+    reason = StructField("reason", StringType())
     if kind == "invalid":
-        return StructType([row, StructField("reason", StringType())])
+        return StructType([row, reason])
     if kind == "late":
-        windows = _windows_of(LongType() if in_rows else TimestampType())
+        # The bounds of windows of rows are row numbers.
+        windows = _windows_of(LongType() if counted(entry.window) else TimestampType())
         from_late = [
             StructField("windows", windows),
             StructField("late_by", LongType()),
             StructField("partial", BooleanType()),
         ]
-        return StructType([row, StructField("reason", StringType()), *from_late])
-    numbers = [
-        StructField(name, LongType())
-        for name in ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
-    ]
+        return StructType([row, reason, *from_late])
+    names = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
+    numbers = [StructField(name, LongType()) for name in names]
     clocks = [StructField("watermark", TimestampType()), StructField("processing_time", TimestampType())]
     return StructType([StructField("shard", IntegerType()), *numbers, *clocks])

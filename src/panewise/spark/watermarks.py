@@ -6,17 +6,7 @@ from pyspark.sql import functions as F
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spark.checks import watermarked
-from panewise.spec import (
-    Entry,
-    FixedLag,
-    Inputs,
-    Specification,
-    StreamTime,
-    StreamWindow,
-    counted,
-    first_of,
-    row_driven,
-)
+from panewise.spec import Entry, FixedLag, Inputs, Specification, StreamTime, counted, parts, row_driven
 
 _CONSTANT = "__clockless"
 
@@ -55,30 +45,17 @@ def check_inputs(spec: Entry) -> None:
         raise SpecError(f"watermark={spec.watermark!r} on a DataFrame", rule, remedy)
 
 
-def check_batch(whole: Specification, clock: Duration | None) -> None:
+def check_batch(spec: Specification, clock: Duration | None) -> None:
     """Refuses what has no meaning on a batch DataFrame, where all rows arrive at once.
 
     Raises:
         SpecError: for a watermark that follows the clock, policies that wait for it, and a clock stream.
     """
-    spec = first_of(whole)
-    if isinstance(whole, StreamWindow) and whole.timed is not None:
-        rule = "a batch DataFrame is done in one go, at one time, so that no time passes (semantics 10.25)"
-        raise SpecError(
-            f"{whole.timed} on a batch DataFrame", rule, "use delta over a timestamp, or read a stream"
-        )
+    refused = parts(spec).batch_error(spec)
+    if refused is not None:
+        raise SpecError(*refused)
     if clock is not None:
-        rule = "a batch DataFrame is done in one go, at one time"
+        rule = "all rows of a batch DataFrame arrive at one processing time"
         raise SpecError(
             f"clock({str(clock)!r}) on a batch DataFrame", rule, "leave clock out, or read a stream"
-        )
-    if isinstance(spec.watermark, FixedLag):
-        rule = (
-            "the rows of a batch DataFrame did not come as they happened, so that all older than the "
-            "lag would be late"
-        )
-        raise SpecError(
-            f"watermark={spec.watermark!r} on a batch DataFrame",
-            rule,
-            "leave watermark out, or read a stream",
         )

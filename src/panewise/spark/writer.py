@@ -20,11 +20,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from panewise.engine.checkpoint import check_same
 from panewise.errors import SpecError
 from panewise.spark.dataflow import Dataflow, note, unpacked
+from panewise.spark.envelope import kind_of
 from panewise.spark.failures import QueryError
 from panewise.spark.sinks import Sink, exists, prepare
-from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack
-from panewise.spec.codec.specification import to_dict
+from panewise.spec.codec import to_dict
 from panewise.state import Manifest
 
 
@@ -143,12 +143,16 @@ def start(
         SpecError: if a stream has no checkpoint.
         StateError: if the checkpoint was made with another specification or number of shards.
     """
-    whole_rows = bool({"late", "invalid"} & set(sinks))
+    wanted = set(map(kind_of, sinks))
+    whole_rows, late_wanted = bool({"late", "invalid"} & wanted), "late" in wanted
     dispatch = Dispatch(
         dict(sinks), {kind: plumbing.unpacker(kind, all_columns=whole_rows) for kind in sinks}
     )
     if not plumbing.df.isStreaming:
-        dispatch(_stepped(plumbing, None, whole_rows, late_wanted="late" in sinks), 0)
+        dispatch(
+            _stepped(plumbing, None, whole_rows, late_wanted=late_wanted),
+            0,
+        )
         return WindowQuery(_Done(), None)  # type: ignore[arg-type]
     if checkpoint is None:
         raise SpecError(
@@ -171,7 +175,7 @@ def start(
         _record(session, plumbing, checkpoint, controls)
 
     def begin() -> StreamingQuery:
-        tagged = _stepped(plumbing, controls, whole_rows, late_wanted="late" in sinks)
+        tagged = _stepped(plumbing, controls, whole_rows, late_wanted=late_wanted)
         writer = tagged.writeStream.foreachBatch(dispatch).option("checkpointLocation", checkpoint)
         writer = writer if name is None else writer.queryName(name)
         return (writer.trigger(**trigger) if trigger else writer).start()
@@ -210,7 +214,7 @@ def _stepped(plumbing: Dataflow, controls: str | None, whole_rows: bool, *, late
     if controls is not None:
         notes = plumbing.df.sparkSession.readStream.schema("value STRING").text(controls)
         packed = packed.union(plumbing.controlled(notes))
-    return plumbing.stepped(packed, polars_schema(plumbing.inputs(all_columns=whole_rows)))
+    return plumbing.stepped(packed, plumbing.schemas(all_columns=whole_rows))
 
 
 def _send_note(session: SparkSession, controls: str, text: str) -> None:

@@ -3,7 +3,7 @@
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.user import UserAggregate
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
-from panewise.spec.operators.chain import Chain, Entry, Specification, Stage, first_of, takes_whole_rows
+from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.over.operator import Frame, FrameColumn, FrameOperator, RowFunction
 from panewise.spec.operators.over.window import Over, WindowSpec, frame_operator
 from panewise.spec.operators.policy.events import HeldPartition, WindowEvent
@@ -11,6 +11,7 @@ from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.windows import PANE_COLUMNS, UNLIMITED, WindowOperator
 from panewise.spec.position import Position
+from panewise.spec.protocol import Entry, Specification, SpecParts, parts
 from panewise.spec.triggers import presets as policies
 from panewise.spec.triggers.composite import (
     DEFAULT_TRIGGER,
@@ -104,6 +105,7 @@ __all__ = [
     "Rows",
     "Session",
     "Sliding",
+    "SpecParts",
     "Specification",
     "Stage",
     "StreamTime",
@@ -123,7 +125,6 @@ __all__ = [
     "counted",
     "counted_by_key",
     "evictor_columns",
-    "first_of",
     "frame_operator",
     "gap_columns",
     "has_key_watermarks",
@@ -131,8 +132,8 @@ __all__ = [
     "length",
     "merging",
     "merging_at_touch",
+    "parts",
     "policies",
     "row_driven",
     "rows",
-    "takes_whole_rows",
 ]

@@ -7,15 +7,18 @@ from collections.abc import Mapping
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
+from panewise.families import INPUT
+from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans, result_types
 from panewise.spec.column_types import BIGINT, BOOLEAN, STRING, Type
 from panewise.spec.evictors import DeltaEvictor
-from panewise.spec.operators.chain import Chain, Entry, Specification, Stage, first_of
+from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.over.operator import FrameOperator, RowFunction
 from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.policy.policies import DeltaPolicy, PunctPolicy
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.position import Position
+from panewise.spec.protocol import Entry, Specification, parts
 from panewise.spec.triggers.composite import walk
 from panewise.spec.triggers.simple import OnDelta, OnPunctuation
 from panewise.spec.watermarks import input_columns
@@ -25,17 +28,17 @@ Types = Mapping[str, Type]
 
 
 def check_types(spec: Specification, types: Types) -> None:
-    """Checks the types of all columns that a specification reads, those of the stages of a chain included.
+    """Checks the types of all columns that a specification with one input reads.
 
     Args:
-        spec: a specification of any kind.
+        spec: a specification.
         types: the types of the columns of the input that are known, by name.
 
     Raises:
         SpecError: if the specification cannot use a column of this type. The message names the column and its
             type.
 
-    >>> from panewise import Tumbling
+    >>> from panewise import Tumbling, WindowOperator
     >>> from panewise import functions as F
     >>> spec = WindowOperator(window=Tumbling("1 hour"), aggregates=[F.sum("name")])
     >>> check_types(spec, {"name": Type("string")})
@@ -43,41 +46,38 @@ def check_types(spec: Specification, types: Types) -> None:
     panewise.errors.SpecError: 'sum(name)' over name: string | sum takes numbers | cast name to a number, or
     use another aggregate
     """
-    _check_entry(first_of(spec), types)
-    if isinstance(spec, StreamWindow):
-        _check_policies(spec, types)
-        check_aggregates(spec.aggregates, types)
-        return
-    if isinstance(spec, FrameOperator):
-        check_aggregates(
-            [column.what for column in spec.columns if not isinstance(column.what, RowFunction)], types
-        )
-        _check_defaults(spec, types)
-        return
-    first = spec.first if isinstance(spec, Chain) else spec
-    _check_operator(first, types)
-    if isinstance(spec, Chain):
-        _check_stages(spec, types)
+    parts(spec).check_types(spec, {INPUT: types})
 
 
-def boolean_columns(spec: Specification) -> set[str]:
-    """Returns the columns of the input that must be Boolean.
-
-    Where types are inferred from values, a column of this set that has only nulls gets the type boolean.
-    """
-    if isinstance(spec, StreamWindow):
-        policies = [policy.column for policy in (spec.evict, spec.trigger) if isinstance(policy, PunctPolicy)]
-        return {*policies, *columns_of_booleans(spec.aggregates)}
-    if isinstance(spec, FrameOperator):
-        return columns_of_booleans(
-            [column.what for column in spec.columns if not isinstance(column.what, RowFunction)]
-        )
-    first = spec.first if isinstance(spec, Chain) else spec
-    marks = {node.column for node in walk(first.trigger) if isinstance(node, OnPunctuation)}
-    return marks | columns_of_booleans(first.aggregates)
+def check_over_types(spec: FrameOperator, types: Types) -> None:
+    """Checks the columns of an OVER operator."""
+    check_entry(spec, types)
+    check_aggregates(_aggregates_of_over(spec), types)
+    _check_defaults(spec, types)
 
 
-def _check_entry(spec: Entry, types: Types) -> None:
+def boolean_columns_of_over(spec: FrameOperator) -> set[str]:
+    """Returns the columns that must be Boolean."""
+    return columns_of_booleans(_aggregates_of_over(spec))
+
+
+def _aggregates_of_over(spec: FrameOperator) -> list[Aggregate]:
+    return [column.what for column in spec.columns if not isinstance(column.what, RowFunction)]
+
+
+def boolean_columns_of_policies(spec: StreamWindow) -> set[str]:
+    """Returns the columns that must be Boolean."""
+    policies = [policy.column for policy in (spec.evict, spec.trigger) if isinstance(policy, PunctPolicy)]
+    return {*policies, *columns_of_booleans(spec.aggregates)}
+
+
+def boolean_columns_of_windows(spec: WindowOperator) -> set[str]:
+    """Returns the columns that must be Boolean."""
+    marks = {node.column for node in walk(spec.trigger) if isinstance(node, OnPunctuation)}
+    return marks | columns_of_booleans(spec.aggregates)
+
+
+def check_entry(spec: Entry, types: Types) -> None:
     """Checks keys, event time, gap, inputs and position."""
     for key in spec.keys:
         if key in types and types[key].is_nested:
@@ -119,7 +119,9 @@ def _check_position(position: Position, types: Types) -> None:
             raise SpecError(f"position {name}: {kind}", rule, f"cast {name} to STRING")
 
 
-def _check_operator(spec: WindowOperator, types: Types) -> None:
+def check_window_types(spec: WindowOperator, types: Types) -> None:
+    """Checks the columns of a window operator."""
+    check_entry(spec, types)
     check_aggregates(spec.measures, types)
     for node in walk(spec.trigger):
         if isinstance(node, OnPunctuation) and types.get(node.column, BOOLEAN) != BOOLEAN:
@@ -149,7 +151,9 @@ def _check_whole(given: str, name: str, number: float, kind: Type) -> None:
         raise SpecError(f"{given}: {kind}", rule, "give one, or cast the column to DOUBLE")
 
 
-def _check_policies(spec: StreamWindow, types: Types) -> None:
+def check_policy_types(spec: StreamWindow, types: Types) -> None:
+    """Checks the columns of policy windows."""
+    check_entry(spec.tuples, types)
     for policy in (spec.evict, spec.trigger):
         if isinstance(policy, DeltaPolicy) and policy.column in types:
             _check_delta(policy, types[policy.column])
@@ -158,6 +162,7 @@ def _check_policies(spec: StreamWindow, types: Types) -> None:
             raise SpecError(
                 f"punct over {policy.column}: {types[policy.column]}", rule, "make one before the operator"
             )
+    check_aggregates(spec.aggregates, types)
 
 
 def _check_delta(policy: DeltaPolicy, kind: Type) -> None:
@@ -209,7 +214,7 @@ def _is_of(value: object, kind: Type) -> bool:
     )
 
 
-def _check_stages(spec: Chain, types: Types) -> None:
+def check_stages(spec: Chain, types: Types) -> None:
     """Checks each stage with the types of the panes of the stage before, which are its rows."""
     before: WindowOperator | Stage = spec.first
     panes = types

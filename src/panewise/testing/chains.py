@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from panewise import functions as F
 from panewise.errors import SpecWarning
+from panewise.families import INPUT
 from panewise.oracle.chain.interpreter import kinds_of
 from panewise.spec import (
     Aggregate,
@@ -15,7 +16,6 @@ from panewise.spec import (
     Specification,
     WindowOperator,
     counted,
-    first_of,
     has_key_watermarks,
     merging,
 )
@@ -66,7 +66,7 @@ def columns_of_panes(spec: Specification) -> dict[str, str]:
 
     The type of every list is "list".
     """
-    first = first_of(spec)
+    first = spec.ports[INPUT]
     before: list[Any] = [first, *(spec.stages if isinstance(spec, Chain) else ())]
     types = types_of(first)
     for stage in before:

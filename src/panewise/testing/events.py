@@ -1,41 +1,32 @@
 """The events of a test: validates them and makes the script that a runtime plays."""
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from panewise.chrono import instant_us
-from panewise.errors import InputError, SpecWarning
+from panewise.errors import InputError
+from panewise.families import INPUT
 from panewise.spec import (
-    Chain,
     Entry,
-    FrameOperator,
     Inputs,
     Position,
     Specification,
     StreamTime,
-    StreamWindow,
-    WindowOperator,
     counted,
-    first_of,
     gap_columns,
     input_columns,
+    parts,
     row_driven,
-    takes_whole_rows,
 )
-from panewise.spec.codec.specification import from_dict
+from panewise.spec.codec import from_dict
 from panewise.spec.column_types import Type
 from panewise.spec.operators.policy.events import name_of
-from panewise.spec.rules.row_numbering import with_event_time
-from panewise.spec.type_checks import boolean_columns, check_types
 from panewise.testing.columns import MISFIT, ColumnType, Row, infer, is_long
+from panewise.testing.families import testing_parts
 
-# The ops that only policy windows have (semantics 10.21 to 10.23).
-OF_POLICIES = ("drain", "checkpoint", "reset", "reset_to_initial", "evict")
 _FIELDS = {"add": {"rows"}, "watermark": {"to"}, "clock": {"to"}, "restart": set[str](), "finish": set[str]()}
-_FIELDS_OF_POLICIES = _FIELDS | {op: {"partition"} if op == "evict" else set[str]() for op in OF_POLICIES}
 
 
 @dataclass(frozen=True)
@@ -48,6 +39,7 @@ class Event:
         to: the instant of a "watermark" or a "clock", in microseconds.
         source: the input that reports a "watermark", if the operator has several.
         partition: the partition of an "evict", by the columns of `partition_by`.
+        port: the input of an "add", and of a "finish" that ends only one input; None: all inputs.
     """
 
     op: str
@@ -55,6 +47,7 @@ class Event:
     to: int | None = None
     source: str | None = None
     partition: Mapping[str, Any] = field(default_factory=dict)
+    port: str | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +56,7 @@ class Script:
 
     Args:
         spec: the specification, with a position if rows carry one.
-        types: a type for each column.
+        types: a type for each column of each port.
         events: the events; in their `rows` source positions are in columns, and event times in microseconds.
         given: the rows as the caller gave them, for each event.
         windows: whether each output lists the stored windows.
@@ -71,16 +64,21 @@ class Script:
     """
 
     spec: Specification
-    types: Mapping[str, str]
+    types: Mapping[str, Mapping[str, str]]
     events: tuple[Event, ...]
     given: tuple[tuple[Row, ...], ...]
     windows: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def first(self) -> Entry:
-        """The operator that rows enter."""
-        return first_of(self.spec)
+    def ports(self) -> Mapping[str, Entry]:
+        """The inputs of the operator."""
+        return self.spec.ports
+
+    def entry(self, event: Event) -> tuple[str, Entry]:
+        """Returns the port of an "add", with its name."""
+        port = event.port or INPUT
+        return port, self.ports[port]
 
 
 def script(
@@ -103,50 +101,74 @@ def script(
         SpecError: if the dict form of the specification is not valid, or a column has a type that the
             specification cannot use (semantics 24.19).
     """
-    whole_spec = (
-        spec if isinstance(spec, (WindowOperator, Chain, FrameOperator, StreamWindow)) else from_dict(spec)
-    )
-    first, known = (
-        first_of(whole_spec),
-        _FIELDS_OF_POLICIES if isinstance(whole_spec, StreamWindow) else _FIELDS,
-    )
-    read = tuple(_event(event, f"events[{n}]", known) for n, event in enumerate(events))
-    _check_end(read)
-    _check_watermarks(first, read)
-    _check_policies(whole_spec, read)
+    whole: Specification = from_dict(spec) if isinstance(spec, Mapping) else spec
+    named = None if set(whole.ports) == {INPUT} else tuple(whole.ports)
+    known = {**_FIELDS, **testing_parts(whole).ops}
+    read = tuple(_event(event, f"events[{n}]", known, named) for n, event in enumerate(events))
+    _check_end(read, testing_parts(whole).ops)
+    _check_watermarks(whole, read)
+    _check_policies(whole, read)
     given = tuple(event.rows for event in read)
-    if any(_has_position(row) for rows in given for row in rows):
-        first = _with_position(
-            first, [row["position"] for rows in given for row in rows if _has_position(row)]
-        )
-        read = tuple(
-            replace(event, rows=tuple(_spread(row, first.position) for row in event.rows)) for event in read
-        )
-    read = tuple(
-        replace(event, rows=tuple(_timed(row, _times(first)) for row in event.rows)) for event in read
-    )
-    rows = [row for event in read for row in event.rows]
-    if isinstance(first, WindowOperator):
-        first = with_event_time(first, {name for row in rows for name in row})
-    _check_columns(first, rows)
-    whole = [
-        *first.time_columns,
-        *gap_columns(first.window),
-        *([first.position.offset] if first.position else []),
-    ]
-    told = _with_first(whole_spec, first)
-    strings = dict.fromkeys(input_columns(first.watermark), "string")
-    _check_named(types or {}, told, rows)
-    columns = infer(
-        [*rows, *_of_unknown(read, rows)],
-        strings | dict(types or {}),
-        first.columns_read,
-        whole,
-        boolean_columns(told),
-    )
+    whole, read = _with_positions(whole, read)
+    rows = {port: _rows_of(read, port) for port in whole.ports}
+    seen = {port: {name for row in found for name in row} for port, found in rows.items()}
+    whole = parts(whole).for_columns(whole, seen)
+    types = {} if types is None else types
+    by_port: Any = {INPUT: types} if named is None else types
+    columns = {port: _columns(whole, port, rows[port], by_port.get(port, {}), read) for port in whole.ports}
     _check_partitions(columns, read)
-    check_types(told, {name: Type(text) for name, text in columns.items()})
-    return Script(told, columns, read, given, **options)
+    typed = {port: {name: Type(text) for name, text in of.items()} for port, of in columns.items()}
+    parts(whole).check_types(whole, typed)
+    return Script(whole, columns, read, given, **options)
+
+
+def _with_positions(whole: Specification, read: tuple[Event, ...]) -> tuple[Specification, tuple[Event, ...]]:
+    """Returns the specification with a position if rows have one, and rows with it in columns of their own.
+
+    The event times of the rows are whole microseconds.
+    """
+    positions = [row["position"] for event in read for row in event.rows if _has_position(row)]
+    if positions and set(whole.ports) == {INPUT}:
+        whole = _with_position(whole, positions)
+    entries = whole.ports
+    spread = read
+    if positions:
+        spread = tuple(
+            replace(event, rows=tuple(_spread(row, _entry(entries, event).position) for row in event.rows))
+            for event in read
+        )
+    timed = tuple(
+        replace(event, rows=tuple(_timed(row, _times(_entry(entries, event))) for row in event.rows))
+        for event in spread
+    )
+    return whole, timed
+
+
+def _entry(entries: Mapping[str, Entry], event: Event) -> Entry:
+    return entries[event.port or next(iter(entries))]
+
+
+def _rows_of(read: tuple[Event, ...], port: str) -> list[Row]:
+    return [row for event in read if (event.port or INPUT) == port for row in event.rows]
+
+
+def _columns(
+    whole: Specification, port: str, rows: list[Row], types: Mapping[str, str], read: tuple[Event, ...]
+) -> dict[str, str]:
+    """Returns the types of the columns of a port."""
+    entry = whole.ports[port]
+    _check_columns(entry, rows)
+    _check_named(types, entry, rows)
+    offset = [entry.position.offset] if entry.position else []
+    whole_numbers = [*entry.time_columns, *gap_columns(entry.window), *offset]
+    strings = dict.fromkeys(input_columns(entry.watermark), "string")
+    return infer(
+        [*rows, *_of_unknown(read, rows)],
+        strings | dict(types),
+        entry.columns_read,
+        whole_numbers,
+        parts(whole).boolean_columns(whole),
+    )
 
 
 def _times(spec: Entry) -> tuple[str, ...]:
@@ -154,25 +176,37 @@ def _times(spec: Entry) -> tuple[str, ...]:
     return spec.time_columns or (("event_time",) if spec.time == "event" else ())
 
 
-def _event(event: Any, where: str, known: Mapping[str, set[str]]) -> Event:
+def _event(event: Any, where: str, known: Mapping[str, set[str]], ports: tuple[str, ...] | None) -> Event:
+    """Returns an event. `ports` are the inputs of an operator that has several, None if it has one."""
     op = event.get("op") if isinstance(event, Mapping) else None
     if not isinstance(op, str) or op not in known:
         raise InputError(
             f"{where}={event!r}", f"an event has an op of {sorted(known)}", "give {'op': ..., ...}"
         )
-    _check_fields(event, op, known[op], where)
+    port = _port(event, op, where, ports)
+    _check_fields(event, op, known[op], where, named=port is not None)
     if op == "evict":
         return Event(op, partition=_partition(event["partition"], f"{where}.partition"))
     if op == "add":
-        return Event(op, rows=_rows(event["rows"], f"{where}.rows"))
+        return Event(op, rows=_rows(event["rows"], f"{where}.rows"), port=port)
     to = _instant(event["to"], f"{where}.to") if "to" in event else None
     if to is not None and not is_long(to):
         rule = "an instant is a whole number of microseconds of 64 bits, or a datetime"
         raise InputError(f"{where}.to={to!r}", rule, "give an int, or a datetime with a time zone")
-    return Event(op, to=to, source=event.get("input"))
+    return Event(op, to=to, source=event.get("input") if op == "watermark" else None, port=port)
 
 
-def _check_fields(event: Mapping[str, Any], op: str, wanted: set[str], where: str) -> None:
+def _port(event: Mapping[str, Any], op: str, where: str, ports: tuple[str, ...] | None) -> str | None:
+    """Returns the input that an "add", or a "finish" of one input, names, if the operator has several."""
+    if ports is None or op not in ("add", "finish") or (op == "finish" and "input" not in event):
+        return None
+    if event.get("input") not in ports:
+        rule = f"rows of an operator with several inputs name their input, one of {list(ports)}"
+        raise InputError(f"{where}.input={event.get('input')!r}", rule, "name one of these")
+    return str(event["input"])
+
+
+def _check_fields(event: Mapping[str, Any], op: str, wanted: set[str], where: str, *, named: bool) -> None:
     """Checks that an event has exactly the wanted fields; a watermark may also name its input."""
     rule = f"the fields of {op!r} are {sorted(wanted)}"
     missing = sorted(wanted - set(event))
@@ -180,7 +214,9 @@ def _check_fields(event: Mapping[str, Any], op: str, wanted: set[str], where: st
         raise InputError(
             f"{where} lacks the field {missing[0]!r}: {dict(event)!r}", rule, f"give {missing[0]!r}"
         )
-    others = sorted(set(event) - {"op", *wanted} - ({"input"} if op == "watermark" else set()), key=str)
+    others = sorted(
+        set(event) - {"op", *wanted} - ({"input"} if op == "watermark" or named else set()), key=str
+    )
     if others:
         raise InputError(
             f"{where} has a field {others[0]!r}: {dict(event)!r}", rule, f"leave {others[0]!r} out"
@@ -215,15 +251,14 @@ def _of_unknown(events: tuple[Event, ...], rows: list[Row]) -> list[Row]:
     return [{name: value for name, value in event.partition.items() if name not in known} for event in events]
 
 
-def _check_named(types: Mapping[str, str], spec: Specification, rows: list[Row]) -> None:
+def _check_named(types: Mapping[str, str], entry: Entry, rows: list[Row]) -> None:
     """Refuses a type for a column that no row has and the specification does not read: a likely typing error.
 
-    Such types are allowed if the output contains all columns of the input.
+    Such types are allowed if the operator takes whole rows.
     """
-    first = first_of(spec)
-    known = {*first.columns_read, *(name for row in rows for name in row)}
+    known = {*entry.columns_read, *(name for row in rows for name in row)}
     unknown = sorted(set(types) - known)
-    if rows and unknown and not takes_whole_rows(spec):
+    if rows and unknown and not entry.whole_rows:
         rule = f"types are of columns that rows have or the specification reads: {sorted(known)}"
         raise InputError(
             f"types[{unknown[0]!r}]={types[unknown[0]]!r}",
@@ -232,15 +267,17 @@ def _check_named(types: Mapping[str, str], spec: Specification, rows: list[Row])
         )
 
 
-def _check_end(events: tuple[Event, ...]) -> None:
-    ops = [event.op for event in events]
-    if "finish" in ops and "add" in ops[ops.index("finish") :]:
-        rule = "nothing can be added after the end of input (semantics 12.2)"
-        raise InputError("an add after finish", rule, "add the rows before finish")
-    late = [op for op in ops[ops.index("finish") :] if op in OF_POLICIES] if "finish" in ops else []
-    if late:
-        rule = "the end of input is the end of all partitions (semantics 10.12)"
-        raise InputError(f"{late[0]!r} after finish", rule, "do it before finish")
+def _check_end(events: tuple[Event, ...], own: Mapping[str, Any]) -> None:
+    ended: set[str | None] = set()
+    for event in events:
+        if event.op == "finish":
+            ended.add(event.port)
+        if event.op == "add" and ended & {None, event.port}:
+            rule = "nothing can be added after the end of input (semantics 12.2)"
+            raise InputError("an add after finish", rule, "add the rows before finish")
+        if event.op in own and ended:
+            rule = "the end of input is the end of all partitions (semantics 10.12)"
+            raise InputError(f"{event.op!r} after finish", rule, "do it before finish")
 
 
 def _check_policies(spec: Specification, events: tuple[Event, ...]) -> None:
@@ -256,24 +293,13 @@ def _check_policies(spec: Specification, events: tuple[Event, ...]) -> None:
             name_of(event.partition, spec.keys, f"an evict of {dict(event.partition)}")
 
 
-def _check_partitions(types: Mapping[str, str], events: tuple[Event, ...]) -> None:
+def _check_partitions(types: Mapping[str, Mapping[str, str]], events: tuple[Event, ...]) -> None:
     for event in events:
         for name, value in event.partition.items():
-            if ColumnType.of(types[name]).fit(value) is MISFIT:
-                raise InputError(
-                    f"an evict of {dict(event.partition)}",
-                    f"{name} is of the type {types[name]}",
-                    "give a value of this type",
-                )
-
-
-def _with_first(spec: Specification, first: Entry) -> Specification:
-    """Returns the specification with a changed operator that rows enter."""
-    if isinstance(spec, StreamWindow):
-        return replace(spec, position=first.position)
-    return (
-        replace(spec, first=first) if isinstance(spec, Chain) and isinstance(first, WindowOperator) else first
-    )
+            kind = types[INPUT][name]
+            if ColumnType.of(kind).fit(value) is MISFIT:
+                given = f"an evict of {dict(event.partition)}"
+                raise InputError(given, f"{name} is of the type {kind}", "give a value of this type")
 
 
 def _partition(value: Any, where: str) -> Mapping[str, Any]:
@@ -284,32 +310,41 @@ def _partition(value: Any, where: str) -> Mapping[str, Any]:
     return dict(value)
 
 
-def _check_watermarks(spec: Entry, events: tuple[Event, ...]) -> None:
-    if counted(spec.window) and any(event.op == "watermark" for event in events):
-        rule = "windows of rows are complete by the rows that have come (semantics 8.6)"
-        raise InputError("a watermark from outside", rule, "add rows")
-    if spec.time == "processing" and any(event.op == "watermark" for event in events):
+def _check_watermarks(spec: Specification, events: tuple[Event, ...]) -> None:
+    moves = [event for event in events if event.op == "watermark"]
+    if not moves:
+        return
+    for entry in spec.ports.values():
+        _check_outside(entry)
+    [first, *others] = spec.ports.items()
+    names: tuple[str | None, ...] = (None,)
+    if others:
+        names = tuple(spec.ports)
+    elif isinstance(first[1].watermark, Inputs):
+        names = first[1].watermark.names
+    for event in moves:
+        if event.source not in names:
+            several = f"the inputs are {list(names)}"
+            rule = several if names != (None,) else "the operator has one input, without a name"
+            remedy = "name the input as in watermark=Inputs([...])"
+            raise InputError(f"a watermark of the input {event.source!r}", rule, remedy)
+
+
+def _check_outside(entry: Entry) -> None:
+    """Refuses a watermark from outside where the operator makes its own."""
+    if counted(entry.window):
+        rule, remedy = "windows of rows are complete by the rows that have come (semantics 8.6)", "add rows"
+    elif entry.time == "processing":
         rule = "with time='processing' the watermark is processing time (semantics 6.8)"
-        raise InputError("a watermark from outside", rule, "give {'op': 'clock', 'to': ...}")
-    if isinstance(spec.watermark, StreamTime) and any(event.op == "watermark" for event in events):
-        rule = "with StreamTime rows make the watermark (semantics 12.8, 12.10)"
-        raise InputError("a watermark from outside", rule, "add rows")
-    if row_driven(spec.watermark) is not None and any(event.op == "watermark" for event in events):
+        remedy = "give {'op': 'clock', 'to': ...}"
+    elif isinstance(entry.watermark, StreamTime):
+        rule, remedy = "with StreamTime rows make the watermark (semantics 12.8, 12.10)", "add rows"
+    elif row_driven(entry.watermark) is not None:
         rule = "with a column of Inputs rows tell the watermarks of their inputs (semantics 12.9)"
-        raise InputError("a watermark from outside", rule, "add rows")
-    names = spec.watermark.names if isinstance(spec.watermark, Inputs) else (None,)
-    for event in events:
-        if event.op == "watermark" and event.source not in names:
-            rule = (
-                f"the inputs are {list(names)}"
-                if names != (None,)
-                else "the operator has one input, without a name"
-            )
-            raise InputError(
-                f"a watermark of the input {event.source!r}",
-                rule,
-                "name the input as in watermark=Inputs([...])",
-            )
+        remedy = "add rows"
+    else:
+        return
+    raise InputError("a watermark from outside", rule, remedy)
 
 
 def _rows(rows: Any, where: str) -> tuple[Row, ...]:
@@ -329,7 +364,7 @@ def _has_position(row: Row) -> bool:
     return isinstance(row.get("position"), (list, tuple))
 
 
-def _with_position(spec: Entry, positions: list[Sequence[Any]]) -> Entry:
+def _with_position(spec: Specification, positions: list[Sequence[Any]]) -> Specification:
     """Returns the specification with a declared position: its own, or one for the positions of the rows."""
     lengths = {len(position) for position in positions}
     allowed = {2, 3} if spec.position is None or spec.position.source is not None else {2}
@@ -342,9 +377,8 @@ def _with_position(spec: Entry, positions: list[Sequence[Any]]) -> Entry:
     if spec.position is not None:
         return spec
     source = "source" if 3 in lengths else None
-    with warnings.catch_warnings():  # the specification warned when it was built
-        warnings.simplefilter("ignore", SpecWarning)
-        return replace(spec, position=Position(source=source))
+    made: Specification = parts(spec).with_position(spec, Position(source=source))
+    return made
 
 
 def _spread(row: Row, position: Position | None) -> Row:

@@ -24,7 +24,7 @@ import yaml
 
 from panewise.errors import InputError
 from panewise.spec import Custom, UserAggregate, WindowListener
-from panewise.spec.codec.specification import from_dict
+from panewise.spec.codec import from_dict
 from panewise.testing.compare import assert_entries
 from panewise.testing.runner import run
 

@@ -9,7 +9,6 @@ from polars.testing import assert_frame_equal
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.windowing.preaggregate import combine, combine_again
 from panewise.engine.windows.operator import Operator
 
 NAN = float("nan")
@@ -130,9 +129,8 @@ def test_what_is_combined_before_the_shuffle_gives_the_same(aggregate: pw.Aggreg
     if not combined:
         return
     apart.add_combined(
-        combine_again(
-            apart.plan,
-            pl.concat([combine(apart.plan, apart.plan.validate(frame, 0).valid) for frame in frames]),
+        apart.plan.combine_again(
+            pl.concat([apart.plan.combine(apart.plan.validate(frame, 0).valid) for frame in frames]),
         )
     )
     left, right = (

@@ -1,5 +1,6 @@
 """Chains: engine and oracle agree, batch cuts and restarts do not matter, sums of sums are the direct sum."""
 
+from dataclasses import fields as dataclass_fields
 from typing import Any
 
 import polars as pl
@@ -164,7 +165,9 @@ def test_sums_of_sums_are_the_direct_sum(kind: str, data: st.DataObject) -> None
         aggregates=[plus("part").alias("part"), F.sum("shops").alias("shops"), F.sum("keys").alias("keys")],
     )
     whole = play(chain, script := data.draw(events(spec)))
-    direct_fields = {name: getattr(spec, name) for name in spec.__dataclass_fields__} | {"keys": keys}
+    direct_fields = {field.name: getattr(spec, field.name) for field in dataclass_fields(spec)} | {
+        "keys": keys
+    }
     for event, one, other in zip(
         script, whole, run(pw.WindowOperator(**direct_fields), script, types=types_of(spec)), strict=True
     ):
@@ -192,13 +195,13 @@ def test_nothing_is_kept_of_windows_that_have_expired() -> None:
     for watermark, kept in ((14, 3), (15, 0), (20, 2), (25, 0)):
         operator.advance(watermark=watermark)
         oracle.watermark(watermark)
-        assert sum(table.all().height for table in operator.state.following) == kept
+        assert sum(table.all().height for table in operator.state.stage_tables.values()) == kept
         assert oracle.kept == kept
 
 
 def test_a_long_table_is_sealed_into_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The table of a stage that is moved into runs between batches gives the output of the oracle."""
-    monkeypatch.setattr("panewise.engine.chain.operator.NEWEST_ROWS", 2)
+    monkeypatch.setattr("panewise.engine.store.stored_table.NEWEST_ROWS", 2)
     first = pw.WindowOperator(
         keys=["k"],
         window=pw.Global(),

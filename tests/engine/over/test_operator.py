@@ -14,11 +14,12 @@ from panewise import Frame, FrameColumn, FrameOperator
 from panewise import functions as F
 from panewise.engine.aggregate import range_aggregate
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.checkpoint import Stored, StoredLibrary, restore, save
+from panewise.engine.checkpoint import Stored, restore, save
 from panewise.engine.ingest.output import Output
 from panewise.engine.over.operator import OverOperator
 from panewise.engine.registry import operator_for
 from panewise.engine.store.cache import Cache
+from panewise.engine.stored_library import StoredLibrary
 from panewise.errors import AggregateOverflowError, SpecError, StateError
 from panewise.state import MemoryRunStore
 from panewise.testing.compare import same
@@ -174,13 +175,13 @@ def test_what_is_kept() -> None:
         for one in (rowwise, timed):
             one.add(rows((n * 5, 1, n), (n * 5, 2, n)))
             one.advance(watermark=n * 5 + 1)
-    assert rowwise.state.following[0].all().height == 2 * 2
-    assert rowwise.state.windows.all().is_empty()
-    passed, blocks = timed.state.following[2:]
+    assert rowwise.state.kept.all().height == 2 * 2
+    assert rowwise.state.waiting.all().is_empty()
+    passed, blocks = timed.state.passed, timed.state.blocks
     assert sorted(passed.all()["__end"].unique()) == [140, 145]  # W is 146: those from 136 on
     assert sorted(blocks.all()["__end"].unique()) == [140, 145]
     timed.advance(watermark=1000)
-    assert all(table.all().is_empty() for table in timed.state.following)
+    assert all(table.all().is_empty() for table in timed.state.tables.values())
 
 
 def test_rows_that_wait_look_back() -> None:
@@ -194,7 +195,7 @@ def test_rows_that_wait_look_back() -> None:
     one = restored(one)
     one.add(rows((600, 1, 8)))
     assert one.advance(watermark=700).panes.rows() == [(8, 1, 4, 7, 8)]
-    assert one.state.following[0].all()["t"].to_list() == [600]
+    assert one.state.kept.all()["t"].to_list() == [600]
     assert one.finish().panes.rows() == [(600, 1, 8, 8, None)]
 
 
@@ -212,8 +213,8 @@ def test_long_batches_in_memory() -> None:
     sent = []
     for n, batch in enumerate(batches):
         sent += [one.advance(watermark=n * 100 - 50).panes, one.add(batch).panes]
-    assert one.state.windows.runs
-    assert one.state.following[0].runs
+    assert one.state.waiting.runs
+    assert one.state.kept.runs
     other.add(pl.concat(batches))
     everything = pl.concat([*sent, one.finish().panes])
     columns = everything.columns

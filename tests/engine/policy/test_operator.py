@@ -9,9 +9,10 @@ import pytest
 
 from panewise import SpecError, StreamWindow, WindowListener
 from panewise import functions as F
-from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.checkpoint import Stored
 from panewise.engine.policy.operator import PolicyOperator
 from panewise.engine.store.cache import Cache
+from panewise.engine.stored_library import StoredLibrary
 from panewise.errors import InputError
 from panewise.oracle import PolicyInterpreter
 from panewise.state import MemoryRunStore
@@ -127,7 +128,7 @@ def test_partitions_of_any_type_are_found_again() -> None:
     assert operator.add(rows).panes.is_empty()
     assert operator.add(rows).panes.select("price", "n").rows() == [(1, 2), (2, 2)]
     assert operator.evict({"day": NOON.date(), "price": Decimal(1), "raw": b"a"}).panes.is_empty()
-    assert operator.held()["price"].to_list() == [2]
+    assert operator.live()["price"].to_list() == [2]
 
 
 def test_a_partition_is_named_by_nan() -> None:
@@ -250,11 +251,11 @@ def test_a_partition_that_goes_is_not_written_again() -> None:
     for key in (1, 2):
         stored = Stored.load(spec, schema, StoredLibrary(store, Cache()))
         stored.operator.add(pl.DataFrame({"k": [key], "text": ["long"]}, schema=schema))
-        dead = stored.operator.state.windows.newest.filter("__dead")
+        dead = stored.operator.state.partitions.newest.filter("__dead")
         stored.commit()
     [gone] = dead.drop("k", "__start", "__end", "__dead").rows()
     assert (dead["k"].to_list(), set(gone)) == ([1], {None})
-    assert Stored.load(spec, schema, StoredLibrary(store, Cache())).operator.held()["k"].to_list() == [2]
+    assert Stored.load(spec, schema, StoredLibrary(store, Cache())).operator.live()["k"].to_list() == [2]
 
 
 @pytest.mark.parametrize("rows", [[], [{}, {}, {}]])

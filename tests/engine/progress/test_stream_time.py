@@ -73,7 +73,7 @@ def test_what_a_key_has_reached_is_kept_when_its_windows_are_gone() -> None:
     operator.add(pl.DataFrame({"k": ["a", "b"], "event_time": [20, 3]}))
     operator.add(pl.DataFrame({"k": ["a"], "event_time": [30]}))
     operator.add(pl.DataFrame({"k": ["a"], "event_time": [40]}))
-    assert operator.held()["window_start"].to_list() == [0, 40]
+    assert operator.live()["window_start"].to_list() == [0, 40]
     late = operator.add(pl.DataFrame({"k": ["a", "b"], "event_time": [29, 2]})).late
     assert late.select("k", "__late_by").rows() == [("a", 11)]
 

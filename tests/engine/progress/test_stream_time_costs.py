@@ -6,8 +6,9 @@ import polars as pl
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.checkpoint import Stored
 from panewise.engine.store.cache import Cache
+from panewise.engine.stored_library import StoredLibrary
 from panewise.state import MemoryRunStore
 
 

@@ -39,7 +39,7 @@ def main(window: str) -> None:
     before = peak()
     times = [number * SECOND for number in range(ROWS)]
     operator.add(pl.DataFrame({"key": ["a"] * ROWS, "event_time": times, "v": range(ROWS)}, schema=SCHEMA))
-    held = operator.held().height
+    held = operator.live().height
     sys.stdout.write(json.dumps({"windows": held, "grown": peak() - before}))
 
 

@@ -28,7 +28,7 @@ def taken(given: Any, merge: bool = False) -> tuple[list[tuple[int, int]], list[
     rows = pl.DataFrame({"t": range(len(given))}, schema={"t": pl.Int64})
     operator = Operator(spec(pw.Custom(lambda frame: given, name="mine", merge=merge)), dict(rows.schema))
     output = operator.add(rows)
-    return list(operator.held().select("window_start", "window_end").iter_rows()), output.invalid[
+    return list(operator.live().select("window_start", "window_end").iter_rows()), output.invalid[
         "__reason"
     ].to_list()
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import panewise as pw
 from panewise.engine.windowing import lateness
 from panewise.engine.windowing.plan import Plan
-from panewise.engine.windowing.preaggregate import combine
 from panewise.engine.windows.operator import Operator
 from panewise.testing.strategies import events, specs
 from tests.engine.effort import FEW
@@ -59,7 +58,7 @@ def test_combined_rows_of_two_readers_where_no_windows_are_listed(
         monkeypatch.setattr(lateness, "MANY", many)
         operator = Operator(spec, schema)
         operator.advance(watermark=20)
-        both = [combine(plan, plan.validate(some, 0).valid) for some in (rows, rows.head(20))]
+        both = [plan.combine(plan.validate(some, 0).valid) for some in (rows, rows.head(20))]
         output = operator.add_combined(pl.concat(both))
         found.append(
             (

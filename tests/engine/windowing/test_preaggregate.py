@@ -7,7 +7,6 @@ import panewise as pw
 from panewise import functions as F
 from panewise.engine.registry import operator_for
 from panewise.engine.windowing.plan import Plan
-from panewise.engine.windowing.preaggregate import combine
 
 SCHEMA = {"t": pl.Int64(), "k": pl.Int64(), "x": pl.Float64()}
 N = pl.int_range(60_000, eager=True)
@@ -37,5 +36,5 @@ def test_partials() -> None:
     """The pre-aggregation of the same batch gives the same partials."""
     spec = pw.WindowOperator(window=pw.Tumbling(10), keys=["k"], event_time="t", aggregates=[F.avg("x")])
     plan = Plan(spec, SCHEMA)
-    made = [combine(plan, plan.validate(ROWS, 0).valid).to_dicts() for _ in range(TIMES)]
+    made = [plan.combine(plan.validate(ROWS, 0).valid).to_dicts() for _ in range(TIMES)]
     assert made == [made[0]] * TIMES

@@ -84,7 +84,7 @@ def test_what_a_key_has_reached_is_kept_when_its_windows_are_gone() -> None:
     """The row numbering of a key is stored even if no window of the key is (semantics 8.7)."""
     one = operator(pw.Tumbling(pw.rows(2)))
     assert one.add(rows("aa")).panes["window_start"].to_list() == [0]
-    assert one.held().is_empty()
+    assert one.live().is_empty()
     assert one.add(rows("baba")).panes.select("k", "window_start").rows() == [("b", 0), ("a", 2)]
 
 
@@ -94,7 +94,7 @@ def test_thousands_of_windows_of_one_key_in_one_batch() -> None:
     assert panes.height == 10_000
     assert panes["n"].to_list() == [2, *[4] * 9_999]
     assert panes["s"].to_list()[1:] == [sum(range(start, start + 4)) for start in range(0, 19_998, 2)]
-    assert one.held().select("window_start", "pending").rows() == [(19_998, 3), (20_000, 1)]
+    assert one.live().select("window_start", "pending").rows() == [(19_998, 3), (20_000, 1)]
 
 
 def test_origins_far_away() -> None:

@@ -24,7 +24,7 @@ def held(gap: pl.Series) -> list[tuple[int, int]]:
         "gap gap is not above zero",
         "gap gap is not above zero",
     ]
-    return list(operator.held().select("window_start", "window_end").iter_rows())
+    return list(operator.live().select("window_start", "window_end").iter_rows())
 
 
 @pytest.mark.parametrize("dtype", [pl.Int8(), pl.Int32(), pl.Int64()])

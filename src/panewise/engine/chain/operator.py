@@ -9,18 +9,17 @@ from dataclasses import replace
 
 import polars as pl
 
-from panewise.engine.aggregate.types import types_of
 from panewise.engine.chain import stage
-from panewise.engine.chain.plan import StagePlan
+from panewise.engine.chain.plan import ChainPlan
+from panewise.engine.chain.state import ChainState
 from panewise.engine.columns import ORDER
 from panewise.engine.ingest.output import Output
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import MemoryLibrary
-from panewise.engine.windows.operator import NEWEST_ROWS, Operator
+from panewise.engine.store.stored_table import sealed_if_long
+from panewise.engine.windows.operator import Operator
+from panewise.families import INPUT
 from panewise.spec import Chain
-from panewise.spec.type_checks import check_types
-
-_TABLES = 2  # tables of each stage
 
 
 class ChainOperator(Operator):
@@ -34,26 +33,18 @@ class ChainOperator(Operator):
         SpecError: if a column is missing, or has a type that the chain cannot use.
     """
 
+    state: ChainState
+
     def __init__(self, chain: Chain, schema: Mapping[str, pl.DataType]) -> None:
-        super().__init__(chain.first, schema)
-        check_types(chain, types_of(schema))
-        self.spec, self.stages = chain, list[StagePlan]()
-        before, panes = list(chain.first.keys), self.plan.pane_schema
-        for specified in chain.stages:
-            plan = StagePlan(chain, specified, before, panes)
-            self.stages.append(plan)
-            before, panes = plan.keys, plan.pane_schema
-        tables = (
-            table for plan in self.stages for table in stage.nothing(plan, (MemoryLibrary(), MemoryLibrary()))
+        plan = ChainPlan(chain, schema)
+        super().__init__(chain.first, schema, plan)
+        self.spec, self.stages = chain, plan.stages
+        tables = tuple(stage.nothing(one, (MemoryLibrary(), MemoryLibrary())) for one in plan.stages)
+        self.state = ChainState(
+            windows=self.state.windows, clocks=self.state.clocks, slices=self.state.slices, stages=tables
         )
-        self.state = replace(self.state, following=tuple(tables))
 
-    @property
-    def pane_schema(self) -> dict[str, pl.DataType]:
-        """The columns of the emitted panes, which are those of the last stage."""
-        return self.stages[-1].pane_schema
-
-    def add_combined(self, partials: pl.DataFrame) -> Output:
+    def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds partials, as :meth:`Operator.add_combined` does."""
         output = super().add_combined(partials)
         return replace(output, panes=self._through([output.panes]))
@@ -74,22 +65,23 @@ class ChainOperator(Operator):
         output = super()._tick(clocks)
         through = self._through([output.panes])
         horizon = clocks.horizon(self.plan.spec)
-        self.state = replace(
-            self.state, following=tuple(table.expired(horizon) for table in self.state.following)
+        stages = tuple(
+            (contributions.expired(horizon), windows.expired(horizon))
+            for contributions, windows in self.state.stages
         )
+        self.state = replace(self.state, stages=stages)
         return replace(output, panes=through)
 
     def _through(self, evaluations: Iterable[pl.DataFrame]) -> pl.DataFrame:
         """Returns the panes of the last stage, given those of the window operator for each evaluation."""
         sent = [self._evaluation(panes) for panes in evaluations if not panes.is_empty()]
-        return pl.concat(sent) if sent else pl.DataFrame(schema=self.pane_schema)
+        return pl.concat(sent) if sent else pl.DataFrame(schema=self.plan.pane_schema)
 
     def _evaluation(self, panes: pl.DataFrame) -> pl.DataFrame:
-        tables = list(self.state.following)
+        stages = list(self.state.stages)
         for number, plan in enumerate(self.stages):
-            mine = slice(number * _TABLES, (number + 1) * _TABLES)
-            contributions, windows = tables[mine]
-            panes, after = stage.taken(plan, (contributions, windows), panes, self.state.clocks)
-            tables[mine] = (table.sealed() if table.newest.height > NEWEST_ROWS else table for table in after)
-        self.state = replace(self.state, following=tuple(tables))
+            panes, tables = stage.taken(plan, stages[number], panes, self.state.clocks)
+            contributions, windows = (sealed_if_long(table) for table in tables)
+            stages[number] = (contributions, windows)
+        self.state = replace(self.state, stages=tuple(stages))
         return panes

@@ -1,4 +1,4 @@
-"""The plan of a stage: the stage of a chain, compiled for the types of the panes that it receives."""
+"""The plans of a chain and of its stages, compiled for the types of the panes that stages receive."""
 
 from collections.abc import Mapping
 
@@ -6,11 +6,15 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, START, live_column
+from panewise.engine.kernels.keys import shown_key
 from panewise.engine.store.run import Shape
-from panewise.engine.windowing.panes import shown_key, stamped
+from panewise.engine.windowing.panes import stamped
+from panewise.engine.windowing.plan import Plan
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Chain, Stage, closed_at_end
+from panewise.spec.type_checks import check_types
 
 OP = "op"
 PLACE = (START, END)
@@ -89,3 +93,26 @@ class StagePlan:
             end.fill_null(MAX_INSTANT).alias(END),
         ]
         return panes.with_columns(*zero, *bounds)
+
+
+class ChainPlan(Plan):
+    """The plan of the window operator, and the plans of the stages.
+
+    Raises:
+        SpecError: if a column is missing, or has a type that the chain cannot use.
+    """
+
+    def __init__(self, chain: Chain, schema: Mapping[str, pl.DataType]) -> None:
+        super().__init__(chain.first, schema)
+        check_types(chain, types_of(schema))
+        self.stages = list[StagePlan]()
+        before, panes = list(chain.first.keys), self.window_panes
+        for specified in chain.stages:
+            plan = StagePlan(chain, specified, before, panes)
+            self.stages.append(plan)
+            before, panes = plan.keys, plan.pane_schema
+
+    @property
+    def pane_schema(self) -> dict[str, pl.DataType]:
+        """The columns of the emitted panes, which are those of the last stage."""
+        return self.stages[-1].pane_schema

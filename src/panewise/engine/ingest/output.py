@@ -6,6 +6,8 @@ from typing import TypeAlias
 
 import polars as pl
 
+from panewise.families import INPUT
+
 Schema: TypeAlias = dict[str, pl.DataType]
 
 
@@ -29,12 +31,16 @@ class Counts:
 
 @dataclass(frozen=True)
 class Output:
-    """The panes, late rows and invalid rows of one step in the order of semantics 23, and the counts."""
+    """The panes, late rows and invalid rows of one step in the order of semantics 23, and the counts.
+
+    Late rows, invalid rows and counts are those of the input `port`.
+    """
 
     panes: pl.DataFrame
     late: pl.DataFrame
     invalid: pl.DataFrame
     counts: Counts
+    port: str = INPUT
 
     @classmethod
     def nothing(cls, panes: Schema, late: Schema, invalid: Schema) -> "Output":
@@ -45,7 +51,7 @@ class Output:
 
     @classmethod
     def joined(cls, outputs: Sequence["Output"]) -> "Output":
-        """Returns the rows of all outputs as one output, in their order, with the sums of the counts."""
+        """Returns the rows of all outputs of one port as one output, in their order, with summed counts."""
         if len(outputs) == 1:
             return outputs[0]
         return cls(
@@ -53,4 +59,5 @@ class Output:
             pl.concat([o.late for o in outputs]),
             pl.concat([o.invalid for o in outputs]),
             sum((o.counts for o in outputs), Counts()),
+            outputs[0].port,
         )

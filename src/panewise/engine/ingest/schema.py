@@ -4,19 +4,17 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import ROW
 from panewise.engine.ingest.validate import MARKS
 from panewise.errors import SpecError
 from panewise.spec import Entry
-from panewise.spec.type_checks import check_types
 
 
 def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
-    """Checks that the columns that the specification reads exist and have types that it can use.
+    """Checks that the columns that an operator reads exist, and that none has a reserved name.
 
     Raises:
-        SpecError: if a column is missing, has a type that cannot be used, or has a reserved name.
+        SpecError: if a column is missing or has a reserved name.
     """
     for name in spec.columns_read:
         if name not in schema:
@@ -27,4 +25,3 @@ def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
         raise SpecError(
             f"column {own[0]!r}", "names that start with '__' are the operator's own", "rename the column"
         )
-    check_types(spec, types_of(schema))

@@ -8,15 +8,13 @@ stored for the frames of their keys, and the rows that leave ranges.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import (
-    LATE_BY,
-    MISSED_WINDOWS,
-    PARTIAL,
     PLACE,
     REASON,
     ROW_NUMBER,
@@ -25,24 +23,25 @@ from panewise.engine.columns import (
 )
 from panewise.engine.columns import TIME as OF
 from panewise.engine.ingest import arrival
+from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns
 from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.ingest.uncombined import UncombinedOperator
+from panewise.engine.kernels.keys import shown_key
 from panewise.engine.kernels.small_frames import distinct, ordered, picked
 from panewise.engine.over import retention
 from panewise.engine.over.plan import TIME, OverPlan
 from panewise.engine.over.ranges import Span, blocks_of, sequences
 from panewise.engine.over.sequences import Layout, Step
+from panewise.engine.over.state import OverState
 from panewise.engine.over.values import values
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
-from panewise.engine.store.run import MemoryLibrary
-from panewise.engine.store.stored_table import StoredTable
-from panewise.engine.store.time_queue import TimeQueue
-from panewise.engine.windowing.panes import shown_key
-from panewise.engine.windows.operator import NEWEST_ROWS, State
+from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.families import INPUT
 from panewise.spec import FrameOperator
 
 
-class OverOperator:
+class OverOperator(UncombinedOperator):
     """An OVER operator on Polars frames.
 
     Args:
@@ -56,23 +55,26 @@ class OverOperator:
     def __init__(self, spec: FrameOperator, schema: Mapping[str, pl.DataType]) -> None:
         self.plan = OverPlan(spec, schema)
         self.spec = spec
-        waiting = TimeQueue.nothing(self.plan.waiting, MemoryLibrary())
-        tables = [
-            StoredTable.nothing(shape, MemoryLibrary()) for shape in (self.plan.kept, self.plan.running)
-        ]
-        if self.plan.ranges:
-            tables += [
-                TimeQueue.nothing(self.plan.passed, MemoryLibrary()),
-                StoredTable.nothing(self.plan.blocks, MemoryLibrary()),
-            ]
-        self.state = State(waiting, following=tuple(tables))
+        self.state = OverState.empty(self.plan)
         self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
         self.changed = False  # whether the tables have changed since the operator was made
 
     @property
-    def pane_schema(self) -> dict[str, pl.DataType]:
-        """The columns of the emitted rows."""
-        return self.plan.pane_schema
+    def clocks_are_own(self) -> bool:
+        """Whether rows drive the watermark."""
+        return self.plan.row_driven_inputs is not None
+
+    def header(self) -> dict[str, Any]:
+        """Returns the clocks and the replay marks, as JSON values."""
+        return self.state.header(self.spec)
+
+    def with_header(self, header: Mapping[str, Any]) -> OverState:
+        """Returns the state with the values of a header."""
+        return self.state.with_header(self.spec, self.plan.schema, header)
+
+    def marks(self, port: str = INPUT) -> arrival.Marks:
+        """Returns the replay marks."""
+        return self.state.marks
 
     def advance(
         self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
@@ -83,11 +85,11 @@ class OverOperator:
         """
         return self._tick(self.state.clocks.moved(self.plan.spec, processing_time, watermark, source))
 
-    def finish(self) -> Output:
+    def finish(self, port: str | None = None) -> Output:
         """Ends the input: all rows pass, and all that have not been emitted are emitted."""
         return self._tick(replace(self.state.clocks, finished=True))
 
-    def add(self, rows: pl.DataFrame) -> Output:
+    def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds a batch of rows. After the end of input all are late, with the reason `finished`."""
         validated = self.plan.validate(rows, self.state.clocks.processing_time)
         output = self.add_valid(validated.valid)
@@ -96,16 +98,16 @@ class OverOperator:
             if self.plan.row_driven_inputs is None
             else latest_of(self.plan.row_driven_inputs, validated.valid)
         )
-        panes = pl.concat([output.panes, self.tell(latest).panes]) if latest else output.panes
+        panes = pl.concat([output.panes, self.advance_inputs(latest).panes]) if latest else output.panes
         counts = output.counts + Counts(rows_in=validated.invalid.height, invalid=validated.invalid.height)
         return replace(output, panes=panes, invalid=validated.invalid, counts=counts)
 
-    def tell(self, latest: Mapping[str, int]) -> Output:
-        """Moves the watermarks of the inputs, as :meth:`Operator.tell` does."""
+    def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
+        """Moves the watermarks of inputs by the highest event times of their rows (semantics 12.9)."""
         assert self.plan.row_driven_inputs is not None
         return self._tick(self.state.clocks.moved_by_rows(self.plan.row_driven_inputs, latest))
 
-    def add_valid(self, valid: pl.DataFrame) -> Output:
+    def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds rows that :meth:`OverPlan.validate` found valid."""
         spec, placed = self.plan.spec, arrival.placed(valid)
         ordered = (
@@ -121,37 +123,43 @@ class OverOperator:
         counts = Counts(ordered.height, applied=in_time.height, replays=replays, late=late.height)
         return replace(self._nothing, panes=panes, late=late, counts=counts)
 
-    def raise_marks(self, marks: arrival.Marks) -> None:
+    def raise_marks(self, marks: arrival.Marks, port: str = INPUT) -> None:
         """Replaces the marks by those of the rows that all shards of the operator have received."""
         self.state = replace(self.state, marks=marks)
 
-    def horizons(self, clocks: Clocks) -> tuple[int | None, ...]:
+    def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns the horizon of each table at these clocks, None if it has none (semantics 29.2, 29.9).
 
         Rows with a time at or before the horizon of their table have expired.
         """
-        passed, more = passed_until(self.plan.spec, clocks), len(self.state.following) - 2
+        passed = passed_until(self.plan.spec, clocks)
         if passed is None or clocks.finished:
-            return (passed,) * (3 + more)
+            return dict.fromkeys(self.state.tables, passed)
         kept, reach = (max(MIN_INSTANT, passed - us) for us in (self.plan.us_behind, self.plan.reach))
-        return (passed, kept, None, *(reach,) * more)
+        known = {"waiting": passed, "kept": kept, "running": None, "passed": reach, "blocks": reach}
+        return {name: known[name] for name in self.state.tables}
+
+    def output_watermark(self) -> int | None:
+        """Returns the time that all rows have passed that are emitted later, None before the first."""
+        passed = passed_until(self.plan.spec, self.state.clocks)
+        return None if passed is None else min(MAX_INSTANT, passed + 1)
 
     def next_due(self) -> int | None:
         """Returns a watermark at or before the first one at which a row passes; None if no row waits."""
         if self.plan.spec.event_time is None or self.state.clocks.finished:
             return None
-        first = self.state.windows.next_end(self.state.windows.horizon)
+        first = self.state.waiting.next_end(self.state.waiting.horizon)
         due = None if first is None else first + self.plan.us_ahead + 1
         return None if due is None or due > MAX_INSTANT else due
 
-    def held(self) -> pl.DataFrame:
+    def live(self) -> pl.DataFrame:
         """Returns the rows that have not been emitted, each as the window [t, t + 1).
 
         The columns are the keys, window_start, window_end, pending and closed.
         """
-        rows = [self.state.windows.all().select(*self.plan.keys, TIME)]
+        rows = [self.state.waiting.all().select(*self.plan.keys, TIME)]
         if self.plan.ahead:
-            kept = self.state.following[0].all()
+            kept = self.state.kept.all()
             last = pl.col(ROW_NUMBER) > pl.col(ROW_NUMBER).max().over(self.plan.keys) - self.plan.ahead
             timed = pl.col(STORED_TIME) if STORED_TIME in kept.columns else pl.col(TIME)
             rows.append(kept.filter(last).select(*self.plan.keys, timed.alias(TIME)))
@@ -185,17 +193,8 @@ class OverOperator:
             late, reason = rows.filter(behind), "behind"
         if late.is_empty():
             return rows, self._nothing.late
-        told = {
-            REASON: pl.lit(reason),
-            MISSED_WINDOWS: pl.lit([]),
-            LATE_BY: clocks.late_by(pl.col(OF)),
-            PARTIAL: pl.lit(False),
-        }
-        ordered = arrival.in_order(spec, late)
-        made = ordered.select(
-            told.get(name, pl.col(name)).cast(dtype).alias(name)
-            for name, dtype in self.plan.late_schema.items()
-        )
+        columns = late_columns(self.plan.late_schema, {REASON: pl.lit(reason), **NO_WINDOWS}, clocks)
+        made = arrival.in_order(spec, late).select(columns)
         return (rows.clear() if clocks.finished else rows.filter(~behind)), made
 
     def _arrived(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -207,89 +206,89 @@ class OverOperator:
             return self._nothing.panes
         if self.plan.spec.event_time is None:
             return self._passed(rows, rows.clear(), Span(None, MAX_INSTANT))
-        assert isinstance(self.state.windows, TimeQueue)
-        waiting = self.state.windows.put(rows)
-        waiting = waiting.sealed() if waiting.newest.height > NEWEST_ROWS else waiting
-        self.state, self.changed = replace(self.state, windows=waiting), True
+        waiting = sealed_if_long(self.state.waiting.put(rows))
+        self.state, self.changed = replace(self.state, waiting=waiting), True
         return self._nothing.panes
 
     def _tick(self, clocks: Clocks) -> Output:
         """Moves the clocks, and passes the rows that are due."""
         before, now = self.horizons(self.state.clocks), self.horizons(clocks)
-        waiting, finishes = self.state.windows, clocks.finished and not self.state.clocks.finished
-        assert isinstance(waiting, TimeQueue)
+        waiting, finishes = self.state.waiting, clocks.finished and not self.state.clocks.finished
         due = after = waiting.between(MAX_INSTANT, MAX_INSTANT)
-        if now[0] is not None and now[0] != before[0]:
-            due = waiting.between(before[0], now[0])
+        if now["waiting"] is not None and now["waiting"] != before["waiting"]:
+            due = waiting.between(before["waiting"], now["waiting"])
             if due.height and self.plan.us_ahead and not clocks.finished:
-                after = waiting.between(now[0], now[0] + self.plan.us_ahead)
+                after = waiting.between(now["waiting"], now["waiting"] + self.plan.us_ahead)
         # Rows that pass now may look back beyond the new horizons, so these are set after they have passed.
         self._expire(before)
-        self.state = replace(self.state, windows=waiting.expired(now[0]), clocks=clocks)
+        self.state = replace(self.state, waiting=waiting.expired(now["waiting"]), clocks=clocks)
         panes = self._nothing.panes
         if due.height or (finishes and self.plan.ahead):
-            panes = self._passed(due, after, Span(before[0], MAX_INSTANT if now[0] is None else now[0]))
+            panes = self._passed(
+                due, after, Span(before["waiting"], MAX_INSTANT if now["waiting"] is None else now["waiting"])
+            )
         self._expire(now)
         return replace(self._nothing, panes=panes)
 
-    def _expire(self, horizons: tuple[int | None, ...]) -> None:
+    def _expire(self, horizons: Mapping[str, int | None]) -> None:
         """Sets the horizons of all tables except that of the waiting rows."""
-        tables = zip(self.state.following, horizons[1:], strict=True)
-        self.state = replace(self.state, following=tuple(table.expired(horizon) for table, horizon in tables))
+        tables = {
+            name: table if name == "waiting" else table.expired(horizons[name])
+            for name, table in self.state.tables.items()
+        }
+        self.state = self.state.with_tables(tables)
 
     def _passed(self, rows: pl.DataFrame, after: pl.DataFrame, span: Span) -> pl.DataFrame:
         """Passes rows, which are in their order, and returns the rows that can be emitted now.
 
         `after` are waiting rows that ranges reach ahead to. `span` has the times of the rows that pass.
         """
-        plan, finished = self.plan, self.state.clocks.finished
-        kept, running, *ranges = self.state.following
+        plan, state, finished = self.plan, self.state, self.state.clocks.finished
         keys = distinct(rows, plan.keys)
-        known = (
-            (kept.all() if finished and plan.ahead else kept.of_keys(keys, plan.keys))
-            if plan.keeps
-            else kept.newest.drop(TOMBSTONE)
-        )
+        known = self._known(keys)
         if finished and plan.ahead:
             waits = known.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())
             keys = pl.concat([keys, waits]).unique(maintain_order=True)
-        step = Step(
-            rows, after, known, running.find(keys) if plan.runs else running.newest.drop(TOMBSTONE), finished
-        )
+        running = state.running.find(keys) if plan.runs else _no_rows(state.running)
+        step = Step(rows, after, known, running, finished)
         layout = Layout(plan, step)
         made = values(layout, self._sequences(step, span, keys))
+        tables = dict(state.tables)
         if plan.keeps:
-            kept = kept.changed(*retention.kept(layout, self.horizons(self.state.clocks)[1]))
+            changes = retention.kept(layout, self.horizons(state.clocks)["kept"])
+            tables["kept"] = state.kept.changed(*changes)
         if plan.runs:
-            running = running.changed(
-                retention.running(layout, made.running), running.newest.clear().drop(TOMBSTONE)
-            )
+            now = retention.running(layout, made.running)
+            tables["running"] = state.running.changed(now, _no_rows(state.running))
         if plan.ranges and not finished:
-            ranges = self._remembered(rows, span)
-        tables = tuple(
-            table.sealed() if table.newest.height > NEWEST_ROWS else table
-            for table in (kept, running, *ranges)
-        )
-        self.state, self.changed = replace(self.state, following=tables), True
+            tables |= self._with_passed(rows, span)
+        sealed = {name: sealed_if_long(table) for name, table in tables.items() if name != "waiting"}
+        self.state, self.changed = state.with_tables(sealed), True
         return self._in_order(layout, made.new)
+
+    def _known(self, keys: pl.DataFrame) -> pl.DataFrame:
+        """Returns the rows of `kept` that the rows of these keys may need: all, if rows wait at the end."""
+        kept = self.state.kept
+        if not self.plan.keeps:
+            return _no_rows(kept)
+        everything = self.state.clocks.finished and self.plan.ahead
+        return kept.all() if everything else kept.of_keys(keys, self.plan.keys)
 
     def _sequences(self, step: Step, span: Span, keys: pl.DataFrame) -> list[Layout]:
         """Returns the sequences of each job of `plan.ranges`."""
-        if not self.plan.ranges:
+        passed, blocks = self.state.passed, self.state.blocks
+        if passed is None or blocks is None:
             return []
-        passed, blocks = self.state.following[2:]
-        assert isinstance(passed, TimeQueue)
         known = blocks.of_keys(keys, self.plan.keys)
         return [sequences(self.plan, job, step, span, passed, known) for job in self.plan.ranges]
 
-    def _remembered(self, rows: pl.DataFrame, span: Span) -> list[StoredTable]:
-        """Returns the two tables of ranges with the rows that have passed added."""
-        passed, blocks = self.state.following[2:]
-        assert isinstance(passed, TimeQueue)
-        return [
-            passed.put(rows),
-            blocks.changed(blocks_of(self.plan, rows, span), blocks.newest.clear().drop(TOMBSTONE)),
-        ]
+    def _with_passed(self, rows: pl.DataFrame, span: Span) -> dict[str, StoredTable]:
+        """Returns the two tables of ranges, with the rows that have passed."""
+        passed, blocks = self.state.passed, self.state.blocks
+        assert passed is not None
+        assert blocks is not None
+        more = blocks_of(self.plan, rows, span)
+        return {"passed": passed.put(rows), "blocks": blocks.changed(more, _no_rows(blocks))}
 
     def _in_order(self, layout: Layout, new: pl.DataFrame) -> pl.DataFrame:
         """Returns the emitted rows with their new columns, in the order of semantics 29.8."""
@@ -321,3 +320,8 @@ def passed_until(spec: FrameOperator, clocks: Clocks) -> int | None:
 def _as_placed(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows in the order of the input."""
     return rows if rows[PLACE].is_sorted() else rows.sort(PLACE)
+
+
+def _no_rows(table: StoredTable) -> pl.DataFrame:
+    """Returns an empty frame with the columns of the table."""
+    return table.newest.clear().drop(TOMBSTONE)

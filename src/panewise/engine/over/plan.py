@@ -8,6 +8,7 @@ import polars as pl
 
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.holistic import told
+from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import (
     BLOCK_START,
     DENSE_RANK,
@@ -21,12 +22,15 @@ from panewise.engine.columns import (
     STORED_TIME,
     TIME_COUNT,
 )
+from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.schema import check_columns
+from panewise.engine.ingest.uncombined import UncombinedPort
 from panewise.engine.ingest.validate import ValidationResult, validate
 from panewise.engine.store.run import Shape
-from panewise.engine.windowing.lateness import late_schema
 from panewise.errors import SpecError
+from panewise.families import INPUT
 from panewise.spec import Aggregate, Frame, FrameOperator, RowFunction, row_driven
+from panewise.spec.type_checks import check_types
 
 # In the tables: the time of the row, which expires when the horizon of its table reaches this time. The last
 # instant for a row that is stored for its place among the rows, or because it has not been emitted.
@@ -58,7 +62,7 @@ class Job:
         return f"{self.prefix}{name}"
 
 
-class OverPlan:
+class OverPlan(UncombinedPort):
     """The compiled OVER operator.
 
     The operator has three tables:
@@ -79,12 +83,10 @@ class OverPlan:
 
     def __init__(self, spec: FrameOperator, schema: Mapping[str, pl.DataType]) -> None:
         check_columns(spec, schema)
+        check_types(spec, types_of(schema))
         _check_new(spec, schema)
         self.spec, self.schema = spec, dict(schema)
         self.keys = list(spec.keys) or [ONE_KEY]
-        # Attributes of window plans that other modules read. An OVER operator has one watermark for all keys,
-        # no windows of rows, and no order-sensitive aggregates in slices.
-        self.by_key = self.counted = self.in_arrival_order = self.advances_per_row = False
         self.row_driven_inputs = row_driven(
             spec.watermark
         )  # the inputs, if rows drive their watermarks; else None
@@ -115,6 +117,16 @@ class OverPlan:
         self.read = {name: self.schema[name] for name in self._columns_of_values()}
         self.waiting, self.kept, self.running = self._tables()
         self.passed, self.blocks = self._tables_of_ranges()
+
+    @property
+    def ports(self) -> dict[str, "OverPlan"]:
+        """The input port."""
+        return {INPUT: self}
+
+    @property
+    def entry(self) -> FrameOperator:
+        """The specification of the input port."""
+        return self.spec
 
     @property
     def table_schema(self) -> Schema:
@@ -151,8 +163,8 @@ class OverPlan:
         return True
 
     @property
-    def can_combine(self) -> bool:
-        """Whether rows may be pre-aggregated. False, as each row is emitted."""
+    def needs_clock(self) -> bool:
+        """Whether rows are validated only by the operator. False, as rows have no windows."""
         return False
 
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:

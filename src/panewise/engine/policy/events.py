@@ -6,13 +6,13 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.aggregate.range_aggregate import over
+from panewise.engine.kernels.keys import shown_key
 from panewise.engine.kernels.small_frames import picked
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.policy.listeners import ListenerLog
 from panewise.engine.policy.partitions import Log
 from panewise.engine.policy.plan import PolicyPlan
 from panewise.engine.policy.pool import Tuples, stretches
-from panewise.engine.windowing.panes import shown_key
 
 _PLACE = "__place"
 

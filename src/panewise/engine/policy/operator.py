@@ -11,18 +11,22 @@ from typing import Any
 
 import polars as pl
 
-from panewise.engine.columns import END, LATE_BY, MISSED_WINDOWS, ONE_KEY, PARTIAL, PLACE, REASON, TUPLES
+from panewise.engine.columns import END, ONE_KEY, PLACE, REASON, TUPLES
+from panewise.engine.ingest import arrival
+from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns
 from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.ingest.uncombined import UncombinedOperator
 from panewise.engine.policy import events
 from panewise.engine.policy.listeners import ListenerLog
 from panewise.engine.policy.partitions import Partitions
 from panewise.engine.policy.plan import PolicyPlan
 from panewise.engine.policy.pool import Tuples, bare, comparable
+from panewise.engine.policy.state import PolicyState
 from panewise.engine.policy.validate import is_marker, split
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import MemoryLibrary
-from panewise.engine.store.stored_table import StoredTable
-from panewise.engine.windows.operator import Operator, State
+from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.families import INPUT
 from panewise.spec import StreamWindow
 from panewise.spec.operators.policy.events import counts_all
 from panewise.spec.operators.policy.policies import DeltaPolicy
@@ -30,7 +34,7 @@ from panewise.spec.operators.policy.policies import DeltaPolicy
 _Work = Callable[[Partitions], None]
 
 
-class PolicyOperator(Operator):
+class PolicyOperator(UncombinedOperator):
     """An operator of policy windows on Polars frames.
 
     Args:
@@ -42,17 +46,74 @@ class PolicyOperator(Operator):
     """
 
     def __init__(self, spec: StreamWindow, schema: Mapping[str, pl.DataType]) -> None:
-        super().__init__(spec.intake, schema)
-        self.spec, self.policies = spec, PolicyPlan(spec, schema)
-        self.state = State(StoredTable.nothing(self.policies.shape, MemoryLibrary()), Clocks.of(spec.intake))
-        self._nothing = Output.nothing(
-            self.policies.pane_schema, self.plan.late_schema, self.plan.invalid_schema
-        )
+        self.plan = PolicyPlan(spec, schema)
+        self.spec = spec
+        partitions = StoredTable.nothing(self.plan.shape, MemoryLibrary())
+        self.state = PolicyState(partitions=partitions, clocks=Clocks.of(spec.tuples))
+        self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
+        self.changed = False  # whether the partitions have changed since the operator was made
 
     @property
-    def pane_schema(self) -> dict[str, pl.DataType]:
-        """The columns of the panes, which are events."""
-        return self.policies.pane_schema
+    def clocks_are_own(self) -> bool:
+        """Whether rows drive the watermark. False, as there is none."""
+        return False
+
+    def header(self) -> dict[str, Any]:
+        """Returns what the state has besides the partitions, as JSON values."""
+        return self.state.header(self.plan.entry)
+
+    def with_header(self, header: Mapping[str, Any]) -> PolicyState:
+        """Returns the state with the values of a header."""
+        return self.state.with_header(self.plan.entry, self.plan.schema, header)
+
+    def horizons(self, clocks: Clocks) -> dict[str, int | None]:
+        """Returns that no partition expires by the clocks."""
+        return dict.fromkeys(self.state.tables)
+
+    def next_due(self) -> None:
+        """Returns None: nothing waits for a watermark."""
+        return
+
+    def output_watermark(self) -> None:
+        """Returns None: events have no event time."""
+        return
+
+    def marks(self, port: str = INPUT) -> arrival.Marks:
+        """Returns the replay marks."""
+        return self.state.marks
+
+    def raise_marks(self, marks: arrival.Marks, port: str = INPUT) -> None:
+        """Replaces the marks by those of the rows that all shards of the operator have received."""
+        self.state = replace(self.state, marks=marks)
+
+    def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
+        """Does nothing: rows drive no watermark."""
+        return self._nothing
+
+    def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
+        """Adds a batch of rows. After the end of input all are late, with the reason `finished`."""
+        validated = self.plan.validate(rows, self.state.clocks.processing_time)
+        output, refused = self._arrived(validated.valid), validated.invalid.height
+        invalid = self._in_order(pl.concat([validated.invalid, output.invalid]))
+        counts = output.counts + Counts(rows_in=refused, invalid=refused)
+        return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
+
+    def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
+        """Adds rows that :meth:`PolicyPlan.validate` found valid."""
+        output = self._arrived(valid)
+        return replace(output, invalid=self._in_order(output.invalid).select(*self.plan.invalid_schema))
+
+    def _in_order(self, invalid: pl.DataFrame) -> pl.DataFrame:
+        """Returns invalid rows with their place, in arrival order."""
+        return arrival.in_order(self.plan.entry, invalid)
+
+    def _arrived(self, valid: pl.DataFrame) -> Output:
+        """Adds rows that may be replays. Invalid rows in the output have their place."""
+        ordered = arrival.in_order(self.plan.entry, arrival.placed(valid))
+        fresh = self.state.marks.without_replays(self.plan.entry, ordered)
+        self.raise_marks(self.state.marks.after(self.plan.entry, ordered))
+        output, replays = self._taken(fresh), ordered.height - fresh.height
+        return replace(output, counts=output.counts + Counts(rows_in=replays, replays=replays))
 
     def advance(
         self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
@@ -64,7 +125,7 @@ class PolicyOperator(Operator):
         self.state = replace(self.state, clocks=replace(self.state.clocks, processing_time=now))
         return self._due()
 
-    def finish(self) -> Output:
+    def finish(self, port: str | None = None) -> Output:
         """Ends the input: every partition is purged, and raises FINAL."""
         if self.state.clocks.finished:
             return self._nothing
@@ -78,11 +139,11 @@ class PolicyOperator(Operator):
         Raises:
             InputError: if the columns or the types of the values are others, or there is no `partition_by`.
         """
-        found = self.state.windows.find(self.policies.named(partition))
+        found = self.state.partitions.find(self.plan.named(partition))
         tuples = self._tuples(self._choices(found), self._no_rows())
 
         def go(partitions: Partitions) -> None:
-            for number in tuples.numbers_of(self.policies, found):
+            for number in tuples.numbers_of(self.plan, found):
                 partitions.evict(number)
 
         return self._worked(tuples, go)
@@ -91,7 +152,7 @@ class PolicyOperator(Operator):
         """Completes outstanding work, of which there never is any (semantics 10.21)."""
         return self._nothing
 
-    def reset(self, before: State) -> Output:
+    def reset(self, before: PolicyState) -> Output:
         """Returns to an earlier state (semantics 10.22).
 
         Processing time does not go back. Events that are due at it are raised.
@@ -104,72 +165,53 @@ class PolicyOperator(Operator):
 
     def reset_to_initial(self) -> Output:
         """Returns to the state before the first tuple, except for processing time (semantics 10.22)."""
-        everything = self.state.windows.all()
-        self._store(everything.clear(), bare(self.policies, everything))
-        self.state = State(self.state.windows, self.state.clocks)
+        everything = self.state.partitions.all()
+        self._store(everything.clear(), bare(self.plan, everything))
+        self.state = PolicyState(partitions=self.state.partitions, clocks=self.state.clocks)
         return self._nothing
 
-    def held(self) -> pl.DataFrame:
+    def live(self) -> pl.DataFrame:
         """Returns the stored partitions.
 
         The columns are the keys, window_start and window_end (null), pending (how many tuples), and closed.
         """
-        keys = self.policies.shown_keys if self.policies.spec.partition_by else []
+        keys = self.plan.shown_keys if self.plan.spec.partition_by else []
         bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end")]
         pending = pl.col(TUPLES).list.len().cast(pl.Int64).alias("pending")
-        shown = self.state.windows.all().select(*keys, *bounds, pending, pl.lit(False).alias("closed"))
-        return shown.sort(self.policies.spec.partition_by, nulls_last=False) if keys else shown
+        shown = self.state.partitions.all().select(*keys, *bounds, pending, pl.lit(False).alias("closed"))
+        return shown.sort(self.plan.spec.partition_by, nulls_last=False) if keys else shown
 
-    def _evaluated(self, rows: pl.DataFrame) -> Output:
+    def _taken(self, rows: pl.DataFrame) -> Output:
         """Processes rows, which are in arrival order and contain no replays."""
         if self.state.clocks.finished:
-            return self._too_late(rows)
-        taken, refused = split(self.policies, rows)
+            made = {REASON: pl.lit("finished"), **NO_WINDOWS}
+            late = rows.select(late_columns(self.plan.late_schema, made, self.state.clocks))
+            invalid = rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
+            invalid = invalid.select(*self.plan.invalid_schema, PLACE)
+            counts = Counts(rows_in=rows.height, late=rows.height)
+            return replace(self._nothing, late=late, invalid=invalid, counts=counts)
+        taken, refused = split(self.plan, rows)
         output = self._inserted(taken)
-        invalid = refused.select(self._placed_invalid)
         counts = Counts(rows_in=rows.height, applied=taken.height, invalid=refused.height)
-        return replace(output, late=pl.DataFrame(schema=self._late_columns), invalid=invalid, counts=counts)
-
-    @property
-    def _placed_invalid(self) -> list[str]:
-        return [*self.plan.invalid_schema, PLACE]
-
-    def _too_late(self, rows: pl.DataFrame) -> Output:
-        made = {
-            REASON: pl.lit("finished"),
-            MISSED_WINDOWS: pl.lit([]),
-            LATE_BY: pl.lit(None),
-            PARTIAL: pl.lit(False),
-        }
-        late = rows.select(
-            made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in self._late_columns.items()
-        )
-        invalid = (
-            rows.clear()
-            .with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
-            .select(self._placed_invalid)
-        )
-        return replace(
-            self._nothing, late=late, invalid=invalid, counts=Counts(rows_in=rows.height, late=rows.height)
-        )
+        return replace(output, invalid=refused.select(*self.plan.invalid_schema, PLACE), counts=counts)
 
     def _inserted(self, rows: pl.DataFrame) -> Output:
         if rows.is_empty():
             return self._nothing
-        markers = rows.select(pl.repeat(False, pl.len()) | is_marker(self.policies)).to_series()
+        markers = rows.select(pl.repeat(False, pl.len()) | is_marker(self.plan)).to_series()
         came = rows.filter(~markers)
-        trigger = self.policies.spec.trigger
+        trigger = self.plan.spec.trigger
         values = (
             comparable(came[trigger.column]).to_list()
             if isinstance(trigger, DeltaPolicy)
             else [None] * came.height
         )
-        everything = markers.any() or counts_all(self.policies.spec.partition_eviction)
-        windows = self.state.windows
+        everything = markers.any() or counts_all(self.plan.spec.partition_eviction)
+        windows = self.state.partitions
         held = (
             windows.all()
             if everything
-            else windows.find(came.select(self.policies.shown_keys).unique(maintain_order=True))
+            else windows.find(came.select(self.plan.shown_keys).unique(maintain_order=True))
         )
         tuples = self._tuples(held, came)
 
@@ -188,29 +230,29 @@ class PolicyOperator(Operator):
         if self.state.clocks.finished:
             return self._nothing
         held = self._overdue()
-        if not self.policies.spec.partition_by and held.is_empty() and self.state.windows.all().is_empty():
+        if not self.plan.spec.partition_by and held.is_empty() and self.state.partitions.all().is_empty():
             return self._all(self._begun(Partitions.due))
         return self._nothing if held.is_empty() else self._work(self._choices(held), Partitions.due)
 
     def _choices(self, held: pl.DataFrame) -> pl.DataFrame:
         """Returns the partitions to load: all if a listener may evict any of them, else those affected."""
-        spec = self.policies.spec
+        spec = self.plan.spec
         return (
-            self.state.windows.all()
+            self.state.partitions.all()
             if spec.listener and counts_all(spec.partition_eviction) and held.height
             else held
         )
 
     def _overdue(self) -> pl.DataFrame:
         now = self.state.clocks.processing_time
-        return self.state.windows.concerned(pl.col(END) <= now, lambda run: run.low <= now)
+        return self.state.partitions.concerned(pl.col(END) <= now, lambda run: run.low <= now)
 
     def _begun(self, work: _Work) -> _Work:
         """Returns the work, with the creation of the only partition of an operator without keys before it.
 
         The number of this partition is 0. An operator with keys gets the work as it is.
         """
-        if self.policies.spec.partition_by:
+        if self.plan.spec.partition_by:
             return work
 
         def begin_and(partitions: Partitions) -> None:
@@ -222,15 +264,14 @@ class PolicyOperator(Operator):
 
     def _all(self, work: _Work) -> Output:
         """Does the work on all partitions."""
-        return self._work(self.state.windows.all(), work)
+        return self._work(self.state.partitions.all(), work)
 
     def _no_rows(self) -> pl.DataFrame:
-        return pl.DataFrame(
-            schema={**{key: pl.Int8() for key in self.policies.keys if key == ONE_KEY}, **self.plan.schema}
-        )
+        one_key = {key: pl.Int8() for key in self.plan.keys if key == ONE_KEY}
+        return pl.DataFrame(schema={**one_key, **self.plan.schema})
 
     def _tuples(self, held: pl.DataFrame, rows: pl.DataFrame) -> Tuples:
-        return Tuples.of(self.policies, held, rows, self.state.clocks.processing_time)
+        return Tuples.of(self.plan, held, rows, self.state.clocks.processing_time)
 
     def _work(self, held: pl.DataFrame, work: _Work) -> Output:
         """Does the work on stored partitions, without new rows."""
@@ -238,7 +279,7 @@ class PolicyOperator(Operator):
 
     def _worked(self, tuples: Tuples, work: _Work) -> Output:
         """Runs the policies, stores the partitions that are left, and returns the panes of the events."""
-        plan, now = self.policies, self.state.clocks.processing_time
+        plan, now = self.plan, self.state.clocks.processing_time
         log = events.log_of(plan, tuples, now)
         partitions = Partitions(plan.spec, tuples.pool(plan), log, now, self.state.tally)
         tuples.into(partitions)
@@ -248,3 +289,9 @@ class PolicyOperator(Operator):
         self._store(tuples.put(plan, partitions, listeners), tuples.gone(plan, partitions))
         self.state = replace(self.state, tally=partitions.tally)
         return replace(self._nothing, panes=panes)
+
+    def _store(self, put: pl.DataFrame, removed: pl.DataFrame) -> None:
+        """Stores partitions, and removes others."""
+        self.changed = self.changed or not (put.is_empty() and removed.is_empty())
+        partitions = sealed_if_long(self.state.partitions.changed(put, removed))
+        self.state = replace(self.state, partitions=partitions)

@@ -8,7 +8,7 @@ windows.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TypeAlias
+from typing import Self, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,9 @@ from panewise.state import Run
 Stretches: TypeAlias = list[tuple[int, int]]  # ranges of time, closed at both ends; may be empty
 _AT = "__at"  # the position of a window among those that are looked up
 _PASSES = "__passes"
+
+
+NEWEST_ROWS = 1 << 16  # with more changed rows than this, an operator in memory seals them in a run
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class StoredTable:
     horizon: int | None = None
 
     @classmethod
-    def nothing(cls, shape: Shape, library: Library) -> "StoredTable":
+    def nothing(cls, shape: Shape, library: Library) -> Self:
         """Returns a table without windows."""
         return cls(shape, library, pl.DataFrame(schema={**shape.schema, TOMBSTONE: pl.Boolean()}))
 
@@ -130,7 +133,7 @@ class StoredTable:
                 marks.append(self.library.read(run, self.shape).frame.select(later).item())
         return min((at for at in marks if isinstance(at, int)), default=None)
 
-    def changed(self, put: pl.DataFrame, gone: pl.DataFrame) -> "StoredTable":
+    def changed(self, put: pl.DataFrame, gone: pl.DataFrame) -> Self:
         """Returns the table with the windows `put` added or replaced, and without the windows `gone`.
 
         A window in both is put.
@@ -151,11 +154,11 @@ class StoredTable:
             left = without(left, put, self.shape.identity)
         return left.with_columns_seq(pl.lit(True).alias(TOMBSTONE))
 
-    def expired(self, horizon: int | None) -> "StoredTable":
+    def expired(self, horizon: int | None) -> Self:
         """Returns the table without the windows that end at the horizon or before it."""
         return self if horizon == self.horizon else replace(self, horizon=horizon)
 
-    def sealed(self) -> "StoredTable":
+    def sealed(self) -> Self:
         """Returns the same table with the newest rows in a run, after the merges that are due."""
         runs = self._living()
         newest = self._unexpired(self.newest)
@@ -256,7 +259,7 @@ class StoredTable:
         self.library.add(run, rows)
         return run
 
-    def _merged(self, merge: Merge) -> "StoredTable":
+    def _merged(self, merge: Merge) -> Self:
         """Returns the table after one merge.
 
         The new runs take the place of the youngest merged run. So runs of parts stay before the undivided
@@ -294,3 +297,14 @@ def _next_end(rows: pl.DataFrame, after: int | None) -> int | None:
     ends = rows[END]
     first = (ends if after is None else ends.filter(ends > after)).min()
     return first if isinstance(first, int) else None
+
+
+Table = TypeVar("Table", bound=StoredTable)
+
+
+def sealed_if_long(table: Table) -> Table:
+    """Returns the table, with its changed rows sealed in a run if there are many.
+
+    A table in memory would otherwise copy them in every step.
+    """
+    return table.sealed() if table.newest.height > NEWEST_ROWS else table

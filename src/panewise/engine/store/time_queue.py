@@ -6,6 +6,7 @@ reaches it.
 """
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -26,7 +27,7 @@ class TimeQueue(StoredTable):
     order of age.
     """
 
-    def put(self, rows: pl.DataFrame) -> "TimeQueue":
+    def put(self, rows: pl.DataFrame) -> Self:
         """Returns the queue with more rows, which are in the order of arrival."""
         marked = rows.select(*self.shape.schema).with_columns(pl.lit(False).alias(TOMBSTONE))
         return replace(self, newest=stacked([self.newest, marked]))
@@ -51,7 +52,7 @@ class TimeQueue(StoredTable):
         """Returns all rows that have not expired, in order."""
         return self.between(self.horizon, MAX_INSTANT)
 
-    def sealed(self) -> "TimeQueue":
+    def sealed(self) -> Self:
         """Returns the same queue with the newest rows in a run, after the merges that are due."""
         newest = self._ordered(self._unexpired(self.newest))
         table = replace(self, newest=newest.clear(), runs=self._living())

@@ -15,35 +15,22 @@ from panewise.engine.columns import (
     END,
     EXPIRED_WINDOWS,
     KEY_WATERMARK,
-    LATE_BY,
     MISSED_SESSIONS,
     MISSED_WINDOWS,
     PARTIAL,
     REASON,
     SLICE,
     START,
-    TIME,
 )
+from panewise.engine.ingest.late_output import late_columns, reason_of
 from panewise.engine.kernels.small_frames import kept, picked
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.assign import Slicing
 from panewise.engine.windowing.overlaps import Overlaps, first_many
 from panewise.spec import Global, WindowOperator
 
-_INTERVAL = pl.List(pl.Struct({"start": pl.Int64(), "end": pl.Int64()}))
 _SHUT = "__shut"
 MANY = 64  # if a slice is in more windows than this, windows are ranges (Overlaps) and not a list
-
-
-def late_schema(payload: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
-    """Returns the columns of the late output."""
-    return {
-        **payload,
-        REASON: pl.String(),
-        MISSED_WINDOWS: _INTERVAL,
-        LATE_BY: pl.Int64(),
-        PARTIAL: pl.Boolean(),
-    }
 
 
 def of_sessions(late: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> pl.DataFrame:
@@ -56,18 +43,7 @@ def of_sessions(late: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataTy
         MISSED_WINDOWS: pl.col(MISSED_SESSIONS),
         PARTIAL: pl.lit(False),
     }
-    return late.select(typed(columns, made, clocks))
-
-
-def reason_of(clocks: Clocks, cause: pl.Expr) -> pl.Expr:
-    """Returns the reason to report: `cause`, but always `finished` after the end of input."""
-    return pl.lit("finished") if clocks.finished else cause
-
-
-def typed(columns: dict[str, pl.DataType], made: dict[str, pl.Expr], clocks: Clocks) -> list[pl.Expr]:
-    """Returns the columns of the late output: from `made`, ``late_by``, or else from the rows."""
-    made = {**made, LATE_BY: clocks.late_by(pl.col(TIME))}
-    return [made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in columns.items()]
+    return late.select(late_columns(columns, made, clocks))
 
 
 @dataclass(frozen=True)
@@ -211,7 +187,7 @@ def late_rows(
 ) -> tuple[pl.DataFrame, int]:
     """Returns the late output of the rows, and how many of them are late for some windows only."""
     late = rows.join(found, on=[*keys, SLICE], nulls_equal=True, maintain_order="left")
-    return late.select(typed(columns, {}, clocks)), int(late[PARTIAL].sum())
+    return late.select(late_columns(columns, {}, clocks)), int(late[PARTIAL].sum())
 
 
 def _shown(spec: WindowOperator) -> pl.Expr:
@@ -235,5 +211,5 @@ def behind(
     of_slice = windows.group_by(SLICE, maintain_order=True).agg(MISSED_WINDOWS)
     late = rows.join(of_slice, on=SLICE, how="left", maintain_order="left")
     return late.select(
-        typed(columns, {REASON: reason_of(clocks, pl.lit("behind")), PARTIAL: pl.lit(False)}, clocks)
+        late_columns(columns, {REASON: reason_of(clocks, pl.lit("behind")), PARTIAL: pl.lit(False)}, clocks)
     )

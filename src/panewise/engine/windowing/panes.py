@@ -3,6 +3,7 @@
 import polars as pl
 
 from panewise.engine.columns import END, LIVE, START, live_column
+from panewise.engine.kernels.keys import shown_key
 from panewise.engine.kernels.small_frames import ordered
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Global, WindowOperator, closed_at_end
@@ -81,12 +82,6 @@ def stamped(spec: WindowOperator, end: pl.Expr) -> dict[str, pl.Expr]:
     if spec.timestamp == "window_time":
         return {"timestamp": end if closed_at_end(spec.window) else end - 1}
     return {"timestamp": end} if spec.timestamp == "end" else {}
-
-
-def shown_key(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Returns a key column as outputs show it: -0.0 is 0.0 (semantics 15.2)."""
-    shown = pl.col(name)
-    return pl.when(shown == 0).then(0.0).otherwise(shown).alias(name) if dtype.is_float() else shown
 
 
 def _ordered(panes: pl.DataFrame, spec: WindowOperator) -> pl.DataFrame:

@@ -11,18 +11,21 @@ from panewise.engine.aggregate.evicting import EvictingAggregation
 from panewise.engine.aggregate.holistic import told
 from panewise.engine.aggregate.partials import Part
 from panewise.engine.aggregate.row_buffer import contents_of
+from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, KEY_WATERMARK, ONE_KEY, REASON, START
+from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.schema import check_columns
 from panewise.engine.ingest.validate import ValidationResult, validate
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
-from panewise.engine.windowing import lateness, panes, window_table
+from panewise.engine.windowing import panes, preaggregate, window_table
 from panewise.engine.windowing.assign import slicing_of
 from panewise.engine.windowing.sliding_bounds import Slide
 from panewise.engine.windowing.trigger.periods import is_periodic
 from panewise.engine.windowing.trigger.simple import SimpleTrigger, is_simple
 from panewise.engine.windowing.trigger.tree import TriggerTree
 from panewise.engine.windowing.unassignable import split_unassignable
+from panewise.families import INPUT
 from panewise.spec import (
     Cumulating,
     Custom,
@@ -38,6 +41,7 @@ from panewise.spec import (
 from panewise.spec.aggregates.aggregate import ORDERLESS
 from panewise.spec.operators.windows import data_loss_reason
 from panewise.spec.rules.sliding import fires_only_when_complete
+from panewise.spec.type_checks import check_types
 
 
 class Plan:
@@ -49,6 +53,7 @@ class Plan:
 
     def __init__(self, spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> None:
         check_columns(spec, schema)
+        check_types(spec, types_of(schema))
         self.spec = spec
         self.schema = dict(schema)
         self.trigger = (
@@ -76,8 +81,8 @@ class Plan:
             self.identity,
             self.keys if merging(spec.window) or self.by_key else self.identity,
         )
-        self.pane_schema = panes.schema(spec, key_types, self.aggregation.result_types)
-        self.late_schema = lateness.late_schema(self.schema)
+        self.window_panes = panes.schema(spec, key_types, self.aggregation.result_types)
+        self.late_schema = late_schema(self.schema)
         self.invalid_schema = {**self.schema, REASON: pl.String()}
         self.slicing = slicing_of(spec.window)
         together = self.by_key or not self.lazy  # a step reads all slices of the keys of its rows
@@ -100,6 +105,34 @@ class Plan:
         # Partials that are never merged with those of a stored window need not be mergeable.
         if self.sliding and (self.rebuilt_from_slices or (self.lazy and spec.lateness_us == 0)):
             self.aggregation = told(self.pieces)
+
+    @property
+    def ports(self) -> dict[str, "Plan"]:
+        """The input port."""
+        return {INPUT: self}
+
+    @property
+    def entry(self) -> WindowOperator:
+        """The specification of the input port."""
+        return self.spec
+
+    @property
+    def pane_schema(self) -> dict[str, pl.DataType]:
+        """The columns of the emitted panes."""
+        return self.window_panes
+
+    @property
+    def needs_clock(self) -> bool:
+        """Whether windows of rows depend on the operator's clock, so that it assigns them."""
+        return self.spec.time == "processing"
+
+    def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
+        """Returns the partials of rows (:mod:`panewise.engine.windowing.preaggregate`)."""
+        return preaggregate.combine(self.aggregation, self.keys, valid)
+
+    def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:
+        """Merges the partials of several readers."""
+        return preaggregate.combine_again(self.aggregation, self.keys, partials)
 
     @property
     def slide(self) -> Slide:

@@ -5,47 +5,33 @@ with the stored windows, triggers. The operator knows no runtime and reads no cl
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
 from panewise.engine.columns import ARRIVAL_NUMBER, CLOSED, ORDER, PENDING, PLACE, REASON, ROWS, START, TIME
 from panewise.engine.ingest import arrival, validate
+from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.kernels.keys import shown_key
 from panewise.engine.kernels.small_frames import joined
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
 from panewise.engine.store.run import MemoryLibrary
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing import firing, key_watermarks, panes, row_numbering
-from panewise.engine.windowing.lateness import late_schema
 from panewise.engine.windowing.plan import Plan
 from panewise.engine.windows import intake
 from panewise.engine.windows.intake import Intake
 from panewise.engine.windows.session_intake import of_sessions
 from panewise.engine.windows.sliding.intake import completed, completed_of_keys, of_sliding, unmade
 from panewise.engine.windows.sliding.slices import Slices
+from panewise.engine.windows.state import WindowState
+from panewise.families import INPUT
 from panewise.spec import Custom, Global, Specification, WindowOperator, merging
 
 _RANK = "__rank"
-NEWEST_ROWS = 1 << 16  # with more changed windows than this, an operator in memory seals them in a run
-
-
-@dataclass(frozen=True)
-class State:
-    """Everything that an operator stores between steps.
-
-    `slices` are those of sliding windows, `following` the tables of later stages. `received` counts the rows
-    so far, where their place among all rows matters later. `tally` counts the insertions into policy windows.
-    """
-
-    windows: StoredTable
-    clocks: Clocks = field(default_factory=Clocks)
-    marks: arrival.Marks = field(default_factory=arrival.Marks)
-    following: tuple[StoredTable, ...] = ()
-    slices: Slices | None = None
-    received: int = 0
-    tally: int = 0
 
 
 class Operator:
@@ -54,28 +40,43 @@ class Operator:
     Args:
         spec: the specification.
         schema: types of the input columns; the event time is Int64 (microseconds) or a Datetime with a time
-        zone. state: the state to continue from; None: an empty state.
+            zone.
+        plan: the plan, if it has been compiled already.
 
     Raises:
         SpecError: if a column is missing, or has a type that the specification cannot use.
     """
 
     def __init__(
-        self, spec: WindowOperator, schema: Mapping[str, pl.DataType], state: State | None = None
+        self, spec: WindowOperator, schema: Mapping[str, pl.DataType], plan: Plan | None = None
     ) -> None:
-        self.plan = Plan(spec, schema)
+        self.plan = plan or Plan(spec, schema)
         self.spec: Specification = spec
         slices = Slices.nothing(self.plan.slices) if self.plan.sliding else None
-        self.state = state or State(
-            StoredTable.nothing(self.plan.shape, MemoryLibrary()), Clocks.of(spec), slices=slices
+        windows = StoredTable.nothing(self.plan.shape, MemoryLibrary())
+        self.state = WindowState(windows=windows, clocks=Clocks.of(spec), slices=slices)
+        self._nothing = Output.nothing(
+            self.plan.window_panes, self.plan.late_schema, self.plan.invalid_schema
         )
-        self._nothing = Output.nothing(self.plan.pane_schema, self.plan.late_schema, self.plan.invalid_schema)
         self.changed = False  # whether the stored windows have changed since the operator was made
 
     @property
-    def pane_schema(self) -> dict[str, pl.DataType]:
-        """The columns of the emitted panes."""
-        return self.plan.pane_schema
+    def clocks_are_own(self) -> bool:
+        """Whether rows drive the watermark of all keys."""
+        return self.plan.row_driven_inputs is not None
+
+    def header(self) -> dict[str, Any]:
+        """Returns what the state has besides tables, as JSON values."""
+        received = {"received": self.state.received} if self.plan.in_arrival_order else {}
+        return self.state.header(self.plan.entry) | received
+
+    def with_header(self, header: Mapping[str, Any]) -> WindowState:
+        """Returns the state with the values of a header."""
+        return self.state.with_header(self.plan.entry, self.plan.schema, header)
+
+    def marks(self, port: str = INPUT) -> arrival.Marks:
+        """Returns the replay marks."""
+        return self.state.marks
 
     def advance(
         self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
@@ -86,11 +87,11 @@ class Operator:
         """
         return self._tick(self.state.clocks.moved(self.plan.spec, processing_time, watermark, source))
 
-    def finish(self) -> Output:
+    def finish(self, port: str | None = None) -> Output:
         """Ends the input: every window becomes complete (semantics 12.2)."""
         return self._tick(replace(self.state.clocks, finished=True))
 
-    def add(self, rows: pl.DataFrame) -> Output:
+    def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds a batch of rows. After the end of input all rows are late, with the reason `finished`."""
         validated = self.plan.validate(rows, self.state.clocks.processing_time)
         added = (
@@ -107,8 +108,8 @@ class Operator:
         counts = output.counts + Counts(rows_in=refused, invalid=refused)
         return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
 
-    def add_valid(self, valid: pl.DataFrame) -> Output:
-        """Adds rows that :meth:`Plan.validate` found valid. :meth:`tell` moves the watermarks of inputs."""
+    def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
+        """Adds rows that :meth:`Plan.validate` found valid. :meth:`advance_inputs` moves the watermarks."""
         output = self._added(valid)
         return replace(output, invalid=self._in_order(output.invalid).select(*self.plan.invalid_schema))
 
@@ -119,11 +120,15 @@ class Operator:
         timed = validate.with_time(self.plan.spec, invalid, self.state.clocks.processing_time)
         return arrival.in_order(self.plan.spec, timed)
 
-    def tell(self, latest: Mapping[str, int]) -> Output:
+    def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
         """Moves the watermarks of the inputs that had valid rows in a batch (semantics 12.9).
 
-        `latest` has the highest event time of the valid rows of each of these inputs. There is at least one.
+        `latest` has the highest event time of the valid rows of each of these inputs. Where the watermark
+        advances after each row, the rows have moved it already.
         """
+        return self._nothing if self.plan.advances_per_row else self._advanced_by_rows(latest)
+
+    def _advanced_by_rows(self, latest: Mapping[str, int]) -> Output:
         assert self.plan.row_driven_inputs is not None
         return self._tick(self.state.clocks.moved_by_rows(self.plan.row_driven_inputs, latest))
 
@@ -131,7 +136,11 @@ class Operator:
         """Adds rows, then moves the watermarks of their inputs."""
         assert self.plan.row_driven_inputs is not None
         output, latest = self._arrived(valid), latest_of(self.plan.row_driven_inputs, valid)
-        return replace(output, panes=pl.concat([output.panes, self.tell(latest).panes])) if latest else output
+        return (
+            replace(output, panes=pl.concat([output.panes, self._advanced_by_rows(latest).panes]))
+            if latest
+            else output
+        )
 
     def _added(self, valid: pl.DataFrame) -> Output:
         """Adds rows. Invalid rows in the output have their place.
@@ -178,11 +187,11 @@ class Operator:
             horizon is not None and earliest < horizon for horizon in horizons
         )
 
-    def raise_marks(self, marks: arrival.Marks) -> None:
+    def raise_marks(self, marks: arrival.Marks, port: str = INPUT) -> None:
         """Sets the replay marks to those of rows received here or in another part of the same operator."""
         self.state = replace(self.state, marks=marks)
 
-    def add_combined(self, partials: pl.DataFrame) -> Output:
+    def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds partials per key and ``__slice`` of valid rows.
 
         They are the result of :func:`panewise.engine.windowing.preaggregate.combine`.
@@ -195,27 +204,26 @@ class Operator:
         output = self._settle(taken, int(partials[ROWS].sum()))
         return replace(output, late=pl.DataFrame(schema=self.plan.late_schema))
 
-    def horizons(self, clocks: Clocks) -> tuple[int | None, ...]:
+    def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns for each table the horizon at these clocks: windows that end by then have expired."""
-        tables = (
-            1
-            + len(self.state.following)
-            + (0 if self.state.slices is None else len(self.state.slices.tables))
-        )
-        return (clocks.horizon(self.plan.spec),) * tables
+        return dict.fromkeys(self.state.tables, clocks.horizon(self.plan.spec))
+
+    def output_watermark(self) -> int | None:
+        """Returns the watermark. Panes on time have ends up to it, later ones have ends above it."""
+        return self.state.clocks.told
 
     def next_due(self) -> int | None:
         """Returns :func:`panewise.engine.windowing.firing.next_due` for the present state."""
         slices = None if self.state.slices is None else self.state.slices.held
         return firing.next_due(self.plan, self.state.windows, self.state.clocks, slices)
 
-    def held(self) -> pl.DataFrame:
-        """Returns the stored windows: keys, window_start, window_end, pending, closed."""
+    def live(self) -> pl.DataFrame:
+        """Returns the live windows: keys, window_start, window_end, pending, closed."""
         spec = self.plan.spec
         bounds = [pl.col(START).alias("window_start"), panes.shown_end(spec).alias("window_end")]
         if isinstance(spec.window, Global):
             bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end")]
-        keys = [panes.shown_key(name, self.plan.schema[name]).alias(name) for name in spec.keys]
+        keys = [shown_key(name, self.plan.schema[name]).alias(name) for name in spec.keys]
         windows = self.state.windows.all()
         windows = key_watermarks.without(windows) if self.plan.by_key else windows
         if self.state.slices is not None and self.plan.lazy:
@@ -341,9 +349,9 @@ class Operator:
         result = firing.evaluate(plan, taken.touched, self.state.clocks)
         self._store(result.kept, pl.concat([taken.replaced, result.gone]))
         self._keep(taken.slices)
-        sent = panes.sent(plan.pane_schema, plan.spec, result.sent, now)
+        sent = panes.sent(plan.window_panes, plan.spec, result.sent, now)
         if plan.retracting and not taken.merged_away.is_empty():
-            sent = pl.concat([panes.withdrawn(plan.pane_schema, plan.spec, taken.merged_away, now), sent])
+            sent = pl.concat([panes.withdrawn(plan.window_panes, plan.spec, taken.merged_away, now), sent])
         counts = Counts(rows_in, taken.applied, 0, taken.late_count, 0, taken.partially_late)
         return replace(self._nothing, panes=sent, counts=counts)
 
@@ -361,7 +369,7 @@ class Operator:
         result = firing.evaluate(plan, concerned, clocks)
         self._store(result.kept, result.gone)
         return replace(
-            self._nothing, panes=panes.sent(plan.pane_schema, plan.spec, result.sent, clocks.processing_time)
+            self._nothing, panes=panes.sent(plan.window_panes, plan.spec, result.sent, clocks.processing_time)
         )
 
     def _told_marks(self) -> pl.DataFrame:
@@ -379,14 +387,10 @@ class Operator:
             self.changed = self.changed or any(
                 new.newest is not old.newest for new, old in zip(slices.tables, known.tables, strict=True)
             )
-            tables = [
-                table.sealed() if table.newest.height > NEWEST_ROWS else table for table in slices.tables
-            ]
+            tables = [sealed_if_long(table) for table in slices.tables]
             self.state = replace(self.state, slices=slices.having(tables))
 
     def _store(self, put: pl.DataFrame, gone: pl.DataFrame) -> None:
         windows = self.state.windows.changed(put, gone)
         self.changed = self.changed or not (put.is_empty() and gone.is_empty())
-        if windows.newest.height > NEWEST_ROWS:
-            windows = windows.sealed()
-        self.state = replace(self.state, windows=windows)
+        self.state = replace(self.state, windows=sealed_if_long(windows))

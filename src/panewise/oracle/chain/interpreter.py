@@ -6,13 +6,11 @@ retraction only removes a row (semantics 24.15).
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from panewise.oracle.aggregate.aggregates import aggregate
-from panewise.oracle.columns import check_type, decimal_scale, same_value, sort_key
+from panewise.oracle.columns import decimal_scale, same_value, sort_key
 from panewise.oracle.outputs import Output, joined
-from panewise.oracle.over.interpreter import OverInterpreter
-from panewise.oracle.policy.interpreter import PolicyInterpreter
 from panewise.oracle.progress.clock import Clock
 from panewise.oracle.rows import as_key
 from panewise.oracle.windowing.assign import stamp
@@ -21,36 +19,13 @@ from panewise.oracle.windows.trigger import expired
 from panewise.spec import (
     Aggregate,
     Chain,
-    FrameOperator,
-    Specification,
     Stage,
-    StreamWindow,
     WindowOperator,
     closed_at_end,
 )
-from panewise.spec.column_types import Type
-from panewise.spec.type_checks import check_types
 
 Pane = dict[str, Any]
 Identity = tuple[Any, ...]
-AnyInterpreter: TypeAlias = "Interpreter | ChainInterpreter | OverInterpreter | PolicyInterpreter"
-
-
-def interpreter(spec: Specification, types: dict[str, str] | None = None) -> AnyInterpreter:
-    """Returns the interpreter for a specification of any kind.
-
-    Raises:
-        SpecError: if a column has a type that the specification cannot use (semantics 24.19).
-        InputError: for an unknown name of a type.
-    """
-    for column, kind in (types or {}).items():
-        check_type(column, kind)
-    check_types(spec, {column: Type(kind) for column, kind in (types or {}).items()})
-    if isinstance(spec, FrameOperator):
-        return OverInterpreter(spec, types)
-    if isinstance(spec, StreamWindow):
-        return PolicyInterpreter(spec, types)
-    return ChainInterpreter(spec, types) if isinstance(spec, Chain) else Interpreter(spec, types)
 
 
 class ChainInterpreter:

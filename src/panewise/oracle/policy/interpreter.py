@@ -55,7 +55,7 @@ class PolicyInterpreter:
             )
 
         def take() -> None:
-            for row in arrival_order(self._spec.intake, self._types, list(rows)):
+            for row in arrival_order(self._spec.tuples, self._types, list(rows)):
                 outcome = self._row(row)
                 self._output["counts"]["rows_in"] += 1
                 self._output["counts"][outcome] += 1
@@ -71,6 +71,10 @@ class PolicyInterpreter:
             self._due()
 
         return self._doing(read_clock)
+
+    def watermark(self, to: int, source: str | None = None) -> Output:
+        """Does nothing: policy windows have no event time."""
+        return self._doing(lambda: None)
 
     def finish(self) -> Output:
         """Ends the input: purges every partition (semantics 10.12)."""
@@ -160,10 +164,10 @@ class PolicyInterpreter:
     # Rows (semantics 10.1, 10.7 to 10.9, 10.11)
 
     def _row(self, given: dict[str, Any]) -> str:
-        intake = self._spec.intake
-        reason = invalid_reason(intake, self._types, given, self._now)
+        tuples = self._spec.tuples
+        reason = invalid_reason(tuples, self._types, given, self._now)
         if reason is None:
-            row = read(intake, self._types, given, self._now)
+            row = read(tuples, self._types, given, self._now)
             if self._positions.is_replay(self._spec.position, row.values):
                 return "replays"
             reason = without_place(self._spec, row)

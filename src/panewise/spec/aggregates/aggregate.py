@@ -4,6 +4,7 @@ The functions that create them are in :mod:`panewise.spec.aggregates.functions`.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -253,3 +254,18 @@ def _check_fraction(name: str, value: float | None, *, low_included: bool, high:
     if value is None or not numeric or not 0 <= value <= high or (value == 0 and not low_included):
         bound = f"{'[' if low_included else '('}0, {high}]"
         raise SpecError(f"{name}={value!r}", f"{name} is a number in {bound}", f"give one in {bound}")
+
+
+def with_names(what: Any, names: Mapping[str, str]) -> Any:
+    """Returns an aggregate or row function over columns with other names, also in its default name.
+
+    >>> with_names(Aggregate("sum", "v", "sum(v)"), {"v": "w"})
+    Aggregate(fn='sum', column='w', name='sum(w)')
+    """
+    name = what.name
+    if has_default_name(name):
+        for one in sorted(names, key=len, reverse=True):
+            name = name.replace(one, names[one])
+    made = replace(what, column=names.get(what.column, what.column), name=name)
+    by = getattr(made, "by", None)
+    return made if by is None else replace(made, by=names.get(by, by))

@@ -1,1 +1,171 @@
-"""Specifications as plain dicts and as JSON, both ways."""
+"""Converts specifications to plain dicts and to JSON, and back.
+
+Durations and instants are whole microseconds. A field that is left out has its default, except `null_keys`,
+which is then false. An unknown field is refused. User-defined aggregates, windows and listeners are written
+by name; the reader looks these names up in the mappings that it is given.
+
+The families of this package are told apart by their fields. The document of another family names it in the
+field `family`.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from panewise.errors import SpecError
+from panewise.families import FAMILIES, family_named, part
+from panewise.spec.codec.users import ANY_USER
+from panewise.spec.codec.users import users as by_kind
+from panewise.spec.fields import once_each
+from panewise.spec.protocol import Specification, SpecParts, parts
+
+FORMAT_VERSION: Final = 1
+FAMILY: Final = "family"  # the field that names the family of another package
+_VERSION_FIELD = "panewise"
+
+
+def to_dict(spec: Specification) -> dict[str, Any]:
+    """Returns the specification as a dict of plain values, with every field.
+
+    >>> from panewise import Tumbling, WindowOperator
+    >>> from panewise import functions as F
+    >>> document = to_dict(WindowOperator(window=Tumbling(10), aggregates=[F.sum("v").alias("total")]))
+    >>> document["window"], document["aggregates"]
+    ({'kind': 'tumbling', 'size': 10, 'origin': 0}, [{'fn': 'sum', 'column': 'v', 'name': 'total'}])
+    """
+    return parts(spec).to_dict(spec)
+
+
+def from_dict(
+    document: Mapping[str, Any],
+    user_aggregates: Mapping[str, Any] | None = None,
+    user_windows: Mapping[str, Any] | None = None,
+    user_listeners: Mapping[str, Any] | None = None,
+) -> Any:
+    """Returns the specification that a dict describes.
+
+    Args:
+        document: the dict, as :func:`to_dict` writes it. It may contain the version of the format.
+        user_aggregates: the user-defined aggregates, by the names that the dict uses for them.
+        user_windows: the user-defined windows, by name.
+        user_listeners: the listeners of policy windows, by name.
+
+    Raises:
+        SpecError: if a field, kind, family or type is unknown, if a user-defined aggregate, window or
+            listener is not in the mappings, or as the constructor does.
+
+    >>> spec = from_dict({"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count"}]})
+    >>> spec.window, spec.aggregates[0].name
+    (Tumbling(size=Duration('10 microseconds'), origin=0), 'count(*)')
+    """
+    plain = _of_this_version(document)
+    return _reader(plain).from_dict(plain, by_kind(user_aggregates, user_windows, user_listeners))
+
+
+def without_functions(document: Mapping[str, Any]) -> Any:
+    """Returns the specification that a dict describes, for inspection only.
+
+    User-defined aggregates, windows and listeners have their names, and placeholders for their functions.
+
+    Raises:
+        SpecError: as :func:`from_dict` does.
+    """
+    plain = _of_this_version(document)
+    return _reader(plain).from_dict(plain, ANY_USER)
+
+
+def to_json(spec: Specification, indent: int | None = None) -> str:
+    """Returns the specification as JSON text, with the version of the format.
+
+    >>> from panewise import Global, WindowOperator
+    >>> from panewise import functions as F
+    >>> to_json(WindowOperator(window=Global(), aggregates=[F.count()]))[:44]
+    '{"panewise": 1, "window": {"kind": "global"}'
+    """
+    return json.dumps({_VERSION_FIELD: FORMAT_VERSION, **to_dict(spec)}, indent=indent, allow_nan=False)
+
+
+def from_json(
+    text: str | bytes,
+    user_aggregates: Mapping[str, Any] | None = None,
+    user_windows: Mapping[str, Any] | None = None,
+    user_listeners: Mapping[str, Any] | None = None,
+) -> Any:
+    """Returns the specification that a JSON text describes. The mappings are those of :func:`from_dict`.
+
+    Raises:
+        SpecError: if the text is not JSON or contains a field twice, or as :func:`from_dict` does.
+
+    >>> from_json('{"window": {"kind": "global"}, "aggregates": [{"fn": "count", "name": "n"}]}').window
+    Global()
+    """
+    try:
+        document = json.loads(text, object_pairs_hook=once_each)
+    except ValueError as error:
+        if isinstance(error, SpecError):
+            raise
+        raise SpecError(
+            f"text={text[:60]!r}", f"a specification is read from JSON ({error})", "give what to_json wrote"
+        ) from error
+    return from_dict(document, user_aggregates, user_windows, user_listeners)
+
+
+def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Returns the top-level fields in which two dicts differ. A field that is left out has its default.
+
+    If only one of them has the field by which its family is recognised, that field alone is returned.
+
+    >>> small = {"window": {"kind": "tumbling", "size": 10}, "aggregates": [{"fn": "count"}]}
+    >>> changed_fields(small, {**small, "keys": ["k"], "drop_by": "window"})
+    ['keys']
+    """
+    marks = {_mark(old), _mark(new)}
+    if len(marks) > 1:
+        return sorted(mark for mark in marks if mark is not None)
+    before, after = complete(old), complete(new)
+    return [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
+
+
+def complete(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the dict with the defaults of the fields that it leaves out.
+
+    User-defined functions are not looked up.
+    """
+    plain = _of_this_version(document)
+    return _reader(plain).complete(plain)
+
+
+def _mark(document: Mapping[str, Any]) -> str | None:
+    """Returns the field by which a family is recognised that has no field in common with the others."""
+    return next((mark for mark in (FAMILY, "stream_window") if mark in document), None)
+
+
+def _reader(document: Any) -> SpecParts:
+    """Returns the parts of the family that a document is of."""
+    if isinstance(document, Mapping) and FAMILY in document:
+        return _of_other_package(document[FAMILY])
+    known: list[SpecParts] = [part(family.spec) for family in FAMILIES]
+    if not isinstance(document, Mapping):
+        return known[-1]  # it says what a document has to be
+    return next(reader for reader in known if reader.reads(document))
+
+
+def _of_other_package(name: Any) -> SpecParts:
+    family = family_named(name) if isinstance(name, str) else None
+    if family is None or family in FAMILIES:
+        rule = "a family of another package is found through the entry point group panewise.families"
+        raise SpecError(f"{FAMILY}={name!r}", rule, "install the package that adds this family")
+    found: SpecParts = part(family.spec)
+    return found
+
+
+def _of_this_version(document: Any) -> Any:
+    """Returns the dict without the version of its format. Refuses any other version than `FORMAT_VERSION`."""
+    if not isinstance(document, Mapping):
+        return document
+    members = dict(document)
+    version = members.pop(_VERSION_FIELD, FORMAT_VERSION)
+    if version != FORMAT_VERSION or isinstance(version, bool):
+        rule = f"this release reads version {FORMAT_VERSION} of the format"
+        raise SpecError(f"{_VERSION_FIELD}={version!r}", rule, "read it with the release that wrote it")
+    return members

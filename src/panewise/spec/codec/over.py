@@ -7,7 +7,8 @@ from typing import Any, Final
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import FUNCTIONS, Aggregate, default_name
-from panewise.spec.codec.aggregates import Users, aggregate_from, plain_aggregate, position_from
+from panewise.spec.codec.aggregates import aggregate_from, plain_aggregate, position_from
+from panewise.spec.codec.users import ANY_USER
 from panewise.spec.codec.watermarks import plain_watermark, watermark_from
 from panewise.spec.fields import Reader, duration, flag, members_of, names, or_null, text, wrong
 from panewise.spec.operators.over.operator import (
@@ -18,10 +19,16 @@ from panewise.spec.operators.over.operator import (
     RowFunction,
 )
 from panewise.spec.position import Position
+from panewise.spec.protocol import Users
 from panewise.spec.watermarks import FixedLag, Inputs, StreamTime
 
 COLUMNS: Final = "columns"  # the field that distinguishes an OVER operator from a window operator
 NAMES: Final = tuple(field.name for field in fields(FrameOperator))
+
+
+def reads(document: Mapping[str, Any]) -> bool:
+    """Returns whether the dict has new columns."""
+    return COLUMNS in document and "stream_window" not in document
 
 
 def to_dict(spec: FrameOperator) -> dict[str, Any]:
@@ -41,11 +48,18 @@ def from_dict(document: Mapping[str, Any], users: Users) -> FrameOperator:
     A dict without `null_keys` means False, which was the default of earlier releases.
 
     Raises:
-        SpecError: as :func:`panewise.spec.codec.specification.from_dict` does.
+        SpecError: as :func:`panewise.spec.codec.from_dict` does.
     """
     told = members_of(document, "", set(NAMES), required=(COLUMNS,))
     given = {name: _FIELDS[name](value, name) for name, value in told.items() if name != COLUMNS}
-    return FrameOperator(columns=_columns(told[COLUMNS], users), **{"null_keys": False, **given})
+    return FrameOperator(
+        columns=_columns(told[COLUMNS], users["aggregates"]), **{"null_keys": False, **given}
+    )
+
+
+def complete(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the dict with the defaults of the fields that it leaves out."""
+    return to_dict(from_dict(document, ANY_USER))
 
 
 def _plain(value: Any) -> Any:
@@ -76,13 +90,13 @@ def _plain_frame(frame: Frame | None) -> dict[str, Any]:
     return {} if frame is None else {"frame": {"kind": frame.kind, "start": frame.start, "end": frame.end}}
 
 
-def _columns(value: Any, users: Users) -> list[FrameColumn]:
+def _columns(value: Any, users: Mapping[str, Any]) -> list[FrameColumn]:
     if not isinstance(value, (list, tuple)):
         raise wrong(COLUMNS, value, "a list of columns")
     return [_column(item, f"{COLUMNS}[{n}]", users) for n, item in enumerate(value)]
 
 
-def _column(value: Any, where: str, users: Users) -> FrameColumn:
+def _column(value: Any, where: str, users: Mapping[str, Any]) -> FrameColumn:
     if not isinstance(value, Mapping):
         raise wrong(where, value, "an object with named fields")
     function = {name: item for name, item in value.items() if name != "frame"}

@@ -7,11 +7,12 @@ as its name and outputs. When it is read, it is looked up by its name among the 
 from collections.abc import Mapping
 from dataclasses import fields
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec.codec.aggregates import Users, aggregates_from, plain_aggregate, position_from
+from panewise.spec.codec.aggregates import aggregates_from, plain_aggregate, position_from
+from panewise.spec.codec.users import ANY_USER, AnyListener
 from panewise.spec.fields import (
     Reader,
     duration,
@@ -37,6 +38,7 @@ from panewise.spec.operators.policy.policies import (
     TupleCount,
 )
 from panewise.spec.position import Position
+from panewise.spec.protocol import Users
 
 KIND: Final = "stream_window"
 _POLICIES: dict[str, type] = {kind.kind: kind for kind in (CountPolicy, TimePolicy, DeltaPolicy, PunctPolicy)}
@@ -44,7 +46,10 @@ _PARTITION_POLICIES: dict[str, type] = {
     kind.kind: kind for kind in (PartitionAge, PartitionCount, TupleCount)
 }
 
-UserListeners: TypeAlias = Mapping[str, WindowListener]
+
+def reads(document: Mapping[str, Any]) -> bool:
+    """Returns whether the dict has the kind of policy windows."""
+    return KIND in document
 
 
 def to_dict(spec: StreamWindow) -> dict[str, Any]:
@@ -92,42 +97,25 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def from_dict(document: Mapping[str, Any], users: Users, listeners: UserListeners | None) -> StreamWindow:
+def from_dict(document: Mapping[str, Any], users: Users) -> StreamWindow:
     """Returns the specification that a dict describes. A missing `null_keys` means False (semantics 15.4).
-
-    Args:
-        document: the dict.
-        users: the user-defined aggregates by name.
-        listeners: the listeners by name. With None any listener is accepted, and gets a placeholder that
-            cannot handle events. Such a specification is only for inspection.
 
     Raises:
         SpecError: for a field, kind or type that is not known; for an unknown user aggregate or listener; and
             as the constructor does.
     """
-    readers = _readers(users, listeners)
+    readers = _readers(users)
     members = members_of(document, "", set(readers), required=(KIND, "evict"))
     values = {name: readers[name](value, name) for name, value in members.items()}
     return StreamWindow(kind=values.pop(KIND), **{"null_keys": False, **values})
 
 
-def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any], users: Users) -> list[str]:
-    """Returns the fields in which two dicts differ. At least one of the dicts describes policy windows.
-
-    A missing field has its default. If only one dict describes policy windows, it is ["stream_window"].
-    """
-    if KIND not in old or KIND not in new:
-        return [KIND]
-    before, after = complete(old, users), complete(new, users)
-    return [name for name in before if before[name] != after[name]]
+def complete(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the dict with the defaults of the fields that it leaves out."""
+    return to_dict(from_dict(document, ANY_USER))
 
 
-def complete(document: Mapping[str, Any], users: Users) -> dict[str, Any]:
-    """Returns the dict with all defaults filled in. Listeners are not looked up."""
-    return to_dict(from_dict(document, users, None))
-
-
-def _readers(users: Users, listeners: UserListeners | None) -> dict[str, Reader]:
+def _readers(users: Users) -> dict[str, Reader]:
     return {
         KIND: text,
         "evict": _policy(_POLICIES),
@@ -135,8 +123,8 @@ def _readers(users: Users, listeners: UserListeners | None) -> dict[str, Reader]
         "partition_eviction": or_null(_policy(_PARTITION_POLICIES)),
         **dict.fromkeys(("partition_by", "order"), names),
         **dict.fromkeys(("events", "columns"), or_null(names)),
-        "aggregates": lambda value, where: aggregates_from(value, users, where),
-        "listener": or_null(lambda value, where: _listener(value, where, listeners)),
+        "aggregates": lambda value, where: aggregates_from(value, users["aggregates"], where),
+        "listener": or_null(lambda value, where: _listener(value, where, users["listeners"])),
         **dict.fromkeys(("only_when_full", "skip_unchanged", "flush_on_final", "null_keys"), flag),
         "position": or_null(position_from),
     }
@@ -170,20 +158,21 @@ def _amount(value: Any, where: str) -> Any:
 _PARTS: dict[str, Reader] = {"n": whole, "duration": duration, "column": text, "amount": _amount}
 
 
-def _listener(value: Any, where: str, listeners: UserListeners | None) -> WindowListener:
+def _listener(value: Any, where: str, listeners: Mapping[str, Any]) -> WindowListener:
+    any_listener = isinstance(listeners, AnyListener)  # a placeholder cannot say what its outputs are
     members = members_of(
         value,
         where,
         {"name", "outputs"},
-        required=("name",) if listeners is not None else ("name", "outputs"),
+        required=("name", "outputs") if any_listener else ("name",),
     )
     name = text(members["name"], f"{where}.name")
-    if listeners is None:
+    if any_listener:
         return WindowListener(object, name=name, outputs=members["outputs"])
     if name not in listeners:
         known = f"the listeners given are {sorted(listeners)}"
         raise SpecError(f"{where}.name={name!r}", known, f"give user_listeners={{{name!r}: ...}}")
-    found = listeners[name]
+    found: WindowListener = listeners[name]
     if dict(found.outputs) != members.get("outputs", dict(found.outputs)):
         rule = f"the outputs of the listener given as {name!r} are {dict(found.outputs)}"
         raise SpecError(f"{where}.outputs={members['outputs']!r}", rule, "leave outputs out, or give these")

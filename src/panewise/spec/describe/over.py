@@ -1,4 +1,4 @@
-"""Describes OVER operators in words, for :func:`panewise.spec.describe.specification.describe`."""
+"""Describes OVER operators in words."""
 
 from panewise.chrono import Duration
 from panewise.spec.aggregates.aggregate import Aggregate
@@ -8,11 +8,11 @@ from panewise.spec.operators.over.operator import Frame, FrameColumn, FrameOpera
 from panewise.spec.watermarks import FixedLag, Inputs, StreamTime
 
 
-def describe_frames(spec: FrameOperator) -> str:
+def describe(spec: FrameOperator) -> str:
     """Returns a description of what the operator does, with a line for each topic.
 
     >>> from panewise import functions as F
-    >>> print(describe_frames(FrameOperator(keys=["k"],
+    >>> print(describe(FrameOperator(keys=["k"],
     ...     columns=[FrameColumn(F.sum("v").alias("total"), Frame("rows", -2, 0))])))
     Rows: each row comes out once, with its columns and new ones: total.
       total is sum of v over the row and the 2 rows of its k before it.

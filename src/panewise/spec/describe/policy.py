@@ -1,4 +1,4 @@
-"""The text that describes policy windows, for :func:`panewise.spec.describe.specification.describe`."""
+"""The text that describes policy windows."""
 
 from panewise.spec.describe.inputs import of_replays
 from panewise.spec.describe.listing import listed
@@ -16,11 +16,11 @@ from panewise.spec.operators.policy.policies import (
 )
 
 
-def describe_policies(spec: StreamWindow) -> str:
+def describe(spec: StreamWindow) -> str:
     """Returns a description of policy windows: evictions, triggers, output, invalid rows, order and state.
 
     >>> from panewise.streamwindow import StreamWindow, count, time
-    >>> print(describe_policies(StreamWindow.sliding(time("1 minute"), count(10), partition_by=["sensor"])))
+    >>> print(describe(StreamWindow.sliding(time("1 minute"), count(10), partition_by=["sensor"])))
     Window: one for each sensor; it slides.
       A tuple goes when it has been inside for more than 1 minute.
       It triggers after every 10 tuples.

@@ -1,4 +1,4 @@
-"""The text that describes sliding windows, for :func:`panewise.spec.describe.specification.describe`."""
+"""The text that describes sliding windows, for :func:`panewise.spec.describe.describe`."""
 
 from panewise.spec.windows.measure import Rows
 from panewise.spec.windows.sliding import Sliding

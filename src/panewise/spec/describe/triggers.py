@@ -1,4 +1,4 @@
-"""The text that says when a trigger fires, for :func:`panewise.spec.describe.specification.describe`."""
+"""The text that says when a trigger fires, for :func:`panewise.spec.describe.describe`."""
 
 from typing import Literal
 

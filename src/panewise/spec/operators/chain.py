@@ -3,16 +3,16 @@
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal
 
 from panewise.errors import SpecError, SpecWarning
+from panewise.families import CHAIN, INPUT, Family
 from panewise.spec.aggregates.aggregate import LISTS, Aggregate
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.aggregates.functions import min as min_
 from panewise.spec.fields import several
-from panewise.spec.operators.over.operator import FrameOperator
-from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.windows import PANE_COLUMNS, WindowOperator, default_accumulation
+from panewise.spec.position import Position
 from panewise.spec.watermarks import has_key_watermarks
 from panewise.spec.windows.kinds import counted, merging
 
@@ -92,6 +92,8 @@ class Chain:
     Source: semantics 30; S4 "window propagation".
     """
 
+    family: ClassVar[Family] = CHAIN
+
     first: WindowOperator
     stages: tuple[Stage, ...]
 
@@ -152,6 +154,16 @@ class Chain:
         return Chain(self.first, (*self.stages, Stage(aggregates=aggregates, keys=keys)))
 
     @property
+    def ports(self) -> dict[str, WindowOperator]:
+        """The input port, which is that of the window operator."""
+        return {INPUT: self.first}
+
+    @property
+    def position(self) -> Position | None:
+        """The columns of the source position."""
+        return self.first.position
+
+    @property
     def keys(self) -> tuple[str, ...]:
         """The keys of the panes that the chain emits."""
         return self.stages[-1].keys
@@ -170,31 +182,6 @@ class Chain:
         """Returns the aggregates of a stage, and one for the timestamp if necessary (semantics 30.6)."""
         made = {"earliest": min_, "latest": max_}.get(self.first.timestamp or "")
         return stage.aggregates if made is None else (*stage.aggregates, made("timestamp").alias("timestamp"))
-
-
-Entry: TypeAlias = WindowOperator | FrameOperator  # the operators that take input rows
-Specification: TypeAlias = Entry | Chain | StreamWindow
-
-
-def takes_whole_rows(spec: Specification) -> bool:
-    """Returns whether the output contains all columns of the input, even those that nothing reads.
-
-    >>> from panewise import Global, functions as F
-    >>> takes_whole_rows(WindowOperator(window=Global(), aggregates=[F.count()], delta=True))
-    True
-    """
-    first = first_of(spec)
-    return isinstance(first, FrameOperator) or first.delta is True
-
-
-def first_of(spec: Specification) -> Entry:
-    """Returns the operator that takes the input rows.
-
-    For policy windows it is a window operator with the same validation, arrival order and replays.
-    """
-    if isinstance(spec, StreamWindow):
-        return spec.intake
-    return spec.first if isinstance(spec, Chain) else spec
 
 
 def chain_accumulation(

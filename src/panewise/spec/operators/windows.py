@@ -3,10 +3,11 @@
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import DataLossWarning, IdleTriggerWarning, ManyWindowsWarning, SpecError, explain
+from panewise.families import INPUT, WINDOWS, Family
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.aggregates.functions import min as min_
@@ -112,6 +113,8 @@ class WindowOperator:
     Source: docs/semantics.md.
     """
 
+    family: ClassVar[Family] = WINDOWS
+
     window: Window
     aggregates: tuple[Aggregate, ...]
     keys: tuple[str, ...] = ()
@@ -187,6 +190,16 @@ class WindowOperator:
         warn_of_data_loss(self, strict=strict)
         warn_of_idle_trigger(self, strict=strict)
         warn_of_many_windows(self, strict=strict)
+
+    @property
+    def ports(self) -> dict[str, "WindowOperator"]:
+        """The input port."""
+        return {INPUT: self}
+
+    @property
+    def whole_rows(self) -> bool:
+        """Whether panes contain all columns of rows: a delta of all columns."""
+        return self.delta is True
 
     @property
     def accumulation_given(self) -> bool:

@@ -1,37 +1,26 @@
 """Plays events in the engine, in-process."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
-from panewise.engine.checkpoint import Stored, StoredLibrary, restore, save
-from panewise.engine.policy.operator import PolicyOperator
-from panewise.engine.registry import AnyOperator, operator_for
+from panewise.engine.checkpoint import Stored, restore, save
+from panewise.engine.ingest.output import Output
+from panewise.engine.protocol import Operator, Schemas
+from panewise.engine.registry import operator_for
 from panewise.engine.store.cache import Cache
-from panewise.engine.windows.operator import State
+from panewise.engine.stored_library import StoredLibrary
 from panewise.errors import InputError
 from panewise.state import MemoryRunStore
 from panewise.testing.columns import Row
 from panewise.testing.events import Event, Script
+from panewise.testing.families import testing_parts
 from panewise.testing.ingest import FLAGS, ROW, frame, schema
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
-
-
-class _Output(Protocol):
-    """The output of the engine after an event."""
-
-    @property
-    def panes(self) -> pl.DataFrame: ...
-    @property
-    def late(self) -> pl.DataFrame: ...
-    @property
-    def invalid(self) -> pl.DataFrame: ...
-    @property
-    def counts(self) -> Any: ...
 
 
 def play(script: Script) -> list[dict[str, Any]]:
@@ -48,28 +37,24 @@ def play(script: Script) -> list[dict[str, Any]]:
         raise InputError(
             f"options={sorted(unknown)}", "the option of this runtime is stored", "leave them out"
         )
-    columns = schema(script.types) | FLAGS
+    columns = {port: schema(types) | FLAGS for port, types in script.types.items()}
     turn = _stored(script, columns) if script.options.get("stored") else _kept(script, columns)
     outputs = []
     for event, given in zip(script.events, script.given, strict=True):
         operator, stepped = turn(event)
-        output = (
-            {"panes": [], "late": [], "invalid": [], "counts": dict.fromkeys(COUNTS, 0)}
-            if stepped is None
-            else _plain(stepped, given)
-        )
-        outputs.append(output | ({"windows": operator.held().to_dicts()} if script.windows else {}))
+        output = plain(tables_of(stepped), given, several=len(script.ports) > 1)
+        outputs.append(output | ({"windows": operator.live().to_dicts()} if script.windows else {}))
     return outputs
 
 
-_Turn: TypeAlias = Callable[[Event], tuple[AnyOperator, _Output | None]]
+_Turn: TypeAlias = Callable[[Event], tuple[Operator, Output | None]]
 
 
-def _kept(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
+def _kept(script: Script, columns: Schemas) -> _Turn:
     """Plays all events with one operator in memory; a restart restores it from what it saved."""
     operator, checkpoint = operator_for(script.spec, columns), b""
 
-    def turn(event: Event) -> tuple[AnyOperator, _Output | None]:
+    def turn(event: Event) -> tuple[Operator, Output | None]:
         nonlocal operator, checkpoint
         if event.op == "checkpoint":
             checkpoint = save(operator)
@@ -84,14 +69,14 @@ def _kept(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
     return turn
 
 
-def _stored(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
+def _stored(script: Script, columns: Schemas) -> _Turn:
     """Plays each event with an operator loaded from a run store; a restart clears the cache of runs."""
     store, cache, checkpoint = MemoryRunStore(), Cache(), MemoryRunStore()
 
     def load() -> Stored:
         return Stored.load(script.spec, columns, StoredLibrary(store, cache))
 
-    def turn(event: Event) -> tuple[AnyOperator, _Output | None]:
+    def turn(event: Event) -> tuple[Operator, Output | None]:
         nonlocal cache, store, checkpoint
         now = load().operator.state.clocks.processing_time
         store = deepcopy(checkpoint) if event.op == "reset" else store
@@ -100,7 +85,7 @@ def _stored(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
         if event.op == "reset":
             before = stored.operator.state
             stored.operator.state = replace(before, clocks=replace(before.clocks, processing_time=now))
-            output: _Output | None = _reset(stored.operator, before)
+            output: Output | None = _reset(stored.operator, before)
         else:
             output = None if event.op in ("restart", "checkpoint") else _step(stored.operator, script, event)
         checkpoint = deepcopy(store) if event.op == "checkpoint" else checkpoint
@@ -111,40 +96,73 @@ def _stored(script: Script, columns: dict[str, pl.DataType]) -> _Turn:
     return turn
 
 
-def _reset(operator: AnyOperator, before: State) -> _Output:
-    assert isinstance(operator, PolicyOperator)
-    return operator.reset(before)
+def _reset(operator: Any, before: Any) -> Output:
+    """Returns to an earlier state. Only operators with the op "reset" have this method."""
+    output: Output = operator.reset(before)
+    return output
 
 
-def _step(operator: AnyOperator, script: Script, event: Event) -> _Output:
-    if isinstance(operator, PolicyOperator):
-        own = {"drain": operator.drain, "reset_to_initial": operator.reset_to_initial}
-        if event.op in own:
-            return own[event.op]()
-        if event.op == "evict":
-            return operator.evict(event.partition)
+def _step(operator: Operator, script: Script, event: Event) -> Output:
+    if event.op in testing_parts(script.spec).ops:
+        output: Output = testing_parts(script.spec).engine(operator, event)
+        return output
     match event.op:
         case "add":
-            return operator.add(frame(script.first, script.types, event.rows))
+            port, entry = script.entry(event)
+            return operator.add(frame(entry, script.types[port], event.rows), port)
         case "finish":
-            return operator.finish()
+            return operator.finish(event.port)
         case "clock":
             return operator.advance(processing_time=event.to)
         case _:
             return operator.advance(watermark=event.to, source=event.source)
 
 
-def _plain(output: _Output, given: Sequence[Row]) -> dict[str, Any]:
-    """Returns the output with dicts in place of DataFrames, and with input rows as the caller gave them."""
+Tables: TypeAlias = Mapping[tuple[str, str], pl.DataFrame]  # by kind and port; without empty ones
+
+
+def tables_of(output: Output | None) -> Tables:
+    """Returns the tables of an output, by kind and port."""
+    if output is None:
+        return {}
+    counts = pl.DataFrame([{name: getattr(output.counts, name) for name in COUNTS}])
+    frames = {"panes": output.panes, "late": output.late, "invalid": output.invalid, "counts": counts}
+    return {(kind, output.port): table for kind, table in frames.items()}
+
+
+def plain(tables: Tables, given: Sequence[Row], *, several: bool) -> dict[str, Any]:
+    """Returns an output with dicts in place of DataFrames, and with input rows as the caller gave them.
+
+    With `several` inputs each late or invalid row says its `input`, and counts are given by input.
+    """
+
+    def of(kind: str) -> list[tuple[str, dict[str, Any]]]:
+        return [
+            (port, row) for (name, port), table in tables.items() if name == kind for row in table.to_dicts()
+        ]
+
+    def named(port: str) -> dict[str, str]:
+        return {"input": port} if several else {}
+
+    invalid = [
+        {"row": dict(given[entry[ROW]]), "reason": entry["__reason"], **named(port)}
+        for port, entry in of("invalid")
+    ]
+    counts: dict[str, dict[str, int]] = {}
+    for port, line in of("counts"):
+        before = counts.setdefault(port, dict.fromkeys(COUNTS, 0))
+        counts[port] = {name: before[name] + line[name] for name in COUNTS}
+    none = dict.fromkeys(COUNTS, 0)
     return {
-        "panes": output.panes.to_dicts(),
-        "late": [late_entry(entry, given) for entry in output.late.to_dicts()],
-        "invalid": [
-            {"row": dict(given[entry[ROW]]), "reason": entry["__reason"]}
-            for entry in output.invalid.to_dicts()
-        ],
-        "counts": {name: getattr(output.counts, name) for name in COUNTS},
+        "panes": [pane for _, pane in of("panes")],
+        "late": [late_entry(entry, given) | named(port) for port, entry in of("late")],
+        "invalid": invalid,
+        "counts": _without_zeros(counts) if several else next(iter(counts.values()), none),
     }
+
+
+def _without_zeros(counts: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    return {port: line for port, line in counts.items() if any(line.values())}
 
 
 def late_entry(entry: dict[str, Any], given: Sequence[Row]) -> dict[str, Any]:

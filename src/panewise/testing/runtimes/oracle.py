@@ -7,12 +7,13 @@ from typing import Any
 import polars as pl
 
 from panewise.errors import InputError, SpecWarning
-from panewise.oracle import PolicyInterpreter, interpreter
-from panewise.oracle.chain.interpreter import AnyInterpreter
+from panewise.families import INPUT
+from panewise.oracle import interpreter
 from panewise.oracle.outputs import COUNTS
-from panewise.spec import Chain, Custom, FrameOperator, Specification
+from panewise.spec import Custom, Specification
 from panewise.spec.windows.custom import EachRow
 from panewise.testing.events import Event, Script
+from panewise.testing.families import testing_parts
 from panewise.testing.ingest import ROW, schema
 
 
@@ -26,10 +27,12 @@ def play(script: Script) -> list[dict[str, Any]]:
     """
     if script.options:
         raise InputError(f"options={sorted(script.options)}", "the oracle has no options", "leave them out")
-    oracle = interpreter(_by_row(script), dict(script.types))
+    several = len(script.ports) > 1
+    types: Any = script.types if several else dict(script.types[INPUT])
+    oracle = interpreter(_by_row(script), types)
     outputs = []
     for event, given in zip(script.events, script.given, strict=True):
-        output = _step(oracle, event)
+        output = _step(oracle, event, script)
         for entry in (*output["late"], *output["invalid"]):
             entry["row"] = dict(given[entry["row"][ROW]])
         outputs.append(output | ({"windows": oracle.windows()} if script.windows else {}))
@@ -38,18 +41,17 @@ def play(script: Script) -> list[dict[str, Any]]:
 
 def _by_row(script: Script) -> Specification:
     """Returns the specification with a window function of single rows, which the oracle can call."""
-    first, window = script.first, script.first.window
-    if (
-        isinstance(first, FrameOperator)
-        or not isinstance(window, Custom)
-        or isinstance(window.function, EachRow)
-    ):
+    spec: Any = script.spec
+    first = getattr(spec, "first", spec)  # of a chain the window operator
+    window = getattr(first, "window", None)
+    if not isinstance(window, Custom) or isinstance(window.function, EachRow):
         return script.spec
-    types = {"event_time": pl.Int64(), **schema({name: script.types[name] for name in window.columns})}
+    types = {"event_time": pl.Int64(), **schema({name: script.types[INPUT][name] for name in window.columns})}
     with warnings.catch_warnings():  # the user's specification warned when it was built
         warnings.simplefilter("ignore", SpecWarning)
         changed = replace(first, window=replace(window, function=EachRow(_OfFrames(window, types))))
-        return replace(script.spec, first=changed) if isinstance(script.spec, Chain) else changed
+        made: Specification = changed if first is spec else replace(spec, first=changed)
+        return made
 
 
 @dataclass(frozen=True)
@@ -69,26 +71,22 @@ class _OfFrames:
         )
 
 
-def _step(oracle: AnyInterpreter, event: Event) -> dict[str, Any]:
-    if isinstance(oracle, PolicyInterpreter):
-        own = {
-            "drain": oracle.drain,
-            "checkpoint": oracle.checkpoint,
-            "reset": oracle.reset,
-            "reset_to_initial": oracle.reset_to_initial,
-        }
-        if event.op in own:
-            return own[event.op]()
-        if event.op == "evict":
-            return oracle.evict(dict(event.partition))
+def _step(oracle: Any, event: Event, script: Script) -> dict[str, Any]:
+    own = testing_parts(script.spec)
+    port = {} if event.port is None else {"port": event.port}
+    output: dict[str, Any]
     match event:
+        case Event(op) if op in own.ops:
+            output = own.oracle(oracle, event)
         case Event("add"):
-            return oracle.add([{**row, ROW: number} for number, row in enumerate(event.rows)])
-        case Event("watermark", to=int(to), source=source) if not isinstance(oracle, PolicyInterpreter):
-            return oracle.watermark(to, source)
+            output = oracle.add([{**row, ROW: number} for number, row in enumerate(event.rows)], **port)
+        case Event("watermark", to=int(to), source=source):
+            output = oracle.watermark(to, source)
         case Event("clock", to=int(to)):
-            return oracle.clock(to)
+            output = oracle.clock(to)
         case Event("finish"):
-            return oracle.finish()
+            output = oracle.finish(**port)
         case _:
-            return {"panes": [], "late": [], "invalid": [], "counts": dict.fromkeys(COUNTS, 0)}
+            counts: dict[str, Any] = {} if len(script.ports) > 1 else dict.fromkeys(COUNTS, 0)
+            output = {"panes": [], "late": [], "invalid": [], "counts": counts}
+    return output

@@ -19,15 +19,16 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from panewise.errors import InputError
 from panewise.spark.dataflow import Dataflow, note
-from panewise.spark.envelope import decode
+from panewise.spark.envelope import decode, kind_of, port_of
 from panewise.spark.pack import NOW
 from panewise.spark.settings import configure
 from panewise.spark.shards import even_shards
-from panewise.spark.types import polars_schema, spark_schema
+from panewise.spark.types import spark_schema
 from panewise.testing.columns import Row
-from panewise.testing.events import OF_POLICIES, Event, Script
-from panewise.testing.ingest import FLAGS, ROW, frame, schema
-from panewise.testing.runtimes.engine import COUNTS, late_entry
+from panewise.testing.events import Event, Script
+from panewise.testing.families import testing_parts
+from panewise.testing.ingest import FLAGS, frame, schema
+from panewise.testing.runtimes.engine import plain
 
 
 def play(script: Script) -> list[dict[str, Any]]:
@@ -44,10 +45,10 @@ def play(script: Script) -> list[dict[str, Any]]:
         raise InputError(
             f"options={sorted(unknown)}", "the option of this runtime is shards", "leave them out"
         )
+    own = testing_parts(script.spec)
     for event in script.events:
-        if event.op in OF_POLICIES:
-            rule = "on Spark state is in the query's checkpoint, and a restart is the reset (semantics 10.24)"
-            raise InputError(f"op {event.op!r}", rule, "use another runtime, or restart")
+        if event.op in own.ops:
+            raise InputError(f"op {event.op!r}", *own.on_spark)
     with tempfile.TemporaryDirectory(prefix="panewise-") as scratch:
         stage = _Stage(script, Path(scratch))
         with stage.running():
@@ -69,7 +70,7 @@ class _Stage:
         script: the script that is played.
         scratch: the directory of the query's input files and its checkpoint.
         sent: the envelopes that the query emitted since the last event, each as (kind, payload).
-        held: the stored windows of each shard, as the shard last reported them.
+        live: the stored windows of each shard, as the shard last reported them.
         files: the number of input files written so far.
         clock: the processing time.
         query: the running query.
@@ -78,13 +79,13 @@ class _Stage:
     script: Script
     scratch: Path
     sent: list[tuple[str, bytes]] = field(default_factory=list)
-    held: dict[int, pl.DataFrame] = field(default_factory=dict)
+    live: dict[int, pl.DataFrame] = field(default_factory=dict)
     files: int = 0
     clock: int = 0
     query: StreamingQuery | None = None
 
     def __post_init__(self) -> None:
-        for name in ("rows", "notes"):
+        for name in (*self.script.ports, "notes"):
             (self.scratch / name).mkdir()
 
     @contextmanager
@@ -97,29 +98,13 @@ class _Stage:
             self.query.stop()
 
     def _start(self) -> StreamingQuery:
-        session, spec = _session(), self.script.first
-        instants = (*spec.time_columns, NOW)
-        columns = {
-            name: pl.Datetime("us", "UTC") if name in instants else dtype
-            for name, dtype in self._columns().items()
-        }
-        rows = (
-            session.readStream.schema(spark_schema(columns))
-            .option("maxFilesPerTrigger", 1)
-            .parquet(str(self.scratch / "rows"))
-        )
-        # The query needs a watermark; the one of this constant column never moves.
-        watched = (
-            rows.withColumn("clockless", F.timestamp_seconds(F.lit(0)))
-            .withWatermark("clockless", "0 seconds")
-            .drop("clockless")
-        )
+        session = _session()
         plumbing = Dataflow(
-            watched,
+            {port: self._rows(session, port) for port in self.script.ports},
             self.script.spec,
             even_shards(self.script.options.get("shards", 1)),
             clocks="control",
-            held=True,
+            live=True,
         )
         notes = (
             session.readStream.schema("value STRING")
@@ -127,19 +112,31 @@ class _Stage:
             .text(str(self.scratch / "notes"))
         )
         packed = plumbing.packed(late_wanted=True, all_columns=True).union(plumbing.controlled(notes))
-        tagged = plumbing.stepped(packed, polars_schema(plumbing.inputs(all_columns=True)))
+        tagged = plumbing.stepped(packed, plumbing.schemas(all_columns=True))
         writer = tagged.writeStream.foreachBatch(self._collect).option(
             "checkpointLocation", str(self.scratch / "checkpoint")
         )
         return writer.start()
 
-    def _columns(self) -> dict[str, pl.DataType]:
-        """Returns the columns of the Parquet files.
+    def _rows(self, session: SparkSession, port: str) -> DataFrame:
+        """Returns the rows of a port as a stream. Every query needs a watermark; this one never moves."""
+        instants = (*self.script.ports[port].time_columns, NOW)
+        columns = {
+            name: pl.Datetime("us", "UTC") if name in instants else dtype
+            for name, dtype in self._columns(port).items()
+        }
+        reader = session.readStream.schema(spark_schema(columns)).option("maxFilesPerTrigger", 1)
+        rows = reader.parquet(str(self.scratch / port))
+        constant = rows.withColumn("clockless", F.timestamp_seconds(F.lit(0)))
+        return constant.withWatermark("clockless", "0 seconds").drop("clockless")
+
+    def _columns(self, port: str) -> dict[str, pl.DataType]:
+        """Returns the columns of the Parquet files of a port.
 
         With `max_future_skew` each row also carries the script's processing time, for its validation.
         """
-        now = {} if self.script.first.max_future_skew is None else {NOW: pl.Int64()}
-        return schema(self.script.types) | FLAGS | now
+        now = {} if self.script.ports[port].max_future_skew is None else {NOW: pl.Int64()}
+        return schema(self.script.types[port]) | FLAGS | now
 
     def _collect(self, tagged: DataFrame, _: int) -> None:
         self.sent += [(row.kind, bytes(row.payload)) for row in tagged.collect()]
@@ -165,55 +162,53 @@ class _Stage:
         self.files += 1
         name = f"{self.files:06}"
         if event.op == "add":
-            rows = frame(self.script.first, self.script.types, event.rows)
-            now = pl.lit(self.clock, dtype=pl.Int64).alias(NOW)
-            timed = rows if NOW not in self._columns() else rows.with_columns(now)
-            instants = [name for name in (*self.script.first.time_columns, NOW) if name in timed.columns]
+            port, entry = self.script.entry(event)
+            rows = frame(entry, self.script.types[port], event.rows)
+            columns = self._columns(port)
+            timed = (
+                rows.with_columns(pl.lit(self.clock, dtype=pl.Int64).alias(NOW)) if NOW in columns else rows
+            )
+            instants = [name for name in (*entry.time_columns, NOW) if name in timed.columns]
             whole = timed.with_columns(pl.col(instants).cast(pl.Datetime("us", "UTC")))
             whole.write_parquet(self.scratch / name)
-            (self.scratch / name).rename(self.scratch / "rows" / f"{name}.parquet")
+            (self.scratch / name).rename(self.scratch / port / f"{name}.parquet")
             return
         source = {} if event.source is None else {"input": event.source}
         self.clock = max(self.clock, (event.to or 0) if event.op == "clock" else 0)
         texts = {
             "watermark": note(watermark=event.to or 0, **source),
             "clock": note(clock=event.to or 0),
-            "finish": note(finish=1),
+            "finish": note(finish=event.port or 1),
         }
         (self.scratch / name).write_text(texts[event.op])
         (self.scratch / name).rename(self.scratch / "notes" / f"{name}.txt")
 
-    def _frames(self, kind: str) -> list[dict[str, Any]]:
-        return [
-            row for sent, payload in self.sent if sent == kind for row in _counted(decode(payload)).to_dicts()
-        ]
-
     def _output(self, given: Sequence[Row]) -> dict[str, Any]:
-        lines = self._frames("counts")
-        return {
-            "panes": self._frames("panes"),
-            "late": [late_entry(entry, given) for entry in self._frames("late")],
-            "invalid": [
-                {"row": dict(given[entry[ROW]]), "reason": entry["__reason"]}
-                for entry in self._frames("invalid")
-            ],
-            "counts": {name: sum(line[name] for line in lines) for name in COUNTS},
-        }
+        tables: dict[tuple[str, str], pl.DataFrame] = {}
+        for label, payload in self.sent:
+            if kind_of(label) in ("panes", "late", "invalid", "counts"):
+                place, table = (kind_of(label), port_of(label)), _counted(decode(payload))
+                tables[place] = pl.concat([tables[place], table]) if place in tables else table
+        return plain(tables, given, several=len(self.script.ports) > 1)
 
     def _windows(self) -> list[dict[str, Any]]:
         """Returns the stored windows of all shards, in the order of end, start and keys."""
         for kind, payload in self.sent:
-            if kind == "held":
-                told = decode(payload)
-                self.held[int(told["shard"][0])] = told
+            if kind == "live":
+                windows = decode(payload)
+                self.live[int(windows["shard"][0])] = windows
         rows = [
             row
-            for told in self.held.values()
-            for row in told.drop("shard").to_dicts()
+            for windows in self.live.values()
+            for row in windows.drop("shard").to_dicts()
             if row["pending"] is not None
         ]
-        keys = self.script.first.keys
-        order = lambda row: [(row[n] is not None, row[n]) for n in ("window_end", "window_start", *keys)]  # noqa: E731
+        fixed = ("window_start", "window_end", "pending", "closed")
+
+        def order(row: dict[str, Any]) -> list[tuple[bool, Any]]:
+            keys = (name for name in row if name not in fixed)
+            return [(row[name] is not None, row[name]) for name in ("window_end", "window_start", *keys)]
+
         return sorted(rows, key=order)
 
 

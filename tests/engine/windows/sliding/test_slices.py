@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.checkpoint import Stored, StoredLibrary
+from panewise.engine.checkpoint import Stored
 from panewise.engine.store.cache import Cache
+from panewise.engine.stored_library import StoredLibrary
 from panewise.engine.windowing import sliding_bounds
 from panewise.engine.windows.operator import Operator
 from panewise.engine.windows.sliding import slices

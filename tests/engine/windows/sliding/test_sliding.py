@@ -55,7 +55,7 @@ def test_a_row_on_time_costs_one_slice_and_no_window() -> None:
     at.add(rows(*range(500), *range(500)))
     assert at.state.windows.all().is_empty()
     assert slices(at) == list(range(500))
-    assert at.held()["pending"].to_list() == [2 * (t + 1) for t in range(500)]
+    assert at.live()["pending"].to_list() == [2 * (t + 1) for t in range(500)]
 
 
 def test_nothing_is_left_when_all_windows_are_sent() -> None:
@@ -64,7 +64,7 @@ def test_nothing_is_left_when_all_windows_are_sent() -> None:
     at.add(rows(1, 5, 5, 9))
     at.add(rows(1_000))
     assert slices(at) == [1_000]
-    assert at.held()["window_end"].to_list() == [1_000]
+    assert at.live()["window_end"].to_list() == [1_000]
 
 
 def test_of_the_last_rows_one_less_than_a_window_holds_is_kept() -> None:

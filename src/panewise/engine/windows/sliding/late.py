@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import END, MISSED_WINDOWS, ORDER, PARTIAL, REASON, START, TIME
+from panewise.engine.ingest.late_output import late_columns, reason_of
 from panewise.engine.kernels.small_frames import joined, picked
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing import key_watermarks
-from panewise.engine.windowing.lateness import reason_of, typed
 from panewise.engine.windowing.plan import Plan
 from panewise.engine.windowing.sliding_bounds import coded, earlier, in_order, later, positions
 
@@ -65,7 +65,7 @@ def _lost(plan: Plan, rows: pl.DataFrame, cause: str, clocks: Clocks, columns: _
     """Returns the late output of rows that are late for all windows: they miss their own."""
     own = pl.concat_list(plan.slide.shown(*plan.slide.own(pl.col(TIME))))
     made = {REASON: reason_of(clocks, pl.lit(cause)), MISSED_WINDOWS: own, PARTIAL: pl.lit(False)}
-    return rows.select(typed(columns, made, clocks))
+    return rows.select(late_columns(columns, made, clocks))
 
 
 def _accepted(
@@ -164,5 +164,5 @@ def _late_for_some(
     )
     late = rows.join(missed, on=ORDER, maintain_order="left")
     return late.select(
-        typed(columns, {REASON: reason_of(clocks, pl.lit("expired")), PARTIAL: pl.lit(True)}, clocks)
+        late_columns(columns, {REASON: reason_of(clocks, pl.lit("expired")), PARTIAL: pl.lit(True)}, clocks)
     )

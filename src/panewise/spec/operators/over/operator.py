@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from panewise.chrono import MAX_INSTANT, Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.families import INPUT, OVER, Family
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.fields import several
 from panewise.spec.position import Position
@@ -244,7 +245,9 @@ class FrameOperator:
     Source: semantics 29; SQL OVER, Flink OverAggregate.
     """
 
+    family: ClassVar[Family] = OVER
     window: ClassVar[None] = None  # an OVER operator has no windows
+    whole_rows: ClassVar[bool] = True  # each row is emitted with all its columns
 
     columns: tuple[FrameColumn, ...]
     keys: tuple[str, ...] = ()
@@ -280,6 +283,11 @@ class FrameOperator:
         _check_order(self)
         check_input_column(self.watermark, self.event_time)
         _check_frames(self)
+
+    @property
+    def ports(self) -> dict[str, "FrameOperator"]:
+        """The input port."""
+        return {INPUT: self}
 
     @property
     def time(self) -> Literal["event", "processing"]:

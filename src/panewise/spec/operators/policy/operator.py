@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from panewise.errors import SpecError
+from panewise.families import INPUT, POLICY, Family
 from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.aggregates.functions import count as rows
 from panewise.spec.fields import several
 from panewise.spec.operators.policy.events import counts_all
 from panewise.spec.operators.policy.listener import WindowListener
@@ -20,15 +20,25 @@ from panewise.spec.operators.policy.policies import (
     TimePolicy,
     policy_columns,
 )
-from panewise.spec.operators.windows import PANE_COLUMNS, WindowOperator
 from panewise.spec.position import Position
-from panewise.spec.triggers.simple import Never
-from panewise.spec.windows.kinds import Global
 
 TUMBLING_EVENTS: Final = ("INSERTION", "EVICTION", "PARTITION_EVICTION", "FINAL")
 SLIDING_EVENTS: Final = ("INITIAL_FULL", "INSERTION", "TRIGGER", "EVICTION", "PARTITION_EVICTION", "FINAL")
 _EACH: Final = CountPolicy(1)
 _OWN = ("event", "processing_time")
+# The columns of events and of window panes, so that a query can write both to one table.
+RESERVED: Final = (
+    *_OWN,
+    "window_start",
+    "window_end",
+    "timing",
+    "index",
+    "nonspeculative_index",
+    "is_first",
+    "is_last",
+    "op",
+    "delta",
+)
 _EVICTIONS = {
     "tumbling": (CountPolicy, TimePolicy, DeltaPolicy, PunctPolicy),
     "sliding": (CountPolicy, TimePolicy, DeltaPolicy),
@@ -80,6 +90,8 @@ class StreamWindow:
     Source: semantics 10; S5.
     """
 
+    family: ClassVar[Family] = POLICY
+
     kind: Literal["tumbling", "sliding"]
     evict: Policy
     trigger: Policy | None = None
@@ -113,7 +125,6 @@ class StreamWindow:
         _check_flags(self)
         _check_trigger(self)
         _check_names(self)
-        _ = self.intake
 
     @classmethod
     def tumbling(cls, evict: Policy, **fields: Any) -> "StreamWindow":
@@ -186,28 +197,19 @@ class StreamWindow:
             None,
         )
 
+    @property
+    def ports(self) -> dict[str, "Tuples"]:
+        """The input port."""
+        return {INPUT: self.tuples}
+
     @cached_property
-    def intake(self) -> WindowOperator:
-        """A window operator with the same validation, arrival order and replays of rows (semantics 10.1)."""
-        read = policy_columns(self.evict, self.trigger)
-        shown = self.columns or tuple(
-            dict.fromkeys(column for aggregate in self.aggregates for column in aggregate.columns)
-        )
-        return WindowOperator(
-            window=Global(),
-            time="processing",
-            trigger=Never(),
-            evaluate="record",
-            keys=self.partition_by,
-            aggregates=[
-                rows().alias("tuples of the window"),
-                *(rows(name).alias(f"tuples of {name}") for name in read),
-            ],
-            delta=True if self.columns is None and not self.aggregates else shown or False,
-            order=self.order,
-            position=self.position,
-            null_keys=True,  # the keys of a marker may be null; those of tuples are validated later
-        )
+    def tuples(self) -> "Tuples":
+        """What is read of the rows (semantics 10.1)."""
+        position = self.position.columns if self.position else ()
+        shown = self.columns or [column for aggregate in self.aggregates for column in aggregate.columns]
+        read = (*self.partition_by, *self.order, *position, *policy_columns(self.evict, self.trigger), *shown)
+        whole = self.columns is None and not self.aggregates
+        return Tuples(self.partition_by, tuple(dict.fromkeys(read)), whole, self.order, self.position)
 
     @property
     def columns_read(self) -> tuple[str, ...]:
@@ -215,7 +217,28 @@ class StreamWindow:
 
         Without `columns` and `aggregates` all other columns are stored with the tuples, too.
         """
-        return self.intake.columns_read
+        return self.tuples.columns_read
+
+
+@dataclass(frozen=True)
+class Tuples:
+    """What policy windows read of the rows of their input: an :class:`panewise.spec.protocol.Entry`.
+
+    Rows have no event time. Null keys are valid here, because those of a marker may be null. The keys of
+    tuples are validated later (semantics 10.5).
+    """
+
+    keys: tuple[str, ...]
+    columns_read: tuple[str, ...]
+    whole_rows: bool
+    order: tuple[str, ...]
+    position: Position | None
+    time: ClassVar[Literal["processing"]] = "processing"
+    time_columns: ClassVar[tuple[str, ...]] = ()
+    null_keys: ClassVar[bool] = True
+    max_future_skew: ClassVar[None] = None
+    watermark: ClassVar[None] = None
+    window: ClassVar[None] = None
 
 
 def _check_policies(spec: StreamWindow) -> None:
@@ -367,14 +390,16 @@ def _check_names(spec: StreamWindow) -> None:
     given = [name for name, _ in spec.listener.outputs] if spec.listener else ["tuples"]
     outputs = [*spec.partition_by, *_OWN, *([aggregate.name for aggregate in spec.aggregates] or given)]
     twice = sorted({name for name in outputs if outputs.count(name) > 1})
-    own = tuple(dict.fromkeys((*_OWN, *PANE_COLUMNS, "delta")))  # `intake` is a WindowOperator
-    reserved = sorted(set(spec.partition_by) & set(own))
+    reserved = sorted(set(spec.partition_by) & set(RESERVED))
     if twice or reserved:
-        rule = f"partition_by, what is sent and the pane's own columns {own} have different names"
+        rule = f"partition_by, what is sent and the pane's own columns {RESERVED} have different names"
         raise SpecError(
             f"{(twice or reserved)[0]!r} twice", rule, "give aggregates an .alias(...), or rename the column"
         )
-    if any(name.startswith("__") for name in (*outputs, *policy_columns(spec.evict, spec.trigger))):
+    if any(name.startswith("__") for name in (*outputs, *spec.columns_read)):
         raise SpecError(
             "a name that starts with '__'", "such names are the operator's own", "rename the column"
         )
+    if spec.order and spec.position is not None:
+        rule = "a position is the arrival order (semantics 3)"
+        raise SpecError(f"order={spec.order!r} and a position", rule, "leave one of them out")

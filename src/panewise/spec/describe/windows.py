@@ -9,13 +9,8 @@ from panewise.chrono import Duration
 from panewise.spec.describe import row_numbering, sliding
 from panewise.spec.describe.inputs import bad_inputs, of_inputs, of_replays, of_stream
 from panewise.spec.describe.listing import listed
-from panewise.spec.describe.over import describe_frames
-from panewise.spec.describe.policy import describe_policies
 from panewise.spec.describe.triggers import when
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
-from panewise.spec.operators.chain import Chain, Specification, Stage
-from panewise.spec.operators.over.operator import FrameOperator
-from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.windows import WindowOperator, data_loss_reason
 from panewise.spec.triggers.composite import AfterWatermark, finish
 from panewise.spec.triggers.simple import Always, Never
@@ -38,8 +33,8 @@ from panewise.spec.windows.measure import Rows, length
 from panewise.spec.windows.sliding import Sliding
 
 
-def describe(spec: Specification) -> str:
-    """Returns a description of what a specification of any kind does, as lines of text, one aspect at a time.
+def describe(spec: WindowOperator) -> str:
+    """Returns a description of what a window operator does, as lines of text, one aspect at a time.
 
     >>> from panewise import functions as F
     >>> print(describe(WindowOperator(window=Tumbling("1 hour"), aggregates=[F.count()])))
@@ -55,14 +50,6 @@ def describe(spec: Specification) -> str:
     Order: rows of a batch are taken in the order of event_time, then as they stand; triggers are asked once
     for each batch. State: a window goes when the watermark reaches its end; at the end of input all go.
     """
-    if isinstance(spec, FrameOperator):
-        return describe_frames(spec)
-    if isinstance(spec, StreamWindow):
-        return describe_policies(spec)
-    if isinstance(spec, Chain):
-        return "\n".join(
-            [describe(spec.first), *(_stage(spec, stage) for stage in spec.stages), _sharing(spec)]
-        )
     parts = (_windows, _progress, _panes, _content, _late, _invalid, _order, _state)
     return "\n".join(told for told in (part(spec) for part in parts) if told)
 
@@ -368,36 +355,3 @@ def _state(spec: WindowOperator) -> str:
         else f"is {more}{spec.allowed_lateness} past its end"
     )
     return f"State: a window goes when the watermark {past}; at the end of input all go{closed}."
-
-
-def _stage(chain: Chain, stage: Stage) -> str:
-    """Describes a stage: the panes that it takes, and those that it emits."""
-    apart = f" and each {listed(stage.keys)}" if stage.keys else ""
-    contents = {
-        "discarding": "the panes that came together",
-        "accumulating": "the latest pane of every key of the stage before",
-        "retracting": "every pane of the stage before that is not withdrawn; its own pane before is "
-        "withdrawn first, and "
-        "a pane equal to it is not sent",
-    }
-    updated = "; a pane equal to the one before is not sent" if chain.first.only_updated else ""
-    held = (
-        f"It holds {listed(tuple(a.name for a in stage.aggregates))} of "
-        f"{contents[chain.first.accumulation]}{updated}."
-    )
-    return (
-        "Then: whenever panes come out, one pane with their timing for each of their "
-        f"windows{apart}.\n  {held}"
-    )
-
-
-def _sharing(chain: Chain) -> str:
-    if chain.shared_keys:
-        return (
-            f"Shards: panes that differ in {listed(chain.shared_keys, 'or')} never meet, so shards "
-            "are made by this."
-        )
-    return (
-        "Shards: all panes meet, so there is one; a key that is kept through all stages would let "
-        "there be several."
-    )

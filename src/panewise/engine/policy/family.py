@@ -1,0 +1,35 @@
+"""Policy windows, as :class:`panewise.engine.protocol.EngineParts`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from panewise.engine.columns import END, ONE_KEY, START
+from panewise.engine.ingest.input_state import checked, read_clocks
+from panewise.engine.policy.operator import PolicyOperator
+from panewise.engine.policy.plan import PolicyPlan
+from panewise.engine.policy.state import PolicyState
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.protocol import Inspection, Schemas, TableReader
+from panewise.families import INPUT
+from panewise.spec import StreamWindow
+
+
+def compile(spec: StreamWindow, schemas: Schemas) -> PolicyPlan:  # noqa: A001 - the name of the protocol
+    """Returns the plan."""
+    return PolicyPlan(spec, schemas[INPUT])
+
+
+def operator(spec: StreamWindow, schemas: Schemas) -> PolicyOperator:
+    """Returns an operator that has taken no step."""
+    return PolicyOperator(spec, schemas[INPUT])
+
+
+def inspect(spec: StreamWindow, header: Mapping[str, Any], read: TableReader) -> Inspection:
+    """Returns the stored partitions. Their end is the time at which something is due."""
+    clocks, keys = read_clocks(checked(header, PolicyState.checks), Clocks.of(spec.tuples)), _keys(spec)
+    rows = read(0, [*keys, START, END], keys, keys, None)
+    return Inspection(clocks, rows, keys, ends_in_time=False)
+
+
+def _keys(spec: StreamWindow) -> list[str]:
+    return list(spec.partition_by) or [ONE_KEY]

@@ -1,0 +1,293 @@
+"""What the engine knows of every operator, and what each family supplies.
+
+The runtimes, the checkpoint and the inspection of states use operators through these protocols only. So a new
+family needs no change in them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, TypeAlias
+
+import polars as pl
+
+from panewise.engine.ingest.arrival import Marks
+from panewise.engine.ingest.output import Output
+from panewise.engine.ingest.validate import ValidationResult
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.store.stored_table import StoredTable
+from panewise.families import INPUT, part
+from panewise.spec import Entry, RowInputs, Specification
+
+Schema: TypeAlias = Mapping[str, pl.DataType]
+Schemas: TypeAlias = Mapping[str, Schema]  # the columns of each port, by the name of the port
+
+
+class Port(Protocol):
+    """A compiled input port: validates and pre-aggregates rows where they are read. It has no state."""
+
+    @property
+    def entry(self) -> Entry:
+        """The specification of the port."""
+        ...
+
+    @property
+    def schema(self) -> dict[str, pl.DataType]:
+        """The columns of the input."""
+        ...
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns of the key; without keys a constant column."""
+        ...
+
+    @property
+    def late_schema(self) -> dict[str, pl.DataType]:
+        """The columns of late rows."""
+        ...
+
+    @property
+    def invalid_schema(self) -> dict[str, pl.DataType]:
+        """The columns of invalid rows."""
+        ...
+
+    @property
+    def row_driven_inputs(self) -> RowInputs | None:
+        """The inputs of `Inputs` or `StreamTime`, if rows drive their watermarks; else None."""
+        ...
+
+    @property
+    def ties_matter(self) -> bool:
+        """Whether rows of equal event time must keep their order even if the late output is not used."""
+        ...
+
+    @property
+    def can_combine(self) -> bool:
+        """Whether rows may be pre-aggregated before they reach the state, if the late output is not used."""
+        ...
+
+    @property
+    def needs_clock(self) -> bool:
+        """Whether rows are validated only by the operator, because their windows depend on its clock."""
+        ...
+
+    def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
+        """Returns the valid and the invalid rows of a batch.
+
+        Without `windows`, rows are not assigned to windows yet.
+        """
+        ...
+
+    def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
+        """Returns the partials of valid rows; only if :attr:`can_combine`."""
+        ...
+
+    def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:
+        """Merges the partials of several readers."""
+        ...
+
+
+class Plan(Protocol):
+    """A compiled specification: everything about an operator that does not change while it runs."""
+
+    @property
+    def ports(self) -> Mapping[str, Port]:
+        """The input ports by name."""
+        ...
+
+    @property
+    def pane_schema(self) -> dict[str, pl.DataType]:
+        """The columns of the emitted rows or panes."""
+        ...
+
+
+class OperatorState(Protocol):
+    """Everything that an operator stores between steps: named tables, and a header for the rest."""
+
+    @property
+    def clocks(self) -> Clocks:
+        """The clocks."""
+        ...
+
+    @property
+    def tables(self) -> dict[str, StoredTable]:
+        """The tables by name. Their order is that of their numbers on disk, so it never changes."""
+        ...
+
+    @property
+    def copies(self) -> frozenset[str]:
+        """The names of the tables whose rows are made from those of another table, with its columns."""
+        ...
+
+    def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
+        """Returns the state with these tables in place of its own."""
+        ...
+
+
+class Operator(Protocol):
+    """An operator on Polars frames. It knows no runtime and reads no clock.
+
+    Every method that takes an event emits what is due, and returns it as :class:`Output`. The `port` of an
+    output names the input of its late rows, invalid rows and counts.
+    """
+
+    @property
+    def spec(self) -> Specification:
+        """The specification."""
+        ...
+
+    @property
+    def plan(self) -> Plan:
+        """The plan."""
+        ...
+
+    @property
+    def state(self) -> Any:
+        """The state, an :class:`OperatorState`. It is replaced, never changed."""
+        ...
+
+    @state.setter
+    def state(self, state: Any) -> None: ...
+
+    @property
+    def changed(self) -> bool:
+        """Whether the tables have changed since the operator was made."""
+        ...
+
+    @property
+    def clocks_are_own(self) -> bool:
+        """Whether rows drive the watermark, so that a runtime cannot give it again after a restart."""
+        ...
+
+    def header(self) -> dict[str, Any]:
+        """Returns everything of the state that is not in a table, as JSON values."""
+        ...
+
+    def with_header(self, header: Mapping[str, Any]) -> Any:
+        """Returns the state with the values of a header.
+
+        Raises:
+            StateError: if a value cannot be one of this operator's.
+        """
+        ...
+
+    def horizons(self, clocks: Clocks) -> Mapping[str, int | None]:
+        """Returns the horizon of each table at these clocks: rows that end at it or before have expired."""
+        ...
+
+    def next_due(self) -> int | None:
+        """Returns a watermark at or before the first one at which something is due; None: nothing is."""
+        ...
+
+    def output_watermark(self) -> int | None:
+        """Returns the watermark of the emitted rows; None if there is none yet.
+
+        No row that is emitted later has an earlier event time, except late panes.
+        """
+        ...
+
+    def live(self) -> pl.DataFrame:
+        """Returns what is live: keys, window_start, window_end, pending, closed."""
+        ...
+
+    def advance(
+        self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
+    ) -> Output:
+        """Moves both clocks together. `source` is the input that reports the watermark; None: all do."""
+        ...
+
+    def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
+        """Adds a batch of rows of a port."""
+        ...
+
+    def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
+        """Adds rows that the port found valid."""
+        ...
+
+    def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
+        """Adds partials that :meth:`Port.combine` returned."""
+        ...
+
+    def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
+        """Moves the watermarks of inputs after a batch of :meth:`add_valid`, if rows drive them.
+
+        `latest` has the highest event time of the valid rows of each input.
+        """
+        ...
+
+    def finish(self, port: str | None = None) -> Output:
+        """Ends the input of a port, or of all ports."""
+        ...
+
+    def marks(self, port: str = INPUT) -> Marks:
+        """Returns the replay marks of a port."""
+        ...
+
+    def raise_marks(self, marks: Marks, port: str = INPUT) -> None:
+        """Replaces the replay marks of a port by those of the rows that all shards have received."""
+        ...
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a stored state contains, found without the schema of the input.
+
+    Attributes:
+        clocks: the clocks of the last commit.
+        rows: the live windows or waiting rows: the columns `keys`, and ``__start`` and ``__end``.
+        keys: the names of the columns of the key.
+        ends_in_time: whether ``__end`` is an instant.
+    """
+
+    clocks: Clocks
+    rows: pl.DataFrame
+    keys: list[str]
+    ends_in_time: bool = True
+
+    @property
+    def watermark(self) -> int | None:
+        """The watermark, if it is an instant."""
+        return self.clocks.told
+
+
+class TableReader(Protocol):
+    """Reads the stored tables of a state whose operator is not built."""
+
+    def __call__(
+        self,
+        table: int,
+        columns: list[str],
+        identity: list[str],
+        cell: list[str],
+        horizon: int | None,
+    ) -> pl.DataFrame:
+        """Returns columns of the live rows of the table with this number; no columns if it has no runs.
+
+        `identity` and `cell` are those of :class:`panewise.engine.store.run.Shape`.
+        """
+        ...
+
+
+class EngineParts(Protocol):
+    """The functions by which the engine builds the operators of a family."""
+
+    def compile(self, spec: Any, schemas: Schemas) -> Plan:
+        """Returns the plan. It builds no operator and no state.
+
+        Raises:
+            SpecError: if a column is missing, or has a type that the specification cannot use.
+        """
+        ...
+
+    def operator(self, spec: Any, schemas: Schemas) -> Operator:
+        """Returns an operator that has taken no step. It raises what :meth:`compile` raises."""
+        ...
+
+    def inspect(self, spec: Any, header: Mapping[str, Any], read: TableReader) -> Inspection:
+        """Returns what a stored state contains."""
+        ...
+
+
+def engine_parts(spec: Specification) -> EngineParts:
+    """Returns the engine's parts of the family of a specification."""
+    found: EngineParts = part(spec.family.engine)
+    return found

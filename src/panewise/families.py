@@ -1,0 +1,98 @@
+"""The operator families, in one table: where each layer finds the parts of a family.
+
+A family is a kind of operator: windows, chains, OVER or policy windows. A specification names its family in
+the class attribute `family`. All layers reach what depends on the family through this table, so a new family
+changes none of them.
+
+A part is named by a reference such as ``package.module`` and imported when it is first used. Other packages
+add families through the entry point group ``panewise.families``: the name of the entry point is the name of
+the family, its value refers to a :class:`Family`. A checkpoint names families, never modules.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from pkgutil import resolve_name
+from typing import Any, Final
+
+ENTRY_POINTS: Final = "panewise.families"
+INPUT: Final = "input"  # the name of the input port of an operator that has one
+
+
+@dataclass(frozen=True)
+class Family:
+    """References to the parts of a family.
+
+    Attributes:
+        name: the name, by which checkpoints name the family.
+        spec: facts about a specification, its checks, words and JSON:
+            :class:`panewise.spec.protocol.SpecParts`.
+        engine: the plan, the operator and its state: :class:`panewise.engine.protocol.EngineParts`.
+        oracle: a function of a specification and the types of columns that returns its interpreter.
+        testing: how :func:`panewise.testing.run` addresses the operator:
+            a :class:`panewise.testing.families.TestingParts`.
+    """
+
+    name: str
+    spec: str
+    engine: str
+    oracle: str
+    testing: str
+
+
+WINDOWS: Final = Family(
+    "windows",
+    spec="panewise.spec.families.windows",
+    engine="panewise.engine.windows.family",
+    oracle="panewise.oracle.windows.interpreter:Interpreter",
+    testing="panewise.testing.families:PLAIN",
+)
+CHAIN: Final = Family(
+    "chain",
+    spec="panewise.spec.families.chain",
+    engine="panewise.engine.chain.family",
+    oracle="panewise.oracle.chain.interpreter:ChainInterpreter",
+    testing="panewise.testing.families:PLAIN",
+)
+OVER: Final = Family(
+    "over",
+    spec="panewise.spec.families.over",
+    engine="panewise.engine.over.family",
+    oracle="panewise.oracle.over.interpreter:OverInterpreter",
+    testing="panewise.testing.families:PLAIN",
+)
+POLICY: Final = Family(
+    "policy",
+    spec="panewise.spec.families.policy",
+    engine="panewise.engine.policy.family",
+    oracle="panewise.oracle.policy.interpreter:PolicyInterpreter",
+    testing="panewise.testing.families:POLICY",
+)
+# The order in which they are asked whether a document is of their family.
+FAMILIES: Final = (POLICY, OVER, CHAIN, WINDOWS)
+
+
+@cache
+def part(reference: str) -> Any:
+    """Returns the module or object that a reference names.
+
+    >>> part("panewise.families:INPUT")
+    'input'
+    """
+    return resolve_name(reference)
+
+
+def family_named(name: str) -> Family | None:
+    """Returns the family of this name, None if there is none.
+
+    >>> family_named("over").oracle, family_named("no such family")
+    ('panewise.oracle.over.interpreter:OverInterpreter', None)
+    """
+    for family in FAMILIES:
+        if family.name == name:
+            return family
+    for found in entry_points(group=ENTRY_POINTS, name=name):
+        loaded = found.load()
+        if isinstance(loaded, Family) and loaded.name == name:
+            return loaded
+    return None

@@ -1,0 +1,57 @@
+"""The interpreter of a specification of any family."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from panewise.families import INPUT, part
+from panewise.oracle.columns import check_type
+from panewise.oracle.outputs import Output
+from panewise.spec import Specification, parts
+from panewise.spec.column_types import Type
+
+
+class AnyInterpreter(Protocol):
+    """What all interpreters have: each method takes one event and returns the output after it."""
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> Output:
+        """Adds a batch of rows."""
+        ...
+
+    def clock(self, to: int) -> Output:
+        """Moves the processing time."""
+        ...
+
+    def watermark(self, to: int, source: str | None = None) -> Output:
+        """Moves the watermark; with several inputs, that of the input `source`."""
+        ...
+
+    def finish(self) -> Output:
+        """Ends the input."""
+        ...
+
+    def windows(self) -> list[dict[str, Any]]:
+        """Returns what is live."""
+        ...
+
+
+def interpreter(spec: Specification, types: Mapping[str, Any] | None = None) -> Any:
+    """Returns the interpreter of a specification.
+
+    Args:
+        spec: the specification.
+        types: the types of columns by name; of a specification with several inputs by port and name.
+
+    Raises:
+        SpecError: if a column has a type that the specification cannot use (semantics 24.19).
+        InputError: for an unknown name of a type.
+    """
+    given = dict(types or {})
+    by_port = {INPUT: given} if set(spec.ports) == {INPUT} else given
+    for named in by_port.values():
+        for column, kind in named.items():
+            check_type(column, kind)
+    typed = {
+        port: {column: Type(kind) for column, kind in by_port.get(port, {}).items()} for port in spec.ports
+    }
+    parts(spec).check_types(spec, typed)
+    return part(spec.family.oracle)(spec, given)

@@ -1,0 +1,44 @@
+"""Describes chains in words."""
+
+from panewise.spec.describe.listing import listed
+from panewise.spec.describe.windows import describe as describe_windows
+from panewise.spec.operators.chain import Chain, Stage
+
+
+def describe(spec: Chain) -> str:
+    """Returns the description of the window operator, then that of each stage and of the shards."""
+    stages = (_stage(spec, stage) for stage in spec.stages)
+    return "\n".join([describe_windows(spec.first), *stages, _sharing(spec)])
+
+
+def _stage(chain: Chain, stage: Stage) -> str:
+    """Describes a stage: the panes that it takes, and those that it emits."""
+    apart = f" and each {listed(stage.keys)}" if stage.keys else ""
+    contents = {
+        "discarding": "the panes that came together",
+        "accumulating": "the latest pane of every key of the stage before",
+        "retracting": "every pane of the stage before that is not withdrawn; its own pane before is "
+        "withdrawn first, and "
+        "a pane equal to it is not sent",
+    }
+    updated = "; a pane equal to the one before is not sent" if chain.first.only_updated else ""
+    held = (
+        f"It holds {listed(tuple(a.name for a in stage.aggregates))} of "
+        f"{contents[chain.first.accumulation]}{updated}."
+    )
+    return (
+        "Then: whenever panes come out, one pane with their timing for each of their "
+        f"windows{apart}.\n  {held}"
+    )
+
+
+def _sharing(chain: Chain) -> str:
+    if chain.shared_keys:
+        return (
+            f"Shards: panes that differ in {listed(chain.shared_keys, 'or')} never meet, so shards "
+            "are made by this."
+        )
+    return (
+        "Shards: all panes meet, so there is one; a key that is kept through all stages would let "
+        "there be several."
+    )

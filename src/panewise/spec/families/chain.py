@@ -1,0 +1,101 @@
+"""Chains of a window operator and stages, as :class:`panewise.spec.protocol.SpecParts`."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from panewise.families import INPUT
+from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.codec.chain import complete, from_dict, reads, to_dict
+from panewise.spec.describe.chain import describe
+from panewise.spec.families import windows
+from panewise.spec.operators.chain import Chain
+from panewise.spec.position import Position
+from panewise.spec.protocol import Carried, Error, Types, carried_values
+from panewise.spec.type_checks import boolean_columns_of_windows, check_stages, check_window_types
+
+__all__ = ["complete", "describe", "from_dict", "reads", "to_dict"]
+
+
+def check_types(spec: Chain, types: Mapping[str, Types]) -> None:
+    """Checks the types of columns, and those of the columns of panes that stages read."""
+    check_window_types(spec.first, types[INPUT])
+    check_stages(spec, types[INPUT])
+
+
+def boolean_columns(spec: Chain) -> set[str]:
+    """Returns the Boolean columns of the window operator."""
+    return boolean_columns_of_windows(spec.first)
+
+
+def batch_error(spec: Chain) -> Error | None:
+    """Refuses what the window operator refuses."""
+    return windows.batch_error(spec.first)
+
+
+def for_columns(spec: Chain, columns: Mapping[str, set[str]]) -> Chain:
+    """Returns the chain: its windows are not windows of rows, so it always names its event time."""
+    return spec
+
+
+def renamed(spec: Chain, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None) -> Chain:
+    """Returns the chain with other names of columns."""
+    return replace(spec, first=windows.renamed(spec.first, port, names, all_columns))
+
+
+def with_position(spec: Chain, position: Position) -> Chain:
+    """Returns the chain with a source position."""
+    return replace(spec, first=windows.with_position(spec.first, position))
+
+
+def shard_keys(spec: Chain, port: str) -> tuple[str, ...]:
+    """Returns the keys that all stages have: panes that differ in one of them never meet."""
+    return spec.shared_keys
+
+
+def one_shard(spec: Chain) -> tuple[str, str] | None:
+    """Returns why the rows or panes of all keys meet, if they do."""
+    if spec.shared_keys:
+        return windows.one_shard(spec.first)
+    rule = "all panes of a chain without a key that every stage keeps meet in one shard (semantics 30.11)"
+    return rule, "leave shards out, or keep a key of the operator through all stages"
+
+
+def calls_users(spec: Chain) -> bool:
+    """Returns whether the operator or a stage has functions of the user."""
+    users = (what.user for stage in spec.stages for what in stage.aggregates)
+    return windows.calls_users(spec.first) or any(user is not None for user in users)
+
+
+def functions(spec: Chain, port: str) -> tuple[Aggregate, ...]:
+    """Returns the aggregates of the window operator."""
+    return spec.first.aggregates
+
+
+def unchanged(spec: Chain, columns: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, str]]:
+    """Returns the keys that all stages have."""
+    return {name: (INPUT, name) for name in spec.shared_keys}
+
+
+def carried(spec: Chain, known: Mapping[str, Mapping[str, Any]], kinds: Carried) -> dict[str, Any]:
+    """Returns the types of the last stage's aggregates and keys that return input values."""
+    found = carried_values(spec.first.aggregates, known[INPUT], kinds)
+    for stage in spec.stages:
+        keys = {name: kind for name, kind in found.items() if name in stage.keys}
+        found = keys | carried_values(stage.aggregates, found, kinds)
+    return found
+
+
+def instants(spec: Chain) -> tuple[str, ...]:
+    """Returns the columns of panes that are instants."""
+    return windows.instants(spec.first)
+
+
+def new_columns(spec: Chain) -> tuple[str, ...]:
+    """Returns nothing: panes have columns of their own."""
+    return ()
+
+
+def passed_on(spec: Chain) -> bool:
+    """Returns False: panes do not have the columns of rows."""
+    return False

@@ -1,0 +1,141 @@
+"""Window operators, as :class:`panewise.spec.protocol.SpecParts`."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from panewise.errors import SpecWarning
+from panewise.families import INPUT
+from panewise.spec.aggregates.aggregate import Aggregate, with_names
+from panewise.spec.codec.windows import complete, from_dict, reads, to_dict
+from panewise.spec.describe.windows import describe
+from panewise.spec.operators.windows import WindowOperator
+from panewise.spec.position import Position
+from panewise.spec.protocol import Carried, Error, Types, carried_values
+from panewise.spec.rules.row_numbering import with_event_time
+from panewise.spec.type_checks import boolean_columns_of_windows, check_window_types
+from panewise.spec.watermarks import FixedLag, row_driven
+from panewise.spec.windows.custom import Custom
+from panewise.spec.windows.kinds import counted, merging
+
+__all__ = ["complete", "describe", "from_dict", "reads", "to_dict"]
+
+
+def check_types(spec: WindowOperator, types: Mapping[str, Types]) -> None:
+    """Checks the types of columns (semantics 24.19)."""
+    check_window_types(spec, types[INPUT])
+
+
+def boolean_columns(spec: WindowOperator) -> set[str]:
+    """Returns the columns of punctuations and of Boolean aggregates."""
+    return boolean_columns_of_windows(spec)
+
+
+def batch_error(spec: WindowOperator) -> Error | None:
+    """Refuses a watermark that follows the clock."""
+    return lag_on_batch(spec.watermark)
+
+
+def lag_on_batch(watermark: Any) -> Error | None:
+    """Returns why a watermark that follows the clock has no meaning on a batch DataFrame."""
+    if not isinstance(watermark, FixedLag):
+        return None
+    rule = "all rows of a batch DataFrame arrive at once, so all rows older than the lag would be late"
+    return f"watermark={watermark!r} on a batch DataFrame", rule, "leave watermark out, or read a stream"
+
+
+def for_columns(spec: WindowOperator, columns: Mapping[str, set[str]]) -> WindowOperator:
+    """Returns the operator, with the default event time if the input has that column (semantics 8.5)."""
+    return with_event_time(spec, columns[INPUT])
+
+
+def renamed(
+    spec: WindowOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
+) -> WindowOperator:
+    """Returns the operator with other names of columns."""
+    changes: dict[str, Any] = {
+        "keys": tuple(names.get(name, name) for name in spec.keys),
+        "aggregates": tuple(with_names(what, names) for what in spec.aggregates),
+    }
+    if not spec.accumulation_given:
+        changes["accumulation"] = None  # a chain may still choose its own default
+    if all_columns is not None and spec.delta is True:
+        changes["delta"] = all_columns
+    made: WindowOperator = silently_replaced(spec, **changes)
+    return made
+
+
+def with_position(spec: WindowOperator, position: Position) -> WindowOperator:
+    """Returns the operator with a source position."""
+    made: WindowOperator = silently_replaced(spec, position=position)
+    return made
+
+
+def silently_replaced(spec: Any, **changes: Any) -> Any:
+    """Returns a specification with other fields. It warned when it was first built."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpecWarning)
+        return replace(spec, **changes)
+
+
+def shard_keys(spec: WindowOperator, port: str) -> tuple[str, ...]:
+    """Returns the keys of the windows."""
+    return spec.keys
+
+
+def one_shard(spec: WindowOperator) -> tuple[str, str] | None:
+    """Returns why the rows of all keys meet, if they do."""
+    if row_driven(spec.watermark) is not None and spec.evaluate == "record":
+        rule = (
+            "with evaluate='record' each row moves the watermark before the next row of any key, so all "
+            "keys meet in one shard (semantics 12.9)"
+        )
+        return rule, "leave shards out, or use evaluate='batch'"
+    if counted(spec.window) and merging(spec.window):
+        rule = (
+            "a session that ends after n rows of other keys counts the rows of all keys, which meet in one "
+            "shard (semantics 9.7)"
+        )
+        return rule, "leave shards out, or use a session that time ends"
+    return None
+
+
+def calls_users(spec: WindowOperator) -> bool:
+    """Returns whether the operator has a custom window or a user-defined aggregate."""
+    return isinstance(spec.window, Custom) or any(what.user is not None for what in spec.aggregates)
+
+
+def functions(spec: WindowOperator, port: str) -> tuple[Aggregate, ...]:
+    """Returns the aggregates."""
+    return spec.aggregates
+
+
+def unchanged(spec: WindowOperator, columns: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, str]]:
+    """Returns the keys."""
+    return {name: (INPUT, name) for name in spec.keys}
+
+
+def carried(spec: WindowOperator, known: Mapping[str, Mapping[str, Any]], kinds: Carried) -> dict[str, Any]:
+    """Returns the types of aggregates that return input values, and of the delta."""
+    found = carried_values(spec.aggregates, known[INPUT], kinds)
+    if spec.delta is not False:
+        found["delta"] = kinds.rows_of(tuple(known[INPUT]) if spec.delta is True else spec.delta)
+    return found
+
+
+def instants(spec: WindowOperator) -> tuple[str, ...]:
+    """Returns the columns of panes that are instants. Bounds of windows of rows are row numbers."""
+    bounds = () if counted(spec.window) else ("window_start", "window_end")
+    stamps = ("timestamp",) if spec.timestamp in ("end", "window_time") else ()
+    return (*bounds, *stamps, "processing_time")
+
+
+def new_columns(spec: WindowOperator) -> tuple[str, ...]:
+    """Returns nothing: panes have columns of their own."""
+    return ()
+
+
+def passed_on(spec: WindowOperator) -> bool:
+    """Returns False: panes do not have the columns of rows."""
+    return False

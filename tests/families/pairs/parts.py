@@ -1,0 +1,101 @@
+"""Facts about a specification, its words and JSON: :class:`panewise.spec.protocol.SpecParts`."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from panewise.errors import SpecError
+from panewise.spec.fields import members_of, text
+from panewise.spec.protocol import Carried, Types, Users
+from tests.families.pairs.spec import LEFT, RIGHT, Pairs, Side
+
+
+def reads(document: Mapping[str, Any]) -> bool:
+    return document.get("family") == "pairs"
+
+
+def to_dict(spec: Pairs) -> dict[str, Any]:
+    sides = {name: {"key": side.key, "event_time": side.event_time} for name, side in spec.ports.items()}
+    return {"family": "pairs", **sides}
+
+
+def from_dict(document: Mapping[str, Any], users: Users) -> Pairs:
+    members = members_of(document, "", {"family", LEFT, RIGHT}, required=(LEFT, RIGHT))
+    return Pairs(_side(members[LEFT], LEFT), _side(members[RIGHT], RIGHT))
+
+
+def _side(value: Any, where: str) -> Side:
+    members = members_of(value, where, {"key", "event_time"}, required=("key", "event_time"))
+    return Side(*(text(members[name], f"{where}.{name}") for name in ("key", "event_time")))
+
+
+def complete(document: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(document)
+
+
+def describe(spec: Pairs) -> str:
+    return f"Counts the rows of two inputs by {spec.left.key} and {spec.right.key}."
+
+
+def check_types(spec: Pairs, types: Mapping[str, Types]) -> None:
+    kinds = [types[name].get(side.key) for name, side in spec.ports.items()]
+    if None not in kinds and kinds[0] != kinds[1]:
+        raise SpecError(f"keys of {kinds[0]} and {kinds[1]}", "keys have one type", "cast one of them")
+
+
+def boolean_columns(spec: Pairs) -> set[str]:
+    return set()
+
+
+def batch_error(spec: Pairs) -> None:
+    return None
+
+
+def for_columns(spec: Pairs, columns: Mapping[str, set[str]]) -> Pairs:
+    return spec
+
+
+def renamed(spec: Pairs, port: str, names: Mapping[str, str], all_columns: Any) -> Pairs:
+    side = spec.ports[port]
+    changed = replace(side, key=names.get(side.key, side.key))
+    return replace(spec, left=changed) if port == LEFT else replace(spec, right=changed)
+
+
+def with_position(spec: Pairs, position: Any) -> Pairs:
+    raise SpecError("a position", "pairs have no source position", "leave it out")
+
+
+def shard_keys(spec: Pairs, port: str) -> tuple[str, ...]:
+    return spec.ports[port].keys
+
+
+def one_shard(spec: Pairs) -> None:
+    return None
+
+
+def calls_users(spec: Pairs) -> bool:
+    return False
+
+
+def functions(spec: Pairs, port: str) -> tuple[()]:
+    return ()
+
+
+def unchanged(spec: Pairs, columns: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, str]]:
+    return {"key": (LEFT, spec.left.key)}
+
+
+def carried(spec: Pairs, known: Mapping[str, Mapping[str, Any]], kinds: Carried) -> dict[str, Any]:
+    return {}
+
+
+def instants(spec: Pairs) -> tuple[str, ...]:
+    return ("passed",)
+
+
+def new_columns(spec: Pairs) -> tuple[str, ...]:
+    return ()
+
+
+def passed_on(spec: Pairs) -> bool:
+    return False
