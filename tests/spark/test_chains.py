@@ -138,7 +138,7 @@ def test_what_is_refused(feed: Feed) -> None:
         batch.then(keys=["k"], aggregates=[F.max("ts")])
     with pytest.raises(SpecError, match=r"'n' over k: string \| sum takes numbers"):
         batch.then(aggregates=[F.sum("k").alias("n")])
-    assert "Shards: all panes meet" in batch.then(aggregates=[SUM]).explain()
+    assert "Shards: one, as a stage" in batch.then(aggregates=[SUM]).explain()
     run(feed, keyed(feed).then(keys=["k"], aggregates=[SUM]))
     with pytest.raises(StateError, match=r"a changed specification \(then: "):
         run(feed, keyed(feed).then(keys=["k"], aggregates=[F.max("n").alias("n")]))

@@ -295,9 +295,9 @@ def test_a_delta_keeps_its_duration() -> None:
     spec = StreamWindow.sliding(delta("ts", "1 minute"), delta("n", timedelta(seconds=1)))
     assert to_dict(spec)["evict"] == {"kind": "delta", "column": "ts", "amount": {"us": 60_000_000}}
     assert from_json(to_json(spec)) == spec
-    assert (
-        describe(spec).splitlines()[1]
-        == "  The oldest tuples go before one whose ts is more than 1 minute above theirs."
+    assert describe(spec).splitlines()[1] == (
+        "  The oldest tuples are evicted before a tuple is inserted whose ts is more than "
+        "1 minute above theirs."
     )
 
 
@@ -388,12 +388,13 @@ def test_words() -> None:
         flush_on_final=True,
     )
     assert describe(spec) == "\n".join([
-        "Window: one for each k and l; it tumbles.",
-        "  All tuples go before one whose age is more than 2 above that of the oldest.",
-        "Sent: EVICTION, each with n of its tuples.",
-        "  Tuples that are left at the end of input go by an EVICTION.",
+        "Window: one tumbling window for each k and l.",
+        ("  All tuples are evicted before a tuple is inserted whose age is more than 2 above "
+"that of the oldest."),
+        "Output: EVICTION, each with n of its tuples.",
+        "  Tuples that remain at the end of input raise an EVICTION.",
         "Invalid rows: age is null or NaN.",
-        "Order: tuples are taken one by one, as they stand.",
-        ("State: the partitions that have waited longest for a tuple go while there are more than 9 "
-        "tuples in all partitions."),
+        "Order: tuples are taken one by one, as they stand in the batch.",
+        ("State: while there are more than 9 tuples in all partitions, the partition whose "
+"last insertion is oldest is evicted."),
     ])  # fmt: skip

@@ -187,32 +187,35 @@ def test_columns_of_triggers_are_read() -> None:
         (
             AfterProcessingTime("5 s", align="1 min"),
             (
-                "when 5 seconds of processing time have passed since the first row that came, and then at "
-                "the next multiple of 1 minute"
+                "when 5 seconds of processing time have passed since the first new row, and "
+                "then at the next multiple of 1 minute"
             ),
         ),
-        (AfterEventTime("5 min"), "when the watermark passes a multiple of 5 minutes, if rows came"),
-        (Every("1 min", aligned=True), "at multiples of 1 minute of processing time, if rows came"),
+        (AfterEventTime("5 min"), ("when the watermark passes a multiple of 5 minutes, if rows are pending")),
+        (Every("1 min", aligned=True), ("at multiples of 1 minute of processing time, if rows are pending")),
         (
             Every("1 min", aligned=True, offset="59 s"),
-            "59 seconds after the multiples of 1 minute of processing time, if rows came",
+            "59 seconds after the multiples of 1 minute of processing time, if rows are pending",
         ),
-        (OnDelta("v", 0.5), "when v has moved by more than 0.5 from where it was at the last such pane"),
+        (OnDelta("v", 0.5), "when v differs by more than 0.5 from its value at the last such firing"),
         (
             AfterAny(OnPunctuation("over"), Always()),
-            "when a row with a true over has come or for each batch with rows",
+            "when a row whose over is true has arrived or for each batch with rows",
         ),
         (
             AfterAll(OnPunctuation("over"), AfterCount(2)),
-            "when a row with a true over has come and 2 rows or more have come since the last one",
+            (
+                "when a row whose over is true has arrived and 2 rows or more have arrived since "
+                "the last firing"
+            ),
         ),
         (
             AfterEach(AfterCount(1), Repeatedly(Always())),
-            "first when a row has come since the last one, then again and again: for each batch with rows",
+            ("first when a row has arrived since the last firing, then repeatedly: for each batch with rows"),
         ),
         (
             OrFinally(Always(), AfterWatermark()),
-            "for each batch with rows; the last one when the watermark reaches the end",
+            "for each batch with rows; for the last time when the watermark reaches the end",
         ),
         (
             Repeatedly(AfterWatermark(early=Always(), late=Always())),
