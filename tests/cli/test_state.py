@@ -117,7 +117,8 @@ def test_a_query_that_has_had_nothing_to_keep(feed: Feed, capsys: pytest.Capture
     assert main(["state", run(feed, over(feed).window(pw.Global()).agg(F.count().alias("n")))]) == 0
     told = capsys.readouterr().out
     assert told.startswith(
-        "Windows: one window without start or end, complete at the end of input, separately for each k.\n"
+        "Windows: one window without start or end, complete at the end of input; windows are "
+        "separate for each k.\n"
     )
     assert "0 of 2 shards contain state" in told
 
@@ -195,9 +196,9 @@ def test_a_checkpoint_that_nothing_was_committed_to(
 ) -> None:
     (tmp_path / "commits").mkdir()
     assert (
-        "without a committed micro-batch | a checkpoint holds state once a micro-batch has been committed"
-        in refused(capsys, str(tmp_path))
-    )
+        "without a committed micro-batch | a checkpoint contains no state before a "
+        "micro-batch has been committed"
+    ) in refused(capsys, str(tmp_path))
 
 
 def test_the_checkpoint_of_another_query(feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,9 +209,9 @@ def test_the_checkpoint_of_another_query(feed: Feed, capsys: pytest.CaptureFixtu
     ).start().awaitTermination()
     message = refused(capsys, feed.sink("theirs"))
     assert (
-        "without our state | a checkpoint of panewise is of a query with a window operator | give the "
-        "checkpoint=" in message
-    )
+        "without state of panewise | a query with an operator of panewise stores its state in its "
+        "checkpoint | give the checkpoint="
+    ) in message
 
 
 def test_a_micro_batch_that_is_not_there(

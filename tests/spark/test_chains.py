@@ -131,7 +131,7 @@ def test_what_is_refused(feed: Feed) -> None:
     batch = keyed(feed, batch=True)
     with pytest.raises(
         SpecError,
-        match=r"shards=4 \| all panes of a chain without a key that every stage keeps meet in one shard",
+        match=r"shards=4 \| a chain without a key that all stages keep has one shard",
     ):
         Dataflow.of(feed.batch(), batch.spec.then(aggregates=[SUM]), 4)
     with pytest.raises(SpecError, match="then: column 'ts'"):

@@ -130,7 +130,7 @@ def test_what_a_chain_cannot_be() -> None:
     with pytest.raises(SpecError, match="a chain begins with a WindowOperator"):
         pw.Chain(CHAIN, CHAIN.stages)  # type: ignore[arg-type]
     for stages in ((), (first(),)):
-        with pytest.raises(SpecError, match="what follows the first operator are stages"):
+        with pytest.raises(SpecError, match="one or more stages follow the first operator"):
             pw.Chain(first(), stages)  # type: ignore[arg-type]
 
 

@@ -34,9 +34,7 @@ from panewise.spec.triggers.composite import Trigger, finish, fires_once
 from tests.spec.rules import Rule, check
 
 A_TRIGGER = "is one of panewise's triggers | give one, such as"
-ONE_SIDE = (
-    "says what to do while the watermark is on one side of the end, so it does not ask for the end itself"
-)
+ONE_SIDE = "applies on one side of the end of a window, so it cannot wait for the end itself"
 AN_AMOUNT = "an amount is a number, 0 or more, or a duration | give one such as 0.5 or '1 second'"
 RULES = {
     "early is a trigger": Rule(
@@ -44,7 +42,7 @@ RULES = {
         lambda: AfterWatermark(early="always"),  # type: ignore[arg-type]
         f"early='always' | early {A_TRIGGER} early=Always()",
     ),
-    "late does not ask for the end": Rule(
+    "late does not wait for the end": Rule(
         lambda: AfterWatermark(late=Repeatedly(AfterCount(1))),
         lambda: AfterWatermark(late=Repeatedly(AfterWatermark())),
         f"late=Repeatedly(trigger=AfterWatermark(early=None, late=None)) | late {ONE_SIDE} | leave "
@@ -162,7 +160,7 @@ def test_what_can_never_fire_is_warned_of(trigger: Trigger, idle: Trigger | None
         warnings.simplefilter("always")
         WindowOperator(**fields)
     found = [str(warning.message) for warning in caught if warning.category is IdleTriggerWarning]
-    rule = "a part of a trigger that can never fire does nothing | leave it out"
+    rule = "a part of a trigger that can never fire has no effect | leave it out"
     assert found == ([] if idle is None else [f"{idle!r} in {trigger!r} | {rule}"])
     assert all(warning.filename == __file__ for warning in caught)
     if idle is not None:
@@ -187,7 +185,7 @@ def test_columns_of_triggers_are_read() -> None:
         (
             AfterProcessingTime("5 s", align="1 min"),
             (
-                "when 5 seconds of processing time have passed since the first new row, and "
+                "when processing time has advanced by 5 seconds since the first new row, and "
                 "then at the next multiple of 1 minute"
             ),
         ),

@@ -104,7 +104,8 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
             {"window": Session("1 s"), "keys": ["k", "shop"]},
             (
                 "a window ends 1 second after its last row; windows that overlap are merged, "
-                "those that only touch stay separate, separately for each k and shop."
+                "those that only touch stay separate; windows are separate for each k and "
+                "shop."
             ),
         ),
         (
@@ -182,7 +183,7 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
         ),
         (
             {"window": Session(rows(2)), "keys": ["k"]},
-            "2 rows of other keys have arrived since its last row, separately for each k.\n",
+            "2 rows of other keys have arrived since its last row; windows are separate for each k.\n",
         ),
         ({"window": Session(rows(2))}, "\nWatermark: the number of rows received of all keys.\n"),
         (

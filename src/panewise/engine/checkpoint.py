@@ -217,8 +217,8 @@ def _described_again(run: Run, rows: RunRows, found: str) -> Run:
     described = replace(rows.described(run.name, run.part), checksum=found)
     if (described.rows, described.low, described.high) != (run.rows, run.low, run.high):
         raise StateError(
-            f"another run in the place of run {run.name}",
-            "a run has the windows that the manifest says",
+            f"another run is stored as run {run.name}",
+            "a run contains the windows that the manifest lists",
             REMEDY,
         )
     return described
@@ -343,7 +343,7 @@ def _told(state: State, clocks: Clocks, marks: Marks, header: Mapping[str, Any])
 def unreadable_spec(error: SpecError) -> StateError:
     """Returns the error for a manifest whose specification cannot be read."""
     return StateError(
-        f"a manifest with a specification that is none ({error})",
+        f"a manifest without a valid specification ({error})",
         "a manifest is the JSON that panewise wrote",
         REMEDY,
     )
@@ -381,7 +381,7 @@ def _check_types(operator: AnyOperator, header: Mapping[str, Any]) -> None:
         different = sorted(name for name in {*stored, *mine} if stored.get(name) != mine.get(name))
         raise StateError(
             f"a state with other columns: {different}",
-            "a state keeps the types of the columns that it was made of",
+            "the columns of a state have fixed types",
             "cast the input's columns to the types that they had, or start from a new checkpoint",
         )
 

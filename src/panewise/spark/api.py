@@ -269,7 +269,11 @@ def apply(
         warn_of_partitions(df)
         df = with_watermark(df, first)
     elif finish == "never":
-        raise SpecError("finish='never' on a batch DataFrame", "a batch ends", "leave finish out")
+        raise SpecError(
+            "finish='never' on a batch DataFrame",
+            "the input of a batch query always ends",
+            "leave finish out",
+        )
     else:
         check_batch(spec, every)
     return Result(Dataflow.of(df, spec, shards, every, seen.shown), finish == "at_end")
@@ -313,8 +317,8 @@ class Result:
         assert not isinstance(spec, FrameOperator), "FrameResult refuses"
         if isinstance(spec, StreamWindow):
             rule = (
-                "a stage inherits the windows and the timing of panes, which events of a "
-                "StreamWindow have not"
+                "a stage inherits the windows and timings of panes, and the events of a "
+                "StreamWindow have neither"
             )
             raise SpecError(
                 "then after a StreamWindow", rule, "write the events, and window them in another query"
@@ -413,7 +417,7 @@ class Result:
     def _alone(self, kind: str, *, whole_rows: bool) -> DataFrame:
         plumbing = self.plumbing
         if plumbing.df.isStreaming and self.at_end:
-            rule = "the end of a stream is told to the operator by write()"
+            rule = "only write() reports the end of a stream to the operator"
             raise SetupError(
                 "finish='at_end' without write()",
                 rule,

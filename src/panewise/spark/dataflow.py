@@ -210,22 +210,19 @@ def _meeting(spec: Specification) -> tuple[str, str] | None:
         and first.evaluate == "record"
     ):
         rule = (
-            "a row that tells the watermark of its input is followed by the next of all keys, which "
-            "meet in one shard (semantics 12.9)"
+            "with evaluate='record' each row moves the watermark for the next row of any "
+            "key, so there is one shard (semantics 12.9)"
         )
         return rule, "leave shards out, or use evaluate='batch'"
     if isinstance(spec, Chain) and not spec.shared_keys:
-        rule = "all panes of a chain without a key that every stage keeps meet in one shard (semantics 30.11)"
-        return rule, "leave shards out, or keep a key of the operator through all stages"
+        rule = "a chain without a key that all stages keep has one shard (semantics 30.11)"
+        return rule, "leave shards out, or keep a key of the operator in all stages"
     if counted(first.window) and merging(first.window):
-        rule = (
-            "a session that ends after n rows of other keys counts the rows of all keys, which meet "
-            "in one shard (semantics 9.7)"
-        )
-        return rule, "leave shards out, or use a session that time ends"
+        rule = "a session of rows counts the rows of all keys, so there is one shard (semantics 9.7)"
+        return rule, "leave shards out, or use a session with a gap of time"
     if isinstance(spec, StreamWindow) and spec.one_place is not None:
         return (
-            f"{spec.one_place}: what concerns all partitions is in one shard (semantics 10.25)",
+            f"{spec.one_place}: one shard has all partitions (semantics 10.25)",
             "leave shards out",
         )
     return None

@@ -25,7 +25,7 @@ def check_maps(spec: Specification, inputs: StructType) -> None:
     first = first_of(spec)
     for name in (*first.keys, *first.order, *(first.position.columns if first.position else ())):
         if contains(inputs[name].dataType, MapType):
-            rule = "maps cannot be compared, so they are no keys, and give no order"
+            rule = "maps cannot be compared, so they cannot be keys or define an order"
             raise SpecError(
                 f"column {name}: {inputs[name].dataType.simpleString()}",
                 rule,

@@ -48,7 +48,10 @@ def check_inputs(spec: Entry) -> None:
         SpecError: if the specification has such `Inputs`.
     """
     if isinstance(spec.watermark, Inputs) and spec.watermark.column is None:
-        rule = "the rows of a DataFrame say which input they are of, and tell its watermark (semantics 12.9)"
+        rule = (
+            "on a DataFrame a column names the input of each row, and rows drive the "
+            "watermarks (semantics 12.9)"
+        )
         remedy = (
             "add a column with the name before the union, and give Inputs(..., column='...', delay='...')"
         )
@@ -63,19 +66,19 @@ def check_batch(whole: Specification, clock: Duration | None) -> None:
     """
     spec = first_of(whole)
     if isinstance(whole, StreamWindow) and whole.timed is not None:
-        rule = "a batch DataFrame is done in one go, at one time, so that no time passes (semantics 10.25)"
+        rule = "a batch DataFrame is processed at one time, so no processing time passes (semantics 10.25)"
         raise SpecError(
             f"{whole.timed} on a batch DataFrame", rule, "use delta over a timestamp, or read a stream"
         )
     if clock is not None:
-        rule = "a batch DataFrame is done in one go, at one time"
+        rule = "a batch DataFrame is processed at one time, so its clock does not move"
         raise SpecError(
             f"clock({str(clock)!r}) on a batch DataFrame", rule, "leave clock out, or read a stream"
         )
     if isinstance(spec.watermark, FixedLag):
         rule = (
-            "the rows of a batch DataFrame did not come as they happened, so that all older than the "
-            "lag would be late"
+            "the rows of a batch DataFrame do not arrive as they happen, so all rows older "
+            "than the lag would be late"
         )
         raise SpecError(
             f"watermark={spec.watermark!r} on a batch DataFrame",

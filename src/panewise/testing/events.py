@@ -224,7 +224,7 @@ def _check_named(types: Mapping[str, str], spec: Specification, rows: list[Row])
     known = {*first.columns_read, *(name for row in rows for name in row)}
     unknown = sorted(set(types) - known)
     if rows and unknown and not takes_whole_rows(spec):
-        rule = f"types are of columns that rows have or the specification reads: {sorted(known)}"
+        rule = f"types are given for columns that rows have or the specification reads: {sorted(known)}"
         raise InputError(
             f"types[{unknown[0]!r}]={types[unknown[0]]!r}",
             rule,
@@ -239,7 +239,7 @@ def _check_end(events: tuple[Event, ...]) -> None:
         raise InputError("an add after finish", rule, "add the rows before finish")
     late = [op for op in ops[ops.index("finish") :] if op in OF_POLICIES] if "finish" in ops else []
     if late:
-        rule = "the end of input is the end of all partitions (semantics 10.12)"
+        rule = "at the end of input all partitions are purged (semantics 10.12)"
         raise InputError(f"{late[0]!r} after finish", rule, "do it before finish")
 
 
@@ -248,7 +248,7 @@ def _check_policies(spec: Specification, events: tuple[Event, ...]) -> None:
     if "reset" in ops and "checkpoint" not in ops[: ops.index("reset")]:
         raise InputError(
             "a reset without a checkpoint",
-            "a reset goes back to the last checkpoint",
+            "a reset returns to the last checkpoint",
             "make a checkpoint before it",
         )
     for event in events:
@@ -279,23 +279,23 @@ def _with_first(spec: Specification, first: Entry) -> Specification:
 def _partition(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not value:
         raise InputError(
-            f"{where}={value!r}", "a partition is named by its columns", "give such as {'k': 'a'}"
+            f"{where}={value!r}", "a partition is named by its columns", "give a dict such as {'k': 'a'}"
         )
     return dict(value)
 
 
 def _check_watermarks(spec: Entry, events: tuple[Event, ...]) -> None:
     if counted(spec.window) and any(event.op == "watermark" for event in events):
-        rule = "windows of rows are complete by the rows that have come (semantics 8.6)"
+        rule = "the watermark of windows of rows is the number of rows received (semantics 8.6)"
         raise InputError("a watermark from outside", rule, "add rows")
     if spec.time == "processing" and any(event.op == "watermark" for event in events):
         rule = "with time='processing' the watermark is processing time (semantics 6.8)"
         raise InputError("a watermark from outside", rule, "give {'op': 'clock', 'to': ...}")
     if isinstance(spec.watermark, StreamTime) and any(event.op == "watermark" for event in events):
-        rule = "with StreamTime rows make the watermark (semantics 12.8, 12.10)"
+        rule = "with StreamTime rows drive the watermark (semantics 12.8, 12.10)"
         raise InputError("a watermark from outside", rule, "add rows")
     if row_driven(spec.watermark) is not None and any(event.op == "watermark" for event in events):
-        rule = "with a column of Inputs rows tell the watermarks of their inputs (semantics 12.9)"
+        rule = "with Inputs(column=...) rows drive the watermarks of their inputs (semantics 12.9)"
         raise InputError("a watermark from outside", rule, "add rows")
     names = spec.watermark.names if isinstance(spec.watermark, Inputs) else (None,)
     for event in events:

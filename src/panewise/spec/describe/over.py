@@ -57,7 +57,9 @@ def _function(what: RowFunction, frame: Frame | None, spec: FrameOperator) -> st
         case "rank":
             return f"one more than the number of {_of_key(spec)} before it in the order"
         case "dense_rank":
-            return f"one more than the number of distinct positions in the order of {_of_key(spec)} before it"
+            return (
+                f"one more than the number of distinct positions in the order among {_of_key(spec)} before it"
+            )
         case "nth_value":
             return (
                 f"the {what.column} of row {what.n} of {_framed(frame, spec)}, null if there are fewer rows"

@@ -50,7 +50,7 @@ def _tumbles(policy: Policy) -> str:
             return f"when the window contains {_many(n, 'tuples')}"
         case TimePolicy(duration=duration):
             return (
-                f"when {duration} of processing time have passed since the last time, even if there are none"
+                f"when processing time has advanced by {duration} since the last time, even if there are none"
             )
         case DeltaPolicy(column=column, amount=amount):
             return f"before a tuple is inserted whose {column} is more than {amount} above that of the oldest"
@@ -61,7 +61,8 @@ def _tumbles(policy: Policy) -> str:
 def _slides(policy: Policy) -> str:
     match policy:
         case CountPolicy(n=n):
-            return f"If there are {_many(n, 'tuples')}, the oldest is evicted before another is inserted"
+            full = f"If the window contains {_many(n, 'tuples')}"
+            return f"{full}, the oldest is evicted before another is inserted"
         case TimePolicy(duration=duration):
             return f"A tuple is evicted when it has been in the window for more than {duration}"
         case DeltaPolicy(column=column, amount=amount):
@@ -78,7 +79,7 @@ def _triggers(policy: Policy) -> str:
         case CountPolicy(n=n):
             return "after every tuple" if n == 1 else f"after every {n} tuples"
         case TimePolicy(duration=duration):
-            return f"when {duration} of processing time have passed since the last time"
+            return f"when processing time has advanced by {duration} since the last time"
         case DeltaPolicy(column=column, amount=amount):
             return (
                 f"before a tuple is inserted whose {column} is more than {amount} above that of the tuple "

@@ -78,11 +78,11 @@ def _instant(us: int) -> str:
 
 
 def _windows(spec: WindowOperator) -> str:
-    keys = f", separately for each {listed(spec.keys)}" if spec.keys else ""
+    keys = f"; windows are separate for each {listed(spec.keys)}" if spec.keys else ""
     time = (
         "; the time of a row is the processing time at which it arrives" if spec.time == "processing" else ""
     )
-    return f"Windows: {_membership(spec.window)}{keys}{time}."
+    return f"Windows: {_membership(spec.window)}{time}{keys}."
 
 
 def _membership(window: Window) -> str:

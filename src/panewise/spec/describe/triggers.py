@@ -28,8 +28,8 @@ def when(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
 
     >>> when(OrFinally(Repeatedly(AfterAny(AfterCount(9), AfterProcessingTime(5))), OnPunctuation("over")),
     ...     "batch")
-    'whenever 9 rows or more have arrived since the last firing or 5 microseconds of processing time have
-    passed since the first new row; for the last time when a row whose over is true has arrived'
+    'whenever 9 rows or more have arrived since the last firing or processing time has advanced by
+    5 microseconds since the first new row; for the last time when a row whose over is true has arrived'
     """
     return (
         _composite(trigger, evaluate)
@@ -75,7 +75,7 @@ def _periodic(trigger: Every) -> str:
 
 
 def _delayed(trigger: AfterProcessingTime) -> str:
-    passed = f"when {trigger.delay} of processing time have passed since the first new row"
+    passed = f"when processing time has advanced by {trigger.delay} since the first new row"
     return passed if trigger.align is None else f"{passed}, and then at the next multiple of {trigger.align}"
 
 

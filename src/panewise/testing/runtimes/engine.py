@@ -46,7 +46,7 @@ def play(script: Script) -> list[dict[str, Any]]:
     unknown = set(script.options) - {"stored"}
     if unknown:
         raise InputError(
-            f"options={sorted(unknown)}", "the option of this runtime is stored", "leave them out"
+            f"options={sorted(unknown)}", "this runtime has one option: stored", "leave them out"
         )
     columns = schema(script.types) | FLAGS
     turn = _stored(script, columns) if script.options.get("stored") else _kept(script, columns)
