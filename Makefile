@@ -19,18 +19,18 @@ export SPARK_LOCAL_IP := 127.0.0.1
 
 .PHONY: help env venv demo test matrix check format bench bench-peers soak lock clean
 
-help: ## this text
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
 	  do printf '  make %-11s %s\n' "$$target" "$$text"; done
 
-env: ## check that Python and Java are what panewise needs
+env: ## check that Python and Java have versions that panewise supports
 	@python3 tools/check_env.py
 
 # The stamp is a copy of the lock, so a lock that was only touched (git checkout) does not cost a new environment.
 $(READY): requirements.lock
 	@python3 tools/check_env.py
 	@if cmp -s requirements.lock $(READY); then touch $(READY); else \
-	  echo "making $(VENV) from requirements.lock (a minute or two)"; \
+	  echo "making $(VENV) from requirements.lock (this takes a minute or two)"; \
 	  rm -rf $(VENV); \
 	  python3 -m venv $(VENV); \
 	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; \
@@ -38,17 +38,17 @@ $(READY): requirements.lock
 	  cp requirements.lock $(READY); \
 	fi
 
-venv: $(READY) ## make .venv, if it is not there or the lock has changed
+venv: $(READY) ## make .venv if it is missing or the lock has changed
 
-demo: $(READY) ## a year of New York flights through hourly windows on Spark; a picture in out/demo
+demo: $(READY) ## count a year of New York flights in hourly windows on Spark; draws a picture in out/demo
 	@python3 tools/check_env.py
 	@$(PYTHON) -m panewise.demo
 
-test: $(READY) ## all tests but the long campaigns
+test: $(READY) ## all tests except the long campaigns
 	@python3 tools/check_env.py
 	@$(PYTHON) -m pytest -n 3 --dist loadfile
 
-matrix: $(READY) ## the tests that depend on PySpark, on each version that is admitted; on one with SPARK=4.1.4
+matrix: $(READY) ## the tests that depend on PySpark, on each supported version; SPARK=4.1.4 selects one
 	@python3 tools/check_env.py
 	@$(PYTHON) tools/matrix.py $(SPARK) -n 3 --dist loadfile
 
@@ -57,7 +57,7 @@ check: $(READY) ## lint, format and types
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy
 
-format: $(READY) ## put the sources into the one format
+format: $(READY) ## format the sources
 	@$(PYTHON) -m ruff format .
 	@$(PYTHON) -m ruff check --fix .
 
@@ -70,21 +70,21 @@ bench: $(READY) ## benchmarks
 	@$(PYTHON) -m bench.metrics
 
 $(FLINK_READY): bench/flink-requirements.txt
-	@echo "making $(FLINK) from bench/flink-requirements.txt (some minutes; half a gigabyte is downloaded)"
+	@echo "making $(FLINK) from bench/flink-requirements.txt (this downloads half a gigabyte and takes some minutes)"
 	@rm -rf $(FLINK)
 	@python3 -m venv $(FLINK)
 	@$(FLINK)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/flink-requirements.txt
 	@cp bench/flink-requirements.txt $(FLINK_READY)
 
-bench-peers: $(READY) $(FLINK_READY) ## windows of rows beside Flink, which gets an environment of its own
+bench-peers: $(READY) $(FLINK_READY) ## compare windows of rows with Flink, which is installed in a separate environment
 	@python3 tools/check_env.py
 	@$(PYTHON) -m bench.flink
 
-soak: $(READY) ## the long campaigns: many random programs, killed and restarted queries
+soak: $(READY) ## the long campaigns: random programs, and queries that are killed and restarted
 	@python3 tools/check_env.py
 	@$(PYTHON) -m pytest -m soak
 
-lock: $(READY) ## resolve pyproject.toml anew into requirements.lock
+lock: $(READY) ## resolve the dependencies in pyproject.toml into requirements.lock
 	@$(PYTHON) tools/lock.py
 
 clean: ## remove what the other targets made

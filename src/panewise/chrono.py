@@ -117,7 +117,11 @@ def _parse(text: str, name: str) -> int:
         term = _TERM.match(text, at)
         unit = term and _UNITS.get(term[2]) or term and _UNITS.get(term[2].lower().rstrip("s"))
         if term is None or unit is None:
-            raise SpecError(f"{name}={text!r}", "a duration is a sum of whole weeks to microseconds", _HOW)
+            raise SpecError(
+                f"{name}={text!r}",
+                ("a duration is a sum of whole numbers of units, from weeks to microseconds"),
+                _HOW,
+            )
         total += int(term[1]) * unit
         at = term.end()
     return total
@@ -142,7 +146,11 @@ def _parse_iso(text: str, name: str) -> int:
         dates = text.split("T", maxsplit=1)[0]
         if "Y" in dates or "M" in dates:
             raise SpecError(f"{name}={text!r}", _NO_LENGTH, _IN_DAYS)
-        raise SpecError(f"{name}={text!r}", "a duration is a sum of whole weeks to microseconds", _HOW)
+        raise SpecError(
+            f"{name}={text!r}",
+            ("a duration is a sum of whole numbers of units, from weeks to microseconds"),
+            _HOW,
+        )
     weeks, days, hours, minutes, seconds, fraction = found.groups(default="0")
     units = zip(
         (weeks, days, hours, minutes, seconds), ("week", "day", "hour", "minute", "second"), strict=True

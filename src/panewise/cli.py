@@ -53,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="panewise", description="Window operators for streams on PySpark.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     state = commands.add_parser(
-        "state", help="show what a query's checkpoint holds", description=_read.__doc__
+        "state", help="show the state in a query's checkpoint", description=_read.__doc__
     )
     state.add_argument(
         "checkpoint", metavar="CHECKPOINT", help="the query's checkpoint: a path that Spark can read"
@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         "--batch",
         type=int,
         metavar="N",
-        help="as of this micro-batch (default: the last one that was committed)",
+        help="show the state after this micro-batch (default: the last one that was committed)",
     )
     state.add_argument(
         "--json", action="store_true", help="print JSON; instants are microseconds since 1970-01-01 UTC"
@@ -117,10 +117,12 @@ def as_text(state: "CheckpointState") -> str:
 
 
 def _operator_text(state: "OperatorState", batch: int) -> str:
-    words = "The specification is not recorded." if state.spec is None else describe(state.spec)
+    words = (
+        "The checkpoint does not contain the specification." if state.spec is None else describe(state.spec)
+    )
     caption = (
         f"Operator {state.operator} after micro-batch {batch}: {len(state.shards)} of "
-        f"{state.shard_count} shards have kept something"
+        f"{state.shard_count} shards contain state"
     )
     rows = [_line(str(shard.shard), shard) for shard in state.shards]
     return "\n".join([words, "", caption, *_aligned([_HEADER, *rows, _line("total", state.total)])])

@@ -99,7 +99,7 @@ __all__ = [
 ]
 
 _PARTITION = "it counts the rows of the whole partition, which has no end on a stream"
-_NAMES = "columns and expressions are pyspark's, and an operator takes these"
+_NAMES = "columns and expressions come from pyspark, and operators take these"
 _REFUSED = {
     **dict.fromkeys(
         ("cume_dist", "ntile", "percent_rank"), (_PARTITION, "use row_number, rank or dense_rank")
@@ -109,7 +109,7 @@ _REFUSED = {
         (_NAMES, "import pyspark.sql.functions as SF: SF.col('v') * 2"),
     ),
     **dict.fromkeys(("asc", "desc"), ("rows are in ascending order, nulls first", "give the column's name")),
-    "countDistinct": ("it has another name", "use count_distinct"),
+    "countDistinct": ("panewise has only its other name", "use count_distinct"),
 }
 
 
@@ -123,6 +123,6 @@ def __getattr__(name: str) -> Any:
     if name in _REFUSED:
         raise RefusedNameError(f"panewise.functions.{name}", *_REFUSED[name])
     raise AttributeError(
-        f"module {__name__!r} has no attribute {name!r}; aggregates of your own are made by "
+        f"module {__name__!r} has no attribute {name!r}; user-defined aggregates are made by "
         "panewise.UserAggregate"
     )

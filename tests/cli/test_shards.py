@@ -196,7 +196,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     ),
     "lost run": (
         lambda state, run: state.pop(run),
-        r"run {run} is missing \| every run that a manifest names is there \| restore",
+        r"run {run} is missing \| every run that a manifest names exists \| restore",
     ),
     "changed manifest": (
         lambda state, _: state.update(manifest=b"{\xff"),
@@ -208,7 +208,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     ),
     "lost manifest": (
         lambda state, _: state.pop("manifest"),
-        r"no manifest \| a shard that keeps anything has a manifest \| restore",
+        r"no manifest \| a shard with state has a manifest \| restore",
     ),
     "manifest without clocks": (
         lambda state, _: state.update(

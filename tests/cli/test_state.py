@@ -118,20 +118,22 @@ def test_a_query_that_has_had_nothing_to_keep(feed: Feed, capsys: pytest.Capture
     assert main(["state", run(feed, over(feed).window(pw.Global()).agg(F.count().alias("n")))]) == 0
     told = capsys.readouterr().out
     assert told.startswith(
-        "Windows: one window without start or end, complete at the end of input, apart for each k.\n"
+        "Windows: one window without start or end, complete at the end of input; windows are "
+        "separate for each k.\n"
     )
-    assert "0 of 2 shards have kept something" in told
+    assert "0 of 2 shards contain state" in told
 
 
 def test_the_text(spark: SparkSession, checkpoint: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["state", checkpoint]) == 0
     words, _, table = capsys.readouterr().out.partition("\n\n")
-    assert words.startswith("Windows: each row is in one window of 1 minute;")
+    assert words.startswith("Windows: each row belongs to one window of 1 minute;")
     assert words.endswith(
-        "State: a window goes when the watermark is 2 minutes past its end; at the end of input all go."
+        "State: a window is purged when the watermark is 2 minutes past its end; at the end "
+        "of input all windows are purged."
     )
     caption, header, *lines = table.splitlines()
-    assert caption == "Operator 0 after micro-batch 3: 2 of 2 shards have kept something"
+    assert caption == "Operator 0 after micro-batch 3: 2 of 2 shards contain state"
     assert header.split()[:6] == ["shard", "windows", "keys", "runs", "bytes", "watermark"]
     assert [line.split()[0] for line in lines] == ["0", "2", "total"]
     assert lines[-1].split()[:4] == ["total", "1", "1", "1"]
@@ -195,9 +197,9 @@ def test_a_checkpoint_that_nothing_was_committed_to(
 ) -> None:
     (tmp_path / "commits").mkdir()
     assert (
-        "without a committed micro-batch | a checkpoint holds state once a micro-batch has been committed"
-        in refused(capsys, str(tmp_path))
-    )
+        "without a committed micro-batch | a checkpoint contains no state before a "
+        "micro-batch has been committed"
+    ) in refused(capsys, str(tmp_path))
 
 
 def test_the_checkpoint_of_another_query(feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,9 +210,9 @@ def test_the_checkpoint_of_another_query(feed: Feed, capsys: pytest.CaptureFixtu
     ).start().awaitTermination()
     message = refused(capsys, feed.sink("theirs"))
     assert (
-        "without our state | a checkpoint of panewise is of a query with a window operator | give the "
-        "checkpoint=" in message
-    )
+        "without state of panewise | a query with an operator of panewise stores its state in its "
+        "checkpoint | give the checkpoint="
+    ) in message
 
 
 def test_a_micro_batch_that_is_not_there(

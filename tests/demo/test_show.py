@@ -53,7 +53,7 @@ def test_tables_line_up() -> None:
 
 def test_a_broken_finding_stands_out() -> None:
     table = findings_table([Finding("a = b", True, "1"), Finding("c = d", False, "2")])
-    assert [row[0] for row in table.rows] == ["holds", "BROKEN"]
+    assert [row[0] for row in table.rows] == ["OK", "BROKEN"]
 
 
 def test_pages_escape_what_they_are_given() -> None:

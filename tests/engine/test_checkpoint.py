@@ -238,9 +238,7 @@ def test_a_lost_run_is_an_error_and_not_an_empty_state() -> None:
     store = MemoryRunStore()
     step(store, Cache(), rows((1, 10, 1)))
     store.drop_run(store.names[0])
-    with pytest.raises(
-        StateError, match=r"is missing \| every run that a manifest names is there \| restore"
-    ):
+    with pytest.raises(StateError, match=r"is missing \| every run that a manifest names exists \| restore"):
         load(store).operator.live()
 
 

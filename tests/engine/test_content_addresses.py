@@ -205,7 +205,7 @@ def test_a_run_with_other_windows_is_refused(tmp_path: Path) -> None:
     stores[0].put_run("1-1", stores[1].run("1-1"))
     with pytest.raises(
         StateError,
-        match=r"another run in the place of run 1-1 \| a run has the windows that the manifest says \| "
+        match=r"another run is stored as run 1-1 \| a run contains the windows that the manifest lists \| "
         r"restore",
     ):
         Worker(tmp_path / "new").load(stores[0]).operator.live()

@@ -16,9 +16,9 @@ from tests.spark.conftest import Feed
 MINUTE = pw.Tumbling("1 minute")
 SUM = F.sum("v").alias("v")
 REFUSED = (
-    r"^a stream that comes out of another operator \| an operator waits for the query's watermark, "
-    r"which waits for what the operator "
-    r"before it emits: neither would ever emit \| add a stage with result.then\(...\), or write the "
+    r"^a stream that another operator emits \| an operator waits for the query's watermark, "
+    r"which waits for the output of the operator before it: neither would ever emit "
+    r"\| add a stage with result.then\(...\), or write the "
     r"panes and read them in a second query$"
 )
 

@@ -132,14 +132,14 @@ def test_what_is_refused(feed: Feed) -> None:
     batch = keyed(feed, batch=True)
     with pytest.raises(
         SpecError,
-        match=r"shards=4 \| all panes of a chain without a key that every stage keeps meet in one shard",
+        match=r"shards=4 \| a chain without a key that all stages keep has one shard",
     ):
         Dataflow.of({INPUT: feed.batch()}, batch.spec.then(aggregates=[SUM]), 4)
     with pytest.raises(SpecError, match="then: column 'ts'"):
         batch.then(keys=["k"], aggregates=[F.max("ts")])
     with pytest.raises(SpecError, match=r"'n' over k: string \| sum takes numbers"):
         batch.then(aggregates=[F.sum("k").alias("n")])
-    assert "Shards: all panes meet" in batch.then(aggregates=[SUM]).explain()
+    assert "Shards: one, as a stage" in batch.then(aggregates=[SUM]).explain()
     run(feed, keyed(feed).then(keys=["k"], aggregates=[SUM]))
     with pytest.raises(StateError, match=r"a changed specification \(then: "):
         run(feed, keyed(feed).then(keys=["k"], aggregates=[F.max("n").alias("n")]))

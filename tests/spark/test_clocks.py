@@ -136,7 +136,8 @@ def test_a_clock_stream_fires_time_triggers_of_a_silent_stream(
 def test_a_clock_means_nothing_on_a_batch(feed: Feed) -> None:
     feed.put((0, "a", 1))
     with pytest.raises(
-        pw.SpecError, match=r"clock\('1 second'\) on a batch DataFrame \| a batch DataFrame is done in one go"
+        pw.SpecError,
+        match=r"clock\('1 second'\) on a batch DataFrame \| a batch DataFrame is processed at one time",
     ):
         minutes(feed.batch()).clock("1 second").agg(F.count())
 
@@ -161,7 +162,7 @@ def test_a_fixed_lag_means_nothing_on_a_batch(feed: Feed) -> None:
     with pytest.raises(pw.SpecError) as caught:
         minutes(feed.batch()).watermark(pw.FixedLag("1 hour")).agg(F.count())
     assert str(caught.value) == (
-        "watermark=FixedLag(lag=Duration('1 hour')) on a batch DataFrame | the rows of a batch "
-        "DataFrame did not come as they happened, "
-        "so that all older than the lag would be late | leave watermark out, or read a stream"
+        "watermark=FixedLag(lag=Duration('1 hour')) on a batch DataFrame | the rows of a "
+        "batch DataFrame do not arrive as they happen, so all rows older than the lag would "
+        "be late | leave watermark out, or read a stream"
     )

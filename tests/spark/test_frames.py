@@ -281,22 +281,29 @@ def test_what_is_refused(feed: Feed) -> None:
     feed.put((0, "a", 1))
     w = Window.partitionBy("k").orderBy("ts")
     total = F.sum("v").over(w)
-    with pytest.raises(SpecError, match=r"'v' twice \| new columns have names of their own"):
+    with pytest.raises(
+        SpecError, match=r"'v' twice \| new columns have different names, which no input column has"
+    ):
         ours(feed).withColumn("v", total)
-    with pytest.raises(SpecError, match=r"'k' twice \| new columns have names of their own"):
+    with pytest.raises(
+        SpecError, match=r"'k' twice \| new columns have different names, which no input column has"
+    ):
         ours(feed).withColumn("k", total)
     with pytest.raises(SpecError, match=r"total=.* \| a new column is a function over a window"):
         ours(feed).withColumn("total", F.sum("v"))
     with pytest.raises(
-        SpecError, match=r"then\(keys=\['k'\]\) after frames \| .* \| write the rows, and window them in"
+        SpecError,
+        match=r"then\(keys=\['k'\]\) after an OVER operator \| .* \| write the rows, and window them in",
     ):
         ours(feed).withColumn("total", total).then(keys=["k"], aggregates=[F.count()])
-    with pytest.raises(SpecError, match=r"'V' twice \| new columns have names of their own"):
+    with pytest.raises(
+        SpecError, match=r"'V' twice \| new columns have different names, which no input column has"
+    ):
         ours(feed).withColumn("V", total)
     with pytest.raises(
         SpecError,
-        match=r"'more' reads 'total', a new column \| the new columns of an operator are made from "
-        r"those of its",
+        match=r"'more' reads 'total', a new column \| the new columns of an operator are computed "
+        r"from those of its",
     ):
         ours(feed).withColumn("total", total).withColumn("more", F.lag("total").over(w))
     late = Window.partitionBy("k").orderBy("loaded")

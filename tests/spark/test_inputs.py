@@ -198,9 +198,10 @@ def test_inputs_without_a_column_are_refused(feed: Feed) -> None:
     with pytest.raises(pw.SpecError) as caught:
         windowed(feed.stream(), "ts").window(pw.Tumbling(1)).watermark(pw.Inputs(["a", "b"])).agg(F.count())
     assert str(caught.value) == (
-        "watermark=Inputs(names=('a', 'b'), idle_after=None, column=None, delay=None) on a DataFrame "
-        "| the rows of a DataFrame say which input they are of, and tell its watermark (semantics 12.9) "
-        "| add a column with the name before the union, and give Inputs(..., column='...', delay='...')"
+        "watermark=Inputs(names=('a', 'b'), idle_after=None, column=None, delay=None) on a "
+        "DataFrame | on a DataFrame a column names the input of each row, and rows drive the "
+        "watermarks (semantics 12.9) | add a column with the name before the union, and give "
+        "Inputs(..., column='...', delay='...')"
     )
 
 
@@ -213,7 +214,8 @@ def test_row_by_row_there_is_one_shard(feed: Feed) -> None:
     assert len(each.agg(F.count()).plumbing.shards) == 1
     with pytest.raises(
         pw.SpecError,
-        match=r"shards=2 \| a row that tells the watermark of its input .* \| leave shards out, or use",
+        match=r"shards=2 \| with evaluate='record' each row moves the watermark .* "
+        r"\| leave shards out, or use",
     ):
         each.shards(2).agg(F.count())
 
@@ -222,7 +224,8 @@ def test_the_column_holds_strings(feed: Feed) -> None:
     feed.put((0.0, "a", 1))
     with pytest.raises(
         pw.SpecError,
-        match=r"input v: .* \| the column that names the input of a row holds strings .* \| cast v to STRING",
+        match=r"input v: .* \| the column that names the input of a row contains strings .* "
+        r"\| cast v to STRING",
     ):
         windowed(feed.stream(), "ts").window(pw.Tumbling(1)).watermark(pw.Inputs(["a", "b"], column="v")).agg(
             F.count()

@@ -86,11 +86,11 @@ def test_names_that_are_not_clear_are_refused(feed: Feed) -> None:
     df = feed.batch()
     cases = [
         (lambda: whole(df).groupBy("k").agg(F.count("K").alias("n")),
-        "column 'k' as 'k' and 'K' | an operator has one name for a column"),
+        "column 'k' as 'k' and 'K' | an operator uses one spelling of a column's name"),
         (lambda: whole(df).groupBy(SF.upper("k").alias("K")).agg(F.count()),
         "the expression 'K' has the name of a column |"),
         (lambda: whole(df).groupBy("s.x").agg(F.count()),
-        "column 's.x' | the operator's columns are in its input |"),
+        "column 's.x' | the columns that an operator reads are in its input |"),
         (lambda: F.first("v").filter(SF.col("v") > 1),
         "first(v).filter(>(v, 1)) | a filter makes the other values null, and this"),
     ]  # fmt: skip
@@ -106,7 +106,9 @@ def test_case_counts_where_spark_is_told_so(feed: Feed) -> None:
     try:
         both = feed.batch().withColumn("K", SF.lit("x"))
         assert rows_of(whole(both).groupBy("K").agg(F.count("k").alias("n")).panes, "K", "n") == [("x", 4)]
-        with pytest.raises(SpecError, match=r"^column 'V' \| the operator's columns are in its input"):
+        with pytest.raises(
+            SpecError, match=r"^column 'V' \| the columns that an operator reads are in its input"
+        ):
             whole(both).agg(F.sum("V"))
     finally:
         feed.spark.conf.unset("spark.sql.caseSensitive")
@@ -212,7 +214,7 @@ def test_maps_are_not_compared(feed: Feed) -> None:
     for call, message in (
         (
             lambda: grouped.groupBy("m").agg(F.count()),
-            "column m: map<string,bigint> | maps cannot be compared, so they are no keys",
+            "column m: map<string,bigint> | maps cannot be compared, so they cannot be keys",
         ),
         (
             lambda: grouped.agg(F.count_distinct("m")),

@@ -31,9 +31,13 @@ CASES: list[tuple[Callable[[DataFrame, DataFrame], object], type[PanewiseError],
     (
         lambda s, b: described(b, time="when"),
         SpecError,
-        "column 'when' | the operator's columns are in its input | use one of the columns",
+        "column 'when' | the columns that an operator reads are in its input | use one of the columns",
     ),
-    (lambda s, b: described(b, key="kk"), SpecError, "column 'kk' | the operator's columns are in its input"),
+    (
+        lambda s, b: described(b, key="kk"),
+        SpecError,
+        ("column 'kk' | the columns that an operator reads are in its input"),
+    ),
     (lambda s, b: described(b, time="v"), SpecError, "event time v: bigint | the event time is a TIMESTAMP"),
     (
         lambda s, b: described(b.withColumn("ts", SF.col("ts").cast("timestamp_ntz"))),
@@ -46,7 +50,10 @@ CASES: list[tuple[Callable[[DataFrame, DataFrame], object], type[PanewiseError],
     (
         lambda s, b: described(s),
         SetupError,
-        "a stream without a watermark | panes are complete, and rows late, by the query's watermark",
+        (
+            "a stream without a watermark | the query's watermark decides when windows are "
+            "complete and rows are late"
+        ),
     ),
     (
         lambda s, b: windowed(b, "ts").agg(COUNT),
@@ -56,7 +63,7 @@ CASES: list[tuple[Callable[[DataFrame, DataFrame], object], type[PanewiseError],
     (
         lambda s, b: windowed(b, "ts").window(MINUTE).agg(),
         SpecError,
-        "aggregates=() | a pane holds at least one aggregate",
+        "aggregates=() | a pane contains at least one aggregate",
     ),
     (
         lambda s, b: windowed(b, "ts").window(MINUTE).agg(F.sum("k")),
@@ -67,25 +74,29 @@ CASES: list[tuple[Callable[[DataFrame, DataFrame], object], type[PanewiseError],
     (
         lambda s, b: windowed(b, "ts").window(MINUTE).shards(0).agg(COUNT),
         SpecError,
-        "shards=0 | shards are one or more",
+        "shards=0 | the number of shards is 1 or more",
     ),
-    (lambda s, b: apply(b, SPEC, shards=True), SpecError, "shards=True | shards are one or more"),
+    (lambda s, b: apply(b, SPEC, shards=True), SpecError, "shards=True | the number of shards is 1 or more"),
     (
         lambda s, b: windowed(b, "ts").window(MINUTE).finish("now").agg(COUNT),
         SpecError,
-        "finish='now' | input ends never, or at_end",
+        "finish='now' | finish is 'never' or 'at_end'",
     ),
     (
         lambda s, b: apply(b, SPEC, finish="at-end"),
         SpecError,
-        "finish='at-end' | input ends never, or at_end",
+        "finish='at-end' | finish is 'never' or 'at_end'",
     ),
     (
         lambda s, b: windowed(b, "ts").window(MINUTE).finish("never").agg(COUNT),
         SpecError,
         "finish='never' on a batch DataFrame",
     ),
-    (lambda s, b: described(b).write(), SpecError, "write() without a sink | an output goes to a sink"),
+    (
+        lambda s, b: described(b).write(),
+        SpecError,
+        ("write() without a sink | write() needs a sink for at least one output"),
+    ),
     (
         lambda s, b: (
             windowed(b, "ts").window(MINUTE).trigger(pw.AfterCount(3)).options(strict=True).agg(COUNT)
@@ -123,7 +134,7 @@ def test_a_state_store_that_is_not_rocksdb(feed: Feed, spark: SparkSession) -> N
     try:
         with pytest.raises(
             SetupError,
-            match=r"HDFSBacked.* \| transformWithState keeps its state in RocksDB \| call "
+            match=r"HDFSBacked.* \| transformWithState needs RocksDB as its state store \| call "
             r"panewise.spark.configure",
         ):
             described(feed.stream().withWatermark("ts", "1 second"))

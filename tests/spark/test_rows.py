@@ -70,7 +70,7 @@ def test_sessions_that_the_rows_of_others_end(feed: Feed) -> None:
     run(feed, windows.order_by("v").agg(F.sum("v").alias("s")))
     assert feed.read("panes").select("k", "window_start", "window_end", "s").rows() == [("a", 0, 4, 3)]
     assert feed.read("counts")["shard"].n_unique() == 1
-    message = r"shards=2 \| a session that ends after n rows of other keys counts the rows of all keys"
+    message = r"shards=2 \| a session of rows counts the rows of all keys"
     with pytest.raises(SpecError, match=message):
         windows.shards(2).agg(F.count())
 

@@ -45,7 +45,7 @@ def test_local_checkpoints_are_written_with_fewer_processes(spark: SparkSession,
 def test_a_worker_keeps_a_megabyte_or_more(spark: SparkSession) -> None:
     with pytest.raises(
         SetupError,
-        match=r"^cache_mb=0 \| a worker keeps a megabyte of state or more \| give a number such as 1024",
+        match=r"^cache_mb=0 \| the cache of a worker has a megabyte or more \| give a number such as 1024",
     ):
         configure(spark, cache_mb=0)
 
@@ -87,7 +87,7 @@ def test_many_shuffle_partitions(spark: SparkSession) -> None:
         ShufflePartitionsWarning,
         match=r"^spark.sql.shuffle.partitions=9 on 2 cores \| each partition costs a Python task and a "
         r"commit in every micro-batch, and a "
-        r"checkpoint keeps its number for good \| call configure\(spark, shuffle_partitions=2\) before "
+        r"checkpoint fixes their number \| call configure\(spark, shuffle_partitions=2\) before "
         r"the first start$",
     ) as caught:
         build(9)
@@ -144,6 +144,7 @@ def test_a_further_call_changes_only_what_it_is_given(spark: SparkSession) -> No
 def test_an_executor_keeps_no_megabyte_of_copies_or_more(spark: SparkSession) -> None:
     with pytest.raises(
         SetupError,
-        match=r"^mirror_mb=-1 \| an executor keeps 0 megabytes of copies \(none\) or more \| give a number",
+        match=r"^mirror_mb=-1 \| the mirror of an executor has 0 megabytes \(no mirror\) "
+        r"or more \| give a number",
     ):
         configure(spark, mirror_mb=-1)

@@ -15,7 +15,7 @@ from panewise.spark import ParquetSink, Result, windowed
 from panewise.spark.sinks import check_sinks
 from tests.spark.conftest import Feed
 
-SAME = "outputs with one path overwrite each other's micro-batches | give each sink a path of its own"
+SAME = "outputs with the same path overwrite each other's micro-batches | give each sink a path of its own"
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,13 @@ def test_sinks_with_paths_of_their_own(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     ("sinks", "message"),
     [
-        ({}, "write() without a sink | an output goes to a sink | give panes=ParquetSink(path)"),
+        (
+            {},
+            (
+                "write() without a sink | write() needs a sink for at least one output | give "
+                "panes=ParquetSink(path)"
+            ),
+        ),
         (
             {"panes": "out/x"},
             (

@@ -176,23 +176,27 @@ REFUSED = [
     (
         StreamWindow.tumbling(count(2)),
         2,
-        "no partition_by: what concerns all partitions is in one shard (semantics 10.25)",
+        ("no partition_by: one shard has all partitions (semantics 10.25)"),
     ),
     (
         StreamWindow.tumbling(punct("flag"), partition_by=["k"]),
         2,
-        "evict=PunctPolicy(column='flag'): what concerns all partitions is in one",
+        "evict=PunctPolicy(column='flag'): one shard has all partitions",
     ),
     (
         StreamWindow.tumbling(count(2), partition_by=["k"], partition_eviction=partition_count(3)),
         2,
-        "partition_eviction=PartitionCount(n=3): what concerns all partitions is in one shard",
+        "partition_eviction=PartitionCount(n=3): one shard has all partitions",
     ),
-    (StreamWindow.tumbling(time(5)), 1, "a batch DataFrame is done in one go, at one time"),
+    (
+        StreamWindow.tumbling(time(5)),
+        1,
+        ("a batch DataFrame is processed at one time, so no processing time passes"),
+    ),
     (
         StreamWindow.tumbling(count(2), partition_by=["k"], partition_eviction=partition_age(9)),
         1,
-        "a batch DataFrame is done in one go",
+        "a batch DataFrame is processed at one time",
     ),
 ]
 

@@ -130,7 +130,7 @@ def test_what_a_chain_cannot_be() -> None:
     with pytest.raises(SpecError, match="a chain begins with a WindowOperator"):
         pw.Chain(CHAIN, CHAIN.stages)  # type: ignore[arg-type]
     for stages in ((), (first(),)):
-        with pytest.raises(SpecError, match="what follows the first operator are stages"):
+        with pytest.raises(SpecError, match="one or more stages follow the first operator"):
             pw.Chain(first(), stages)  # type: ignore[arg-type]
 
 
@@ -181,24 +181,26 @@ def test_words() -> None:
     chain = discarding.then(keys=["a"], aggregates=[TOTAL]).then(aggregates=CHAIN.stages[1].aggregates)
     lines = describe(chain).splitlines()
     assert lines[: len(describe(discarding).splitlines())] == describe(discarding).splitlines()
-    assert "It holds total of the latest pane of every key of the stage before." in describe(CHAIN)
+    assert "It contains total of the latest pane of each key of the stage before." in describe(CHAIN)
     assert lines[-5:] == [
-        "Then: whenever panes come out, one pane with their timing for each of their windows and each a.",
-        "  It holds total of the panes that came together.",
-        "Then: whenever panes come out, one pane with their timing for each of their windows.",
-        "  It holds most of the panes that came together.",
         (
-            "Shards: all panes meet, so there is one; a key that is kept through all stages would let there "
-            "be several."
+            "Then: whenever panes are emitted, one pane with their timing for each of their "
+            "windows and each a."
+        ),
+        "  It contains total of the panes that were emitted together.",
+        "Then: whenever panes are emitted, one pane with their timing for each of their windows.",
+        "  It contains most of the panes that were emitted together.",
+        (
+            "Shards: one, as a stage can combine all panes. With a key that all stages keep "
+            "there would be several."
         ),
     ]
     told = describe(first(accumulation="retracting").then(keys=["a"], aggregates=[TOTAL]))
-    assert "every pane of the stage before that is not withdrawn" in told
-    assert told.endswith("panes that differ in a never meet, so shards are made by this.")
+    assert "every pane of the stage before that is not retracted" in told
+    assert told.endswith("Shards: keys are spread over shards by a, which all stages keep.")
     updated = describe(
         first(accumulation="accumulating", only_updated=True).then(keys=["a"], aggregates=[TOTAL])
     )
     assert (
-        "the latest pane of every key of the stage before; a pane equal to the one before is not sent."
-        in updated
-    )
+        "the latest pane of each key of the stage before; a pane equal to the previous one is not emitted."
+    ) in updated

@@ -31,15 +31,17 @@ from tests.spec.rules import Rule, check
 ROWS = (
     "a number of rows is whole, 1 or more, and 4611686018427387904 at most | give a number such as rows(100)"
 )
-BY_ROWS = "windows of rows are complete by what has come, and no row comes after the end of its window"
-ANY_TIME = "rows are counted as they come, whatever the time | name no event_time if there is none"
-NO_INSTANT = "a window of rows ends with a row, not at an instant"
-UNNAMED = "windows of rows have no event time unless one is named | give event_time='...', or leave"
-START = (
-    "windows of rows start at the number of a row, a whole number of 1152921504606846976 at most | "
-    "give such as origin=0, or leave it out"
+BY_ROWS = (
+    "the number of rows received completes windows of rows, and no row arrives after the end of its window"
 )
-DURATIONS = "is a duration here; rows measure the windows of Tumbling, Hopping, Sliding and Session | give a"
+ANY_TIME = "rows are numbered in arrival order, whatever the time | name no event_time if there is none"
+NO_INSTANT = "a window of rows ends with a row, not at an instant"
+UNNAMED = "windows of rows have an event time only if a column is named | give event_time='...', or leave"
+START = (
+    "the origin of windows of rows is a row number, a whole number of 1152921504606846976 at "
+    "most | give one such as origin=0, or leave it out"
+)
+DURATIONS = "is a duration here; only Tumbling, Hopping, Sliding and Session are measured in rows | give a"
 THREE = "Tumbling(size=rows(3), origin=0)"
 
 
@@ -65,9 +67,10 @@ RULES = {
     "gaps between rows are asked for": Rule(
         lambda: Hopping(rows(2), rows(3), gaps=True),
         lambda: Hopping(rows(2), rows(3)),
-        "size=2 rows, hop=3 rows, gaps=False | hop > size leaves gaps between windows, and only then "
-        "gaps=True is given "
-        "| give a smaller hop, or change gaps",
+        (
+            "size=2 rows, hop=3 rows, gaps=False | hop > size requires gaps=True; otherwise "
+            "leave gaps=False | give a smaller hop, or change gaps"
+        ),
     ),
     "origin is a row": Rule(
         lambda: Tumbling(rows(3), -1),
@@ -82,9 +85,11 @@ RULES = {
     "the rows of others end a session": Rule(
         lambda: Session(rows(3)),
         lambda: Session(rows(3), "merge"),
-        "gap=rows(3), touching='merge' | 3 rows of other keys end the session, so the next row of its "
-        "key finds it gone "
-        "| leave touching out; to take that row in, give rows(4)",
+        (
+            "gap=rows(3), touching='merge' | 3 rows of other keys end the session, so the next "
+            "row of its key starts a new one | leave touching out; to include that row, give "
+            "rows(4)"
+        ),
     ),
     "what grows, grows by time": Rule(
         lambda: Cumulating(4, 2),
@@ -146,9 +151,8 @@ RULES = {
     "a stage does not see the rows": Rule(
         lambda: operator(Tumbling(3)).then(aggregates=[F.count()]),
         lambda: operator().then(aggregates=[F.count()]),
-        f"then after {THREE} | the rows of a window of rows are numbered in the operator's input, which "
-        "a stage does not see "
-        "(semantics 30.6) | use windows of time, or a second query over the panes",
+        f"then after {THREE} | the bounds of windows of rows number the input rows of the operator, which a "
+        "stage does not receive (semantics 30.6) | use windows of time, or a second query over the panes",
     ),
 }
 

@@ -121,7 +121,7 @@ DOCUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"columns": [3]}, "columns[0]=3 | columns[0] is an object with named fields"),
     ({**column("sum", frame=ROWS), "trigger": None}, "trigger=None | the fields here are"),
     (column("ntile"), "columns[0].fn='ntile' | the functions are"),
-    (column("sum"), "sum(v) without a frame | it looks at the rows of a frame"),
+    (column("sum"), "sum(v) without a frame | it reads the rows of a frame"),
     (column("sum", frame={"start": -1}), "columns[0].frame.kind is missing"),
     (column("sum", frame={"kind": "rows", "begin": 1}), "columns[0].frame.begin=1 | the fields here are"),
     (column("lag", frame=ROWS), "lag(v, 1) with Frame("),
@@ -163,7 +163,7 @@ CASES: list[tuple[Any, str]] = [
     ),
     (
         lambda: F.nth_value("v", 2, True),
-        "nth_value('v', ignoreNulls=True) | nth_value counts rows, those with a null, too | take the",
+        "nth_value('v', ignoreNulls=True) | nth_value also counts rows with a null | take the",
     ),
     (
         lambda: F.ntile(2),
@@ -175,21 +175,24 @@ CASES: list[tuple[Any, str]] = [
     (lambda: F.percent_rank(), "panewise.functions.percent_rank | it counts the rows of the whole partition"),
     (lambda: F.nth_value("v", 0), "nth_value(n=0) | nth_value takes a number of rows, 1 or more"),
     (lambda: F.lag("v + 1 "), "column='v + 1 ' | an aggregate reads a column |"),
-    (lambda: F.lag("v", 1, [1]), "lag(default=[1]) | lag and lead have a default"),  # type: ignore[arg-type]
+    (lambda: F.lag("v", 1, [1]), "lag(default=[1]) | only lag and lead have a default"),  # type: ignore[arg-type]
     (lambda: RowFunction("rank", "v", "r"), "rank(column='v') | rank takes no column | leave it out"),
     (lambda: RowFunction("ntile", "v", "r"), "fn='ntile' | a row function is one of"),
-    (lambda: FrameColumn(F.sum("v")), "sum(v) without a frame | it looks at the rows of a frame"),
+    (lambda: FrameColumn(F.sum("v")), "sum(v) without a frame | it reads the rows of a frame"),
     (
         lambda: FrameColumn(F.rank(), Frame("rows", -1, 0)),
-        "rank() with Frame(kind='rows', start=-1, end=0) | rank looks at all rows",
+        "rank() with Frame(kind='rows', start=-1, end=0) | rank reads all rows",
     ),
     (lambda: FrameOperator(columns=[]), "columns=() | an operator makes one column or more"),
     (lambda: FrameOperator(columns=TOTAL), "columns=FrameColumn("),  # type: ignore[arg-type]
     (lambda: FrameOperator(columns=[F.sum("v")]), "columns=[Aggregate("),  # type: ignore[list-item]
-    (lambda: FrameOperator(columns=[TOTAL, TOTAL]), "'total' twice | new columns have names of their own"),
+    (
+        lambda: FrameOperator(columns=[TOTAL, TOTAL]),
+        ("'total' twice | new columns have different names, which no input column has"),
+    ),
     (
         lambda: FrameOperator(columns=[FrameColumn(F.sum("v").alias("v"), TOTAL.frame)]),
-        "'v' twice | new columns have names of their own",
+        "'v' twice | new columns have different names, which no input column has",
     ),
     (
         lambda: FrameOperator(columns=[FrameColumn(F.lag("v").alias("__v"))]),
@@ -206,15 +209,15 @@ CASES: list[tuple[Any, str]] = [
     (lambda: F.count(1), "column=1 | an aggregate reads a column |"),  # type: ignore[arg-type]
     (
         lambda: F.sum("v").over(BY_TIME) - F.lag("v").over(BY_TIME),
-        "an expression of sum(v) over a window | a function over a window is a column",
+        "an expression of sum(v) over a window | a function over a window is a whole column",
     ),  # type: ignore[operator]
     (lambda: 1 + F.lag("v").over(BY_TIME), "an expression of lag(v, 1) over a window | "),  # type: ignore[operator]
     (lambda: F.lag("v").over(BY_TIME).cast("int"), "an expression of lag(v, 1) over a window | "),
     (
         lambda: F.col("v"),
         (
-            "panewise.functions.col | columns and expressions are pyspark's, and an operator takes these | "
-            "import pyspark."
+            "panewise.functions.col | columns and expressions come from pyspark, and "
+            "operators take these | import pyspark."
         ),
     ),
     (
@@ -223,12 +226,12 @@ CASES: list[tuple[Any, str]] = [
     ),
     (
         lambda: F.countDistinct("v"),
-        "panewise.functions.countDistinct | it has another name | use count_distinct",
+        "panewise.functions.countDistinct | panewise has only its other name | use count_distinct",
     ),
     (lambda: FrameOperator(columns=[TOTAL], keys=[""]), "column '' | columns are named by non-empty strings"),
     (
         lambda: FrameOperator(columns=[TOTAL], order=["event_time"]),
-        "order=('event_time',), event_time='event_time' | the event time comes",
+        "order=('event_time',), event_time='event_time' | rows are always ordered",
     ),
     (
         lambda: FrameOperator(columns=[TOTAL], order=["a"], position=Position()),
@@ -237,7 +240,10 @@ CASES: list[tuple[Any, str]] = [
     (lambda: FrameOperator(columns=[TOTAL], watermark=StreamTime()), "watermark=StreamTime("),
     (
         lambda: FrameOperator(columns=[TOTAL], event_time=None, max_future_skew=1),
-        "event_time=None, max_future_skew=Duration('1 micro",
+        (
+            "event_time=None, max_future_skew=Duration('1 microsecond') | max_future_skew and watermark need "
+            "an event time | leave max_future_skew out, or name the event time"
+        ),
     ),
     (
         lambda: FrameOperator(columns=[TOTAL], max_future_skew=-1),
@@ -249,30 +255,33 @@ CASES: list[tuple[Any, str]] = [
     ),
     (
         lambda: FrameOperator(columns=[FrameColumn(F.rank())], event_time=None),
-        "rank(): rank without an event time | rows that are taken as they",
+        "rank(): rank without an event time | without an event time rows",
     ),
     (
         lambda: FrameOperator(columns=[FrameColumn(F.count(), Frame("range", -5, 0))], event_time=None),
         (
-            "count(*): a RANGE frame without an event time | rows that are taken as they arrive have no "
-            "time to be compared by | order by the"
+            "count(*): a RANGE frame without an event time | without an event time rows have "
+            "no time to compare | order by the"
         ),
     ),
     (
         lambda: FrameOperator(columns=[FrameColumn(F.count(), Frame("range", -5, 0))], order=["seq"]),
         (
-            "count(*): Frame(kind='range', start=-5, end=0) with order=('seq',) | how far apart rows are is "
-            "told by their time alone | leave"
+            "count(*): Frame(kind='range', start=-5, end=0) with order=('seq',) | a RANGE "
+            "frame measures the distance of rows by the event time alone | leave"
         ),
     ),
     (
         lambda: Window.partitionBy(3),
-        "column 3 | keys and order are columns, told by their names; the order is ascending",
+        "column 3 | keys and order columns are given by name; the order is ascending",
     ),
-    (lambda: Window.rowsBetween(-1.0, 0), "rowsBetween(start=-1.0) | rows are counted"),  # type: ignore[arg-type]
+    (
+        lambda: Window.rowsBetween(-1.0, 0),
+        ("rowsBetween(start=-1.0) | a bound of rowsBetween is a whole number of rows"),
+    ),  # type: ignore[arg-type]
     (
         lambda: Window.rowsBetween(-1, Window.unboundedFollowing),
-        "rows to unboundedFollowing | what comes after all rows that there will be",
+        "rows to unboundedFollowing | a stream has no last row",
     ),
     (
         lambda: Window.rowsBetween(-1, Window.unboundedPreceding),
@@ -280,9 +289,9 @@ CASES: list[tuple[Any, str]] = [
     ),
     (
         lambda: Window.rangeBetween("soon", 0),
-        "start='soon' | a duration is a sum of whole weeks to microseconds",
+        "start='soon' | a duration is a sum of whole numbers of units, from weeks to microseconds",
     ),
-    (lambda: F.sum("v").over("w"), "over('w') | a function is over a window of panewise"),  # type: ignore[arg-type]
+    (lambda: F.sum("v").over("w"), "over('w') | over() takes a window of panewise"),  # type: ignore[arg-type]
     (lambda: frame_operator({"a": F.sum("v")}), "a=Aggregate("),  # type: ignore[dict-item]
     (lambda: frame_operator({}), "columns=() | an operator makes one column or more"),
     (
@@ -301,8 +310,8 @@ CASES: list[tuple[Any, str]] = [
     (
         lambda: frame_operator({"a": F.lag("v").over(Window.orderBy("seq"))}, "ts"),
         (
-            "orderBy('seq',), event_time='ts' | rows of a stream are in the order of their event time, or "
-            "as they arrive | order by 'ts'"
+            "orderBy('seq',), event_time='ts' | the rows of a stream are ordered by event "
+            "time, or by arrival | order by 'ts'"
         ),
     ),
 ]
@@ -321,7 +330,7 @@ def test_other_names_are_attribute_errors() -> None:
     assert not hasattr(F, "corr")
     with pytest.raises(
         AttributeError,
-        match=r"no attribute 'corr'; aggregates of your own are made by panewise.UserAggregate",
+        match=r"no attribute 'corr'; user-defined aggregates are made by panewise.UserAggregate",
     ):
         _ = F.corr
 

@@ -35,7 +35,7 @@ from panewise.spec import PANE_COLUMNS
 from panewise.spec.operators.windows import data_loss_reason
 from tests.spec.rules import Rule, check
 
-LOSS = "rows that come after that go to the late output as 'closed'"
+LOSS = "rows that arrive after that are emitted to the late output as 'closed'"
 REPEAT = (
     "give AfterWatermark(late=...), or repeat the trigger: Repeatedly(...), "
     "AfterWatermark(early=..., late=...)"
@@ -51,8 +51,8 @@ def rule(obeys: dict[str, Any], breaks: dict[str, Any], message: str) -> Rule:
     return Rule(lambda: operator(**obeys), lambda: operator(**breaks), message)
 
 
-NO_EVENT_TIME = "with time='processing' rows have no event time but that of their arrival"
-NEVER_LATE = "with time='processing' no row comes after the end of its window"
+NO_EVENT_TIME = "with time='processing' the event time of a row is the time of its arrival"
+NEVER_LATE = "with time='processing' no row arrives after the end of its window"
 
 
 def by_processing_time(obeys: dict[str, Any], breaks: dict[str, Any], message: str) -> Rule:
@@ -83,7 +83,7 @@ RULES = {
     "there is an aggregate": rule(
         {"aggregates": [F.sum("v")]},
         {"aggregates": []},
-        "aggregates=() | a pane holds at least one aggregate | give one such as F.count()",
+        "aggregates=() | a pane contains at least one aggregate | give one such as F.count()",
     ),
     "aggregates are aggregates": rule(
         {"aggregates": [F.sum("v")]},
@@ -145,9 +145,11 @@ RULES = {
     "lateness is a duration": rule(
         {"allowed_lateness": "unlimited"},
         {"allowed_lateness": "forever"},
-        "allowed_lateness='forever' | a duration is a sum of whole weeks to microseconds "
-        "| give '90 seconds', '1 hour 30 minutes', 'PT1H30M', a timedelta, a Duration, or an int of "
-        "microseconds",
+        (
+            "allowed_lateness='forever' | a duration is a sum of whole numbers of units, from "
+            "weeks to microseconds | give '90 seconds', '1 hour 30 minutes', 'PT1H30M', a "
+            "timedelta, a Duration, or an int of microseconds"
+        ),
     ),
     "skew is not negative": rule(
         {"max_future_skew": 0},
@@ -209,9 +211,11 @@ RULES = {
     "a delay of inputs needs a column": Rule(
         lambda: Inputs(["a", "b"], column="s", delay="1 s"),
         lambda: Inputs(["a", "b"], delay="1 s"),
-        "delay='1 s' without a column | a delay is how far the watermark of an input is behind its "
-        "rows, and without a column no row says "
-        "which input it is of | give column='...', or leave delay out",
+        (
+            "delay='1 s' without a column | a delay is for watermarks driven by rows, and these "
+            "need the column that names the input of a row | give column='...', or leave delay "
+            "out"
+        ),
     ),
     "a delay of inputs is not negative": Rule(
         lambda: Inputs(["a", "b"], column="s", delay={"a": 0, "b": 1}),
@@ -233,9 +237,11 @@ RULES = {
     "the event time names no input": rule(
         {"watermark": Inputs(["a", "b"], column="s")},
         {"watermark": Inputs(["a", "b"], column="event_time")},
-        "Inputs(column='event_time'), event_time='event_time' | the column that names the input of a "
-        "row holds strings, and the event time "
-        "is a timestamp | give the column that names the input",
+        (
+            "Inputs(column='event_time'), event_time='event_time' | the column that names the "
+            "input of a row contains strings, and the event time is a timestamp | give the "
+            "column that names the input"
+        ),
     ),
     "time": rule(
         {"time": "processing"},
@@ -313,8 +319,10 @@ RULES = {
     "a global window has no lateness": rule(
         {"window": Global(), "allowed_lateness": "unlimited"},
         {"window": Global(), "allowed_lateness": 1},
-        "Global(), allowed_lateness=1 microsecond | a global window has no end to be late after | leave "
-        "allowed_lateness out",
+        (
+            "Global(), allowed_lateness=1 microsecond | a global window has no end, so no row is "
+            "late for it | leave allowed_lateness out"
+        ),
     ),
     "on time at a watermark": rule(
         {"on_time": "always", "trigger": Repeatedly(AfterAny(AfterWatermark(), AfterCount(2)))},
@@ -326,9 +334,11 @@ RULES = {
     "only what accumulates is updated": rule(
         {"only_updated": True, "accumulation": "accumulating"},
         {"only_updated": True, "accumulation": "retracting"},
-        "only_updated=True, accumulation='retracting' | only_updated compares what accumulates; "
-        "discarding panes hold new rows, and "
-        "retracting mode never repeats a pane | leave only_updated out, or use 'accumulating'",
+        (
+            "only_updated=True, accumulation='retracting' | only_updated is for accumulating "
+            "panes; discarding panes contain only new rows, and retracting mode never repeats a "
+            "pane | leave only_updated out, or use 'accumulating'"
+        ),
     ),
     "a timestamp is one of three": rule(
         {"timestamp": "earliest"},
@@ -344,9 +354,11 @@ RULES = {
     "there is something to evict": rule(
         {"evictor": CountEvictor(3, after=True), "accumulation": "accumulating"},
         {"evictor": CountEvictor(3, after=True), "accumulation": "discarding"},
-        "evictor=CountEvictor(n=3, after=True), accumulation='discarding' | in discarding mode a "
-        "window's rows go after each pane, so "
-        "nothing is left to evict (semantics 11.5) | leave after out, or use 'accumulating'",
+        (
+            "evictor=CountEvictor(n=3, after=True), accumulation='discarding' | in discarding "
+            "mode rows are purged after each pane, so none are left to evict (semantics 11.5) | "
+            "leave after out, or use 'accumulating'"
+        ),
     ),
     "a delta is of several": rule(
         {"delta": ["v"]}, {"delta": "v"}, "delta='v' | delta are several, in order | give a list: delta=[...]"
@@ -359,14 +371,18 @@ RULES = {
     "a delta is of some columns": rule(
         {"delta": True},
         {"delta": []},
-        "delta=() | a delta is of one column or more, each once | name different columns, or give True "
-        "for all",
+        (
+            "delta=() | a delta has one or more columns, each once | name different columns, or "
+            "give True for all"
+        ),
     ),
     "a delta is of different columns": rule(
         {"delta": ["v", "w"]},
         {"delta": ["v", "v"]},
-        "delta=('v', 'v') | a delta is of one column or more, each once | name different columns, or "
-        "give True for all",
+        (
+            "delta=('v', 'v') | a delta has one or more columns, each once | name different "
+            "columns, or give True for all"
+        ),
     ),
     "a delta is an update": rule(
         {"delta": ["v"], "accumulation": "accumulating"},

@@ -42,6 +42,7 @@ INSTANT = (
     "an instant is exact and has a time zone | give a datetime with a time zone, or an int of "
     "microseconds since 1970-01-01 UTC"
 )
+UNITS = "a duration is a sum of whole numbers of units, from weeks to microseconds"
 EXACT = (
     "give '90 seconds', '1 hour 30 minutes', 'PT1H30M', a timedelta, a Duration, or an int of microseconds"
 )
@@ -51,14 +52,16 @@ NO_LENGTH = (
 
 ONE_ROW = "an evictor keeps one row or more | give n=1 or more"
 THRESHOLD = (
-    "a threshold is a number above zero, or a duration: with zero the last row itself would go "
-    "| give one such as 0.5 or '1 second'"
+    "a threshold is a number above zero, or a duration: with zero the last row itself would "
+    "be evicted | give one such as 0.5 or '1 second'"
 )
 ZONE = (
     "a zone is one of the IANA time zone database | give a name such as 'Europe/Berlin'; if it is a "
     "new one, update the machine's tzdata"
 )
-COLUMNS = "a window function is given different columns by their names, besides the event time as event_time"
+COLUMNS = (
+    "the columns of a window function have different names; the event time is always passed, as event_time"
+)
 
 
 def nothing() -> None:
@@ -124,7 +127,7 @@ RULES = {
     "a gap is a duration or a column": Rule(
         lambda: Session("timeout"),
         lambda: Session("-1 minute"),
-        f"gap='-1 minute' | a duration is a sum of whole weeks to microseconds | {EXACT}",
+        f"gap='-1 minute' | {UNITS} | {EXACT}",
     ),
     "period above zero": Rule(
         lambda: Every(1),
@@ -139,9 +142,10 @@ RULES = {
     "windows of time are never full": Rule(
         lambda: Hopping(4, 2),
         lambda: Hopping(4, 2, only_when_full=True),
-        "only_when_full=True, size=4 microseconds | a window of time holds any number of rows, and is "
-        "never full "
-        "| leave only_when_full out, or give sizes in rows",
+        (
+            "only_when_full=True, size=4 microseconds | a window of time may contain any number "
+            "of rows, and is never full | leave only_when_full out, or give sizes in rows"
+        ),
     ),
     "a session is closed at its start or at both ends": Rule(
         lambda: Session(2, closed="both"),
@@ -151,14 +155,18 @@ RULES = {
     "closed sessions do not touch": Rule(
         lambda: Session("gap", closed="both"),
         lambda: Session("gap", touching="merge", closed="both"),
-        "closed='both', touching='merge' | closed sessions that share an instant are merged, and others "
-        "do not touch | leave touching out",
+        (
+            "closed='both', touching='merge' | with closed='both' sessions that share an instant "
+            "are merged, and no others touch | leave touching out"
+        ),
     ),
     "sessions of rows are not closed": Rule(
         lambda: Session(rows(2)),
         lambda: Session(rows(2), closed="both"),
-        "gap=rows(2), closed='both' | a session of rows is over with the row that ends it "
-        "| leave closed out; to take that row in, give rows(3)",
+        (
+            "gap=rows(2), closed='both' | a session of rows does not contain the row that ends "
+            "it | leave closed out; to include that row, give rows(3)"
+        ),
     ),
     "aligned is a flag": Rule(
         lambda: Every(2, aligned=True),
@@ -175,8 +183,10 @@ RULES = {
     "an offset is shorter than its period": Rule(
         lambda: Every("1 min", aligned=True, offset="59 s"),
         lambda: Every("1 min", aligned=True, offset="1 min"),
-        "offset='1 min', period='1 min' | an offset is 0 or more and less than the period | give the "
-        "rest of its division by the period",
+        (
+            "offset='1 min', period='1 min' | an offset is 0 or more and less than the period | "
+            "give the remainder of its division by the period"
+        ),
     ),
     "duration is exact": Rule(
         lambda: Tumbling(2), lambda: Tumbling(1.5), f"size=1.5 | a duration is exact | {EXACT}"
@@ -195,17 +205,17 @@ RULES = {
     "an ISO duration is whole": Rule(
         lambda: Tumbling("PT0.000001S"),
         lambda: Tumbling("PT0.0000001S"),
-        f"size='PT0.0000001S' | a duration is a sum of whole weeks to microseconds | {EXACT}",
+        f"size='PT0.0000001S' | {UNITS} | {EXACT}",
     ),
     "an ISO duration is in order": Rule(
         lambda: Session("PT1H5M"),
         lambda: Session("PT5M1H"),
-        f"gap='PT5M1H' | a duration is a sum of whole weeks to microseconds | {EXACT}",
+        f"gap='PT5M1H' | {UNITS} | {EXACT}",
     ),
     "an ISO duration has no sign": Rule(
         lambda: Session("PT5M"),
         lambda: Session("-PT5M"),
-        f"gap='-PT5M' | a duration is a sum of whole weeks to microseconds | {EXACT}",
+        f"gap='-PT5M' | {UNITS} | {EXACT}",
     ),
     "duration is not empty": Rule(
         lambda: Tumbling("1s"), lambda: Tumbling(""), f"size='' | a duration is not empty | {EXACT}"
@@ -216,14 +226,18 @@ RULES = {
     "a position's columns have names": Rule(
         lambda: Position("p", "o", "s"),
         lambda: Position("p", ""),
-        "Position('p', '') | a position is told by different columns, named by non-empty strings | give "
-        "the columns' names",
+        (
+            "Position('p', '') | a position is read from different columns, named by non-empty "
+            "strings | give the columns' names"
+        ),
     ),
     "a position's columns differ": Rule(
         lambda: Position("p", "o"),
         lambda: Position("p", "o", "p"),
-        "Position('p', 'o', 'p') | a position is told by different columns, named by non-empty strings "
-        "| give the columns' names",
+        (
+            "Position('p', 'o', 'p') | a position is read from different columns, named by "
+            "non-empty strings | give the columns' names"
+        ),
     ),
     "positions are ordered or not": Rule(
         lambda: Position(ordered=False),
@@ -233,13 +247,15 @@ RULES = {
     "ordered positions have no intervals": Rule(
         lambda: Position(ordered=False, remember=5),
         lambda: Position(remember=5),
-        "Position(remember=5) | of ordered positions the highest offset is remembered, and no intervals "
-        "| give ordered=False, or leave remember out",
+        (
+            "Position(remember=5) | of ordered positions only the highest offset is stored, and "
+            "no intervals | give ordered=False, or leave remember out"
+        ),
     ),
     "an interval is remembered at least": Rule(
         lambda: Position(ordered=False, remember=1),
         lambda: Position(ordered=False, remember=0),
-        "remember=0 | intervals are counted by a whole number above zero | give 1 or more",
+        "remember=0 | the number of intervals is a whole number above zero | give 1 or more",
     ),
     "duration has 64 bits": Rule(
         lambda: Tumbling(2**63 - 1),
@@ -257,16 +273,18 @@ RULES = {
     "gaps are asked for": Rule(
         lambda: Hopping(2, 3, gaps=True),
         lambda: Hopping(2, 3),
-        "size=2 microseconds, hop=3 microseconds, gaps=False | hop > size leaves gaps between windows, "
-        "and only then gaps=True is given "
-        "| give a smaller hop, or change gaps",
+        (
+            "size=2 microseconds, hop=3 microseconds, gaps=False | hop > size requires "
+            "gaps=True; otherwise leave gaps=False | give a smaller hop, or change gaps"
+        ),
     ),
     "no gaps are asked for in vain": Rule(
         lambda: Hopping(2, 2),
         lambda: Hopping(2, 2, gaps=True),
-        "size=2 microseconds, hop=2 microseconds, gaps=True | hop > size leaves gaps between windows, "
-        "and only then gaps=True is given "
-        "| give a smaller hop, or change gaps",
+        (
+            "size=2 microseconds, hop=2 microseconds, gaps=True | hop > size requires gaps=True; "
+            "otherwise leave gaps=False | give a smaller hop, or change gaps"
+        ),
     ),
     "step divides size": Rule(
         lambda: Cumulating(6, 3),
@@ -322,18 +340,17 @@ RULES = {
     "a window function is one": Rule(
         lambda: Custom(len, name="f"),
         lambda: Custom("len", name="f"),  # type: ignore[arg-type]
-        "function='len' | windows of your own are given by a function | give a function of a "
-        "polars.DataFrame",
+        ("function='len' | a custom window is given by a function | give a function of a polars.DataFrame"),
     ),
     "a window function of rows is one": Rule(
         lambda: Custom.each(len, name="f"),
         lambda: Custom.each(None, name="f"),  # type: ignore[arg-type]
-        "function=None | windows of your own are given by a function | give a function of a dict",
+        "function=None | a custom window is given by a function | give a function of a dict",
     ),
     "a window function has a name": Rule(
         lambda: Custom(len, name="f"),
         lambda: Custom(len, name=""),
-        "name='' | a window function is known by its name | give a non-empty string",
+        "name='' | a custom window has a name | give a non-empty string",
     ),
     "a window function's columns are several": Rule(
         lambda: Custom(len, name="f", columns=["c"]),
@@ -353,8 +370,10 @@ RULES = {
     "a function's windows are merged or not": Rule(
         lambda: Custom(len, name="f", merge="touching"),
         lambda: Custom(len, name="f", merge=1),  # type: ignore[arg-type]
-        "merge=1 | windows are not merged, or merged, or merged if they touch | give False, True or "
-        "'touching'",
+        (
+            "merge=1 | windows are not merged, merged if they overlap, or also merged if they "
+            "touch | give False, True or 'touching'"
+        ),
     ),
     "touching": Rule(
         lambda: Session(1, "merge"),
@@ -480,8 +499,11 @@ RULES = {
     "a fold is combined": Rule(
         lambda: fold(0),
         lambda: UserAggregate.fold("f", 0, nothing),
-        "fold('f') without combine | a window holds rows of several batches, and each is folded alone "
-        "| give combine=, a function of two states, the earlier first",
+        (
+            "fold('f') without combine | a window contains rows of several batches, and each "
+            "batch is folded separately | give combine=, a function of two states, the earlier "
+            "first"
+        ),
     ),
     "a fold begins with JSON": Rule(
         lambda: fold([]),
@@ -498,9 +520,11 @@ RULES = {
     "a fold begins with nothing": Rule(
         lambda: fold(""),
         lambda: fold(100),
-        "fold('f', initial=100): combined with itself it gives 200 | initial is the state of no rows, "
-        "and changes nothing "
-        "| give such a value, as 0 for a sum",
+        (
+            "fold('f', initial=100): combined with itself it gives 200 | initial is the state "
+            "without rows: combining it with a state changes nothing | give such a value, for "
+            "example 0 for a sum"
+        ),
     ),
     "a folding function is a function": Rule(
         lambda: fold(0),
@@ -663,7 +687,7 @@ def test_names_that_a_stream_does_not_have_are_not_there_and_say_why() -> None:
     assert not hasattr(F, "expr")
     assert not hasattr(F, "nothing_at_all")
     with pytest.raises(
-        AttributeError, match=r"^panewise.functions.expr \| columns and expressions are pyspark's"
+        AttributeError, match=r"^panewise.functions.expr \| columns and expressions come from pyspark"
     ):
         F.expr  # noqa: B018
 

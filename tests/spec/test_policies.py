@@ -63,9 +63,8 @@ def test_each_message_is_no_period() -> None:
     with pytest.raises(SpecError) as caught:
         policies.samza(late="each", late_aligned=True)
     assert str(caught.value) == (
-        "late='each', late_aligned=True | only a period has multiples; each late message is an update "
-        "at once "
-        "| give late a period, or leave late_aligned out"
+        "late='each', late_aligned=True | late_aligned aligns the multiples of a period, and "
+        "'each' has no period | give late a period, or leave late_aligned out"
     )
 
 
@@ -73,7 +72,7 @@ def test_one_trigger_has_no_two_sides() -> None:
     with pytest.raises(SpecError) as caught:
         policies.apex(early_count=3, late_count=2, at_watermark=False)
     assert str(caught.value) == (
-        "apex(early=AfterCount(n=3), late=AfterCount(n=2), at_watermark=False) | without a firing at "
-        "the watermark a window is followed "
-        "by one trigger all the time | leave the late firings out, or make them equal"
+        "apex(early=AfterCount(n=3), late=AfterCount(n=2), at_watermark=False) | without a "
+        "firing at the watermark one trigger applies before and after the end of a window | "
+        "leave the late firings out, or make them equal to the early ones"
     )

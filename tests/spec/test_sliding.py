@@ -65,17 +65,23 @@ def test_what_has_no_meaning_is_refused(make: Any, given: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "line"),
     [
-        ({}, "Windows: a row at t makes the window from 1 minute before t to t, if it is not there yet; "),
+        (
+            {},
+            ("Windows: a row at t makes the window from 1 minute before t to t, if it does not exist yet; "),
+        ),
         (
             {"window": pw.Sliding("1 s", "start")},
             "Windows: a row at t makes the window from t to 1 second after t, if",
         ),
         (
             {"window": pw.Sliding("1 s", "both")},
-            "and the one from right after t to 1 second after that if any row is in it",
+            "and the one from directly after t to 1 second after that if it contains any row",
         ),
-        ({"window": pw.Sliding(Rows(9))}, "Windows: each row makes a window of the last 9 rows up to it."),
-        ({}, "  When it passes the end: one ON_TIME pane, if rows came since the last pane."),
+        (
+            {"window": pw.Sliding(Rows(9))},
+            ("Windows: each row makes a window of the last 9 rows, itself included."),
+        ),
+        ({}, "  When it passes the end: one ON_TIME pane, if rows arrived since the last pane."),
         (
             {},
             "Late rows: a row is late for a window whose end the watermark has passed when its batch begins.",
@@ -84,8 +90,8 @@ def test_what_has_no_meaning_is_refused(make: Any, given: str) -> None:
         (
             {"allowed_lateness": "5 s"},
             (
-                "State: a window goes when the watermark is more than 5 seconds past its end; at the end of "
-                "input all go."
+                "State: a window is purged when the watermark is more than 5 seconds past "
+                "its end; at the end of input all windows are purged."
             ),
         ),
     ],

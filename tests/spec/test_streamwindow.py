@@ -19,7 +19,7 @@ from tests.spec.rules import Rule, check
 
 LISTENER = WindowListener(object, name="it", outputs={"x": "bigint"})
 KEYED: dict[str, Any] = {"partition_by": ["k"]}
-NO_TRIGGER = "a tumbling window has no trigger: it sends what it holds when it evicts (semantics 10.2)"
+NO_TRIGGER = "a tumbling window has no trigger: it emits its tuples when it evicts them (semantics 10.2)"
 SLIDING = "('count', 'time', 'delta') (semantics 10.2)"
 POLICIES = [count(3), time("1 second"), delta("v", 5)]
 
@@ -125,9 +125,9 @@ RULES = {
     "partitions without keys": Rule(
         lambda: StreamWindow.tumbling(count(3), partition_eviction=partition_age(5), **KEYED),
         lambda: StreamWindow.tumbling(count(3), partition_eviction=tuple_count(5)),
-        "partition_eviction=TupleCount(n=5) without partition_by | without partition_by there is one "
-        "partition, which stays "
-        "(semantics 10.2) | give partition_by, or leave partition_eviction out",
+        ("partition_eviction=TupleCount(n=5) without partition_by | without partition_by "
+"there is one partition, which cannot be evicted (semantics 10.2) | give "
+"partition_by, or leave partition_eviction out"),
     ),
     "two partition evictions": Rule(
         lambda: StreamWindow.tumbling(count(3), partition_eviction=tuple_count(5), **KEYED),
@@ -146,50 +146,51 @@ RULES = {
     "event twice": Rule(
         lambda: StreamWindow.tumbling(count(3), events=["FINAL"]),
         lambda: StreamWindow.tumbling(count(3), events=["FINAL", "FINAL"]),
-        "events=('FINAL', 'FINAL') | what is sent is one kind of event or more, each once | "
-        "give some of ('INSERTION', 'EVICTION', 'FINAL')",
+        ("events=('FINAL', 'FINAL') | events are one or more kinds of event, each once | give "
+"some of ('INSERTION', 'EVICTION', 'FINAL')"),
     ),
     "aggregates and listener": Rule(
         lambda: StreamWindow.tumbling(count(3), listener=LISTENER),
         lambda: StreamWindow.tumbling(count(3), listener=LISTENER, aggregates=[F.count()]),
-        f"aggregates and listener={LISTENER!r} | a pane holds aggregates, or what a listener gives | "
+        f"aggregates and listener={LISTENER!r} | a pane contains aggregates, or the outputs of a listener | "
         "leave one of them out, or compute them in the listener",
     ),
     "aggregates and columns": Rule(
         lambda: StreamWindow.tumbling(count(3), columns=["v"]),
         lambda: StreamWindow.tumbling(count(3), columns=["v"], aggregates=[F.count()]),
-        "aggregates and columns=('v',) | with aggregates a pane holds no tuples | leave columns out",
+        ("aggregates and columns=('v',) | with aggregates a pane contains no tuples | leave "
+"columns out"),
     ),
     "listener that is none": Rule(
         lambda: StreamWindow.tumbling(count(3), listener=LISTENER),
         lambda: StreamWindow.tumbling(count(3), listener=object),
-        "listener=<class 'object'> | a listener is a WindowListener, which tells its name and outputs | "
-        "give WindowListener(MyClass, name=..., outputs={...})",
+        ("listener=<class 'object'> | a listener is given as a WindowListener, with its name "
+"and outputs | give WindowListener(MyClass, name=..., outputs={...})"),
     ),
     "outputs": Rule(
         lambda: WindowListener(object, name="it", outputs={"x": "double"}),
         lambda: WindowListener(object, name="it", outputs={"x": "float"}),  # type: ignore[dict-item]
-        "outputs={'x': 'float'} | a listener's outputs are columns by name, one or more, of the types "
-        "['bigint', 'double', 'string', "
-        "'boolean'] | give such as {'total': 'bigint'}",
+        ("outputs={'x': 'float'} | a listener's outputs are columns by name, one or more, of "
+"the types ['bigint', 'double', 'string', 'boolean'] | give some such as {'total': "
+"'bigint'}"),
     ),
     "name of a listener": Rule(
         lambda: WindowListener(object, name="it", outputs={"x": "double"}),
         lambda: WindowListener(object, name="", outputs={"x": "double"}),
-        "name='' | a listener is known by its name | give a non-empty string",
+        "name='' | a listener has a name | give a non-empty string",
     ),
     "only when full": Rule(
         lambda: StreamWindow.sliding(count(3), only_when_full=True),
         lambda: StreamWindow.sliding(time(3), only_when_full=True),
-        "only_when_full=True with sliding(TimePolicy(duration=Duration('3 microseconds'))) | it "
-        "concerns sliding windows that are not "
-        "full when they begin | leave only_when_full out",
+        ("only_when_full=True with sliding(TimePolicy(duration=Duration('3 microseconds'))) | "
+"this option is for sliding windows that are not full when they begin | leave "
+"only_when_full out"),
     ),
     "skip unchanged": Rule(
         lambda: StreamWindow.sliding(count(3), time(3), skip_unchanged=True),
         lambda: StreamWindow.sliding(count(3), skip_unchanged=True),
-        "skip_unchanged=True with trigger=CountPolicy(n=1) | only a trigger of time comes without a "
-        "tuple | leave skip_unchanged out",
+        ("skip_unchanged=True with trigger=CountPolicy(n=1) | only a trigger of time fires "
+"without a tuple | leave skip_unchanged out"),
     ),
     "amount that is no decimal": Rule(
         lambda: delta("v", Decimal(0)),
@@ -231,24 +232,26 @@ RULES = {
     "only when full of nothing": Rule(
         lambda: StreamWindow.sliding(count(3), events=["EVICTION", "TRIGGER"], only_when_full=True),
         lambda: StreamWindow.sliding(count(3), events=["EVICTION"], only_when_full=True),
-        "only_when_full=True with events=('EVICTION',) | it concerns TRIGGER | leave only_when_full out",
+        ("only_when_full=True with events=('EVICTION',) | this option is for TRIGGER | leave "
+"only_when_full out"),
     ),
     "skip unchanged of nothing": Rule(
         lambda: StreamWindow.sliding(count(3), time(3), events=["TRIGGER"], skip_unchanged=True),
         lambda: StreamWindow.sliding(count(3), time(3), events=["FINAL"], skip_unchanged=True),
-        "skip_unchanged=True with events=('FINAL',) | it concerns TRIGGER | leave skip_unchanged out",
+        ("skip_unchanged=True with events=('FINAL',) | this option is for TRIGGER | leave "
+"skip_unchanged out"),
     ),
     "flush of nothing": Rule(
         lambda: StreamWindow.tumbling(count(3), events=["FINAL"], flush_on_final=True),
         lambda: StreamWindow.tumbling(count(3), events=["INSERTION"], flush_on_final=True),
-        "flush_on_final=True with events=('INSERTION',) | it concerns EVICTION and FINAL | "
-        "leave flush_on_final out",
+        ("flush_on_final=True with events=('INSERTION',) | this option is for EVICTION and "
+"FINAL | leave flush_on_final out"),
     ),
     "flush on final": Rule(
         lambda: StreamWindow.tumbling(count(3), flush_on_final=True),
         lambda: StreamWindow.sliding(count(3), flush_on_final=True),
-        "flush_on_final=True with sliding(CountPolicy(n=3)) | it concerns tumbling windows | leave "
-        "flush_on_final out",
+        ("flush_on_final=True with sliding(CountPolicy(n=3)) | this option is for tumbling "
+"windows | leave flush_on_final out"),
     ),
     "null keys": Rule(
         lambda: StreamWindow.tumbling(count(3), null_keys=True, **KEYED),
@@ -259,11 +262,10 @@ RULES = {
     "names": Rule(
         lambda: StreamWindow.tumbling(count(3), partition_by=["name"]),
         lambda: StreamWindow.tumbling(count(3), partition_by=["event"]),
-        "'event' twice | partition_by, what is sent and the pane's own columns ('event', "
-        "'processing_time', 'window_start', 'window_end', "
-        "'timing', 'index', 'nonspeculative_index', 'is_first', 'is_last', 'op', 'delta') have "
-        "different names | "
-        "give aggregates an .alias(...), or rename the column",
+        ("'event' twice | partition_by, aggregates or outputs, and the pane's own columns "
+"('event', 'processing_time', 'window_start', 'window_end', 'timing', 'index', "
+"'nonspeculative_index', 'is_first', 'is_last', 'op', 'delta') have different names "
+"| give aggregates an .alias(...), or rename the column"),
     ),
     "own names": Rule(
         lambda: StreamWindow.tumbling(count(3), partition_by=["_k"]),
@@ -295,9 +297,9 @@ def test_a_delta_keeps_its_duration() -> None:
     spec = StreamWindow.sliding(delta("ts", "1 minute"), delta("n", timedelta(seconds=1)))
     assert to_dict(spec)["evict"] == {"kind": "delta", "column": "ts", "amount": {"us": 60_000_000}}
     assert from_json(to_json(spec)) == spec
-    assert (
-        describe(spec).splitlines()[1]
-        == "  The oldest tuples go before one whose ts is more than 1 minute above theirs."
+    assert describe(spec).splitlines()[1] == (
+        "  The oldest tuples are evicted before a tuple is inserted whose ts is more than "
+        "1 minute above theirs."
     )
 
 
@@ -388,12 +390,13 @@ def test_words() -> None:
         flush_on_final=True,
     )
     assert describe(spec) == "\n".join([
-        "Window: one for each k and l; it tumbles.",
-        "  All tuples go before one whose age is more than 2 above that of the oldest.",
-        "Sent: EVICTION, each with n of its tuples.",
-        "  Tuples that are left at the end of input go by an EVICTION.",
+        "Window: one tumbling window for each k and l.",
+        ("  All tuples are evicted before a tuple is inserted whose age is more than 2 above "
+"that of the oldest."),
+        "Output: EVICTION, each with n of its tuples.",
+        "  Tuples that remain at the end of input raise an EVICTION.",
         "Invalid rows: age is null or NaN.",
-        "Order: tuples are taken one by one, as they stand.",
-        ("State: the partitions that have waited longest for a tuple go while there are more than 9 "
-        "tuples in all partitions."),
+        "Order: tuples are taken one by one, as they stand in the batch.",
+        ("State: while there are more than 9 tuples in all partitions, the partition whose "
+"last insertion is oldest is evicted."),
     ])  # fmt: skip

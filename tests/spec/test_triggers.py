@@ -34,9 +34,7 @@ from panewise.spec.triggers.composite import Trigger, finish, fires_once
 from tests.spec.rules import Rule, check
 
 A_TRIGGER = "is one of panewise's triggers | give one, such as"
-ONE_SIDE = (
-    "says what to do while the watermark is on one side of the end, so it does not ask for the end itself"
-)
+ONE_SIDE = "applies on one side of the end of a window, so it cannot wait for the end itself"
 AN_AMOUNT = "an amount is a number, 0 or more, or a duration | give one such as 0.5 or '1 second'"
 RULES = {
     "early is a trigger": Rule(
@@ -44,7 +42,7 @@ RULES = {
         lambda: AfterWatermark(early="always"),  # type: ignore[arg-type]
         f"early='always' | early {A_TRIGGER} early=Always()",
     ),
-    "late does not ask for the end": Rule(
+    "late does not wait for the end": Rule(
         lambda: AfterWatermark(late=Repeatedly(AfterCount(1))),
         lambda: AfterWatermark(late=Repeatedly(AfterWatermark())),
         f"late=Repeatedly(trigger=AfterWatermark(early=None, late=None)) | late {ONE_SIDE} | leave "
@@ -162,7 +160,7 @@ def test_what_can_never_fire_is_warned_of(trigger: Trigger, idle: Trigger | None
         warnings.simplefilter("always")
         WindowOperator(**fields)
     found = [str(warning.message) for warning in caught if warning.category is IdleTriggerWarning]
-    rule = "a part of a trigger that can never fire does nothing | leave it out"
+    rule = "a part of a trigger that can never fire has no effect | leave it out"
     assert found == ([] if idle is None else [f"{idle!r} in {trigger!r} | {rule}"])
     assert all(warning.filename == __file__ for warning in caught)
     if idle is not None:
@@ -187,32 +185,35 @@ def test_columns_of_triggers_are_read() -> None:
         (
             AfterProcessingTime("5 s", align="1 min"),
             (
-                "when 5 seconds of processing time have passed since the first row that came, and then at "
-                "the next multiple of 1 minute"
+                "when processing time has advanced by 5 seconds since the first new row, and "
+                "then at the next multiple of 1 minute"
             ),
         ),
-        (AfterEventTime("5 min"), "when the watermark passes a multiple of 5 minutes, if rows came"),
-        (Every("1 min", aligned=True), "at multiples of 1 minute of processing time, if rows came"),
+        (AfterEventTime("5 min"), ("when the watermark passes a multiple of 5 minutes, if rows are pending")),
+        (Every("1 min", aligned=True), ("at multiples of 1 minute of processing time, if rows are pending")),
         (
             Every("1 min", aligned=True, offset="59 s"),
-            "59 seconds after the multiples of 1 minute of processing time, if rows came",
+            "59 seconds after the multiples of 1 minute of processing time, if rows are pending",
         ),
-        (OnDelta("v", 0.5), "when v has moved by more than 0.5 from where it was at the last such pane"),
+        (OnDelta("v", 0.5), "when v differs by more than 0.5 from its value at the last such firing"),
         (
             AfterAny(OnPunctuation("over"), Always()),
-            "when a row with a true over has come or for each batch with rows",
+            "when a row whose over is true has arrived or for each batch with rows",
         ),
         (
             AfterAll(OnPunctuation("over"), AfterCount(2)),
-            "when a row with a true over has come and 2 rows or more have come since the last one",
+            (
+                "when a row whose over is true has arrived and 2 rows or more have arrived since "
+                "the last firing"
+            ),
         ),
         (
             AfterEach(AfterCount(1), Repeatedly(Always())),
-            "first when a row has come since the last one, then again and again: for each batch with rows",
+            ("first when a row has arrived since the last firing, then repeatedly: for each batch with rows"),
         ),
         (
             OrFinally(Always(), AfterWatermark()),
-            "for each batch with rows; the last one when the watermark reaches the end",
+            "for each batch with rows; for the last time when the watermark reaches the end",
         ),
         (
             Repeatedly(AfterWatermark(early=Always(), late=Always())),

@@ -75,8 +75,8 @@ REFUSED: list[tuple[Build, str]] = [
     (
         windows(trigger=pw.Repeatedly(pw.OnDelta("s", 1))),
         (
-            "OnDelta(column='s', amount=1): string | a delta is that of a whole number, a double or a "
-            "timestamp | cast s"
+            "OnDelta(column='s', amount=1): string | a delta is a difference of whole "
+            "numbers, doubles or timestamps | cast s"
         ),
     ),
     (
@@ -111,7 +111,7 @@ REFUSED: list[tuple[Build, str]] = [
     ),
     (
         windows(watermark=pw.Inputs(["a"], column="n")),
-        "input n: bigint | the column that names the input of a row holds strings",
+        "input n: bigint | the column that names the input of a row contains strings",
     ),
     (
         windows(window=pw.Session("d")),
@@ -119,7 +119,7 @@ REFUSED: list[tuple[Build, str]] = [
     ),
     (
         lambda: StreamWindow.tumbling(punct("n")),
-        "punct over n: bigint | markers are told by a Boolean column (semantics 10.5) | make one",
+        ("punct over n: bigint | a Boolean column says which rows are markers (semantics 10.5) | make one"),
     ),
     (
         lambda: StreamWindow.tumbling(delta("s", 1)),

@@ -54,7 +54,8 @@ def test_what_is_no_run_is_refused(data: bytes) -> None:
 def test_a_run_of_another_name_is_refused() -> None:
     assert_frame_equal(decode(encode(FRAME, "3.2-1"), "3.2-1"), FRAME)
     with pytest.raises(
-        StateError, match=r"another run in the place of run 3-1 \| a run has its name in its head \| restore"
+        StateError,
+        match=r"another run is stored as run 3-1 \| the header of a run contains its name \| restore",
     ):
         decode(encode(FRAME, "3-10"), "3-1")
 

@@ -53,7 +53,7 @@ def test_another_format_is_refused_by_name() -> None:
 def test_a_changed_manifest_is_refused() -> None:
     with pytest.raises(
         StateError,
-        match=r"a manifest whose checksum does not match \| a manifest stays as it was written \| restore",
+        match=r"a manifest whose checksum does not match \| manifests never change \| restore",
     ):
         Manifest.decode(MANIFEST.encode().replace('"rows":10', '"rows":11'))
 

@@ -77,7 +77,7 @@ def test_stream_time_takes_no_watermark(runtime: str) -> None:
     spec = WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=StreamTime())
     with pytest.raises(
         InputError,
-        match=r"a watermark from outside \| with StreamTime rows make the watermark .* \| add rows",
+        match=r"a watermark from outside \| with StreamTime rows drive the watermark .* \| add rows",
     ):
         run(spec, [add({"event_time": 1}), {"op": "watermark", "to": 5}], runtime)
 
@@ -123,8 +123,8 @@ def test_no_watermark_comes_from_outside_where_rows_tell(runtime: str) -> None:
         window=Tumbling(10), aggregates=[F.count()], watermark=Inputs(["a", "b"], column="s")
     )
     message = (
-        "a watermark from outside | with a column of Inputs rows tell the watermarks of their "
-        "inputs (semantics 12.9) | add rows"
+        "a watermark from outside | with Inputs(column=...) rows drive the watermarks of "
+        "their inputs (semantics 12.9) | add rows"
     )
     with pytest.raises(InputError, match=re.escape(message)):
         run(spec, [{"op": "watermark", "to": 5, "input": "a"}], runtime)
@@ -330,7 +330,7 @@ def test_runtimes_and_options_are_known() -> None:
         str(caught.value)
         == "runtime='flink' | the runtimes are ['oracle', 'engine', 'spark'] | give one of these"
     )
-    rules = {"oracle": "the oracle has no options", "engine": "the option of this runtime is stored"}
+    rules = {"oracle": "the oracle has no options", "engine": "this runtime has one option: stored"}
     for runtime, rule in rules.items():
         with pytest.raises(InputError) as caught:
             run(SPEC, [], runtime, shards=2)
@@ -390,7 +390,7 @@ def test_types_name_columns_that_are_there(runtime: str) -> None:
     run(SPEC, [add({"k": "a", "event_time": 1, "v": 1, "note": None})], runtime, types=known)
     with pytest.raises(InputError) as caught:
         run(SPEC, [add({"k": "a", "event_time": 1, "v": 1})], runtime, types={"value": "bigint"})
-    rule = "types are of columns that rows have or the specification reads: ['event_time', 'k', 'v']"
+    rule = "types are given for columns that rows have or the specification reads: ['event_time', 'k', 'v']"
     assert str(caught.value) == f"types['value']='bigint' | {rule} | leave 'value' out, or correct its name"
 
 

@@ -64,7 +64,7 @@ def test_citations_exist() -> None:
             0,
             {"state": []},
             (
-                r"one pane: events\[0\] \(add\): windows held: expected 0 \(-\), got 1 \(\+\)\n\+ "
+                r"one pane: events\[0\] \(add\): live windows: expected 0 \(-\), got 1 \(\+\)\n\+ "
                 r"window=\[0, 10\]"
             ),
         ),

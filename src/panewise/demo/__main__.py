@@ -21,8 +21,7 @@ def main(folder: Path, terminal: Terminal) -> int:
     arrived = flights.in_batches(flights.load())
     flights.write(arrived, folder / "flights")
     terminal.say(
-        f"{arrived.height:,} flights in {arrived['batch'].n_unique()} files, in the order in which they "
-        "became known"
+        f"{arrived.height:,} flights in {arrived['batch'].n_unique()} files, in the order of their arrival"
     )
     _stream(arrived, folder, terminal)
     outputs = check.read(folder)

@@ -126,7 +126,7 @@ def _late_by_watermark(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
     expected = rows.filter(pl.col("watermark") >= expiry)["id"]
     holds = clock.height == arrived["batch"].n_unique() and set(expected) == set(late_ids(outputs))
     return Finding(
-        "late are the rows whose window had expired, no others",
+        "exactly the rows whose window had expired are late",
         holds,
         f"{expected.len():,} by the watermarks",
     )

@@ -19,7 +19,7 @@ TIMINGS = ("EARLY", "ON_TIME", "LATE")
 
 TITLE = f"Departures from {AIRPORT} on {STORM.day} {STORM:%B %Y}, by scheduled hour"
 _TEXT = f"""
-On {STORM.day} {STORM:%B %Y} a snow storm held New York's flights on the ground. Each point is a flight.
+On {STORM.day} {STORM:%B %Y} a snow storm delayed New York's flights. Each point is a flight.
 The horizontal axis shows its scheduled departure, the vertical axis the time at which it left and so
 became known.
 A flight on the dotted line left on time; the higher above the line, the later.
@@ -30,8 +30,8 @@ that. Each pane replaces the one before, which is retracted (−) when the new o
 all emitted panes less the retracted ones is right at any time.
 
 A window stays live for {LATENESS.seconds // 3600} hours more (the allowed lateness), until the dashed line
-reaches its end. Flights that arrive later still (red crosses) are not lost: they go to an output of
-their own, with the reason.
+reaches its end. Flights that arrive later still (red crosses) are not lost: they are emitted
+to the late output, with the reason.
 """
 PARAGRAPHS = [" ".join(paragraph.split()) for paragraph in _TEXT.split("\n\n")]
 
@@ -115,7 +115,7 @@ def tables(outputs: Outputs) -> list[Table]:
         [part, int(counts[part].sum()), text] for part, text in (parts | {"replays": "seen before"}).items()
     ]
     return [
-        Table("Panes", ["timing", "sent +", "withdrawn −"], [*by_timing, total]),
+        Table("Panes", ["timing", "emitted +", "retracted −"], [*by_timing, total]),
         Table("Rows", ["", "rows", ""], rows),
     ]
 
@@ -128,7 +128,7 @@ def late_examples(outputs: Outputs, number: int = 8) -> Table:
         for row, reason in latest.select("row", "reason").iter_rows()
     ]
     return Table(
-        "Late output: the flights that came longest after the watermark",
+        "Late output: the flights that arrived longest after the watermark",
         ["flight", "scheduled", "left", "reason"],
         rows,
     )

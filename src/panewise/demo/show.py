@@ -82,5 +82,5 @@ def _text(value: object) -> str:
 
 def findings_table(findings: Sequence[Finding]) -> Table:
     """Returns the findings as a table, one finding a row."""
-    rows = [["holds" if finding.holds else "BROKEN", finding.what, finding.figures] for finding in findings]
+    rows = [["OK" if finding.holds else "BROKEN", finding.what, finding.figures] for finding in findings]
     return Table("Checked against a batch computation of the same rows", ["", "what", "figures"], rows)

@@ -122,7 +122,7 @@ def runs_of(runs: Sequence[Run], table: int) -> tuple[Run, ...]:
 def unreadable_spec(error: SpecError) -> StateError:
     """Returns the error for a manifest whose specification cannot be read."""
     return StateError(
-        f"a manifest with a specification that is none ({error})",
+        f"a manifest without a valid specification ({error})",
         "a manifest is the JSON that panewise wrote",
         REMEDY,
     )
@@ -160,7 +160,7 @@ def _check_types(state: OperatorState, header: Mapping[str, Any]) -> None:
         different = sorted(name for name in {*stored, *mine} if stored.get(name) != mine.get(name))
         raise StateError(
             f"a state with other columns: {different}",
-            "a state keeps the types of the columns that it was made of",
+            "the columns of a state have fixed types",
             "cast the input's columns to the types that they had, or start from a new checkpoint",
         )
 

@@ -191,12 +191,12 @@ def _legend(scene: Scene) -> list[Line2D]:
     ]
     return [
         dot("o", ROW, "row"),
-        dot("x", LATE_ROW, "row for the late output"),
+        dot("x", LATE_ROW, "late row"),
         Line2D([], [], color=WATERMARK, linewidth=1.8, label="watermark"),
         Line2D([], [], color=WATERMARK, linewidth=1.1, linestyle="--", label="watermark − allowed lateness"),
         Line2D([], [], color=FAINT, linewidth=0.8, linestyle=":", label="arrival = event time"),
         *panes,
-        Line2D([], [], linestyle="", label=f"+n sent, −n withdrawn; n: {scene.value_name}"),
+        Line2D([], [], linestyle="", label=f"+n emitted, −n retracted; n: {scene.value_name}"),
     ]
 
 

@@ -45,11 +45,11 @@ def check_ancestry(df: DataFrame, spec: Entry) -> None:
     plan = _plan_of(df)
     if _WAITS in plan or (_CONSTANT in plan and not makes_own(spec)):
         rule = (
-            "an operator waits for the query's watermark, which waits for what the operator before "
-            "it emits: neither would ever emit"
+            "an operator waits for the query's watermark, which waits for the output of the "
+            "operator before it: neither would ever emit"
         )
         remedy = "add a stage with result.then(...), or write the panes and read them in a second query"
-        raise SetupError("a stream that comes out of another operator", rule, remedy)
+        raise SetupError("a stream that another operator emits", rule, remedy)
 
 
 def operators_behind(df: DataFrame) -> int:

@@ -286,7 +286,7 @@ def _checked(
         warn_of_partitions(df)
         return with_watermark(df, entry)
     if finish == "never":
-        raise SpecError("finish='never' on a batch DataFrame", "a batch ends", "leave finish out")
+        raise SpecError("finish='never' on a batch DataFrame", "the input of a batch query always ends", "leave finish out")
     check_batch(spec, clock)
     return df
 
@@ -443,7 +443,7 @@ class Result:
     def _alone(self, kind: str, *, whole_rows: bool) -> DataFrame:
         plumbing = self.plumbing
         if plumbing.df.isStreaming and self.at_end:
-            rule = "the end of a stream is told to the operator by write()"
+            rule = "only write() reports the end of a stream to the operator"
             raise SetupError(
                 "finish='at_end' without write()",
                 rule,

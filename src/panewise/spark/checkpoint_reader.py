@@ -255,8 +255,8 @@ def _sound(stored: Mapping[str, bytes], run: Run) -> bytes:
     check(data, run.name)
     if checksum(data) != run.checksum and _decoded(stored, run).height != run.rows:
         raise StateError(
-            f"another run in the place of run {run.name}",
-            "a run has the windows that the manifest says",
+            f"another run is stored as run {run.name}",
+            "a run contains the windows that the manifest lists",
             REMEDY,
         )
     return data
@@ -281,7 +281,7 @@ def _selected(
 
 def _manifest(stored: Mapping[str, bytes]) -> Manifest:
     if _MANIFEST not in stored:
-        raise StateError("no manifest", "a shard that keeps anything has a manifest", REMEDY)
+        raise StateError("no manifest", "a shard with state has a manifest", REMEDY)
     return Manifest.decode(stored[_MANIFEST].decode(errors="replace"))
 
 
@@ -294,7 +294,7 @@ def _committed(spark: SparkSession, checkpoint: str) -> set[int]:
         raise StateError(f"checkpoint {checkpoint!r} ({_reason(error)})", rule, _GIVE) from error
     found = {int(name) for name in (PurePosixPath(file.path).name for file in files) if name.isdecimal()}
     if not found:
-        rule = "a checkpoint holds state once a micro-batch has been committed"
+        rule = "a checkpoint contains no state before a micro-batch has been committed"
         raise StateError(f"checkpoint {checkpoint!r} without a committed micro-batch", rule, _GIVE)
     return found
 
@@ -304,8 +304,8 @@ def _operators(spark: SparkSession, checkpoint: str) -> list[int]:
     rows = _rows(spark.read.format("state-metadata").load(checkpoint), checkpoint)
     ours = {row.operatorId for row in rows if _STATE in _variables(row.operatorProperties)}
     if not ours:
-        rule = "a checkpoint of panewise is of a query with a window operator"
-        raise StateError(f"checkpoint {checkpoint!r} without our state", rule, _GIVE)
+        rule = "a query with an operator of panewise stores its state in its checkpoint"
+        raise StateError(f"checkpoint {checkpoint!r} without state of panewise", rule, _GIVE)
     return sorted(ours)
 
 

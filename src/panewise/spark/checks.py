@@ -24,9 +24,9 @@ def check_asked(finish: object, shards: object) -> None:
         SpecError: if an option has a value that is not allowed.
     """
     if finish not in (None, "never", "at_end"):
-        raise SpecError(f"finish={finish!r}", "input ends never, or at_end", "give one of these")
+        raise SpecError(f"finish={finish!r}", "finish is 'never' or 'at_end'", "give one of these")
     if shards is not None and (isinstance(shards, bool) or not isinstance(shards, int) or shards < 1):
-        raise SpecError(f"shards={shards!r}", "shards are one or more", "give a number such as 8")
+        raise SpecError(f"shards={shards!r}", "the number of shards is 1 or more", "give a number such as 8")
 
 
 def check_ports(dfs: Mapping[str, DataFrame], spec: Specification) -> None:
@@ -54,14 +54,17 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
     entry = spec.ports[port]
     for name in entry.columns_read:
         if name not in df.columns:
-            rule, remedy = "the operator's columns are in its input", f"use one of the columns {df.columns}"
+            rule, remedy = (
+                "the columns that an operator reads are in its input",
+                f"use one of the columns {df.columns}",
+            )
             field = f", or SF.col({name!r}) for a field of a struct" if "." in name else ""
             raise SpecError(f"column {name!r}", rule, remedy + field)
     check_maps(spec, df.schema, port)
     same = str if setting(df, "spark.sql.caseSensitive", "false") == "true" else str.lower
     for name in parts(spec).new_columns(spec):
         if same(name) in map(same, df.columns):
-            rule = "new columns have names of their own, which the input does not have"
+            rule = "new columns have different names, which no input column has"
             raise SpecError(
                 f"{name!r} twice",
                 rule,
@@ -96,7 +99,7 @@ def check_stream(df: DataFrame, event_times: tuple[str, ...], *, own_watermark: 
     Raises:
         SetupError: naming the call that is missing.
     """
-    rule = "panes are complete, and rows late, by the query's watermark"
+    rule = "the query's watermark decides when windows are complete and rows are late"
     found = [field.name for field in df.schema.fields if _watermarked(field)]
     if not own_watermark and not found:
         raise SetupError(
@@ -108,12 +111,12 @@ def check_stream(df: DataFrame, event_times: tuple[str, ...], *, own_watermark: 
         given = f"a watermark of {', '.join(found)} for the event time {event_times[0]}"
         raise SetupError(
             given,
-            f"{rule}, which is told by the event time",
+            f"{rule}, and it comes from the event time",
             f"call df.withWatermark({event_times[0]!r}, ...) instead",
         )
     provider = setting(df, PROVIDER, "")
     if "RocksDB" not in provider:
-        rule = "transformWithState keeps its state in RocksDB"
+        rule = "transformWithState needs RocksDB as its state store"
         raise SetupError(
             f"{PROVIDER}={provider!r}", rule, "call panewise.spark.configure(spark) before the query starts"
         )
@@ -131,8 +134,8 @@ def warn_of_partitions(df: DataFrame) -> None:
     if partitions > most:
         given = f"{PARTITIONS}={partitions}" + ("" if cores is None else f" on {cores} cores")
         rule = (
-            "each partition costs a Python task and a commit in every micro-batch, and a checkpoint "
-            "keeps its number for good"
+            "each partition costs a Python task and a commit in every micro-batch, and a "
+            "checkpoint fixes their number"
         )
         remedy = f"call configure(spark, shuffle_partitions={cores or 8}) before the first start"
         warnings.warn(explain(given, rule, remedy), ShufflePartitionsWarning, stacklevel=4)

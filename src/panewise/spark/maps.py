@@ -26,7 +26,7 @@ def check_maps(spec: Specification, inputs: StructType, port: str = INPUT) -> No
     entry = spec.ports[port]
     for name in (*entry.keys, *entry.order, *(entry.position.columns if entry.position else ())):
         if contains(inputs[name].dataType, MapType):
-            rule = "maps cannot be compared, so they are no keys, and give no order"
+            rule = "maps cannot be compared, so they cannot be keys or define an order"
             raise SpecError(
                 f"column {name}: {inputs[name].dataType.simpleString()}",
                 rule,

@@ -20,7 +20,10 @@ from panewise.spark.checks import setting
 from panewise.spec import Entry, Specification, parts
 from panewise.spec.aggregates.expressions import Expression
 
-_DISTINCT = "each expression becomes a column of the operator's input, where it needs a name of its own"
+_DISTINCT = (
+    "each expression becomes a column of the operator's input, and its name differs "
+    "from those of all other columns"
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,10 @@ def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
     added = {names[one]: column for one, column in found.items() if not _is_plain(df, one, names[one])}
     for name in added:
         if _matches(df, name):
-            rule = "an expression becomes a column of the operator's input, where it needs a name of its own"
+            rule = (
+                "an expression becomes a column of the operator's input, and its name "
+                "differs from those of all other columns"
+            )
             raise SpecError(
                 f"the expression {name!r} has the name of a column",
                 rule,
@@ -162,8 +168,10 @@ def _spelled(df: DataFrame, names: Iterable[str]) -> dict[str, str]:
                 "give one of these",
             )
         if found and spelled.setdefault(found[0], name) != name:
-            rule = "an operator has one name for a column"
+            rule = "an operator uses one spelling of a column's name"
             raise SpecError(
-                f"column {found[0]!r} as {spelled[found[0]]!r} and {name!r}", rule, "spell it in one way"
+                f"column {found[0]!r} as {spelled[found[0]]!r} and {name!r}",
+                rule,
+                "use the same spelling everywhere",
             )
     return {column: name for column, name in spelled.items() if column != name}

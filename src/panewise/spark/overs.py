@@ -162,11 +162,11 @@ class FrameResult(Result):
                 else []
             )
             if of:
-                rule = "the new columns of an operator are made from those of its input"
+                rule = "the new columns of an operator are computed from those of its input"
                 raise SpecError(
                     f"{name!r} reads {of[0]!r}, a new column",
                     rule,
-                    "write the rows, and make it in another query",
+                    "write the rows, and compute it in another query",
                 )
         return self.described.withColumns({**self.made, **columns})
 
@@ -181,9 +181,9 @@ class FrameResult(Result):
         Raises:
             SpecError: always.
         """
-        rule = "a stage takes panes and inherits their windows, and rows of frames have none (semantics 29)"
+        rule = "a stage inherits the windows of panes, and OVER rows have none (semantics 29)"
         raise SpecError(
-            f"then(keys={list(keys)!r}) after frames",
+            f"then(keys={list(keys)!r}) after an OVER operator",
             rule,
             "write the rows, and window them in another query",
         )

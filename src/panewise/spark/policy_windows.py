@@ -49,7 +49,7 @@ def stream_window(
     """
     given: object = spec
     if not isinstance(given, StreamWindow):
-        rule = "it is windows by policies that are applied here"
+        rule = "stream_window takes policy windows"
         raise SpecError(f"spec={given!r}", rule, "give a StreamWindow, or call panewise.spark.apply")
     made = apply(df, spec, finish=finish, shards=shards, clock=clock)
     return EventResult(made.plumbing, made.at_end)

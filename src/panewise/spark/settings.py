@@ -82,11 +82,11 @@ def configure(
     if cache_mb is not None and cache_mb < 1:
         raise SetupError(
             f"cache_mb={cache_mb}",
-            "a worker keeps a megabyte of state or more",
+            "the cache of a worker has a megabyte or more",
             "give a number such as 1024, the default",
         )
     if mirror_mb is not None and mirror_mb < 0:
-        rule = "an executor keeps 0 megabytes of copies (none) or more"
+        rule = "the mirror of an executor has 0 megabytes (no mirror) or more"
         raise SetupError(f"mirror_mb={mirror_mb}", rule, "give a number such as 4096, the default")
     if shuffle_partitions is not None and shuffle_partitions < 1:
         raise SetupError(

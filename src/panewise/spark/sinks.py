@@ -53,7 +53,7 @@ def check_sinks(sinks: Mapping[str, object]) -> None:
     if not sinks:
         raise SpecError(
             "write() without a sink",
-            "an output goes to a sink",
+            "write() needs a sink for at least one output",
             "give panes=ParquetSink(path), late=..., invalid=...",
         )
     taken: dict[str, str] = {}
@@ -65,7 +65,7 @@ def check_sinks(sinks: Mapping[str, object]) -> None:
         if isinstance(sink, ParquetSink):
             other = taken.setdefault(_place(sink.path), name)
             if other != name:
-                rule = "outputs with one path overwrite each other's micro-batches"
+                rule = "outputs with the same path overwrite each other's micro-batches"
                 raise SpecError(
                     f"{other} and {name} with the path {sink.path!r}",
                     rule,

@@ -38,7 +38,10 @@ def check_inputs(spec: Entry) -> None:
         SpecError: if the specification has such `Inputs`.
     """
     if isinstance(spec.watermark, Inputs) and spec.watermark.column is None:
-        rule = "the rows of a DataFrame say which input they are of, and tell its watermark (semantics 12.9)"
+        rule = (
+            "on a DataFrame a column names the input of each row, and rows drive the "
+            "watermarks (semantics 12.9)"
+        )
         remedy = (
             "add a column with the name before the union, and give Inputs(..., column='...', delay='...')"
         )
@@ -55,7 +58,7 @@ def check_batch(spec: Specification, clock: Duration | None) -> None:
     if refused is not None:
         raise SpecError(*refused)
     if clock is not None:
-        rule = "all rows of a batch DataFrame arrive at one processing time"
+        rule = "a batch DataFrame is processed at one time, so its clock does not move"
         raise SpecError(
             f"clock({str(clock)!r}) on a batch DataFrame", rule, "leave clock out, or read a stream"
         )

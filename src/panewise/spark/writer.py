@@ -157,7 +157,7 @@ def start(
     if checkpoint is None:
         raise SpecError(
             "write() on a stream without a checkpoint",
-            "state and progress are kept in a checkpoint",
+            "a checkpoint stores the state and the progress of the query",
             "give checkpoint='/a/directory'",
         )
     session, controls = plumbing.df.sparkSession, f"{checkpoint}/panewise/control"

@@ -111,7 +111,10 @@ class DeltaEvictor:
             or not math.isfinite(number)
             or number <= 0
         ):
-            rule = "a threshold is a number above zero, or a duration: with zero the last row itself would go"
+            rule = (
+                "a threshold is a number above zero, or a duration: with zero the last "
+                "row itself would be evicted"
+            )
             raise SpecError(f"threshold={threshold!r}", rule, "give one such as 0.5 or '1 second'")
         object.__setattr__(self, "column", column)
         object.__setattr__(self, "threshold", number)
@@ -141,8 +144,7 @@ def check_evictor(evictor: object, accumulation: str) -> None:
         )
     if evictor.after and accumulation == "discarding":
         rule = (
-            "in discarding mode a window's rows go after each pane, so nothing is left to evict "
-            "(semantics 11.5)"
+            "in discarding mode rows are purged after each pane, so none are left to evict (semantics 11.5)"
         )
         raise SpecError(
             f"evictor={evictor!r}, accumulation='discarding'", rule, "leave after out, or use 'accumulating'"

@@ -43,7 +43,7 @@ class Position:
         self._check_order()
         given = [self.partition, self.offset, *([] if self.source is None else [self.source])]
         if not all(isinstance(name, str) and name for name in given) or len(set(given)) < len(given):
-            rule = "a position is told by different columns, named by non-empty strings"
+            rule = "a position is read from different columns, named by non-empty strings"
             raise SpecError(f"Position({', '.join(map(repr, given))})", rule, "give the columns' names")
 
     def _check_order(self) -> None:
@@ -51,7 +51,7 @@ class Position:
             raise SpecError(f"ordered={self.ordered!r}", "ordered is True or False", "give one of these")
         if self.ordered:
             if self.remember is not None:
-                rule = "of ordered positions the highest offset is remembered, and no intervals"
+                rule = "of ordered positions only the highest offset is stored, and no intervals"
                 raise SpecError(
                     f"Position(remember={self.remember!r})", rule, "give ordered=False, or leave remember out"
                 )
@@ -59,7 +59,9 @@ class Position:
         given = 1000 if self.remember is None else self.remember
         if isinstance(given, bool) or not isinstance(given, int) or given < 1:
             raise SpecError(
-                f"remember={given!r}", "intervals are counted by a whole number above zero", "give 1 or more"
+                f"remember={given!r}",
+                "the number of intervals is a whole number above zero",
+                "give 1 or more",
             )
         object.__setattr__(self, "remember", given)
 

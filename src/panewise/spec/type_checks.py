@@ -98,7 +98,7 @@ def check_entry(spec: Entry, types: Types) -> None:
             )
     for name in input_columns(spec.watermark):
         if name in types and types[name].kind != "string":
-            rule = "the column that names the input of a row holds strings (semantics 12.9)"
+            rule = "the column that names the input of a row contains strings (semantics 12.9)"
             raise SpecError(f"input {name}: {types[name]}", rule, f"cast {name} to STRING")
     if spec.position is not None:
         _check_position(spec.position, types)
@@ -113,8 +113,8 @@ def _check_position(position: Position, types: Types) -> None:
         kind = types.get(name, STRING)
         if not (kind.is_integer or kind.kind in ("string", "boolean")):
             rule = (
-                "the columns that name a source's partition are whole numbers or text, as they are "
-                "kept in JSON"
+                "the columns that name a source's partition are whole numbers or text, as "
+                "they are stored in JSON"
             )
             raise SpecError(f"position {name}: {kind}", rule, f"cast {name} to STRING")
 
@@ -128,7 +128,7 @@ def check_window_types(spec: WindowOperator, types: Types) -> None:
             rule = "a punctuation is a Boolean column"
             raise SpecError(f"{node!r}: {types[node.column]}", rule, "compare before the operator")
         if isinstance(node, OnDelta) and node.column in types:
-            rule = "a delta is that of a whole number, a double or a timestamp"
+            rule = "a delta is a difference of whole numbers, doubles or timestamps"
             _check_distance(f"{node!r}", node.column, types[node.column], rule)
             _check_whole(f"{node!r}", "amount", node.amount, types[node.column])
     evictor = spec.evictor
@@ -158,7 +158,7 @@ def check_policy_types(spec: StreamWindow, types: Types) -> None:
         if isinstance(policy, DeltaPolicy) and policy.column in types:
             _check_delta(policy, types[policy.column])
         if isinstance(policy, PunctPolicy) and types.get(policy.column, BOOLEAN) != BOOLEAN:
-            rule = "markers are told by a Boolean column (semantics 10.5)"
+            rule = "a Boolean column says which rows are markers (semantics 10.5)"
             raise SpecError(
                 f"punct over {policy.column}: {types[policy.column]}", rule, "make one before the operator"
             )

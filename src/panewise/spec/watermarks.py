@@ -110,8 +110,8 @@ def _delays(names: tuple[str, ...], column: str | None, delay: Any) -> Any:
     if column is None:
         if delay is not None:
             rule = (
-                "a delay is how far the watermark of an input is behind its rows, and without a "
-                "column no row says which input it is of"
+                "a delay is for watermarks driven by rows, and these need the column that "
+                "names the input of a row"
             )
             raise SpecError(
                 f"delay={delay!r} without a column", rule, "give column='...', or leave delay out"
@@ -213,7 +213,7 @@ def check_input_column(watermark: Watermark | None, event_time: str | None) -> N
         SpecError: if it is. The message names the column.
     """
     if event_time in input_columns(watermark):
-        rule = "the column that names the input of a row holds strings, and the event time is a timestamp"
+        rule = "the column that names the input of a row contains strings, and the event time is a timestamp"
         raise SpecError(
             f"Inputs(column={event_time!r}), event_time={event_time!r}",
             rule,

@@ -113,7 +113,9 @@ def check(data: Buffer, name: str | None = None) -> memoryview:
     if zlib.crc32(stream) != crc:
         raise StateError(f"a run whose checksum does not match{which}", "runs never change", REMEDY)
     if name is not None and stored_name not in (_UNNAMED, name.encode().ljust(len(_UNNAMED), b"\0")):
-        raise StateError(f"another run in the place of run {name}", "a run has its name in its head", REMEDY)
+        raise StateError(
+            f"another run is stored as run {name}", "the header of a run contains its name", REMEDY
+        )
     return stream
 
 

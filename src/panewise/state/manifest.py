@@ -95,9 +95,7 @@ class Manifest:
                 f"a manifest of format {str(version)[:20]}", rule, "use the version of panewise that wrote it"
             )
         if version > 1 and fields.pop("checksum", None) != _checksum(fields):
-            raise StateError(
-                "a manifest whose checksum does not match", "a manifest stays as it was written", REMEDY
-            )
+            raise StateError("a manifest whose checksum does not match", "manifests never change", REMEDY)
         check_fields("a manifest", fields, _MANIFEST, required=_MANIFEST)
         for run in fields["runs"]:
             check_fields("a run of a manifest", run, _RUN, required=("name", "rows", "low", "high"))

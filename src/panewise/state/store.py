@@ -39,7 +39,7 @@ class RunStore(Protocol):
 def missing(name: str) -> StateError:
     """Returns the error for a run that a manifest names and that is missing."""
     remedy = "restore the checkpoint from a copy, or start from a new one"
-    return StateError(f"run {name} is missing", "every run that a manifest names is there", remedy)
+    return StateError(f"run {name} is missing", "every run that a manifest names exists", remedy)
 
 
 class MemoryRunStore:

@@ -259,7 +259,7 @@ def _check_named(types: Mapping[str, str], entry: Entry, rows: list[Row]) -> Non
     known = {*entry.columns_read, *(name for row in rows for name in row)}
     unknown = sorted(set(types) - known)
     if rows and unknown and not entry.whole_rows:
-        rule = f"types are of columns that rows have or the specification reads: {sorted(known)}"
+        rule = f"types are given for columns that rows have or the specification reads: {sorted(known)}"
         raise InputError(
             f"types[{unknown[0]!r}]={types[unknown[0]]!r}",
             rule,
@@ -276,7 +276,7 @@ def _check_end(events: tuple[Event, ...], own: Mapping[str, Any]) -> None:
             rule = "nothing can be added after the end of input (semantics 12.2)"
             raise InputError("an add after finish", rule, "add the rows before finish")
         if event.op in own and ended:
-            rule = "the end of input is the end of all partitions (semantics 10.12)"
+            rule = "at the end of input all partitions are purged (semantics 10.12)"
             raise InputError(f"{event.op!r} after finish", rule, "do it before finish")
 
 
@@ -285,7 +285,7 @@ def _check_policies(spec: Specification, events: tuple[Event, ...]) -> None:
     if "reset" in ops and "checkpoint" not in ops[: ops.index("reset")]:
         raise InputError(
             "a reset without a checkpoint",
-            "a reset goes back to the last checkpoint",
+            "a reset returns to the last checkpoint",
             "make a checkpoint before it",
         )
     for event in events:
@@ -305,7 +305,7 @@ def _check_partitions(types: Mapping[str, Mapping[str, str]], events: tuple[Even
 def _partition(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not value:
         raise InputError(
-            f"{where}={value!r}", "a partition is named by its columns", "give such as {'k': 'a'}"
+            f"{where}={value!r}", "a partition is named by its columns", "give a dict such as {'k': 'a'}"
         )
     return dict(value)
 
@@ -333,14 +333,15 @@ def _check_watermarks(spec: Specification, events: tuple[Event, ...]) -> None:
 def _check_outside(entry: Entry) -> None:
     """Refuses a watermark from outside where the operator makes its own."""
     if counted(entry.window):
-        rule, remedy = "windows of rows are complete by the rows that have come (semantics 8.6)", "add rows"
+        rule = "the watermark of windows of rows is the number of rows received (semantics 8.6)"
+        remedy = "add rows"
     elif entry.time == "processing":
         rule = "with time='processing' the watermark is processing time (semantics 6.8)"
         remedy = "give {'op': 'clock', 'to': ...}"
     elif isinstance(entry.watermark, StreamTime):
-        rule, remedy = "with StreamTime rows make the watermark (semantics 12.8, 12.10)", "add rows"
+        rule, remedy = "with StreamTime rows drive the watermark (semantics 12.8, 12.10)", "add rows"
     elif row_driven(entry.watermark) is not None:
-        rule = "with a column of Inputs rows tell the watermarks of their inputs (semantics 12.9)"
+        rule = "with Inputs(column=...) rows drive the watermarks of their inputs (semantics 12.9)"
         remedy = "add rows"
     else:
         return

@@ -116,7 +116,7 @@ def check(
             held = [
                 {"window": [window["window_start"], window["window_end"]]} for window in output["windows"]
             ]
-            assert_entries(held, wanted, f"{where}: windows held")
+            assert_entries(held, wanted, f"{where}: live windows")
 
 
 def _check_output(expect: Mapping[str, Any], output: Mapping[str, Any], where: str) -> None:

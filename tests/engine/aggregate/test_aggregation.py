@@ -113,9 +113,7 @@ def test_collections_keep_arrival_order() -> None:
 @pytest.mark.parametrize("values", [[2**62, 2**62], [-(2**62), -(2**62), -1]])
 def test_a_sum_that_leaves_64_bits_is_an_error_in_one_batch_and_over_several(values: list[int]) -> None:
     """A sum never wraps around (semantics 24.3)."""
-    message = (
-        r"sum\(v\) = -?\d+ \| a sum of whole numbers stays inside 64 bits .* \| cast v to double or decimal"
-    )
+    message = r"sum\(v\) = -?\d+ \| a sum of whole numbers fits in 64 bits .* \| cast v to double or decimal"
     for batches in (1, len(values)):
         with pytest.raises(AggregateOverflowError, match=message):
             pane(F.sum("v"), values, pl.Int64(), batches)

@@ -136,7 +136,7 @@ def test_event_times_may_be_timestamps() -> None:
         ),
         (
             DeltaEvictor("w", 1),
-            "column 'w' | the operator's columns are in its input | use one of the columns",
+            ("column 'w' | the columns that an operator reads are in its input | use one of the columns"),
         ),
     ],
 )

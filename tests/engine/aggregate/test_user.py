@@ -122,7 +122,7 @@ def test_a_fold_whose_initial_state_does_not_tell_the_type_names_it(initial: Any
     fold: Callable[..., pw.UserAggregate] = pw.UserAggregate.fold
     with pytest.raises(SpecError) as caught:
         fold("f", initial, lambda s, v: s, combine=lambda a, b: a)
-    rule = "initial does not tell the type of the result"
+    rule = "initial does not determine the type of the result"
     assert str(caught.value) == (
         f"fold('f', initial={initial!r}) without result | {rule} | give result=, such as 'bigint' or 'double'"
     )

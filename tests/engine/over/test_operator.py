@@ -279,11 +279,11 @@ def test_single_rows_are_lifted_alike(given_rows: list[dict[str, Any]]) -> None:
 REFUSED: list[tuple[FrameOperator, str]] = [
     (
         FrameOperator(columns=[TOTAL], keys=["k"]),
-        "column 'event_time' | the operator's columns are in its input",
+        "column 'event_time' | the columns that an operator reads are in its input",
     ),
     (
         by_time(FrameColumn(F.lag("v").alias("t2")), FrameColumn(F.lag("w"))),
-        "column 'w' | the operator's columns are in its input",
+        "column 'w' | the columns that an operator reads are in its input",
     ),
     (
         by_time(FrameColumn(F.lag("v", 1, 1.5))),
@@ -313,7 +313,9 @@ def test_types_that_are_refused(spec: FrameOperator, message: str) -> None:
 
 def test_a_new_column_is_new() -> None:
     """A new column with the name of an input column is refused (semantics 29)."""
-    with pytest.raises(SpecError, match=r"'s' twice \| new columns have names of their own"):
+    with pytest.raises(
+        SpecError, match=r"'s' twice \| new columns have different names, which no input column has"
+    ):
         operator_for(by_time(TOTAL), {**COLUMNS, "s": pl.Int64()})
 
 

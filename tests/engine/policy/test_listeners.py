@@ -44,20 +44,19 @@ class Wrong:
         return self.given
 
 
-ROWS = "what wrong gives are dicts of its outputs {'x': 'bigint'} | give such dicts, or change outputs"
+ROWS = "wrong returns dicts of its outputs {'x': 'bigint'} | return such dicts, or change outputs"
 HANDLE = (
-    "handle of wrong gives dicts, as a list or one after the other, or None | give a list of "
-    "dicts, or yield them"
+    "handle of wrong returns dicts, in a list or an iterator, or None | return a list of dicts, or yield them"
 )
 GIVEN = [
-    ([{"y": 1}], f"wrong gave {{'y': 1}} | {ROWS}"),
-    ([{"x": 1.5}], f"wrong gave {{'x': 1.5}} | {ROWS}"),
-    ([{"x": True}], f"wrong gave {{'x': True}} | {ROWS}"),
-    ([{"x": 2**63}], f"wrong gave {{'x': 9223372036854775808}} | {ROWS}"),
-    ([7], f"wrong gave 7 | {ROWS}"),
-    (3, f"wrong gave 3 | {HANDLE}"),
-    ("x", f"wrong gave 'x' | {HANDLE}"),
-    ({"x": 1}, f"wrong gave {{'x': 1}} | {HANDLE}"),
+    ([{"y": 1}], f"wrong returned {{'y': 1}} | {ROWS}"),
+    ([{"x": 1.5}], f"wrong returned {{'x': 1.5}} | {ROWS}"),
+    ([{"x": True}], f"wrong returned {{'x': True}} | {ROWS}"),
+    ([{"x": 2**63}], f"wrong returned {{'x': 9223372036854775808}} | {ROWS}"),
+    ([7], f"wrong returned 7 | {ROWS}"),
+    (3, f"wrong returned 3 | {HANDLE}"),
+    ("x", f"wrong returned 'x' | {HANDLE}"),
+    ({"x": 1}, f"wrong returned {{'x': 1}} | {HANDLE}"),
 ]  # fmt: skip
 
 
@@ -101,11 +100,8 @@ def test_state_that_would_come_back_as_something_else(runtime: str, kept: Any) -
 def test_state_that_stands_in_two_places(runtime: str) -> None:
     """A list in two places of the state is an error: it would be restored as two lists (semantics 10.19)."""
     seen: list[int] = []
-    rule = (
-        "the attributes of a listener are its state, a JSON value, in which no list or dict stands "
-        "in two places"
-    )
-    wanted = f"[] twice in the state of wrong | {rule} | keep it once, or a copy of it: list(it), dict(it)"
+    rule = "the attributes of a listener are its state, a JSON value, in which no list or dict occurs twice"
+    wanted = f"[] twice in the state of wrong | {rule} | store it once, or store a copy: list(it), dict(it)"
     assert refusal(lambda: Wrong(given=seen, kept=seen), runtime) == wanted
     assert refusal(lambda: Wrong(kept=[{"a": seen}, seen]), runtime) == wanted
     loop: list[Any] = []
@@ -171,7 +167,7 @@ UNFIT = [("double", 10**400), ("string", "\ud800")]
 def test_what_no_column_can_hold(runtime: str, kind: Any, given: Any) -> None:
     """A whole number beyond the range of doubles, and half of a surrogate pair, are refused."""
     listener = WindowListener(giving([{"x": given}]), name="wrong", outputs={"x": kind})
-    with pytest.raises(InputError, match="what wrong gives are dicts of its outputs"):
+    with pytest.raises(InputError, match="wrong returns dicts of its outputs"):
         run(StreamWindow.tumbling(count(2), listener=listener), ADD, runtime)
 
 
@@ -211,8 +207,8 @@ ASKED = [
         [],
         None,
         (
-            "evict_partition() | without partition_by the only partition stays (semantics 10.23) | give "
-            "partition_by, or"
+            "evict_partition() | without partition_by there is one partition, which cannot "
+            "be evicted (semantics 10.23) | give partition_by, or"
         ),
     ),
     (
@@ -243,8 +239,8 @@ ASKED = [
         ["k"],
         {"k": "b"},
         (
-            "evict_partition({'k': 'b'}) in an event of {'k': 'a'} | a listener knows its own partition, "
-            "and others only with"
+            "evict_partition({'k': 'b'}) in an event of {'k': 'a'} | a listener can evict its own "
+            "partition, and others only with"
         ),
     ),
 ]

@@ -101,8 +101,8 @@ def test_markers_are_boolean() -> None:
     with pytest.raises(SpecError) as caught:
         PolicyOperator(StreamWindow.tumbling(punct("v")), {"v": pl.Int64()})
     assert str(caught.value) == (
-        "punct over v: bigint | markers are told by a Boolean column (semantics 10.5) | make one "
-        "before the operator"
+        "punct over v: bigint | a Boolean column says which rows are markers (semantics "
+        "10.5) | make one before the operator"
     )
 
 
@@ -143,7 +143,8 @@ def test_a_partition_is_named_by_nan() -> None:
 
 EVENTS = [
     ([{"op": "reset"}],
-    "a reset without a checkpoint | a reset goes back to the last checkpoint | make a checkpoint before it"),
+    ("a reset without a checkpoint | a reset returns to the last checkpoint | make a "
+    "checkpoint before it")),
     ([{"op": "watermark", "to": 1}],
     "a watermark from outside | with time='processing' the watermark is processing time"),
     ([{"op": "evict", "partition": {"x": 1}}],
@@ -151,12 +152,12 @@ EVENTS = [
     ([{"op": "evict", "partition": {"k": 1}}],
     "an evict of {'k': 1} | k is of the type string | give a value of this type"),
     ([{"op": "evict", "partition": None}],
-    "events[1].partition=None | a partition is named by its columns | give such as {'k': 'a'}"),
+    "events[1].partition=None | a partition is named by its columns | give a dict such as {'k': 'a'}"),
     ([{"op": "evict"}],
     ("events[1] lacks the field 'partition': {'op': 'evict'} | the fields of 'evict' are ['partition'] | "
     "give")),
     ([{"op": "finish"}, {"op": "drain"}],
-    "'drain' after finish | the end of input is the end of all partitions (semantics 10.12)"),
+    "'drain' after finish | at the end of input all partitions are purged (semantics 10.12)"),
 ]  # fmt: skip
 
 
@@ -186,8 +187,8 @@ NAMES = [
     ("an evict of {'k': [1]} | a partition is named by values of its columns (unhashable type: 'list') | "
     "give")),
     ([], {"z": 1},
-    ("an evict of {'z': 1} | without partition_by the only partition stays (semantics 10.23) | give "
-    "partition_by, or leave")),
+    ("an evict of {'z': 1} | without partition_by there is one partition, which cannot be "
+    "evicted (semantics 10.23) | give partition_by, or leave")),
 ]  # fmt: skip
 
 
@@ -209,7 +210,7 @@ def test_names_that_the_oracle_refuses(keys: list[str], named: Any) -> None:
 
 
 def test_the_only_partition_is_not_evicted() -> None:
-    with pytest.raises(InputError, match="without partition_by the only partition stays"):
+    with pytest.raises(InputError, match="without partition_by there is one partition"):
         run(StreamWindow.tumbling(time(5)), [{"op": "evict", "partition": {"k": 1}}])
 
 

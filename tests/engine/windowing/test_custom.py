@@ -14,8 +14,8 @@ from panewise.oracle import Interpreter
 from panewise.testing import run
 
 RULE = (
-    "a window function gives a list of windows for each row: a Series of List(Struct(start, end)) in "
-    "whole microseconds"
+    "a window function returns a list of windows for each row: a Series of "
+    "List(Struct(start, end)) in whole microseconds"
 )
 
 
@@ -94,14 +94,14 @@ def test_several_windows_to_merge() -> None:
 @pytest.mark.parametrize(
     ("given", "told", "remedy"),
     [
-        ([[(0, 1)]] * 2, "2 for 1 rows", "give one list for each row, in their order"),
-        (None, "NoneType", "give one list for each row, in their order"),
-        (pl.Series([3]), "Int64", "give such a Series"),
-        (pl.Series([[1, 2]]), "List(Int64)", "give such a Series"),
+        ([[(0, 1)]] * 2, "2 for 1 rows", "return one list for each row, in the order of the rows"),
+        (None, "NoneType", "return one list for each row, in the order of the rows"),
+        (pl.Series([3]), "Int64", "return such a Series"),
+        (pl.Series([[1, 2]]), "List(Int64)", "return such a Series"),
         (
             pl.Series([[{"start": 1.0, "end": 2.0}]]),
             "List(Struct({'start': Float64, 'end': Float64}))",
-            "give such a Series",
+            "return such a Series",
         ),
     ],
 )
@@ -136,8 +136,8 @@ def test_the_oracle_asks_row_by_row() -> None:
     with pytest.raises(SpecError) as caught:
         Interpreter(frames).add([{"t": 0}])
     told = (
-        "Custom 'mine' of frames | the oracle asks row by row | use panewise.testing.run, or make it "
-        "with Custom.each"
+        "Custom 'mine' of DataFrames | the oracle calls window functions for one row at a "
+        "time | make it with Custom.each, or use another runtime"
     )
     assert str(caught.value) == told
 

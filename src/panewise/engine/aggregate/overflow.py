@@ -100,7 +100,7 @@ def as_decimals(unscaled: list[int | None], dtype: pl.DataType) -> pl.Series:
 
 def overflow(column: str, total: int) -> AggregateOverflowError:
     """Returns the error for a sum of whole numbers that leaves 64 bits."""
-    rule = "a sum of whole numbers stays inside 64 bits (semantics 24.3)"
+    rule = "a sum of whole numbers fits in 64 bits (semantics 24.3)"
     return AggregateOverflowError(
         f"sum({column}) = {total}", rule, f"cast {column} to double or decimal before the operator"
     )

@@ -19,7 +19,7 @@ def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
     for name in spec.columns_read:
         if name not in schema:
             remedy = f"use one of the columns {sorted(schema)}"
-            raise SpecError(f"column {name!r}", "the operator's columns are in its input", remedy)
+            raise SpecError(f"column {name!r}", "the columns that an operator reads are in its input", remedy)
     own = [name for name in schema if name.startswith("__") and name not in (ROW, *MARKS)]
     if own:
         raise SpecError(

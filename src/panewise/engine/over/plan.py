@@ -243,7 +243,7 @@ class OverPlan(UncombinedPort):
 def _check_new(spec: FrameOperator, schema: Mapping[str, pl.DataType]) -> None:
     for column in spec.columns:
         if column.name in schema:
-            rule = "new columns have names of their own, which the input does not have"
+            rule = "new columns have different names, which no input column has"
             raise SpecError(f"{column.name!r} twice", rule, "give the new column another name")
 
 

@@ -14,8 +14,8 @@ from panewise.spec import Custom
 
 _WINDOWS = pl.List(pl.Struct({"start": pl.Int64(), "end": pl.Int64()}))
 _RULE = (
-    "a window function gives a list of windows for each row: a Series of List(Struct(start, end)) "
-    "in whole microseconds"
+    "a window function returns a list of windows for each row: a Series of "
+    "List(Struct(start, end)) in whole microseconds"
 )
 _START, _END = pl.element().struct.field("start"), pl.element().struct.field("end")
 
@@ -38,7 +38,9 @@ def split(window: Custom, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFram
             else type(given).__name__
         )
         raise InputError(
-            f"windows of {window.name}: {told}", _RULE, "give one list for each row, in their order"
+            f"windows of {window.name}: {told}",
+            _RULE,
+            "return one list for each row, in the order of the rows",
         )
     judged = rows.hstack(
         _of_series(window, given) if isinstance(given, pl.Series) else _of_lists(window, given)
@@ -70,7 +72,7 @@ def _typed(window: Custom, given: pl.Series) -> pl.Series:
         or set(fields) != {"start", "end"}
         or not all(dtype.is_integer() for dtype in fields.values())
     ):
-        raise InputError(f"windows of {window.name}: {given.dtype}", _RULE, "give such a Series")
+        raise InputError(f"windows of {window.name}: {given.dtype}", _RULE, "return such a Series")
     bounds = pl.struct(_START.cast(pl.Int64).alias("start"), _END.cast(pl.Int64).alias("end"))
     return given.alias(OWN_WINDOWS).to_frame().select(pl.col(OWN_WINDOWS).list.eval(bounds)).to_series()
 

@@ -71,7 +71,7 @@ class OverInterpreter:
             if any(column.name in given for given in given_rows):
                 raise SpecError(
                     f"{column.name!r} twice",
-                    "new columns have names of their own",
+                    "new columns have different names, which no input column has",
                     "give the new column another name",
                 )
         judged = [self._taken(given, output) for given in arrival_order(self._spec, self._types, given_rows)]

@@ -130,7 +130,7 @@ class PolicyInterpreter:
         if kept is None:
             raise InputError(
                 "a reset without a checkpoint",
-                "a reset goes back to the last checkpoint",
+                "a reset returns to the last checkpoint",
                 "make a checkpoint before it",
             )
 

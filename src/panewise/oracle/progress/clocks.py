@@ -65,16 +65,16 @@ class Clocks:
                 watermarks driven by rows (semantics 6.8, 8.6, 12.8 to 12.10).
         """
         if counted(self._spec.window):
-            rule = "windows of rows are complete by the rows that have come (semantics 8.6)"
+            rule = "the watermark of windows of rows is the number of rows received (semantics 8.6)"
             raise InputError("a watermark from outside", rule, "add rows")
         if isinstance(self._spec.watermark, StreamTime):
-            rule = "with StreamTime rows make the watermark (semantics 12.8, 12.10)"
+            rule = "with StreamTime rows drive the watermark (semantics 12.8, 12.10)"
             raise InputError("a watermark from outside", rule, "add rows")
         if self._spec.time == "processing":
             rule = "with time='processing' the watermark is processing time (semantics 6.8)"
             raise InputError("a watermark from outside", rule, "move the clock")
         if row_driven(self._spec.watermark) is not None:
-            rule = "with a column of Inputs rows tell the watermarks of their inputs (semantics 12.9)"
+            rule = "with Inputs(column=...) rows drive the watermarks of their inputs (semantics 12.9)"
             raise InputError("a watermark from outside", rule, "add rows")
         if self._inputs is None:
             self.common.raise_watermark(to)

@@ -15,9 +15,9 @@ def given_windows(window: Custom, t: int, values: Mapping[str, Any]) -> Any:
         SpecError: for a function of DataFrames; the oracle calls functions of one row only.
     """
     if not isinstance(window.function, EachRow):
-        rule = "the oracle asks row by row"
+        rule = "the oracle calls window functions for one row at a time"
         raise SpecError(
-            f"Custom {window.name!r} of frames", rule, "use panewise.testing.run, or make it with Custom.each"
+            f"Custom {window.name!r} of DataFrames", rule, "make it with Custom.each, or use another runtime"
         )
     return window.function.function({"event_time": t, **{name: values[name] for name in window.columns}})
 

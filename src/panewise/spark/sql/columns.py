@@ -38,7 +38,8 @@ _NOT_LIFTED = frozenset(
 )
 _NUMBERS = count(1)  # make the names of columns unique
 _ONLY_HERE = (
-    "a range whose bounds are texts is panewise's: give such a column to withColumn, withColumns or select"
+    "only panewise reads bounds of a range that are texts: use such a column in withColumn, "
+    "withColumns or select"
 )
 
 

@@ -59,10 +59,12 @@ def frames_of(df: DataFrame) -> FrameResult:
     known = _known(df)
     if known is None or known.result is None:
         rule = (
-            "an operator is behind what withColumn, withColumns and select give of a stream and a "
-            "function over a window"
+            "only withColumn, withColumns and select of a stream, with a function over a "
+            "window, create an operator"
         )
-        raise SpecError(f"frames_of({df})", rule, "give that DataFrame itself, before other steps")
+        raise SpecError(
+            f"frames_of({df})", rule, ("give the DataFrame that one of these returned, before other steps")
+        )
     return known.result
 
 
@@ -153,14 +155,11 @@ def _as_it_came(text: str, made: frozenset[str]) -> str:
     """
     for name in made:
         if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE):
-            rule = (
-                "the functions over windows of several steps are made by one operator, of the rows "
-                "that enter it"
-            )
+            rule = "one operator computes the functions over windows of all steps, from the rows of its input"
             raise SpecError(
                 f"{text!r} has {name!r}, a new column",
                 rule,
-                "make it before the first of them, or in another query",
+                "compute it before the first of them, or in another query",
             )
     return text
 
@@ -199,9 +198,9 @@ class _Inputs:
         if isinstance(column, str) or text in self._frames.base.columns:
             return text
         if functions_in((column,)):
-            rule = "what a function over a window reads has no such functions in it"
+            rule = "the argument of a function over a window contains no such function"
             raise SpecError(
-                f"a function over a window of {text}", rule, "write the rows, and make it in another query"
+                f"a function over a window of {text}", rule, "write the rows, and compute it in another query"
             )
         if text not in self._known:
             self._known[text] = _free(f"window_input_{len(self._known) + 1}", self._frames.base)

@@ -73,7 +73,7 @@ class WindowSpec:
         order = [_ascending(column) for column in self.order]
         names = [read(column) for column in order]
         if names and names[0] != text_of(order[0]):
-            rule = "the first column of the order of a stream is its event time, as it is"
+            rule = "the first order column of a stream is its event time, not an expression"
             raise SpecError(
                 f"orderBy({text_of(order[0])})",
                 rule,
@@ -88,11 +88,11 @@ class WindowSpec:
 def _ascending(column: Any) -> Any:
     text = text_of(column)
     if _DESCENDING.search(text):
-        rule = "rows of a stream are in ascending order, nulls first, as they come"
+        rule = "the order of a stream is ascending, nulls first"
         raise SpecError(
             f"orderBy({text})",
             rule,
-            "order by the event time, ascending; of lag and lead, and of frames, take the other side",
+            "order by the event time, ascending; exchange lag and lead, and the two sides of frames",
         )
     return _ASCENDING.sub("", text) if _ASCENDING.search(text) else column
 

@@ -77,8 +77,8 @@ def top_n_by(
     >>> from panewise.testing import result_of
     >>> rows = [{"page": "a", "hits": 7}, {"page": "b", "hits": 9}, {"page": "b", "hits": 8},
     ...     {"page": "c", "hits": 7}]
-    >>> result_of(top_n_by("page", "hits", 3), rows),
-    ...     result_of(top_n_by("page", "hits", 3, distinct=True), rows)
+    >>> (result_of(top_n_by("page", "hits", 3), rows),
+    ...     result_of(top_n_by("page", "hits", 3, distinct=True), rows))
     (['b', 'b', 'a'], ['b', 'a', 'c'])
 
     Source: semantics 24.12; pyspark max_by and min_by with k; S4 TopNByKey.

@@ -155,7 +155,7 @@ class UserAggregate:
         Source: semantics 24.14; S4 FoldFn.
         """
         if combine is None:
-            rule = "a window holds rows of several batches, and each is folded alone"
+            rule = "a window contains rows of several batches, and each batch is folded separately"
             raise SpecError(
                 f"fold({name!r}) without combine",
                 rule,
@@ -181,7 +181,7 @@ def _result_of(name: str, initial: JsonValue) -> ResultType:
     """Returns the type of the result of a fold that its initial state determines."""
     kind = {str: "string", bool: "boolean", float: "double"}.get(type(initial))
     if kind is None:
-        rule = "initial does not tell the type of the result"
+        rule = "initial does not determine the type of the result"
         raise SpecError(
             f"fold({name!r}, initial={initial!r}) without result",
             rule,
@@ -207,5 +207,7 @@ def _check_neutral(name: str, text: str, combine: Callable[[JsonValue, JsonValue
     if twice != json.loads(text):
         given = f"fold({name!r}, initial={text}): combined with itself it gives {twice!r}"
         raise SpecError(
-            given, "initial is the state of no rows, and changes nothing", "give such a value, as 0 for a sum"
+            given,
+            "initial is the state without rows: combining it with a state changes nothing",
+            "give such a value, for example 0 for a sum",
         )

@@ -15,30 +15,26 @@ def _stage(chain: Chain, stage: Stage) -> str:
     """Describes a stage: the panes that it takes, and those that it emits."""
     apart = f" and each {listed(stage.keys)}" if stage.keys else ""
     contents = {
-        "discarding": "the panes that came together",
-        "accumulating": "the latest pane of every key of the stage before",
-        "retracting": "every pane of the stage before that is not withdrawn; its own pane before is "
-        "withdrawn first, and "
-        "a pane equal to it is not sent",
+        "discarding": "the panes that were emitted together",
+        "accumulating": "the latest pane of each key of the stage before",
+        "retracting": "every pane of the stage before that is not retracted; its own previous pane is "
+        "retracted first, and a pane equal to it is not emitted",
     }
-    updated = "; a pane equal to the one before is not sent" if chain.first.only_updated else ""
+    updated = "; a pane equal to the previous one is not emitted" if chain.first.only_updated else ""
     held = (
-        f"It holds {listed(tuple(a.name for a in stage.aggregates))} of "
+        f"It contains {listed(tuple(a.name for a in stage.aggregates))} of "
         f"{contents[chain.first.accumulation]}{updated}."
     )
     return (
-        "Then: whenever panes come out, one pane with their timing for each of their "
+        "Then: whenever panes are emitted, one pane with their timing for each of their "
         f"windows{apart}.\n  {held}"
     )
 
 
 def _sharing(chain: Chain) -> str:
     if chain.shared_keys:
-        return (
-            f"Shards: panes that differ in {listed(chain.shared_keys, 'or')} never meet, so shards "
-            "are made by this."
-        )
+        return f"Shards: keys are spread over shards by {listed(chain.shared_keys)}, which all stages keep."
     return (
-        "Shards: all panes meet, so there is one; a key that is kept through all stages would let "
-        "there be several."
+        "Shards: one, as a stage can combine all panes. With a key that all stages keep there would be "
+        "several."
     )

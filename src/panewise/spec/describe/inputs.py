@@ -10,33 +10,34 @@ def of_inputs(inputs: Inputs, event_time: str | None, *, each_row: bool = False)
     """Returns in words what the watermark of several inputs is.
 
     >>> of_inputs(Inputs(["a", "b"], "1 s"), "ts")
-    'the least of those of a and b; an input that has told none for 1 second of processing time is left out'
+    'the least of those of the inputs a and b; an input that has reported none for 1 second of processing
+    time is left out'
     """
     names = listed(tuple(inputs.names))
     silence = f"for {inputs.idle_after} of processing time is left out"
     if inputs.column is None:
         return (
-            "the least of those of "
-            f"{names}{'' if inputs.idle_after is None else f'; an input that has told none {silence}'}"
+            "the least of those of the inputs "
+            f"{names}{'' if inputs.idle_after is None else f'; an input that has reported none {silence}'}"
         )
     moves = (
-        f"that of each moves after each {'row' if each_row else 'batch'} to the highest "
-        f"{event_time} of its rows there{_less(inputs)}"
+        f"after each {'row' if each_row else 'batch'} the watermark of an input is the highest "
+        f"{event_time} of its rows{_less(inputs)}"
     )
     silent = "" if inputs.idle_after is None else f"; an input without a row {silence}"
-    return f"the least of those of the inputs {names}, which {inputs.column} names; {moves}{silent}"
+    return f"the least of those of the inputs {names}, named by {inputs.column}; {moves}{silent}"
 
 
 def of_stream(stream: StreamTime, event_time: str | None, *, each_row: bool = False) -> str:
     """Returns in words what the watermark of each key, or of all keys, is.
 
     >>> of_stream(StreamTime("1 s", per="all"), "ts")
-    'after each batch the highest ts of the rows so far, less 1 second'
+    'after each batch the highest ts of all rows so far, less 1 second'
     """
     behind = f", less {stream.delay}" if stream.delay.us else ""
     if stream.per == "key":
-        return f"of each key its own: the highest {event_time} that it has seen{behind}"
-    return f"after each {'row' if each_row else 'batch'} the highest {event_time} of the rows so far{behind}"
+        return f"for each key the highest {event_time} of its rows so far{behind}"
+    return f"after each {'row' if each_row else 'batch'} the highest {event_time} of all rows so far{behind}"
 
 
 def _less(inputs: Inputs) -> str:
@@ -56,13 +57,14 @@ def of_replays(position: Position | None) -> str:
     """Returns in words how replays are detected and treated.
 
     >>> of_replays(Position(ordered=False))
-    '; a row received before is counted and skipped, also one below the last 1000 intervals of offsets'
+    '; a row is counted and skipped if its offset was received before or is below the last 1000 intervals of
+    offsets'
     """
     if position is None:
         return ""
     if position.ordered:
         return "; a row at or below the highest offset of its partition is counted and skipped"
     return (
-        "; a row received before is counted and skipped, also one below the last "
+        "; a row is counted and skipped if its offset was received before or is below the last "
         f"{position.remember} intervals of offsets"
     )

@@ -14,16 +14,17 @@ def describe(spec: FrameOperator) -> str:
     >>> from panewise import functions as F
     >>> print(describe(FrameOperator(keys=["k"],
     ...     columns=[FrameColumn(F.sum("v").alias("total"), Frame("rows", -2, 0))])))
-    Rows: each row comes out once, with its columns and new ones: total.
-      total is sum of v over the row and the 2 rows of its k before it.
-    Order: rows of a k are taken in the order of event_time, those of equal time as they arrive.
-    Sent: a row is sent when the watermark has passed its time.
-    Late rows: a row is late if its time is behind the watermark when its batch begins. It goes to the late
-    output. Invalid rows: event_time is null or out of range. State: rows until they are sent; of each k the
-    last 2 rows, for good.
+    Rows: each row is emitted once, with its columns and the new columns total.
+      total is sum of v over the row and the 2 rows with the same k before it.
+    Order: rows with the same k are taken in the order of event_time, those of equal time as they arrive.
+    Output: a row is emitted when the watermark has passed its time.
+    Late rows: a row is late if its time is behind the watermark when its batch begins. It is emitted to the
+    late output.
+    Invalid rows: event_time is null or out of range.
+    State: rows until they are emitted; the last 2 rows of each k, permanently.
     """
     names = ", ".join(column.name for column in spec.columns)
-    lines = [f"Rows: each row comes out once, with its columns and new ones: {names}."]
+    lines = [f"Rows: each row is emitted once, with its columns and the new columns {names}."]
     lines += [f"  {column.name} is {_told(column, spec)}." for column in spec.columns]
     return "\n".join(
         [*lines, _order(spec), *_progress(spec), _sent(spec), _late(spec), _invalid(spec), _state(spec)]
@@ -31,7 +32,7 @@ def describe(spec: FrameOperator) -> str:
 
 
 def _of_key(spec: FrameOperator, what: str = "rows") -> str:
-    return f"{what} of its {listed(spec.keys)}" if spec.keys else what
+    return f"{what} with the same {listed(spec.keys)}" if spec.keys else what
 
 
 def _counted(n: int, what: str = "row") -> str:
@@ -54,14 +55,18 @@ def _function(what: RowFunction, frame: Frame | None, spec: FrameOperator) -> st
         case "row_number":
             return f"the number of the row among the {_of_key(spec)}, from 1"
         case "rank":
-            return f"one more than the {_of_key(spec)} before it in the order"
+            return f"one more than the number of {_of_key(spec)} before it in the order"
         case "dense_rank":
-            return f"one more than the different places in the order of {_of_key(spec)} before it"
+            return (
+                f"one more than the number of distinct positions in the order among {_of_key(spec)} before it"
+            )
         case "nth_value":
-            return f"the {what.column} of row {what.n} of {_framed(frame, spec)}, null if there are fewer"
+            return (
+                f"the {what.column} of row {what.n} of {_framed(frame, spec)}, null if there are fewer rows"
+            )
     side = "before" if what.fn == "lag" else "after"
     default = "null" if what.default is None else repr(what.default)
-    return f"the {what.column} of the row that is {what.n} {side} it, {default} where there is none"
+    return f"the {what.column} of the row that is {what.n} {side} it, {default} if there is none"
 
 
 def _framed(frame: Frame | None, spec: FrameOperator) -> str:
@@ -86,16 +91,16 @@ def _rows(frame: Frame, spec: FrameOperator) -> str:
         return f"the row and all {_of_key(spec)} before it"
     if frame.end == 0 and frame.start is not None and frame.start < 0:
         return f"the row and {_of_key(spec, _counted(-frame.start))} before it"
-    start = "the first one" if frame.start is None else _place(frame.start)
-    return f"the {_of_key(spec)} from {start} to {_place(frame.end)}, counted from the row"
+    start = "the first row" if frame.start is None else _place(frame.start)
+    return f"the {_of_key(spec)} from {start} to {_place(frame.end)}"
 
 
 def _place(n: int) -> str:
-    return "itself" if n == 0 else f"{abs(n)} {'before' if n < 0 else 'after'}"
+    return "the row itself" if n == 0 else f"{abs(n)} {'before' if n < 0 else 'after'} it"
 
 
 def _order(spec: FrameOperator) -> str:
-    of = f" of a {listed(spec.keys)}" if spec.keys else ""
+    of = f" with the same {listed(spec.keys)}" if spec.keys else ""
     replays = of_replays(spec.position)
     if spec.event_time is None:
         columns = spec.position.columns if spec.position else spec.order
@@ -110,7 +115,7 @@ def _order(spec: FrameOperator) -> str:
 def _progress(spec: FrameOperator) -> list[str]:
     match spec.watermark:
         case FixedLag(lag=lag):
-            return [f"Watermark: {lag} behind processing time, or that from outside if it is further."]
+            return [f"Watermark: processing time less {lag}, or that from outside if it is higher."]
         case Inputs() as inputs:
             return [f"Watermark: {of_inputs(inputs, spec.event_time)}."]
         case StreamTime() as stream:
@@ -119,23 +124,25 @@ def _progress(spec: FrameOperator) -> list[str]:
 
 
 def _sent(spec: FrameOperator) -> str:
-    ahead = f", and {_of_key(spec, _counted(spec.rows_ahead))} after it" if spec.rows_ahead else ""
-    end = "; at the end of input all are" if spec.rows_ahead or spec.us_ahead else ""
+    ahead = f" and the time of {_of_key(spec, _counted(spec.rows_ahead))} after it" if spec.rows_ahead else ""
+    end = "; at the end of input all rows are emitted" if spec.rows_ahead or spec.us_ahead else ""
     if spec.event_time is None:
         when = (
-            f"once {_of_key(spec, _counted(spec.rows_ahead))} after it came" if spec.rows_ahead else "at once"
+            f"when it and {_of_key(spec, _counted(spec.rows_ahead))} after it have arrived"
+            if spec.rows_ahead
+            else "when it arrives"
         )
-        return f"Sent: a row is sent {when}{end}."
+        return f"Output: a row is emitted {when}{end}."
     past = f" by {Duration(spec.us_ahead)}" if spec.us_ahead else ""
-    return f"Sent: a row is sent when the watermark has passed its time{past}{ahead}{end}."
+    return f"Output: a row is emitted when the watermark has passed its time{past}{ahead}{end}."
 
 
 def _late(spec: FrameOperator) -> str:
     if spec.event_time is None:
         return "Late rows: no row is late before the end of input."
     return (
-        "Late rows: a row is late if its time is behind the watermark when its batch begins. It goes "
-        "to the late output."
+        "Late rows: a row is late if its time is behind the watermark when its batch begins. It is "
+        "emitted to the late output."
     )
 
 
@@ -151,17 +158,19 @@ def _invalid(spec: FrameOperator) -> str:
 
 
 def _state(spec: FrameOperator) -> str:
-    of = f"of each {listed(spec.keys)} " if spec.keys else ""
-    kept = [] if spec.event_time is None and not spec.rows_ahead else ["rows until they are sent"]
+    of = f" of each {listed(spec.keys)}" if spec.keys else ""
+    kept = [] if spec.event_time is None and not spec.rows_ahead else ["rows until they are emitted"]
     rows, time = _rows_behind(spec), _us_behind(spec)
     if rows:
-        kept.append(f"{of}{_counted(rows, 'last row') if rows == 1 else f'the last {rows} rows'}, for good")
+        kept.append(
+            f"{_counted(rows, 'last row') if rows == 1 else f'the last {rows} rows'}{of}, permanently"
+        )
     if time:
         kept.append(f"rows of the last {Duration(time)} before the watermark")
     if any(column.frame is not None and column.frame.start is None for column in spec.columns) or _numbers(
         spec
     ):
-        kept.append(f"{of}what is needed of all rows before, for good")
+        kept.append(f"what the columns need of all earlier rows{of}, permanently")
     return f"State: {'; '.join(kept) or 'none'}."
 
 

@@ -21,13 +21,13 @@ def describe(spec: StreamWindow) -> str:
 
     >>> from panewise.streamwindow import StreamWindow, count, time
     >>> print(describe(StreamWindow.sliding(time("1 minute"), count(10), partition_by=["sensor"])))
-    Window: one for each sensor; it slides.
-      A tuple goes when it has been inside for more than 1 minute.
-      It triggers after every 10 tuples.
-    Sent: INITIAL_FULL, INSERTION, TRIGGER, EVICTION, PARTITION_EVICTION and FINAL, each with its tuples.
-    Invalid rows: none but those of a wrong type.
-    Order: tuples are taken one by one, as they stand.
-    State: a partition stays until the end of input.
+    Window: one sliding window for each sensor.
+      A tuple is evicted when it has been in the window for more than 1 minute.
+      TRIGGER is raised after every 10 tuples.
+    Output: INITIAL_FULL, INSERTION, TRIGGER, EVICTION, PARTITION_EVICTION and FINAL, each with its tuples.
+    Invalid rows: only rows with a value of the wrong type.
+    Order: tuples are taken one by one, as they stand in the batch.
+    State: a partition is stored until the end of input.
     """
     return "\n".join([*_window(spec), *_sent(spec), _invalid(spec), _order(spec), _state(spec)])
 
@@ -37,33 +37,39 @@ def _many(n: int, what: str) -> str:
 
 
 def _window(spec: StreamWindow) -> list[str]:
-    apart = f"one for each {listed(spec.partition_by)}" if spec.partition_by else "one"
+    apart = f" for each {listed(spec.partition_by)}" if spec.partition_by else ""
     if spec.trigger is None:
-        return [f"Window: {apart}; it tumbles.", f"  All tuples go {_tumbles(spec.evict)}."]
-    slides = [f"Window: {apart}; it slides.", f"  {_slides(spec.evict)}."]
-    return [*slides, f"  It triggers {_triggers(spec.trigger)}."] if "TRIGGER" in spec.told else slides
+        return [f"Window: one tumbling window{apart}.", f"  All tuples are evicted {_tumbles(spec.evict)}."]
+    slides = [f"Window: one sliding window{apart}.", f"  {_slides(spec.evict)}."]
+    return [*slides, f"  TRIGGER is raised {_triggers(spec.trigger)}."] if "TRIGGER" in spec.told else slides
 
 
 def _tumbles(policy: Policy) -> str:
     match policy:
         case CountPolicy(n=n):
-            return f"when there are {n}"
+            return f"when the window contains {_many(n, 'tuples')}"
         case TimePolicy(duration=duration):
-            return f"when {duration} have passed since they did last, tuples or not"
+            return (
+                f"when processing time has advanced by {duration} since the last time, even if there are none"
+            )
         case DeltaPolicy(column=column, amount=amount):
-            return f"before one whose {column} is more than {amount} above that of the oldest"
+            return f"before a tuple is inserted whose {column} is more than {amount} above that of the oldest"
         case PunctPolicy(column=column):
-            return f"when a row comes whose {column} is true, in every partition; that row is no tuple"
+            return f"in every partition when a row arrives whose {column} is true; that row is not a tuple"
 
 
 def _slides(policy: Policy) -> str:
     match policy:
         case CountPolicy(n=n):
-            return f"The oldest tuple goes before another one comes when there are {n}"
+            full = f"If the window contains {_many(n, 'tuples')}"
+            return f"{full}, the oldest is evicted before another is inserted"
         case TimePolicy(duration=duration):
-            return f"A tuple goes when it has been inside for more than {duration}"
+            return f"A tuple is evicted when it has been in the window for more than {duration}"
         case DeltaPolicy(column=column, amount=amount):
-            return f"The oldest tuples go before one whose {column} is more than {amount} above theirs"
+            return (
+                f"The oldest tuples are evicted before a tuple is inserted whose {column} is more than "
+                f"{amount} above theirs"
+            )
         case PunctPolicy():
             raise AssertionError("refused in sliding windows")
 
@@ -73,11 +79,11 @@ def _triggers(policy: Policy) -> str:
         case CountPolicy(n=n):
             return "after every tuple" if n == 1 else f"after every {n} tuples"
         case TimePolicy(duration=duration):
-            return f"when {duration} have passed since it did last"
+            return f"when processing time has advanced by {duration} since the last time"
         case DeltaPolicy(column=column, amount=amount):
             return (
-                f"before a tuple whose {column} is more than {amount} above that of the tuple before "
-                "which it did last"
+                f"before a tuple is inserted whose {column} is more than {amount} above that of the tuple "
+                "at the last TRIGGER"
             )
         case PunctPolicy():
             raise AssertionError("refused in sliding windows")
@@ -86,23 +92,25 @@ def _triggers(policy: Policy) -> str:
 def _sent(spec: StreamWindow) -> list[str]:
     if spec.listener is not None:
         outputs = listed(tuple(name for name, _ in spec.listener.outputs))
-        lines = [f"Sent: what {spec.listener.name} makes of {listed(spec.told)}: {outputs}."]
+        lines = [
+            f"Output: the rows that {spec.listener.name} returns for {listed(spec.told)}, with {outputs}."
+        ]
     elif spec.aggregates:
         lines = [
             (
-                f"Sent: {listed(spec.told)}, each with {listed(tuple(a.name for a in spec.aggregates))} of "
+                f"Output: {listed(spec.told)}, each with {listed(tuple(a.name for a in spec.aggregates))} of "
                 "its tuples."
             )
         ]
     else:
-        columns = "" if spec.columns is None else f", of which {listed(spec.columns)}"
-        lines = [f"Sent: {listed(spec.told)}, each with its tuples{columns}."]
+        columns = "" if spec.columns is None else f"{listed(spec.columns)} of "
+        lines = [f"Output: {listed(spec.told)}, each with {columns}its tuples."]
     if spec.only_when_full:
-        lines.append("  No TRIGGER comes before the window was full once.")
+        lines.append("  TRIGGER is not raised before the window has been full once.")
     if spec.skip_unchanged:
-        lines.append("  No TRIGGER comes of a window that has not changed since the last one.")
+        lines.append("  TRIGGER is not raised if the window has not changed since the last TRIGGER.")
     if spec.flush_on_final:
-        lines.append("  Tuples that are left at the end of input go by an EVICTION.")
+        lines.append("  Tuples that remain at the end of input raise an EVICTION.")
     return lines
 
 
@@ -114,7 +122,8 @@ def _invalid(spec: StreamWindow) -> str:
         *(policy for policy in (spec.evict, spec.trigger) if isinstance(policy, DeltaPolicy))
     )
     reasons += [f"{name} is null or NaN" for name in compared]
-    return f"Invalid rows: {listed(tuple(reasons), 'or') if reasons else 'none but those of a wrong type'}."
+    mistyped = "only rows with a value of the wrong type"
+    return f"Invalid rows: {listed(tuple(reasons), 'or') if reasons else mistyped}."
 
 
 def _order(spec: StreamWindow) -> str:
@@ -125,22 +134,24 @@ def _order(spec: StreamWindow) -> str:
         )
     return (
         "Order: tuples are taken one by one, "
-        f"{f'in the order of {listed(spec.order)}' if spec.order else 'as they stand'}."
+        f"{f'in the order of {listed(spec.order)}' if spec.order else 'as they stand in the batch'}."
     )
 
 
 def _state(spec: StreamWindow) -> str:
     if spec.partition_eviction is None:
-        return f"State: {'a partition' if spec.partition_by else 'the window'} stays until the end of input."
+        return (
+            f"State: {'a partition' if spec.partition_by else 'the window'} is stored until the end of input."
+        )
     return f"State: {_partitions_go(spec.partition_eviction)}."
 
 
 def _partitions_go(policy: PartitionEviction) -> str:
     if isinstance(policy, PartitionAge):
-        return f"a partition goes when it has had no tuple for {policy.duration}"
+        return f"a partition is evicted when no tuple has been inserted into it for {policy.duration}"
     what = (
         _many(policy.n, "partitions")
         if isinstance(policy, PartitionCount)
         else f"{_many(policy.n, 'tuples')} in all partitions"
     )
-    return f"the partitions that have waited longest for a tuple go while there are more than {what}"
+    return f"while there are more than {what}, the partition whose last insertion is oldest is evicted"

@@ -9,25 +9,25 @@ def membership(window: Window) -> str | None:
     """Returns in words which rows a window of rows contains; None for windows of time.
 
     >>> membership(Tumbling(Rows(3)))
-    'each row is in one window of 3 rows; windows start at row 0 and every 3 rows from there, backwards too'
+    'each row belongs to one window of 3 rows; windows start at row 0 and every 3 rows from there, in both
+    directions'
     """
     match window:
         case Tumbling(size=Rows() as size):
-            return f"each row is in one window of {size}; {_starts(window.origin, size)}, backwards too"
+            starts = f"{_starts(window.origin, size)}, in both directions"
+            return f"each row belongs to one window of {size}; {starts}"
         case Hopping(size=Rows() as size, hop=Rows() as hop):
             which = (
-                "rows between two windows are in none"
+                "rows in a gap between windows belong to none"
                 if window.gaps
-                else "a row is in every window that holds its number"
+                else "a row belongs to every window that contains its number"
             )
-            full = (
-                "; those that start before row 0 do not exist" if window.only_when_full else ", backwards too"
-            )
-            return f"windows of {size}, {which}; {_starts(window.origin, hop)}{full}"
+            full = "; no window starts before row 0" if window.only_when_full else ", in both directions"
+            return f"windows of {size}; {which}; {_starts(window.origin, hop)}{full}"
         case Session(gap=Rows() as gap):
             return (
-                f"a window ends when {gap} of other keys {'has' if gap.n == 1 else 'have'} come "
-                "since its last row"
+                f"a window ends when {gap} of other keys {'has' if gap.n == 1 else 'have'} "
+                "arrived since its last row"
             )
     return None
 
@@ -38,7 +38,5 @@ def _starts(origin: int, every: Rows) -> str:
 
 def progress(spec: WindowOperator) -> str:
     """Returns the line about the watermark, which is a number of rows received."""
-    whose = (
-        " of all keys" if isinstance(spec.window, Session) else ", of each key its own" if spec.keys else ""
-    )
-    return f"Watermark: the number of rows that have come{whose}."
+    whose = " of all keys" if isinstance(spec.window, Session) else " of each key" if spec.keys else ""
+    return f"Watermark: the number of rows received{whose}."

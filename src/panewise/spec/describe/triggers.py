@@ -24,13 +24,12 @@ from panewise.spec.triggers.simple import (
 
 
 def when(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
-    """Returns a clause that completes the sentence "A pane is sent ...".
+    """Returns a clause that completes the sentence "A pane is emitted ...".
 
     >>> when(OrFinally(Repeatedly(AfterAny(AfterCount(9), AfterProcessingTime(5))), OnPunctuation("over")),
     ...     "batch")
-    'whenever 9 rows or more have come since the last one or 5 microseconds of processing time have passed
-    since the first row \
-that came; the last one when a row with a true over has come'
+    'whenever 9 rows or more have arrived since the last firing or processing time has advanced by
+    5 microseconds since the first new row; for the last time when a row whose over is true has arrived'
     """
     return (
         _composite(trigger, evaluate)
@@ -42,19 +41,21 @@ that came; the last one when a row with a true over has come'
 def _leaf(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
     match trigger:
         case AfterCount(n=n):
-            clause = f"when {'a row has' if n == 1 else f'{n} rows or more have'} come since the last one"
+            clause = (
+                f"when {'a row has' if n == 1 else f'{n} rows or more have'} arrived since the last firing"
+            )
         case AfterProcessingTime():
             clause = _delayed(trigger)
         case Every():
             clause = _periodic(trigger)
         case AfterEventTime():
-            clause = f"when the watermark passes a multiple of {trigger.period}, if rows came"
+            clause = f"when the watermark passes a multiple of {trigger.period}, if rows are pending"
         case OnPunctuation():
-            clause = f"when a row with a true {trigger.column} has come"
+            clause = f"when a row whose {trigger.column} is true has arrived"
         case OnDelta():
             clause = (
-                f"when {trigger.column} has moved by more than {trigger.amount} from where it was "
-                "at the last such pane"
+                f"when {trigger.column} differs by more than {trigger.amount} from its value at the last "
+                "such firing"
             )
         case Always():
             clause = f"for each {'row' if evaluate == 'record' else 'batch with rows'}"
@@ -66,15 +67,15 @@ def _leaf(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
 def _periodic(trigger: Every) -> str:
     if not trigger.aligned:
         return (
-            f"at multiples of {trigger.period} of processing time after the last one (at first: "
-            "after the first row), if rows came"
+            f"at multiples of {trigger.period} of processing time after the last firing (at first: "
+            "after the first row), if rows are pending"
         )
     phase = f"{trigger.offset} after the" if trigger.offset.us else "at"
-    return f"{phase} multiples of {trigger.period} of processing time, if rows came"
+    return f"{phase} multiples of {trigger.period} of processing time, if rows are pending"
 
 
 def _delayed(trigger: AfterProcessingTime) -> str:
-    passed = f"when {trigger.delay} of processing time have passed since the first row that came"
+    passed = f"when processing time has advanced by {trigger.delay} since the first new row"
     return passed if trigger.align is None else f"{passed}, and then at the next multiple of {trigger.align}"
 
 
@@ -85,7 +86,7 @@ def _composite(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
             return (
                 f"whenever {inner.removeprefix('when ')}"
                 if inner.startswith("when ")
-                else f"again and again: {inner}"
+                else f"repeatedly: {inner}"
             )
         case AfterAny():
             return _joined([when(part, evaluate) for part in trigger.triggers], "or")
@@ -94,7 +95,7 @@ def _composite(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
         case AfterEach():
             return f"first {', then '.join(when(part, evaluate) for part in trigger.triggers)}"
         case OrFinally():
-            return f"{when(trigger.main, evaluate)}; the last one {when(trigger.until, evaluate)}"
+            return f"{when(trigger.main, evaluate)}; for the last time {when(trigger.until, evaluate)}"
         case AfterWatermark():
             sides = [("before that", trigger.early), ("after that", trigger.late)]
             rest = [f"{side} {when(part, evaluate)}" for side, part in sides if part is not None]

@@ -38,17 +38,19 @@ def describe(spec: WindowOperator) -> str:
 
     >>> from panewise import functions as F
     >>> print(describe(WindowOperator(window=Tumbling("1 hour"), aggregates=[F.count()])))
-    Windows: each row is in one window of 1 hour; windows start at 1970-01-01 00:00:00 UTC and every 1 hour
-    from there. Panes: each holds count(*).
-      Before the watermark reaches the end of a window nothing is sent.
-      When it reaches the end: one ON_TIME pane, if rows came since the last pane.
-      Nothing is sent after that, as a window takes no rows after its end (allowed lateness is 0).
+    Windows: each row belongs to one window of 1 hour; windows start at 1970-01-01 00:00:00 UTC and every
+    1 hour from there.
+    Panes: each contains count(*).
+      Before the watermark reaches the end of a window nothing is emitted.
+      When it reaches the end: one ON_TIME pane, if rows arrived since the last pane.
+      Nothing is emitted after that: a window takes no rows after its end (allowed lateness is 0).
     Content: all rows of the window so far (accumulating).
     Late rows: a row is late for a window whose end the watermark has reached when its batch begins.
-      It goes to the late output.
+      It is emitted to the late output.
     Invalid rows: event_time is null, out of range, or in a window out of range.
-    Order: rows of a batch are taken in the order of event_time, then as they stand; triggers are asked once
-    for each batch. State: a window goes when the watermark reaches its end; at the end of input all go.
+    Order: rows of a batch are taken in the order of event_time, then as they stand in the batch; triggers
+    are evaluated once for each batch.
+    State: a window is purged when the watermark reaches its end; at the end of input all windows are purged.
     """
     parts = (_windows, _progress, _panes, _content, _late, _invalid, _order, _state)
     return "\n".join(told for told in (part(spec) for part in parts) if told)
@@ -63,9 +65,11 @@ def _instant(us: int) -> str:
 
 
 def _windows(spec: WindowOperator) -> str:
-    keys = f", apart for each {listed(spec.keys)}" if spec.keys else ""
-    time = "; its time is when it arrives" if spec.time == "processing" else ""
-    return f"Windows: {_membership(spec.window)}{keys}{time}."
+    keys = f"; windows are separate for each {listed(spec.keys)}" if spec.keys else ""
+    time = (
+        "; the time of a row is the processing time at which it arrives" if spec.time == "processing" else ""
+    )
+    return f"Windows: {_membership(spec.window)}{time}{keys}."
 
 
 def _membership(window: Window) -> str:
@@ -75,28 +79,29 @@ def _membership(window: Window) -> str:
     assert not isinstance(window, Sliding), "told"
     match window:
         case Tumbling():
-            return f"each row is in one window of {window.size}; {_starts(window.origin, window.size)}"
+            return f"each row belongs to one window of {window.size}; {_starts(window.origin, window.size)}"
         case Hopping():
             rows = (
-                "rows between two windows are in none"
+                "rows in a gap between windows belong to none"
                 if window.gaps
-                else "a row is in every window that holds its time"
+                else "a row belongs to every window that contains its time"
             )
-            return f"windows of {window.size}, {rows}; {_starts(window.origin, window.hop)}"
+            return f"windows of {window.size}; {rows}; {_starts(window.origin, window.hop)}"
         case Cumulating():
             return (
                 f"windows that grow by {window.step} up to {window.size}; "
                 f"{_starts(window.origin, window.size)}"
             )
         case Calendar():
-            return f"each row is in one window of {_calendar(window)}"
+            return f"each row belongs to one window of {_calendar(window)}"
         case Session():
             return _session(window)
         case Custom():
             given = (
-                f"each row is in the {'window' if window.merge else 'windows'} that {window.name} gives it"
+                f"each row belongs to the {'window' if window.merge else 'windows'} that {window.name} "
+                "returns for it"
             )
-            touching = "are merged, too" if window.merge == "touching" else "are kept apart"
+            touching = "are merged, too" if window.merge == "touching" else "stay separate"
             return (
                 f"{given}; windows that overlap are merged, those that only touch {touching}"
                 if window.merge
@@ -110,11 +115,11 @@ def _session(window: Session) -> str:
     ends = (
         f"{window.gap} after its last row"
         if isinstance(window.gap, Duration)
-        else f"when the {window.gap} of all its rows is over"
+        else f"when the {window.gap} of each of its rows has passed"
     )
     if window.closed == "both":
         return f"a window ends {ends}, that instant included; windows that share an instant are merged"
-    touching = "are merged" if window.touching == "merge" else "stay apart"
+    touching = "are merged, too" if window.touching == "merge" else "stay separate"
     return f"a window ends {ends}; windows that overlap are merged, those that only touch {touching}"
 
 
@@ -126,7 +131,7 @@ def _progress(spec: WindowOperator) -> str:
         return "Watermark: processing time."
     match spec.watermark:
         case FixedLag(lag=lag):
-            return f"Watermark: {lag} behind processing time, or that from outside if it is further."
+            return f"Watermark: processing time less {lag}, or that from outside if it is higher."
         case StreamTime() as stream:
             return f"Watermark: {of_stream(stream, spec.event_time, each_row=spec.evaluate == 'record')}."
         case Inputs() as inputs:
@@ -140,7 +145,7 @@ def _calendar(window: Calendar) -> str:
     )
     size = f"a {window.unit}" if window.n == 1 else f"{window.n} {window.unit}s"
     counted = "" if window.n == 1 else f", counted from the {window.unit} of 1970-01-01"
-    return f"{size} in the time of {window.zone}; windows start when {first} starts there{counted}"
+    return f"{size} in the local time of {window.zone}; windows start when {first} starts there{counted}"
 
 
 def _starts(origin: int, every: Duration | Rows) -> str:
@@ -149,14 +154,14 @@ def _starts(origin: int, every: Duration | Rows) -> str:
 
 def _panes(spec: WindowOperator) -> str:
     """Describes the panes of a window in the order in which they are emitted."""
-    lines = [f"Panes: each holds {listed(tuple(a.name for a in spec.aggregates))}.", *_firings(spec)]
+    lines = [f"Panes: each contains {listed(tuple(a.name for a in spec.aggregates))}.", *_firings(spec)]
     if spec.closing == "always":
         lines.append(
-            "  When a window expires or closes a last pane is sent, even if no rows came since the pane "
-            "before."
+            "  When a window expires or closes, a last pane is emitted, even if no rows arrived since the "
+            "previous pane."
         )
     elif _keeps_rows_back(spec):
-        lines.append("  When a window expires with rows not sent yet, a last pane holds them.")
+        lines.append("  When a window expires with pending rows, a last pane is emitted.")
     return "\n".join(lines)
 
 
@@ -164,15 +169,15 @@ def _firings(spec: WindowOperator) -> list[str]:
     if isinstance(spec.trigger, AfterWatermark):
         return [_early(spec, spec.trigger), _on_time(spec), *_after_end(spec, spec.trigger)]
     lines = [
-        f"  A pane is sent {when(spec.trigger, spec.evaluate)}."
+        f"  A pane is emitted {when(spec.trigger, spec.evaluate)}."
         if not isinstance(spec.trigger, Never)
-        else "  No pane is sent before a window expires."
+        else "  No pane is emitted before a window expires."
     ]
     if spec.on_time == "always":
         fires = f"  If the trigger fires when the watermark {_reaches(spec)} the end: one ON_TIME pane"
-        lines.append(f"{fires}, even if no rows came since the last pane.")
+        lines.append(f"{fires}, even if no rows arrived since the last pane.")
     if finish(spec.trigger) != "never":
-        lines.append("  That closes the window: it takes no more rows.")
+        lines.append("  This closes the window: it takes no more rows.")
     return lines
 
 
@@ -183,7 +188,7 @@ def _reaches(spec: WindowOperator) -> str:
 
 def _early(spec: WindowOperator, trigger: AfterWatermark) -> str:
     if trigger.early is None or isinstance(trigger.early, Never):
-        return f"  Before the watermark {_reaches(spec)} the end of a window nothing is sent."
+        return f"  Before the watermark {_reaches(spec)} the end of a window nothing is emitted."
     return (
         f"  Before the watermark {_reaches(spec)} the end of a window: an EARLY pane "
         f"{when(trigger.early, spec.evaluate)}."
@@ -192,9 +197,9 @@ def _early(spec: WindowOperator, trigger: AfterWatermark) -> str:
 
 def _on_time(spec: WindowOperator) -> str:
     condition = (
-        "even if no rows came since the last pane"
+        "even if no rows arrived since the last pane"
         if spec.on_time == "always"
-        else "if rows came since the last pane"
+        else "if rows arrived since the last pane"
     )
     return f"  When it {_reaches(spec)} the end: one ON_TIME pane, {condition}."
 
@@ -204,18 +209,18 @@ def _after_end(spec: WindowOperator, trigger: AfterWatermark) -> list[str]:
         return []
     if spec.lateness_us == 0:
         return [
-            "  Nothing is sent after that, as a window takes no rows after its end (allowed lateness is 0)."
+            "  Nothing is emitted after that: a window takes no rows after its end (allowed lateness is 0)."
         ]
     if trigger.late is None:
         return [
             (
-                "  That closes the window. One that is opened after its end by a late row sends one LATE "
-                "pane and is closed."
+                "  This closes the window. A window that a row opens after its end emits one LATE pane and "
+                "is closed."
             )
         ]
-    opened_late = "  A window that a late row opens after its end emits its first rows at once, LATE."
+    opened_late = "  A window that a row opens after its end emits its first rows at once, in a LATE pane."
     if isinstance(trigger.late, Never):
-        return ["  Rows that come after that are not sent before the window expires.", opened_late]
+        return ["  Rows that arrive after that are not emitted before the window expires.", opened_late]
     after = f"  After that, until the window expires: a LATE pane {when(trigger.late, spec.evaluate)}."
     return [after] if isinstance(trigger.late, Always) else [after, opened_late]
 
@@ -233,13 +238,13 @@ def _content(spec: WindowOperator) -> str:
     contents = {
         "discarding": "only the rows since the last pane (discarding)",
         "accumulating": "all rows of the window so far (accumulating)",
-        "retracting": "all rows of the window so far; the pane before is withdrawn first, with op '-', "
-        "and a pane equal to it is not sent (retracting)",
+        "retracting": "all rows of the window so far; the previous pane is retracted first, with op '-', "
+        "and a pane equal to it is not emitted (retracting)",
     }
     held = contents[spec.accumulation]
     if isinstance(spec.window, Sliding) and counted(spec.window):
         held = "all rows of the window"
-    updated = "; a pane equal to the one before is not sent" if spec.only_updated else ""
+    updated = "; a pane equal to the previous one is not emitted" if spec.only_updated else ""
     times = {
         "end": "the end of its window",
         "window_time": "the last instant of its window",
@@ -259,8 +264,8 @@ def _evicted(spec: WindowOperator) -> list[str]:
         case TimeEvictor(duration):
             gone = f"rows that are {duration} or more before the latest one"
         case DeltaEvictor(column, threshold):
-            gone = f"rows whose {column} is {threshold} or more below that of the last one"
-    return [f"  {'After' if spec.evictor.after else 'Before'} each pane {gone} go from the window, for good."]
+            gone = f"rows whose {column} is {threshold} or more below that of the last row"
+    return [f"  {'After' if spec.evictor.after else 'Before'} each pane, {gone} are evicted from the window."]
 
 
 def _delta(spec: WindowOperator) -> list[str]:
@@ -269,8 +274,8 @@ def _delta(spec: WindowOperator) -> list[str]:
     columns = "all their columns" if spec.delta is True else f"their {listed(spec.delta)}"
     return [
         (
-            f"  Its delta lists the rows that are new since the pane before, with {columns}; a pane with "
-            "new rows is always sent."
+            f"  Its delta lists the rows that are new since the previous pane, with {columns}; a pane with "
+            "new rows is always emitted."
         )
     ]
 
@@ -278,14 +283,14 @@ def _delta(spec: WindowOperator) -> list[str]:
 def _late(spec: WindowOperator) -> str:
     lines = [f"Late rows: {_lateness(spec)}."]
     if data_loss_reason(spec) is not None:
-        lines.append("  A row is late, too, for a window that its trigger has closed.")
+        lines.append("  A row is also late for a window that its trigger has closed.")
     overlapping = isinstance(spec.window, (Cumulating, Sliding)) or (
         isinstance(spec.window, Hopping) and length(spec.window.hop) < length(spec.window.size)
     )
     overlapping |= isinstance(spec.window, Custom) and not merging(spec.window)
     several = overlapping and spec.drop_by == "window"
     lines.append(
-        "  It goes to the late "
+        "  It is emitted to the late "
         f"output{'; a row that is late for some of its windows is applied to the others' if several else ''}."
     )
     return "\n".join(lines)
@@ -300,14 +305,14 @@ def _lateness(spec: WindowOperator) -> str:
         return (
             "no row is late before the end of input"
             if data_loss_reason(spec) is None
-            else "no row is late by its time"
+            else "no row is late because of its time"
         )
     if closed_at_end(spec.window):
         past = "has passed" if spec.lateness_us == 0 else f"has passed by more than {spec.allowed_lateness}"
     else:
         past = "has reached" if spec.lateness_us == 0 else f"has passed by {spec.allowed_lateness} or more"
-    what = "if its session, merged with those it meets, is one" if merging(spec.window) else "for a window"
-    return f"a row is late {what} whose end the watermark {past} when its batch begins"
+    merged = "; its window is first merged with those that it joins" if merging(spec.window) else ""
+    return f"a row is late for a window whose end the watermark {past} when its batch begins{merged}"
 
 
 def _invalid(spec: WindowOperator) -> str:
@@ -328,30 +333,34 @@ def _invalid(spec: WindowOperator) -> str:
     reasons += [f"{gap} is null or not above zero" for gap in gap_columns(spec.window)]
     if isinstance(spec.window, Custom):
         reasons.append(
-            f"{spec.window.name} gives it no window{', or several' if spec.window.merge else ''}, or "
+            f"{spec.window.name} returns no window for it{', or several' if spec.window.merge else ''}, or "
             "one that does not end after its start"
         )
     if isinstance(spec.window, Hopping) and spec.window.gaps:
-        reasons.append(f"{time} is between two windows")
+        reasons.append(f"{time} is in a gap between windows")
     return f"Invalid rows: {'; '.join(reasons) or 'none'}."
 
 
 def _order(spec: WindowOperator) -> str:
     asked = "after each row" if spec.evaluate == "record" else "once for each batch"
     columns = spec.position.columns if spec.position else spec.order or spec.time_columns
-    taken = f"in the order of {listed(columns)}, then as they stand" if columns else "as they stand"
+    stand = "as they stand in the batch"
+    taken = f"in the order of {listed(columns)}, then {stand}" if columns else stand
     replays = of_replays(spec.position)
-    return f"Order: rows of a batch are taken {taken}{replays}; triggers are asked {asked}."
+    return f"Order: rows of a batch are taken {taken}{replays}; triggers are evaluated {asked}."
 
 
 def _state(spec: WindowOperator) -> str:
-    closed = "" if data_loss_reason(spec) is None else "; when its trigger closes it, its contents go at once"
+    closed = (
+        "" if data_loss_reason(spec) is None else "; when its trigger closes it, its rows are purged at once"
+    )
     if isinstance(spec.window, Global) or spec.lateness_us is None:
-        return f"State: a window is kept until the end of input{closed}."
+        return f"State: a window is stored until the end of input{closed}."
     more = "more than " if closed_at_end(spec.window) else ""
     past = (
         f"{_reaches(spec)} its end"
         if spec.lateness_us == 0
         else f"is {more}{spec.allowed_lateness} past its end"
     )
-    return f"State: a window goes when the watermark {past}; at the end of input all go{closed}."
+    end = "at the end of input all windows are purged"
+    return f"State: a window is purged when the watermark {past}; {end}{closed}."

@@ -41,7 +41,10 @@ def lag_on_batch(watermark: Any) -> Error | None:
     """Returns why a watermark that follows the clock has no meaning on a batch DataFrame."""
     if not isinstance(watermark, FixedLag):
         return None
-    rule = "all rows of a batch DataFrame arrive at once, so all rows older than the lag would be late"
+    rule = (
+        "the rows of a batch DataFrame do not arrive as they happen, so all rows older "
+        "than the lag would be late"
+    )
     return f"watermark={watermark!r} on a batch DataFrame", rule, "leave watermark out, or read a stream"
 
 
@@ -88,16 +91,13 @@ def one_shard(spec: WindowOperator) -> tuple[str, str] | None:
     """Returns why the rows of all keys meet, if they do."""
     if row_driven(spec.watermark) is not None and spec.evaluate == "record":
         rule = (
-            "with evaluate='record' each row moves the watermark before the next row of any key, so all "
-            "keys meet in one shard (semantics 12.9)"
+            "with evaluate='record' each row moves the watermark for the next row of any "
+            "key, so there is one shard (semantics 12.9)"
         )
         return rule, "leave shards out, or use evaluate='batch'"
     if counted(spec.window) and merging(spec.window):
-        rule = (
-            "a session that ends after n rows of other keys counts the rows of all keys, which meet in one "
-            "shard (semantics 9.7)"
-        )
-        return rule, "leave shards out, or use a session that time ends"
+        rule = "a session of rows counts the rows of all keys, so there is one shard (semantics 9.7)"
+        return rule, "leave shards out, or use a session with a gap of time"
     return None
 
 

@@ -51,7 +51,7 @@ class Stage:
                 raise SpecError(f"aggregates=[{aggregate!r}]", rule, "give one such as F.sum('total')")
         if not self.aggregates:
             raise SpecError(
-                "aggregates=()", "a pane holds at least one aggregate", "give one such as F.sum('total')"
+                "aggregates=()", "a pane contains at least one aggregate", "give one such as F.sum('total')"
             )
 
     @property
@@ -108,14 +108,14 @@ class Chain:
         if not self.stages or not all(isinstance(stage, Stage) for stage in self.stages):
             raise SpecError(
                 f"stages={self.stages!r}",
-                "what follows the first operator are stages, one or more",
+                "one or more stages follow the first operator",
                 "call then(...)",
             )
         object.__setattr__(self, "first", _with_default(self.first, self.stages))
         if has_key_watermarks(self.first.watermark):
             rule = (
-                "panes of several keys meet in a stage, and with StreamTime each key has a watermark "
-                "of its own (semantics 30.6)"
+                "a stage combines panes of several keys, and with StreamTime each key has "
+                "its own watermark (semantics 30.6)"
             )
             raise SpecError(
                 f"then after watermark={self.first.watermark!r}",
@@ -124,8 +124,8 @@ class Chain:
             )
         if counted(self.first.window):
             rule = (
-                "the rows of a window of rows are numbered in the operator's input, which a stage "
-                "does not see (semantics 30.6)"
+                "the bounds of windows of rows number the input rows of the operator, which "
+                "a stage does not receive (semantics 30.6)"
             )
             raise SpecError(
                 f"then after {self.first.window!r}",
@@ -134,8 +134,8 @@ class Chain:
             )
         if self.first.delta:
             rule = (
-                "a delta tells of the operator's rows, and what comes out of a chain are the panes "
-                "of its last stage (semantics 30.6)"
+                "a delta contains rows of the operator, and a chain emits only the panes of "
+                "its last stage (semantics 30.6)"
             )
             raise SpecError(
                 f"then after delta={self.first.delta!r}",
@@ -241,18 +241,15 @@ def _check_algebra(stage: Stage, before: WindowOperator | Stage, first: WindowOp
     if first.accumulation != "accumulating":
         return
     if merging(first.window):
-        rule = (
-            "windows that are merged away leave their panes behind, and only a withdrawal takes them "
-            "out of the following stage"
-        )
+        rule = "only a retraction removes the panes of windows that are merged away from the next stage"
         raise SpecError(
             f"then after {first.window!r}, accumulation='accumulating'", rule, "use accumulation='retracting'"
         )
     changing = [key for key in stage.keys if key in made]
     if changing:
         rule = (
-            "an aggregate changes from pane to pane, and only a withdrawal takes the former pane "
-            "away from its key"
+            "the value of an aggregate changes, and only a retraction removes the previous "
+            "pane from its former key"
         )
         raise SpecError(
             f"then: key {changing[0]!r}, an aggregate, accumulation='accumulating'",

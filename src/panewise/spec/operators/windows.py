@@ -373,7 +373,9 @@ def _check_names(spec: WindowOperator) -> None:
 
 def _check_meaning(spec: WindowOperator) -> None:
     if not spec.aggregates:
-        raise SpecError("aggregates=()", "a pane holds at least one aggregate", "give one such as F.count()")
+        raise SpecError(
+            "aggregates=()", "a pane contains at least one aggregate", "give one such as F.count()"
+        )
     if spec.order and spec.position is not None:
         rule = "a position is the arrival order (semantics 3)"
         raise SpecError(f"order={spec.order!r} and a position", rule, "leave one of them out")
@@ -383,14 +385,14 @@ def _check_meaning(spec: WindowOperator) -> None:
             "drop_by='row', allowed_lateness='unlimited'", rule, "leave drop_by out, or give a lateness"
         )
     if isinstance(spec.window, Global) and spec.lateness_us:
-        rule = "a global window has no end to be late after"
+        rule = "a global window has no end, so no row is late for it"
         raise SpecError(
             f"Global(), allowed_lateness={spec.allowed_lateness}", rule, "leave allowed_lateness out"
         )
     if spec.only_updated and spec.accumulation != "accumulating":
         rule = (
-            "only_updated compares what accumulates; discarding panes hold new rows, and retracting "
-            "mode never repeats a pane"
+            "only_updated is for accumulating panes; discarding panes contain only new rows, "
+            "and retracting mode never repeats a pane"
         )
         raise SpecError(
             f"only_updated=True, accumulation={spec.accumulation!r}",
@@ -404,7 +406,7 @@ def _check_meaning(spec: WindowOperator) -> None:
         )
     check_evictor(spec.evictor, spec.accumulation)
     if isinstance(spec.delta, tuple) and (not spec.delta or len(set(spec.delta)) < len(spec.delta)):
-        rule = "a delta is of one column or more, each once"
+        rule = "a delta has one or more columns, each once"
         raise SpecError(f"delta={spec.delta!r}", rule, "name different columns, or give True for all")
     if spec.delta and spec.only_updated:
         rule = "a pane with new rows in its delta is always an update (semantics 21.10)"
@@ -437,7 +439,7 @@ def warn_of_data_loss(spec: WindowOperator, *, strict: bool) -> None:
     reason = data_loss_reason(spec)
     if reason is None:
         return
-    rule = "rows that come after that go to the late output as 'closed'"
+    rule = "rows that arrive after that are emitted to the late output as 'closed'"
     remedy = (
         "give AfterWatermark(late=...), or repeat the trigger: Repeatedly(...), "
         "AfterWatermark(early=..., late=...)"
@@ -453,7 +455,7 @@ def warn_of_idle_trigger(spec: WindowOperator, *, strict: bool) -> None:
     """
     idle = idle_part(spec.trigger)
     if idle is not None:
-        rule = "a part of a trigger that can never fire does nothing"
+        rule = "a part of a trigger that can never fire has no effect"
         _warn(f"{idle!r} in {spec.trigger!r}", rule, "leave it out", IdleTriggerWarning, strict=strict)
 
 

@@ -6,8 +6,8 @@ from panewise.errors import SpecError
 from panewise.spec.evictors import TimeEvictor
 from panewise.spec.windows.custom import Custom
 
-_NO_EVENT_TIME = "with time='processing' rows have no event time but that of their arrival"
-_NEVER_LATE = "with time='processing' no row comes after the end of its window"
+_NO_EVENT_TIME = "with time='processing' the event time of a row is the time of its arrival"
+_NEVER_LATE = "with time='processing' no row arrives after the end of its window"
 
 
 def check_time(spec: Any) -> None:

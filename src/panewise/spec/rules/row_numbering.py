@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from panewise.spec.operators.windows import WindowOperator
 
 _DEFAULT: Final = "event_time"
-_BY_ROWS = "windows of rows are complete by what has come, and no row comes after the end of its window"
+_BY_ROWS = (
+    "the number of rows received completes windows of rows, and no row arrives after the end of its window"
+)
 _NO_INSTANT = "a window of rows ends with a row, not at an instant"
-_NOT_NAMED = "windows of rows have no event time unless one is named"
+_NOT_NAMED = "windows of rows have an event time only if a column is named"
 
 
 def with_event_time(spec: "WindowOperator", columns: Collection[str]) -> "WindowOperator":
@@ -68,7 +70,7 @@ def _refuse_time(spec: Any) -> None:
     refused = {
         "time": (
             spec.time != "event",
-            "rows are counted as they come, whatever the time",
+            "rows are numbered in arrival order, whatever the time",
             "name no event_time if there is none",
         ),
         "watermark": (spec.watermark is not None, _BY_ROWS, ""),

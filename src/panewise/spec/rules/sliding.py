@@ -31,7 +31,9 @@ def check_sliding(spec: Any) -> None:
         return
     for name, given in (("evictor", spec.evictor), ("delta", spec.delta)):
         if given:
-            rule = "a sliding window keeps sums of its rows for each event time, not the rows (semantics 7.8)"
+            rule = (
+                "a sliding window stores sums of its rows for each event time, not the rows (semantics 7.8)"
+            )
             raise SpecError(f"Sliding, {name}={given!r}", rule, f"leave {name} out, or use Hopping")
     if isinstance(spec.window.size, Rows):
         _check_single(spec)
@@ -40,16 +42,13 @@ def check_sliding(spec: Any) -> None:
     ]
     if looking:
         rule = (
-            "a sliding window is made of rows that came before, so its trigger cannot look at single "
-            "ones (semantics 7.8)"
+            "a sliding window contains rows that arrived before it existed, so its trigger "
+            "cannot look at single rows (semantics 7.8)"
         )
         raise SpecError(f"Sliding, trigger={spec.trigger!r}", rule, f"leave {looking[0]!r} out")
     ends = finish(spec.trigger)
     if ends == "any_time" or (ends == "at_end" and spec.lateness_us != 0):
-        rule = (
-            "a row is in the windows of others, so none of them closes while rows for it may come "
-            "(semantics 7.8)"
-        )
+        rule = "sliding windows share their rows, so none closes while rows for it may arrive (semantics 7.8)"
         raise SpecError(
             f"Sliding, trigger={spec.trigger!r}",
             rule,
@@ -69,8 +68,8 @@ def _check_single(spec: Any) -> None:
         given = getattr(spec, name)
         if given != value:
             rule = (
-                "a window of Sliding(rows(n)) is complete with the row that makes it, and sends one "
-                "pane (semantics 8.8)"
+                "a window of Sliding(rows(n)) is complete with the row that makes it, and "
+                "emits one pane (semantics 8.8)"
             )
             raise SpecError(
                 f"{spec.window!r}, {name}={given!r}",

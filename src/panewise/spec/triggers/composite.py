@@ -51,8 +51,7 @@ class AfterWatermark:
             _check(part, name)
             if waits_for_end(part):
                 rule = (
-                    f"{name} says what to do while the watermark is on one side of the end, so it "
-                    "does not ask for the end itself"
+                    f"{name} applies on one side of the end of a window, so it cannot wait for the end itself"
                 )
                 raise SpecError(f"{name}={part!r}", rule, f"leave AfterWatermark out of {name}")
 

@@ -92,7 +92,7 @@ def _late(period: DurationLike | Literal["each"], *, aligned: bool) -> Trigger:
     if period != "each":
         return Every(period, aligned=True) if aligned else AfterProcessingTime(period)
     if aligned:
-        rule = "only a period has multiples; each late message is an update at once"
+        rule = "late_aligned aligns the multiples of a period, and 'each' has no period"
         raise SpecError(
             "late='each', late_aligned=True", rule, "give late a period, or leave late_aligned out"
         )
@@ -136,11 +136,11 @@ def apex(
     if at_watermark:
         return AfterWatermark(early=early, late=late or Never())
     if late is not None and late != early:
-        rule = "without a firing at the watermark a window is followed by one trigger all the time"
+        rule = "without a firing at the watermark one trigger applies before and after the end of a window"
         raise SpecError(
             f"apex(early={early!r}, late={late!r}, at_watermark=False)",
             rule,
-            "leave the late firings out, or make them equal",
+            "leave the late firings out, or make them equal to the early ones",
         )
     return Never() if early is None else Repeatedly(early)
 

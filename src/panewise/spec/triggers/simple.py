@@ -126,7 +126,9 @@ class Every:
         if not 0 <= phase.us < length.us:
             rule = "an offset is 0 or more and less than the period"
             raise SpecError(
-                f"offset={offset!r}, period={period!r}", rule, "give the rest of its division by the period"
+                f"offset={offset!r}, period={period!r}",
+                rule,
+                "give the remainder of its division by the period",
             )
         object.__setattr__(self, "period", length)
         object.__setattr__(self, "aligned", aligned)

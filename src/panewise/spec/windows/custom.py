@@ -71,13 +71,11 @@ class Custom:
         if not callable(function):
             raise SpecError(
                 f"function={function!r}",
-                "windows of your own are given by a function",
+                "a custom window is given by a function",
                 "give a function of a polars.DataFrame",
             )
         if not isinstance(name, str) or not name:
-            raise SpecError(
-                f"name={name!r}", "a window function is known by its name", "give a non-empty string"
-            )
+            raise SpecError(f"name={name!r}", "a custom window has a name", "give a non-empty string")
         if (
             merge not in (True, False, "touching")
             or isinstance(merge, (int, float))
@@ -85,7 +83,7 @@ class Custom:
         ):
             raise SpecError(
                 f"merge={merge!r}",
-                "windows are not merged, or merged, or merged if they touch",
+                "windows are not merged, merged if they overlap, or also merged if they touch",
                 "give False, True or 'touching'",
             )
         values = {"function": function, "name": name, "columns": _columns(columns), "merge": merge}
@@ -109,14 +107,17 @@ class Custom:
         if not callable(function):
             raise SpecError(
                 f"function={function!r}",
-                "windows of your own are given by a function",
+                "a custom window is given by a function",
                 "give a function of a dict",
             )
         return cls(EachRow(function), name=name, columns=columns, merge=merge)
 
 
 def _columns(columns: Any) -> tuple[str, ...]:
-    rule = "a window function is given different columns by their names, besides the event time as event_time"
+    rule = (
+        "the columns of a window function have different names; the event time is always "
+        "passed, as event_time"
+    )
     if isinstance(columns, str) or not isinstance(columns, Iterable):
         raise SpecError(f"columns={columns!r}", rule, "give a list: columns=[...]")
     given = tuple(columns)

@@ -24,9 +24,7 @@ def positive(value: DurationLike, name: str) -> Duration:
         SpecError: for `rows(n)`, for values that are not durations, and for durations not above zero.
     """
     if isinstance(value, Rows):
-        rule = (
-            f"{name} is a duration here; rows measure the windows of Tumbling, Hopping, Sliding and Session"
-        )
+        rule = f"{name} is a duration here; only Tumbling, Hopping, Sliding and Session are measured in rows"
         raise SpecError(f"{name}={value!r}", rule, f"give a {name} such as '1 minute'")
     duration = Duration.of(value, name)
     if duration.us <= 0:
@@ -44,8 +42,10 @@ def _origin(value: InstantLike, size: Duration | Rows) -> int:
     if not isinstance(size, Rows):
         return instant_us(value, "origin")
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _FURTHEST:
-        rule = f"windows of rows start at the number of a row, a whole number of {_FURTHEST} at most"
-        raise SpecError(f"size={size!r}, origin={value!r}", rule, "give such as origin=0, or leave it out")
+        rule = f"the origin of windows of rows is a row number, a whole number of {_FURTHEST} at most"
+        raise SpecError(
+            f"size={size!r}, origin={value!r}", rule, "give one such as origin=0, or leave it out"
+        )
     return value
 
 
@@ -163,14 +163,14 @@ class Hopping:
                 f"only_when_full={only_when_full!r}", "only_when_full is True or False", "give one of these"
             )
         if only_when_full and not isinstance(measured, Rows):
-            rule = "a window of time holds any number of rows, and is never full"
+            rule = "a window of time may contain any number of rows, and is never full"
             raise SpecError(
                 f"only_when_full=True, size={measured}",
                 rule,
                 "leave only_when_full out, or give sizes in rows",
             )
         if (length(step) > length(measured)) != gaps:
-            rule = "hop > size leaves gaps between windows, and only then gaps=True is given"
+            rule = "hop > size requires gaps=True; otherwise leave gaps=False"
             raise SpecError(
                 f"size={self.size}, hop={self.hop}, gaps={gaps}", rule, "give a smaller hop, or change gaps"
             )
@@ -334,11 +334,11 @@ class Session:
                 "give 'separate' or 'merge'",
             )
         if isinstance(gap, Rows) and touching == "merge":
-            rule = f"{gap.n} rows of other keys end the session, so the next row of its key finds it gone"
+            rule = f"{gap.n} rows of other keys end the session, so the next row of its key starts a new one"
             raise SpecError(
                 f"gap={gap!r}, touching='merge'",
                 rule,
-                f"leave touching out; to take that row in, give rows({gap.n + 1})",
+                f"leave touching out; to include that row, give rows({gap.n + 1})",
             )
         if closed not in ("left", "both"):
             raise SpecError(
@@ -347,14 +347,14 @@ class Session:
                 "give 'left' or 'both'",
             )
         if closed == "both" and touching == "merge":
-            rule = "closed sessions that share an instant are merged, and others do not touch"
+            rule = "with closed='both' sessions that share an instant are merged, and no others touch"
             raise SpecError("closed='both', touching='merge'", rule, "leave touching out")
         if closed == "both" and isinstance(gap, Rows):
-            rule = "a session of rows is over with the row that ends it"
+            rule = "a session of rows does not contain the row that ends it"
             raise SpecError(
                 f"gap={gap!r}, closed='both'",
                 rule,
-                f"leave closed out; to take that row in, give rows({gap.n + 1})",
+                f"leave closed out; to include that row, give rows({gap.n + 1})",
             )
         measure = gap if isinstance(gap, str) and names_a_column(gap) else _measure(gap, "gap")
         _freeze(self, gap=measure, touching=touching, closed=closed)

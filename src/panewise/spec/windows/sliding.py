@@ -67,7 +67,7 @@ class Sliding:
 def _checked(size: DurationLike | Rows, anchor: str) -> Duration | Rows:
     if isinstance(size, Rows):
         if anchor != "end":
-            rule = "a row makes a window of rows with those that came before it (semantics 8.8)"
+            rule = "a sliding window of rows ends with the row that makes it (semantics 8.8)"
             raise SpecError(f"size={size!r}, anchor={anchor!r}", rule, "leave anchor out")
         return size
     length = Duration.of(size, "size")

@@ -35,7 +35,7 @@ def play(script: Script) -> list[dict[str, Any]]:
     unknown = set(script.options) - {"stored"}
     if unknown:
         raise InputError(
-            f"options={sorted(unknown)}", "the option of this runtime is stored", "leave them out"
+            f"options={sorted(unknown)}", "this runtime has one option: stored", "leave them out"
         )
     columns = {port: schema(types) | FLAGS for port, types in script.types.items()}
     turn = _stored(script, columns) if script.options.get("stored") else _kept(script, columns)

@@ -43,7 +43,7 @@ def play(script: Script) -> list[dict[str, Any]]:
     unknown = set(script.options) - {"shards"}
     if unknown:
         raise InputError(
-            f"options={sorted(unknown)}", "the option of this runtime is shards", "leave them out"
+            f"options={sorted(unknown)}", "this runtime has one option: shards", "leave them out"
         )
     own = testing_parts(script.spec)
     for event in script.events:

@@ -86,7 +86,7 @@ def nth_value(column: ColumnOrName, offset: int, ignoreNulls: bool = False) -> R
     Source: semantics 29.6; pyspark nth_value.
     """
     if ignoreNulls is not False:
-        rule = "nth_value counts rows, those with a null, too"
+        rule = "nth_value also counts rows with a null"
         raise SpecError(
             f"nth_value({column!r}, ignoreNulls={ignoreNulls!r})",
             rule,

@@ -130,7 +130,7 @@ class RowFunction:
         if self.default is not None and (
             self.fn not in SHIFTS or not isinstance(self.default, (bool, int, float, str))
         ):
-            rule = "lag and lead have a default: a number, a text or a truth value; others have none"
+            rule = "only lag and lead have a default, which is a number, a string or a Boolean"
             raise SpecError(
                 f"{self.fn}(default={self.default!r})",
                 rule,
@@ -190,11 +190,11 @@ class FrameColumn:
         if framed and self.frame is None:
             raise SpecError(
                 f"{self.what.name} without a frame",
-                "it looks at the rows of a frame",
+                "it reads the rows of a frame",
                 "give one such as Frame('rows', -2, 0)",
             )
         if not framed and self.frame is not None:
-            rule = f"{self.what.fn} looks at all rows of the key (semantics 29.7)"
+            rule = f"{self.what.fn} reads all rows of the key (semantics 29.7)"
             raise SpecError(f"{self.what.name} with {self.frame!r}", rule, "leave the frame out")
 
     @property
@@ -350,7 +350,10 @@ def _check_kinds(spec: FrameOperator) -> None:
     if spec.watermark is not None and (
         not isinstance(spec.watermark, Watermark) or has_key_watermarks(spec.watermark)
     ):
-        rule = "the watermark of frames comes from outside, or is FixedLag, Inputs or StreamTime(per='all')"
+        rule = (
+            "the watermark of an OVER operator comes from outside, or is FixedLag, Inputs "
+            "or StreamTime(per='all')"
+        )
         raise SpecError(
             f"watermark={spec.watermark!r}", rule, "give one such as FixedLag('10 seconds'), or leave it out"
         )
@@ -368,7 +371,7 @@ def _check_names(spec: FrameOperator) -> None:
     made = [column.name for column in spec.columns]
     twice = sorted({name for name in made if made.count(name) > 1 or name in spec.columns_read})
     if twice:
-        rule = "new columns have names of their own, which the input does not have"
+        rule = "new columns have different names, which no input column has"
         raise SpecError(f"{twice[0]!r} twice", rule, "give the new column another name")
     if any(name.startswith("__") for name in (*made, *spec.columns_read)):
         raise SpecError(
@@ -384,7 +387,7 @@ def _check_order(spec: FrameOperator) -> None:
             "leave one of them out",
         )
     if spec.event_time in spec.order:
-        rule = "the event time comes first in any case"
+        rule = "rows are always ordered by the event time first"
         raise SpecError(
             f"order={spec.order!r}, event_time={spec.event_time!r}", rule, "leave it out of the order"
         )
@@ -392,7 +395,7 @@ def _check_order(spec: FrameOperator) -> None:
         return
     for name in ("max_future_skew", "watermark"):
         if getattr(spec, name) is not None:
-            rule = "rows that are taken as they arrive have no event time"
+            rule = "max_future_skew and watermark need an event time"
             raise SpecError(
                 f"event_time=None, {name}={getattr(spec, name)!r}",
                 rule,
@@ -405,7 +408,7 @@ def _check_frames(spec: FrameOperator) -> None:
         ranged = column.frame is not None and column.frame.kind == "range"
         ranks = isinstance(column.what, RowFunction) and column.what.fn in ("rank", "dense_rank")
         if (ranged or ranks) and spec.event_time is None:
-            rule = "rows that are taken as they arrive have no time to be compared by"
+            rule = "without an event time rows have no time to compare"
             remedy = "order by the event time" if ranks else "order by the event time, or use rows"
             raise SpecError(
                 f"{column.name}: {'a RANGE frame' if ranged else column.what.fn} without an event time",
@@ -413,7 +416,7 @@ def _check_frames(spec: FrameOperator) -> None:
                 remedy,
             )
         if ranged and spec.order and column.frame != Frame("range", None, 0):
-            rule = "how far apart rows are is told by their time alone"
+            rule = "a RANGE frame measures the distance of rows by the event time alone"
             raise SpecError(
                 f"{column.name}: {column.frame!r} with order={spec.order!r}",
                 rule,

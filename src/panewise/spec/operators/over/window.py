@@ -67,7 +67,7 @@ class WindowSpec:
             if isinstance(bound, bool) or not isinstance(bound, int):
                 raise SpecError(
                     f"rowsBetween({name}={bound!r})",
-                    "rows are counted",
+                    "a bound of rowsBetween is a whole number of rows",
                     "give a whole number, such as -2 for two rows before",
                 )
         return self._framed("rows", start, end)
@@ -93,7 +93,7 @@ class WindowSpec:
 
     def _framed(self, kind: Any, start: int, end: int) -> "WindowSpec":
         if end >= MAX_INSTANT:
-            rule = "what comes after all rows that there will be is not known on a stream"
+            rule = "a stream has no last row"
             raise SpecError(
                 f"{kind} to unboundedFollowing", rule, "end the frame at Window.currentRow, or at a number"
             )
@@ -144,7 +144,7 @@ class Over:
     def __post_init__(self) -> None:
         window: Any = self.window
         if not isinstance(window, WindowSpec):
-            rule = "a function is over a window of panewise"
+            rule = "over() takes a window of panewise"
             raise SpecError(
                 f"over({window!r})", rule, "give one such as Window.partitionBy('k').orderBy('ts')"
             )
@@ -162,7 +162,7 @@ class Over:
         Raises:
             SpecError: always.
         """
-        rule = "a function over a window is a column by itself"
+        rule = "a function over a window is a whole column, not part of an expression"
         remedy = (
             "make each function a column, then compute with the columns of the result's rows, or "
             "use panewise.spark.sql"
@@ -203,8 +203,8 @@ def frame_operator(overs: Mapping[str, Over], event_time: str | None = None, **f
     for name, made in given.items():
         if not isinstance(made, Over):
             rule = (
-                "a new column is a function over a window; other columns are made before or after "
-                "the operator"
+                "a new column is a function over a window; other columns are computed before "
+                "or after the operator"
             )
             raise SpecError(f"{name}={made!r}", rule, "give one such as F.sum('v').over(window)")
     windows = [over.window for over in overs.values()] or [WindowSpec()]
@@ -217,7 +217,7 @@ def frame_operator(overs: Mapping[str, Over], event_time: str | None = None, **f
         )
     keys, order = windows[0].keys, windows[0].order
     if event_time is not None and order and order[0] != event_time:
-        rule = "rows of a stream are in the order of their event time, or as they arrive"
+        rule = "the rows of a stream are ordered by event time, or by arrival"
         raise SpecError(
             f"orderBy{order!r}, event_time={event_time!r}",
             rule,
@@ -251,7 +251,7 @@ def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:
     given = tuple(columns[0]) if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
     for name in given:
         if not isinstance(name, str) or not name:
-            rule = "keys and order are columns, told by their names; the order is ascending, nulls first"
+            rule = "keys and order columns are given by name; the order is ascending, nulls first"
             raise SpecError(
                 f"column {name!r}", rule, "give the column's name; compute expressions before the operator"
             )

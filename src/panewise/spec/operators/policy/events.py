@@ -189,13 +189,13 @@ class WindowEvent:
         name = name_of(named, tuple(self.partition), given)
         if name != key_of(self.partition) and not self.evictions.of_all:
             rule = (
-                "a listener knows its own partition, and others only with partition_count or "
-                "tuple_count (semantics 10.26)"
+                "a listener can evict its own partition, and others only with "
+                "partition_count or tuple_count (semantics 10.26)"
             )
             raise InputError(
                 f"{given} in an event of {dict(self.partition)!r}",
                 rule,
-                "give such a partition_eviction, or leave the name out",
+                "give such a partition_eviction, or leave the partition out",
             )
         self.evictions.asked[name] = None
 
@@ -218,7 +218,7 @@ def name_of(partition: Any, partition_by: tuple[str, ...], given: str) -> Name:
     Source: semantics 10.23.
     """
     if not partition_by:
-        rule = "without partition_by the only partition stays (semantics 10.23)"
+        rule = "without partition_by there is one partition, which cannot be evicted (semantics 10.23)"
         raise InputError(given, rule, "give partition_by, or leave the call out")
     if not isinstance(partition, Mapping) or set(partition) != set(partition_by):
         rule = f"a partition is named by the columns {list(partition_by)}"

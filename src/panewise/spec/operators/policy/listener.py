@@ -70,11 +70,11 @@ class WindowListener:
                 f"make={make!r}", "a listener is made by a class, or a function without arguments", "give one"
             )
         if not isinstance(name, str) or not name:
-            raise SpecError(f"name={name!r}", "a listener is known by its name", "give a non-empty string")
+            raise SpecError(f"name={name!r}", "a listener has a name", "give a non-empty string")
         rule = f"a listener's outputs are columns by name, one or more, of the types {list(RESULT_TYPES)}"
         named = isinstance(outputs, Mapping) and all(isinstance(column, str) and column for column in outputs)
         if not named or not outputs or not all(kind in RESULT_TYPES for kind in outputs.values()):
-            raise SpecError(f"outputs={outputs!r}", rule, "give such as {'total': 'bigint'}")
+            raise SpecError(f"outputs={outputs!r}", rule, "give some such as {'total': 'bigint'}")
         object.__setattr__(self, "make", make)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "outputs", tuple(outputs.items()))
@@ -112,8 +112,8 @@ class WindowListener:
         if given is None:
             return []
         if not isinstance(given, Iterable) or isinstance(given, (str, Mapping)):
-            rule = f"handle of {self.name} gives dicts, as a list or one after the other, or None"
-            raise InputError(f"{self.name} gave {given!r}", rule, "give a list of dicts, or yield them")
+            rule = f"handle of {self.name} returns dicts, in a list or an iterator, or None"
+            raise InputError(f"{self.name} returned {given!r}", rule, "return a list of dicts, or yield them")
         return [self._row(row) for row in given]
 
     def state_of(self, listening: Any) -> str:
@@ -132,8 +132,8 @@ class WindowListener:
             or not set(row) <= set(outputs)
             or not all(_fits(row[name], outputs[name]) for name in row)
         ):
-            rule = f"what {self.name} gives are dicts of its outputs {outputs}"
-            raise InputError(f"{self.name} gave {row!r}", rule, "give such dicts, or change outputs")
+            rule = f"{self.name} returns dicts of its outputs {outputs}"
+            raise InputError(f"{self.name} returned {row!r}", rule, "return such dicts, or change outputs")
         given = {name: row[name] for name in outputs if name in row}
         return {
             name: None if value is None else _EXACTLY[outputs[name]](value) for name, value in given.items()

@@ -135,7 +135,9 @@ class StreamWindow:
         ('INSERTION', 'EVICTION', 'FINAL')
         """
         if "trigger" in fields:
-            rule = "a tumbling window has no trigger: it sends what it holds when it evicts (semantics 10.2)"
+            rule = (
+                "a tumbling window has no trigger: it emits its tuples when it evicts them (semantics 10.2)"
+            )
             raise SpecError(
                 f"tumbling(trigger={fields['trigger']!r})",
                 rule,
@@ -254,7 +256,7 @@ def _check_policies(spec: StreamWindow) -> None:
         rule = f"a {spec.kind} window evicts by one of {kinds} (semantics 10.2)"
         raise SpecError(f"{spec.kind}(evict={spec.evict!r})", rule, "give one such as count(3)")
     if spec.kind == "tumbling" and spec.trigger is not None:
-        rule = "a tumbling window has no trigger: it sends what it holds when it evicts (semantics 10.2)"
+        rule = "a tumbling window has no trigger: it emits its tuples when it evicts them (semantics 10.2)"
         raise SpecError(
             f"tumbling(trigger={spec.trigger!r})", rule, "leave trigger out, or use StreamWindow.sliding"
         )
@@ -270,7 +272,7 @@ def _check_policies(spec: StreamWindow) -> None:
             f"partition_eviction={gone!r}", rule, "give one such as partition_age('1 hour'), or leave it out"
         )
     if gone is not None and not spec.partition_by:
-        rule = "without partition_by there is one partition, which stays (semantics 10.2)"
+        rule = "without partition_by there is one partition, which cannot be evicted (semantics 10.2)"
         raise SpecError(
             f"partition_eviction={gone!r} without partition_by",
             rule,
@@ -286,7 +288,7 @@ def _check_events(spec: StreamWindow) -> None:
     if spec.events is not None and (not spec.events or len(set(spec.events)) < len(spec.events)):
         raise SpecError(
             f"events={spec.events!r}",
-            "what is sent is one kind of event or more, each once",
+            "events are one or more kinds of event, each once",
             f"give some of {spec.possible}",
         )
 
@@ -301,19 +303,19 @@ def _check_contents(spec: StreamWindow) -> None:
             )
     listener: Any = spec.listener
     if listener is not None and not isinstance(listener, WindowListener):
-        rule = "a listener is a WindowListener, which tells its name and outputs"
+        rule = "a listener is given as a WindowListener, with its name and outputs"
         raise SpecError(
             f"listener={listener!r}", rule, "give WindowListener(MyClass, name=..., outputs={...})"
         )
     if spec.aggregates and listener is not None:
-        rule = "a pane holds aggregates, or what a listener gives"
+        rule = "a pane contains aggregates, or the outputs of a listener"
         raise SpecError(
             f"aggregates and listener={listener!r}",
             rule,
             "leave one of them out, or compute them in the listener",
         )
     if spec.aggregates and spec.columns is not None:
-        rule = "with aggregates a pane holds no tuples"
+        rule = "with aggregates a pane contains no tuples"
         raise SpecError(f"aggregates and columns={spec.columns!r}", rule, "leave columns out")
     if spec.columns is not None and (not spec.columns or len(set(spec.columns)) < len(spec.columns)):
         raise SpecError(
@@ -347,17 +349,22 @@ def _flag_rules(spec: StreamWindow) -> list[tuple[str, bool, str, str]]:
     trigger = whole if tumbling else f"trigger={spec.trigger!r}"
     flushed = "EVICTION" in spec.told or "FINAL" in spec.told
     return [
-        ("only_when_full", fills, whole, "it concerns sliding windows that are not full when they begin"),
-        ("only_when_full", "TRIGGER" not in spec.told, told, "it concerns TRIGGER"),
+        (
+            "only_when_full",
+            fills,
+            whole,
+            ("this option is for sliding windows that are not full when they begin"),
+        ),
+        ("only_when_full", "TRIGGER" not in spec.told, told, "this option is for TRIGGER"),
         (
             "skip_unchanged",
             not isinstance(spec.trigger, TimePolicy),
             trigger,
-            "only a trigger of time comes without a tuple",
+            "only a trigger of time fires without a tuple",
         ),
-        ("skip_unchanged", "TRIGGER" not in spec.told, told, "it concerns TRIGGER"),
-        ("flush_on_final", not tumbling, whole, "it concerns tumbling windows"),
-        ("flush_on_final", not flushed, told, "it concerns EVICTION and FINAL"),
+        ("skip_unchanged", "TRIGGER" not in spec.told, told, "this option is for TRIGGER"),
+        ("flush_on_final", not tumbling, whole, "this option is for tumbling windows"),
+        ("flush_on_final", not flushed, told, "this option is for EVICTION and FINAL"),
         ("null_keys", not spec.partition_by, whole, "without partition_by there are no keys"),
     ]
 
@@ -392,7 +399,7 @@ def _check_names(spec: StreamWindow) -> None:
     twice = sorted({name for name in outputs if outputs.count(name) > 1})
     reserved = sorted(set(spec.partition_by) & set(RESERVED))
     if twice or reserved:
-        rule = f"partition_by, what is sent and the pane's own columns {RESERVED} have different names"
+        rule = f"partition_by, aggregates or outputs, and the pane's own columns {RESERVED} have different names"
         raise SpecError(
             f"{(twice or reserved)[0]!r} twice", rule, "give aggregates an .alias(...), or rename the column"
         )

@@ -1,0 +1,91 @@
+"""Texts that users read use the words of docs/glossary.md, not those that it retires."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.house.sources import SRC, files, shown, tree
+
+# Each retired word with what to say instead. Words that also have a right use are not in this table.
+RETIRED = {
+    **dict.fromkeys(("tell", "tells", "telling", "told"), "emit, report, determine, say, or notify"),
+    **dict.fromkeys(("send", "sends", "sending", "sent"), "emit"),
+    **dict.fromkeys(("withdraw", "withdraws", "withdrawn", "withdrawal", "withdrawals"), "retract"),
+    **dict.fromkeys(("go", "goes", "gone", "going"), "expire, drop, evict, purge, or delete"),
+    **dict.fromkeys(("hold", "holds", "held"), "contain, or store; a window is live"),
+    "kept": "stored, buffered, or live",
+    **dict.fromkeys(("judge", "judges", "judged"), "validate"),
+    **dict.fromkeys(("hear", "hears", "heard"), "driven by rows"),
+    **dict.fromkeys(("ask", "asks", "asked"), "evaluate a trigger, call a function, or request"),
+    **dict.fromkeys(("meet", "meets", "met"), "combine, overlap, or merge"),
+    **dict.fromkeys(("gathering", "gathers"), "order-sensitive"),
+    "joint": "merged",
+    "windowless": "unassignable",
+    **dict.fromkeys(("keymark", "keymarks"), "key watermark"),
+    "mail": "shard batch",
+    "moment": "trigger context",
+    "overs": "OVER",
+    "plumbing": "dataflow",
+}
+
+
+def retired(text: str) -> dict[str, str]:
+    """Returns the retired words of a text or a name in snake_case, each with what to say instead."""
+    return {word: RETIRED[word] for word in re.findall(r"[a-z]+", text.lower()) if word in RETIRED}
+
+
+def strings(path: Path, root: ast.AST) -> Iterator[tuple[str, int, str]]:
+    """Yields file, line and text of the strings that may be read by users.
+
+    These are the string constants that contain a space, outside docstrings. Values in f-strings are shown
+    as {}.
+    """
+    left_out = {id(node.value) for node in ast.walk(root) if isinstance(node, ast.Expr)}
+    for node in ast.walk(root):
+        if id(node) in left_out:
+            continue
+        text = _text(node)
+        if isinstance(node, ast.JoinedStr):
+            left_out.update(map(id, node.values))
+        if " " in text.strip():
+            yield shown(path), node.lineno, text
+
+
+def _text(node: ast.AST) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+@pytest.mark.parametrize("path", files(), ids=shown)
+def test_texts_have_no_retired_words(path: Path) -> None:
+    found = [(line, text, retired(text)) for _, line, text in strings(path, tree(path))]
+    assert [entry for entry in found if entry[2]] == []
+
+
+def test_docstrings_are_left_out_and_f_strings_are_joined() -> None:
+    source = '''
+def f(name):
+    """A docstring."""
+    "a string that is an expression statement"
+    g("one", "of {name}", f"{name!r} was "
+        f"sent to {'a shard' if name else None}", key="told nothing")
+    raise Error(f"{name} | rows are held | "
+        "emit them")
+'''
+    assert sorted(strings(SRC / "x.py", ast.parse(source))) == [
+        ("x.py", 5, "of {name}"),
+        ("x.py", 5, "{} was sent to {}"),
+        ("x.py", 6, "a shard"),
+        ("x.py", 6, "told nothing"),
+        ("x.py", 7, "{} | rows are held | emit them"),
+    ]
+
+
+def test_retired_words_are_found_in_texts_and_names() -> None:
+    assert set(retired("Rows are HELD, not 'gone'")) == {"held", "gone"}
+    assert set(retired("__each_tells")) == {"tells"}
+    assert retired("threshold, goal and household") == {}
