@@ -13,7 +13,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import StateError
 from panewise.spark import ParquetSink, Result, Windowed, WindowQuery, windowed
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, at
 
 AGGREGATES = (F.count().alias("n"), F.sum("v").alias("s"))
 
@@ -109,6 +109,18 @@ def test_a_silent_shard_is_woken_by_the_watermark(feed: Feed) -> None:
     panes = feed.read("panes")
     assert sorted(panes["s"]) == list(range(40))
     assert set(panes["timing"]) == {"ON_TIME"}
+
+
+def test_the_watermark_is_that_of_the_query(feed: Feed) -> None:
+    """W is in whole milliseconds, and there is none while Spark's watermark is 0 (semantics 12.1)."""
+    before_1970 = -1_800_000_000.0
+    feed.put((before_1970, "a", 1))
+    feed.put((before_1970 - 3600, "a", 2), (100.001_9, "b", 3))
+    feed.put((200, "b", 4))
+    run(feed, minutes(feed.stream()).agg(*AGGREGATES))
+    assert feed.read("late").is_empty()
+    marks = feed.read("counts").group_by("batch_id").agg(pl.col("watermark").unique()).sort("batch_id")
+    assert marks["watermark"].to_list()[:3] == [[None], [None], [at(90.001)]]
 
 
 def test_sessions_and_collections(feed: Feed) -> None:

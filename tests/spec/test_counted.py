@@ -155,6 +155,7 @@ RULES = {
 
 @pytest.mark.parametrize("name", RULES)
 def test_rule(name: str) -> None:
+    """Durations and rows do not mix, and fields without an effect are refused (semantics 8.5, 8.6, 9.5)."""
     check(RULES[name])
 
 

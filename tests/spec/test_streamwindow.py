@@ -275,6 +275,7 @@ RULES = {
 
 @pytest.mark.parametrize("name", RULES)
 def test_rules(name: str) -> None:
+    """Policies and their numbers, and options without an effect (semantics 10.2, 10.3)."""
     check(RULES[name])
 
 
