@@ -97,6 +97,25 @@ def test_thousands_of_windows_of_one_key_in_one_batch() -> None:
     assert one.held().select("window_start", "pending").rows() == [(19_998, 3), (20_000, 1)]
 
 
+@pytest.mark.parametrize("runtime", ["oracle", "engine"])
+@pytest.mark.parametrize(
+    ("window", "most"),
+    [
+        (pw.Tumbling(pw.rows(3)), 1),
+        (pw.Hopping(pw.rows(4), pw.rows(2)), 2),
+        (pw.Hopping(pw.rows(7), pw.rows(3)), 2),
+        (pw.Session(pw.rows(2)), 1),
+    ],
+)
+def test_only_incomplete_windows_are_stored(window: Any, most: int, runtime: str) -> None:
+    """A key has a bounded number of windows, however many rows it receives (semantics 14)."""
+    spec = WindowOperator(window=window, keys=["k"], aggregates=[F.count().alias("n")])
+    script = [{"op": "add", "rows": [{"k": key}]} for key in "abab" * 8]
+    stored = [len(output["windows"]) for output in run(spec, script, runtime, windows=True)]
+    assert max(stored) == 2 * most
+    assert max(stored[16:]) == 2 * most
+
+
 def test_origins_far_away() -> None:
     """Origins and sizes near the limits of 64 bits do not overflow."""
     spec = WindowOperator(
