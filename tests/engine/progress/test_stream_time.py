@@ -15,7 +15,7 @@ from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.strategies import KINDS, composites, events, specs, triggers, types_of
 from tests.engine.effort import FEW, SOAK
-from tests.engine.test_properties import agree
+from tests.engine.windows.test_properties import agree
 
 MARKS = st.sampled_from([pw.StreamTime(), pw.StreamTime(2), pw.StreamTime(5)])
 

@@ -21,7 +21,7 @@ from panewise.spec.windows.sliding import ANCHORS
 from panewise.state.store import MemoryRunStore
 from panewise.testing import run
 from tests.engine.effort import examples
-from tests.engine.test_invariances import assert_same
+from tests.engine.windows.test_invariances import assert_same
 
 SCHEMA: dict[str, pl.DataType] = {"k": pl.Int64(), "t": pl.Int64(), "v": pl.Int64(), "x": pl.Float64()}
 SPEC = pw.WindowOperator(

@@ -15,7 +15,7 @@ from panewise.spec.describe.specification import describe
 from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time, tuple_count
 from panewise.testing.policies import CHOOSING, GATHERING, stream_windows
 from panewise.testing.samples import USER_AGGREGATES
-from tests.spec.rules import Rule, check
+from tests.spec.cases import Rule, check
 
 LISTENER = WindowListener(object, name="it", outputs={"x": "bigint"})
 KEYED: dict[str, Any] = {"partition_by": ["k"]}

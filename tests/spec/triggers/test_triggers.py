@@ -31,7 +31,7 @@ from panewise import (
 from panewise import functions as F
 from panewise.spec.describe.triggers import when
 from panewise.spec.triggers.composite import Trigger, finish, fires_once
-from tests.spec.rules import Rule, check
+from tests.spec.cases import Rule, check
 
 A_TRIGGER = "is one of panewise's triggers | give one, such as"
 ONE_SIDE = (
