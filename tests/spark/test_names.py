@@ -102,7 +102,7 @@ def test_names_that_are_not_clear_are_refused(feed: Feed) -> None:
         assert str(caught.value).startswith(message)
 
 
-def test_case_counts_where_spark_is_told_so(feed: Feed) -> None:
+def test_names_are_case_sensitive_if_spark_says_so(feed: Feed) -> None:
     feed.put(*ROWS)
     feed.spark.conf.set("spark.sql.caseSensitive", "true")
     try:

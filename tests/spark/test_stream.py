@@ -137,7 +137,7 @@ def test_sessions_and_collections(feed: Feed) -> None:
     assert rows == [("a", [1, 2, 3], 2.0), ("a", [4], 4.0), ("b", [9], 9.0), ("z", [0], 0.0)]
 
 
-def test_the_end_of_input_may_be_told_in_a_later_run(feed: Feed, sums: Callable[[], dict[Any, int]]) -> None:
+def test_the_input_may_end_in_a_later_run(feed: Feed, sums: Callable[[], dict[Any, int]]) -> None:
     feed.put((0, "a", 1))
     never = (
         windowed(feed.stream().withWatermark("ts", "10 seconds"), "ts")
@@ -150,7 +150,7 @@ def test_the_end_of_input_may_be_told_in_a_later_run(feed: Feed, sums: Callable[
     assert sums() == {("a", 0): 1}
 
 
-def test_the_end_of_input_is_told_once_and_is_remembered(feed: Feed) -> None:
+def test_the_end_of_input_is_remembered(feed: Feed) -> None:
     feed.put((0, "a", 1))
     run(feed, minutes(feed.stream()).finish("at_end").agg(*AGGREGATES))
     feed.put((10_000, "a", 2))
@@ -185,7 +185,7 @@ def test_a_changed_specification_is_found_in_the_state_itself(feed: Feed) -> Non
         run(feed, minutes(feed.stream()).accumulation("discarding").agg(*AGGREGATES))
 
 
-def test_rows_are_combined_where_they_are_read_only_if_nobody_asks_for_late_rows(
+def test_rows_are_preaggregated_unless_late_rows_are_written(
     feed: Feed, sums: Callable[[], dict[Any, int]]
 ) -> None:
     """Panes and counts are the same with and without pre-aggregation."""

@@ -196,14 +196,14 @@ def test_a_watermark_for_each_key() -> None:
     ]
 
 
-def test_the_numbers_of_rows_go_on() -> None:
+def test_row_numbering_continues() -> None:
     stored = load("rows")
     assert [row[:3] for row in stored.operator.held().rows()] == [("b", -2, 2), ("b", 0, 4), ("a", 2, 6)]
     sent = stored.operator.add(rows(((0, "b", 10), (0, "a", 5), (0, "a", 6)), 5)).panes
     assert sent.select("k", "window_start", "n", "s").rows() == [("b", -2, 2, 19), ("a", 2, 4, 18)]
 
 
-def test_the_rows_of_all_keys_go_on() -> None:
+def test_row_numbering_of_all_keys_continues() -> None:
     stored = load("session_of_rows")
     assert stored.operator.state.clocks.watermark == 4
     sent = stored.operator.add(rows(((0, "b", 5),), 4)).panes
@@ -211,7 +211,7 @@ def test_the_rows_of_all_keys_go_on() -> None:
     assert stored.operator.held().select("k", "window_start", "window_end").rows() == [("b", 2, 8)]
 
 
-def test_the_silence_of_inputs_goes_on() -> None:
+def test_an_input_stays_silent() -> None:
     stored = load("inputs")
     assert stored.operator.advance(watermark=10 * SECOND, source="one").panes.is_empty()
     assert panes(stored.operator.advance(61 * SECOND).panes) == [

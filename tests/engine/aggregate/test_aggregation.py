@@ -94,7 +94,7 @@ def test_results_are_those_of_spark(
     assert pane(aggregate, values, dtype, batches) == pytest.approx(expected, nan_ok=True)
 
 
-def test_first_and_last_follow_arrival_order_and_count_nulls_unless_told() -> None:
+def test_first_and_last_follow_arrival_order_and_skip_nulls_only_with_ignorenulls() -> None:
     """`first` and `last` use arrival order; nulls are skipped only on request (semantics 24.1, 24.6)."""
     values = [None, 1, 2, None]
     assert pane(F.first("v"), values, pl.Int64()) is None

@@ -57,7 +57,7 @@ def test_a_key_alone_gives_what_it_gives_among_others(kind: str, data: st.DataOb
 @pytest.mark.parametrize("kind", COUNTED_KINDS)
 @FEW
 @given(data=st.data())
-def test_event_times_do_not_matter_where_order_is_told(kind: str, data: st.DataObject) -> None:
+def test_event_times_do_not_matter_with_order_columns(kind: str, data: st.DataObject) -> None:
     """With order columns, a column `event_time` that is not named may have any values (semantics 8.5)."""
     spec = data.draw(
         specs(kind, order=["order"], position=None, delta=False).filter(lambda spec: spec.event_time is None),
@@ -80,7 +80,7 @@ def test_event_times_do_not_matter_where_order_is_told(kind: str, data: st.DataO
         assert one["counts"] == other["counts"]
 
 
-def test_what_a_key_has_reached_is_kept_when_its_windows_are_gone() -> None:
+def test_the_row_numbering_of_a_key_is_stored_without_windows() -> None:
     """The row numbering of a key is stored even if no window of the key is (semantics 8.7)."""
     one = operator(pw.Tumbling(pw.rows(2)))
     assert one.add(rows("aa")).panes["window_start"].to_list() == [0]

@@ -327,7 +327,7 @@ def test_documents_with_the_version_are_compared() -> None:
         changed_fields(old, {**new, "panewise": 2})
 
 
-def test_a_listener_that_is_only_looked_at_says_its_outputs() -> None:
+def test_a_listener_in_a_document_has_outputs() -> None:
     with pytest.raises(SpecError) as caught:
         complete(
             {"stream_window": "tumbling", "evict": {"kind": "count", "n": 1}, "listener": {"name": "it"}}
@@ -367,7 +367,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("document", "message"), READ)
-def test_what_is_not_read(document: dict[str, Any], message: str) -> None:
+def test_documents_that_are_refused(document: dict[str, Any], message: str) -> None:
     with pytest.raises(SpecError) as caught:
         from_dict(document)
     assert str(caught.value) == message

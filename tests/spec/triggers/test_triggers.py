@@ -155,7 +155,7 @@ def test_when_a_trigger_can_finish(trigger: Trigger, wanted: str, once: bool) ->
         (OrFinally(AfterEach(Repeatedly(ONCE), END), ONCE), END),
     ],
 )
-def test_what_can_never_fire_is_warned_of(trigger: Trigger, idle: Trigger | None) -> None:
+def test_parts_that_can_never_fire_warn(trigger: Trigger, idle: Trigger | None) -> None:
     """semantics 16.13: a part of a trigger that can never fire warns, or raises with `strict=True`."""
     fields: dict[str, Any] = {"window": Tumbling(1), "aggregates": [F.count()], "trigger": trigger}
     with warnings.catch_warnings(record=True) as caught:

@@ -167,7 +167,7 @@ def test_blocks_are_made_once_they_are_worth_it_and_change_nothing(monkeypatch: 
     assert read[-1]
 
 
-def test_a_step_reads_what_comes_and_goes_and_some_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reads_of_a_step_are_bounded_by_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of pieces that a step reads is bounded by the blocks, not by the slices of a window."""
     monkeypatch.setattr(slices, "_MANY", 100)
     heights = {}
