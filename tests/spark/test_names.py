@@ -126,6 +126,7 @@ def dotted(df: DataFrame) -> DataFrame:
 
 
 def test_dotted_names_and_maps_on_a_batch(feed: Feed) -> None:
+    """Names may contain dots, and values of rows keep their maps (semantics 35.2, 35.3)."""
     feed.put(*ROWS, (None, "c", 6))
     df = dotted(feed.batch())
     described = windowed(df, event_time="event.ts").window(pw.Global()).groupBy("the.key")

@@ -161,6 +161,7 @@ def test_the_end_of_input_is_remembered(feed: Feed) -> None:
 
 
 def test_a_changed_specification_is_refused_before_the_query_starts(feed: Feed) -> None:
+    """The error names the field that changed (semantics 35)."""
     feed.put((0, "a", 1))
     run(feed, minutes(feed.stream()).agg(*AGGREGATES))
     changed = minutes(feed.stream()).allowed_lateness("3 minutes").agg(*AGGREGATES)
