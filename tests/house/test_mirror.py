@@ -33,6 +33,8 @@ ELSEWHERE = {
     "state/store.py": "state/test_manifest.py",
     # A plan is cached for pack.
     "engine/plan_cache.py": "spark/test_pack.py",
+    # Pictures are drawn for the demo.
+    "observe/picture.py": "demo/test_picture.py",
     # One table has the rules of all parts of a specification.
     "chrono.py": "spec/test_parts.py",
     "functions.py": "spec/test_parts.py",
