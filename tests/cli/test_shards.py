@@ -166,7 +166,7 @@ def test_a_user_defined_aggregate_need_not_be_at_hand() -> None:
     assert shard_state(0, content(store)).windows == 2
 
 
-def test_nothing_is_said_of_data_loss_again(recwarn: pytest.WarningsRecorder) -> None:
+def test_the_warning_about_data_loss_is_not_repeated(recwarn: pytest.WarningsRecorder) -> None:
     with pytest.warns(pw.DataLossWarning):
         spec = pw.WindowOperator(
             window=pw.Tumbling("10 seconds"), event_time="ts", aggregates=[COUNT], trigger=pw.AfterCount(5)

@@ -70,7 +70,7 @@ def feed(spark: SparkSession, tmp_path: Path) -> Feed:
     return Feed(spark, tmp_path)
 
 
-def held_after(batch: int) -> set[tuple[str, int]]:
+def live_after(batch: int) -> set[tuple[str, int]]:
     """Returns key and end, in seconds, of each live window after a micro-batch, computed from FED."""
     fed = [(k, (s // 60 + 1) * 60) for rows in FED[: batch + 1] for s, k, _ in rows]
     watermark = WATERMARKS[batch]
@@ -81,7 +81,7 @@ def held_after(batch: int) -> set[tuple[str, int]]:
 def test_counts_are_those_of_what_was_fed(spark: SparkSession, checkpoint: str, batch: int | None) -> None:
     state = read_state(spark, checkpoint, batch)
     assert state.batch == (3 if batch is None else batch)
-    held, (operator,) = held_after(state.batch), state.operators
+    held, (operator,) = live_after(state.batch), state.operators
     total = operator.total
     assert (total.windows, total.keys) == (len(held), len({k for k, _ in held}))
     assert (total.oldest_end, total.newest_end) == tuple(
@@ -154,7 +154,7 @@ def test_the_command_in_a_process_of_its_own(
     assert (
         operator["total"]["windows"]
         == sum(shard["windows"] for shard in operator["shards"])
-        == len(held_after(2))
+        == len(live_after(2))
     )
 
 

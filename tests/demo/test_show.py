@@ -24,7 +24,7 @@ def test_progress_in_a_log_is_a_line_now_and_then() -> None:
     ]
 
 
-def test_a_batch_that_is_still_the_latest_is_not_said_twice() -> None:
+def test_a_batch_that_is_still_the_latest_is_not_shown_twice() -> None:
     stream = io.StringIO()
     terminal = Terminal(stream, every=1)
     terminal.progress(1, 5, "0 s")

@@ -95,7 +95,7 @@ def test_a_store_holds_few_runs_and_no_window_that_has_expired() -> None:
     assert len(load(store).operator.live()) == len(store.names) == 1
 
 
-def test_what_a_step_writes_does_not_depend_on_what_is_held() -> None:
+def test_the_writes_of_a_step_do_not_depend_on_the_size_of_the_state() -> None:
     """The bytes that a step writes do not grow with the size of the state."""
     store, cache = CountingStore(), Cache()
     step(store, cache, rows(*((k, 0, 1) for k in range(20_000))))

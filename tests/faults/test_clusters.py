@@ -54,4 +54,5 @@ def test_executors_of_a_standalone_cluster_are_killed(
     with standalone(tmp_path / "cluster") as (master, sessions):
         job = Job(tmp_path, source, SPEC, master, shipped(tmp_path), also=sessions)
         story = play(job, Plan(seed, "executor", FILES, kills=2))
+    assert any("killed" in line for line in story), story
     check_same(contents(job.out, FILES), expected, story)

@@ -38,7 +38,8 @@ ROUNDS: list[tuple[str, str, Plan]] = [
 
 def _play(
     folder: Path, undisturbed: Expected, spec: str, master: str, plan: Plan, settings: dict[str, str]
-) -> None:
+) -> list[str]:
+    """Plays a round, and checks the sinks; returns what happened."""
     source = undisturbed.source((1,) * plan.files)
     # Executors unpickle the listener of a specification by the name of its module.
     known = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -48,6 +49,7 @@ def _play(
     cuts = job.cuts()
     assert sum(cuts) == plan.files, story
     check_same(contents(job.out, len(cuts)), undisturbed.sinks(spec, cuts), [*story, cuts])
+    return story
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,8 @@ def _play(
 def test_a_killed_job_leaves_what_an_undisturbed_one_does(
     tmp_path: Path, undisturbed: Expected, spec: str, master: str, plan: Plan
 ) -> None:
-    _play(tmp_path, undisturbed, spec, master, plan, LOCAL if plan.seed % 2 else {})
+    story = _play(tmp_path, undisturbed, spec, master, plan, LOCAL if plan.seed % 2 else {})
+    assert any("killed" in line for line in story), story
 
 
 def drawn(number: int, specs: Iterable[str] = SPECS) -> tuple[str, str, Plan]:

@@ -97,14 +97,16 @@ def test_processes_that_stop_and_go_on(tmp_path: Path, undisturbed: Expected, vi
 
 
 @pytest.mark.parametrize("victim", ["worker", "executor"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [1, 2, 3])  # the strikes of these come long before the end
 def test_processes_without_memory(tmp_path: Path, undisturbed: Expected, victim: str, seed: int) -> None:
     plan = Plan(seed, "worker" if victim == "worker" else "executor", FILES, means="starve")
     job, story = strained(
         tmp_path, undisturbed.source((1,) * FILES), SPEC, plan, {"spark.task.maxFailures": "8"}
     )
     check(job, undisturbed, story)
-    assert victim == "worker" or any("died without memory" in line for line in story), story
+    # A worker may have all the memory that it needs.
+    struck = ("died without memory",) + (("went on without more memory",) if victim == "worker" else ())
+    assert any(line.endswith(struck) for line in story), story
 
 
 @pytest.mark.parametrize("spec", ["hopping-retracting", "combined"])

@@ -69,3 +69,12 @@ def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """Returns the number of lines of the body without the docstring."""
     body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
     return body[-1].end_lineno - body[0].lineno + 1 if body else 0  # type: ignore[operator]
+
+
+def cycles(imports: dict[str, set[str]]) -> list[str]:
+    """Returns the names that import themselves over others."""
+    reach = {here: set(near) for here, near in imports.items()}
+    for _ in reach:
+        for names in reach.values():
+            names |= {far for near in tuple(names) for far in reach.get(near, ())}
+    return sorted(here for here, names in reach.items() if here in names)

@@ -1,13 +1,15 @@
-"""Functions are short, and some words, imports and file names are forbidden."""
+"""Functions are short, operators read no clock, and some words, imports and file names are forbidden."""
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.house.sources import files, functions, imported, lines_of, shown
+from tests.house.sources import files, functions, imported, lines_of, part, shown, tree
 
 FUNCTION_STOP = 60
+WITHOUT_CLOCK = {"chrono", "spec", "oracle", "state", "engine"}
 FORBIDDEN_WORDS = re.compile(r"pickle|time\.sleep|NotImplementedError|\bTODO\b|\bFIXME\b|\bXXX\b")
 
 
@@ -30,6 +32,14 @@ def test_words_that_stay_out(path: Path) -> None:
 @pytest.mark.parametrize("path", files(), ids=shown)
 def test_nothing_sleeps_or_pickles(path: Path) -> None:
     assert {"pickle", "cloudpickle", "marshal", "shelve"}.isdisjoint(imported(path))
+
+
+@pytest.mark.parametrize("path", [path for path in files() if part(path) in WITHOUT_CLOCK], ids=shown)
+def test_operators_read_no_system_clock(path: Path) -> None:
+    """Operators get the processing time (semantics 2)."""
+    assert "time" not in imported(path)
+    used = {ast.unparse(node) for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)}
+    assert used.isdisjoint({"datetime.now", "datetime.utcnow", "datetime.today", "date.today"})
 
 
 def test_no_file_is_called_utils() -> None:

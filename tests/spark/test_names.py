@@ -9,9 +9,11 @@ from pyspark.sql import DataFrame
 
 import panewise as pw
 import panewise.functions as F
+from panewise import StreamWindow, WindowListener
 from panewise.errors import SpecError
-from panewise.spark import ParquetSink, Result, Windowed, over, windowed
+from panewise.spark import ParquetSink, Result, Windowed, over, stream_window, windowed
 from panewise.spark.names import quoted
+from panewise.streamwindow import count
 from tests.spark.conftest import Feed, best
 
 ROWS = ((0, "a", 1), (1, "A", 2), (2, "b", None), (3, "b", 4), (4, None, 4), (5, None, 5))
@@ -100,7 +102,7 @@ def test_names_that_are_not_clear_are_refused(feed: Feed) -> None:
         assert str(caught.value).startswith(message)
 
 
-def test_case_counts_where_spark_is_told_so(feed: Feed) -> None:
+def test_names_are_case_sensitive_if_spark_says_so(feed: Feed) -> None:
     feed.put(*ROWS)
     feed.spark.conf.set("spark.sql.caseSensitive", "true")
     try:
@@ -126,6 +128,7 @@ def dotted(df: DataFrame) -> DataFrame:
 
 
 def test_dotted_names_and_maps_on_a_batch(feed: Feed) -> None:
+    """Names may contain dots, and values of rows keep their maps (semantics 35.2, 35.3)."""
     feed.put(*ROWS, (None, "c", 6))
     df = dotted(feed.batch())
     described = windowed(df, event_time="event.ts").window(pw.Global()).groupBy("the.key")
@@ -152,6 +155,7 @@ def test_dotted_names_and_maps_on_a_batch(feed: Feed) -> None:
 
 
 def test_dotted_names_and_maps_on_a_stream(feed: Feed) -> None:
+    """Late and invalid rows, deltas and aggregates contain the maps of the input (semantics 35.3)."""
     feed.put((0, "a", 1), (5, "a", 2), (None, "b", 3))
     feed.put((200, "a", 1))
     feed.put((1, "a", 9), (400, "a", 0))
@@ -208,7 +212,54 @@ def test_panes_of_maps_alone_leave_the_step_as_columns(feed: Feed) -> None:
     ] == [{"x": 1}, {"x": 1}]
 
 
+def test_functions_return_maps_unchanged(feed: Feed) -> None:
+    """Aggregates and OVER functions that return values of a row return its map (semantics 35.3)."""
+    feed.put((0, "a", 1), (1, "a", 2), (2, "a", 3))
+    df = dotted(feed.batch())
+    grouped = windowed(df, event_time="event.ts").window(pw.Global())
+    panes = grouped.agg(
+        F.first("m").alias("first"), F.last("m").alias("last"), F.min_by("m", "a.v").alias("least"),
+        F.top_n_by("m", "a.v", 2).alias("best"),
+    ).panes  # fmt: skip
+    assert rows_of(panes, "first", "last", "least", "best") == [
+        ({"x": 1}, {"x": 3}, {"x": 1}, [{"x": 3}, {"x": 2}])
+    ]
+    w = pw.Window.orderBy("event.ts")
+    columns = {
+        "next": F.lead("m").over(w),
+        "second": F.nth_value("m", 2).over(w.rowsBetween(-1, 0)),
+    }
+    assert rows_of(over(df).withColumns(columns).rows, "a.v", *columns) == [
+        (1, {"x": 2}, None),
+        (2, {"x": 3}, {"x": 2}),
+        (3, None, {"x": 3}),
+    ]
+
+
+def test_functions_of_the_user_get_maps_as_lists(feed: Feed) -> None:
+    """User-defined aggregates and listeners receive a list of keys and values (semantics 35.3)."""
+    feed.put((0, "a", 1), (1, "a", 2))
+    df = dotted(feed.batch()).coalesce(1)
+    seen = pw.UserAggregate.fold(
+        "seen",
+        "",
+        lambda s, m: s + "".join(f"{pair['key']}={pair['value']};" for pair in m),
+        combine=lambda a, b: a + b,
+    )
+    grouped = windowed(df, event_time="event.ts").window(pw.Global())
+    assert rows_of(grouped.agg(seen("m").alias("seen")).panes, "seen") == [("x=1;x=2;",)]
+
+    def handle(_self: object, event: Any) -> list[dict[str, Any]]:
+        pairs = [pair for row in event.tuples for pair in row["m"]]
+        return [{"seen": "".join(f"{pair['key']}={pair['value']};" for pair in pairs)}]
+
+    listener = WindowListener(type("Seen", (), {"handle": handle}), name="seen", outputs={"seen": "string"})
+    spec = StreamWindow.tumbling(count(2), events=["EVICTION"], listener=listener, columns=["m"])
+    assert rows_of(stream_window(df, spec).events, "seen") == [("x=1;x=2;",)]
+
+
 def test_maps_are_not_compared(feed: Feed) -> None:
+    """They are neither keys nor order, and no function compares them (semantics 35.3)."""
     df = dotted(feed.batch())
     grouped = windowed(df, event_time="event.ts").window(pw.Global())
     for call, message in (
@@ -219,6 +270,14 @@ def test_maps_are_not_compared(feed: Feed) -> None:
         (
             lambda: grouped.agg(F.count_distinct("m")),
             "'count_distinct(m)' over m: map<string,bigint> | count_distinct compares values",
+        ),
+        (
+            lambda: grouped.agg(F.top_n_by("m", "a.v", 2, distinct=True)),
+            "'top_n_by(m, a.v, 2)' over m: map<string,bigint> | top_n_by compares values",
+        ),
+        (
+            lambda: grouped.order_by("m").agg(F.count()),
+            "column m: map<string,bigint> | maps cannot be compared, so they are no keys, and give no order",
         ),
     ):
         with pytest.raises(SpecError) as caught:

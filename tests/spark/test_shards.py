@@ -1,60 +1,68 @@
-"""Tests that the number of shards changes no output (semantics 3.1).
+"""Tests of shards: the shard of a key is stable, shards are even, and partitions have equally many."""
 
-The same events go through a query of one shard, a query of five, and the oracle.
-"""
+from collections import Counter
+from datetime import date
+from decimal import Decimal
 
-from typing import Any
-
+import polars as pl
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as SF
 
-import panewise as pw
-from panewise import functions as F
-from panewise.testing import run
+from panewise.spark.shards import SHARD, even_shards, with_shards
 
-ROWS = [
-    [("a", 1, 0, 0), ("b", 3, 1, 0), ("c", 12, 0, 1), ("d", 25, 1, 1)],
-    [
-        ("a", 14, 0, 2),
-        ("b", 2, 0, 1),
-        ("e", 31, 1, 2),
-        ("a", 1, 1, 3),
-    ],  # (0, 1) comes again, with another key
-    [("f", 5, 0, 3), ("a", 33, 0, 4), ("c", 12, 1, 3), ("g", 40, 1, 4)],
-]
-WATERMARKS = [8, 20, 30]
-
-
-def events() -> list[dict[str, Any]]:
-    told: list[dict[str, Any]] = []
-    for batch, watermark in zip(ROWS, WATERMARKS, strict=True):
-        rows = [
-            {"key": k, "event_time": t, "v": n, "position": [p, o]} for n, (k, t, p, o) in enumerate(batch)
-        ]
-        told += [{"op": "add", "rows": rows}, {"op": "watermark", "to": watermark}, {"op": "restart"}]
-    return [*told, {"op": "finish"}]
+GOLDEN: dict[str, list[int]] = {
+    "i": [470, 516, 337],
+    "s": [418, 904, 516],
+    "f": [695, 516, 336],
+    "b": [470, 779, 516],
+    "d": [397, 516, 996],
+    "n": [276, 516, 737],
+    "y": [629, 904, 516],
+}
+SHARDS_OF_2 = [0, 2]
+SHARDS_OF_5 = [0, 1, 2, 4, 22]
+GOLDEN_PAIR = [173, 802, 708]
 
 
-def sorted_outputs(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        {name: value if name == "counts" else sorted(value, key=str) for name, value in output.items()}
-        for output in outputs
-    ]
-
-
-@pytest.mark.parametrize("window", [pw.Hopping(20, 10), pw.Session(10)], ids=lambda w: w.kind)
-def test_the_number_of_shards_changes_nothing(spark: SparkSession, window: Any) -> None:
-    spec = pw.WindowOperator(
-        window=window,
-        keys=["key"],
-        aggregates=[F.sum("v").alias("s"), F.collect_list("v").alias("l")],
-        trigger=pw.AfterWatermark(early=pw.Always(), late=pw.Always()),
-        accumulation="retracting",
-        allowed_lateness=5,
+@pytest.mark.parametrize(("shards", "partitions"), [(1, 1), (2, 2), (5, 5), (200, 200), (200, 50), (12, 4)])
+def test_sparks_partitioner_puts_as_many_shards_on_each_partition(
+    spark: SparkSession, shards: int, partitions: int
+) -> None:
+    numbers = even_shards(shards)
+    assert len(set(numbers)) == shards
+    df = spark.createDataFrame([(s,) for s in numbers], "shard INT").select(
+        SF.pmod(SF.hash("shard"), SF.lit(partitions)).alias("p")
     )
-    expected = run(spec, events(), "oracle", windows=True)
-    assert sum(output["counts"]["replays"] for output in expected) == 2
-    for shards in (1, 5):
-        assert sorted_outputs(run(spec, events(), "spark", windows=True, shards=shards)) == sorted_outputs(
-            expected
-        )
+    assert Counter(row.p for row in df.collect()) == dict.fromkeys(range(partitions), shards // partitions)
+
+
+def test_the_numbers_of_shards_never_change_and_0_is_among_them() -> None:
+    """The numbers are part of stored state, so they are those of the first release."""
+    assert even_shards(2) == SHARDS_OF_2
+    assert even_shards(5) == SHARDS_OF_5
+    assert all(even_shards(shards)[0] == 0 for shards in range(1, 40))
+
+
+def test_a_keys_shard_never_changes() -> None:
+    """The shard of a key is part of stored state, so it is that of the first release."""
+    frame = pl.DataFrame(
+        {
+            "i": [1, None, -(2**63)],
+            "s": ["a", "", None],
+            "f": [0.5, None, float("inf")],
+            "b": [True, False, None],
+            "d": [date(2024, 1, 1), None, date(1960, 1, 1)],
+            "n": [Decimal("1.50"), None, Decimal("-2.00")],
+            "y": [b"\x00", b"", None],
+        }
+    )
+    found = {name: with_shards(frame, [name], list(range(1000)))[SHARD].to_list() for name in frame.columns}
+    assert found == GOLDEN
+    assert with_shards(frame, ["i", "s"], list(range(1000)))[SHARD].to_list() == GOLDEN_PAIR
+
+
+def test_keys_spread_evenly() -> None:
+    for keys in (pl.Series("k", range(20_000)), pl.Series("k", [f"user-{n}" for n in range(20_000)])):
+        sizes = Counter(with_shards(pl.DataFrame(keys), ["k"], list(range(8)))[SHARD])
+        assert max(sizes.values()) < 1.1 * 20_000 / 8

@@ -85,7 +85,7 @@ def test_sinks_with_paths_of_their_own(one: str, other: str) -> None:
         ),
     ],
 )
-def test_what_is_no_sink(sinks: Mapping[str, object], message: str) -> None:
+def test_objects_that_are_no_sinks(sinks: Mapping[str, object], message: str) -> None:
     with pytest.raises(SpecError, match=re.escape(message)):
         check_sinks(sinks)
 

@@ -13,7 +13,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import StateError
 from panewise.spark import ParquetSink, Result, Windowed, WindowQuery, windowed
-from tests.spark.conftest import Feed
+from tests.spark.conftest import Feed, at
 
 AGGREGATES = (F.count().alias("n"), F.sum("v").alias("s"))
 
@@ -111,6 +111,18 @@ def test_a_silent_shard_is_woken_by_the_watermark(feed: Feed) -> None:
     assert set(panes["timing"]) == {"ON_TIME"}
 
 
+def test_the_watermark_is_that_of_the_query(feed: Feed) -> None:
+    """W is in whole milliseconds, and there is none while Spark's watermark is 0 (semantics 12.1)."""
+    before_1970 = -1_800_000_000.0
+    feed.put((before_1970, "a", 1))
+    feed.put((before_1970 - 3600, "a", 2), (100.001_9, "b", 3))
+    feed.put((200, "b", 4))
+    run(feed, minutes(feed.stream()).agg(*AGGREGATES))
+    assert feed.read("late").is_empty()
+    marks = feed.read("counts").group_by("batch_id").agg(pl.col("watermark").unique()).sort("batch_id")
+    assert marks["watermark"].to_list()[:3] == [[None], [None], [at(90.001)]]
+
+
 def test_sessions_and_collections(feed: Feed) -> None:
     feed.put((0, "a", 1), (20, "a", 2))
     feed.put((35, "a", 3), (0, "b", 9))
@@ -125,7 +137,7 @@ def test_sessions_and_collections(feed: Feed) -> None:
     assert rows == [("a", [1, 2, 3], 2.0), ("a", [4], 4.0), ("b", [9], 9.0), ("z", [0], 0.0)]
 
 
-def test_the_end_of_input_may_be_told_in_a_later_run(feed: Feed, sums: Callable[[], dict[Any, int]]) -> None:
+def test_the_input_may_end_in_a_later_run(feed: Feed, sums: Callable[[], dict[Any, int]]) -> None:
     feed.put((0, "a", 1))
     never = (
         windowed(feed.stream().withWatermark("ts", "10 seconds"), "ts")
@@ -138,7 +150,7 @@ def test_the_end_of_input_may_be_told_in_a_later_run(feed: Feed, sums: Callable[
     assert sums() == {("a", 0): 1}
 
 
-def test_the_end_of_input_is_told_once_and_is_remembered(feed: Feed) -> None:
+def test_the_end_of_input_is_remembered(feed: Feed) -> None:
     feed.put((0, "a", 1))
     run(feed, minutes(feed.stream()).finish("at_end").agg(*AGGREGATES))
     feed.put((10_000, "a", 2))
@@ -149,6 +161,7 @@ def test_the_end_of_input_is_told_once_and_is_remembered(feed: Feed) -> None:
 
 
 def test_a_changed_specification_is_refused_before_the_query_starts(feed: Feed) -> None:
+    """The error names the field that changed (semantics 35)."""
     feed.put((0, "a", 1))
     run(feed, minutes(feed.stream()).agg(*AGGREGATES))
     changed = minutes(feed.stream()).allowed_lateness("3 minutes").agg(*AGGREGATES)
@@ -173,7 +186,7 @@ def test_a_changed_specification_is_found_in_the_state_itself(feed: Feed) -> Non
         run(feed, minutes(feed.stream()).accumulation("discarding").agg(*AGGREGATES))
 
 
-def test_rows_are_combined_where_they_are_read_only_if_nobody_asks_for_late_rows(
+def test_rows_are_preaggregated_unless_late_rows_are_written(
     feed: Feed, sums: Callable[[], dict[Any, int]]
 ) -> None:
     """Panes and counts are the same with and without pre-aggregation."""

@@ -36,7 +36,7 @@ from panewise import (
 from panewise import functions as F
 from panewise.spec.aggregates.aggregate import FUNCTIONS
 from panewise.spec.windows.kinds import WEEKDAYS
-from tests.spec.rules import Rule, check
+from tests.spec.cases import Rule, check
 
 INSTANT = (
     "an instant is exact and has a time zone | give a datetime with a time zone, or an int of "

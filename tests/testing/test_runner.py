@@ -117,7 +117,7 @@ def test_a_watermark_names_its_input(
 
 
 @RUNTIMES
-def test_no_watermark_comes_from_outside_where_rows_tell(runtime: str) -> None:
+def test_no_watermark_comes_from_outside_where_rows_drive_it(runtime: str) -> None:
     """semantics 12.9: where rows drive the watermarks of inputs, a watermark from outside is refused."""
     spec = WindowOperator(
         window=Tumbling(10), aggregates=[F.count()], watermark=Inputs(["a", "b"], column="s")

@@ -1,7 +1,6 @@
 """Every transcript passes in every in-process runtime, and a wrong transcript fails."""
 
 import copy
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from panewise.testing.transcripts import check, load
 from tests.transcripts.functions import USER_LISTENERS, USER_WINDOWS
 
 FOLDER = Path(__file__).parents[1] / "transcripts"
-SEMANTICS = Path(__file__).parents[2] / "docs" / "semantics.md"
 DOCUMENTS = [(path.stem, document) for path in sorted(FOLDER.glob("*.yaml")) for document in load(path)]
 EACH = pytest.mark.parametrize(
     "document",
@@ -51,10 +49,8 @@ def test_names_are_unique() -> None:
     assert sorted(set(names)) == sorted(names)
 
 
-def test_citations_exist() -> None:
-    sentences = set(re.findall(r"^- \*\*([\d.]+)\*\*", SEMANTICS.read_text("utf-8"), re.MULTILINE))
-    cited = {cite for _, document in DOCUMENTS for cite in document["cites"]}
-    assert cited <= sentences, sorted(cited - sentences)
+def test_every_document_cites_sentences() -> None:
+    assert [document["name"] for _, document in DOCUMENTS if not document["cites"]] == []
 
 
 @pytest.mark.parametrize(

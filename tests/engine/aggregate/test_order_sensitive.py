@@ -56,9 +56,7 @@ def results(aggregation: Aggregation, partials: pl.DataFrame) -> dict[str, Any]:
 
 @settings(max_examples=150, derandomize=True, database=None, deadline=None)
 @given(given=st.lists(ROWS, min_size=1, max_size=12), data=st.data())
-def test_merged_in_any_order_they_are_those_of_the_rows_as_they_came(
-    given: list[dict[str, Any]], data: st.DataObject
-) -> None:
+def test_partials_may_be_merged_in_any_order(given: list[dict[str, Any]], data: st.DataObject) -> None:
     """Partials that are merged in any order give the aggregates of the rows in arrival order."""
     rows = (
         pl.DataFrame(given, schema={"piece": pl.Int64(), **SCHEMA})

@@ -93,7 +93,9 @@ def read_off(partials: pl.DataFrame, aggregation: Aggregation = AGGREGATION) -> 
 
 @settings(max_examples=200, derandomize=True, database=None, deadline=None)
 @given(rows=st.lists(ROWS, min_size=1, max_size=40), data=st.data())
-def test_spans_are_merged_pieces(rows: list[dict[str, Any]], data: st.DataObject) -> None:
+def test_an_aggregate_of_a_range_is_that_of_its_merged_pieces(
+    rows: list[dict[str, Any]], data: st.DataObject
+) -> None:
     pieces = pieces_of(rows)
     bounds = st.tuples(st.integers(0, pieces.height - 1), st.integers(1, pieces.height)).filter(
         lambda span: span[0] < span[1]
@@ -112,7 +114,7 @@ def test_spans_are_merged_pieces(rows: list[dict[str, Any]], data: st.DataObject
             assert all(same(one[name], other[name]) for name in one), (one, other)
 
 
-def test_lists_are_joined_in_stretches() -> None:
+def test_lists_over_thousands_of_pieces() -> None:
     """Lists are right over thousands of pieces, with ranges of all lengths in any order."""
     aggregation = Aggregation((F.top_n("v", 2), F.sum("v")), SCHEMA)
     values = [(n * 7919) % 10007 for n in range(10_000)]

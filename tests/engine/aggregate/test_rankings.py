@@ -113,7 +113,7 @@ def test_lists_are_values_that_can_be_ranked_by_another_column() -> None:
         (F.top_n_by("n", "f", 2), False),
     ],
 )
-def test_what_is_combined_before_the_shuffle_gives_the_same(aggregate: pw.Aggregate, combined: bool) -> None:
+def test_preaggregation_before_the_shuffle_changes_nothing(aggregate: pw.Aggregate, combined: bool) -> None:
     """Pre-aggregation changes no result, and is used only for small states that do not depend on order."""
     schema = {"event_time": pl.Int64(), "k": pl.Int64(), "n": pl.Int64(), "f": pl.Boolean()}
     spec = pw.WindowOperator(window=pw.Tumbling(10), keys=["k"], aggregates=[aggregate.alias("a")])

@@ -48,7 +48,7 @@ def spec(**fields: Any) -> WindowOperator:
     return WindowOperator(**{**plain, **fields})
 
 
-def held(evictor: Any, column: str, values: list[Any]) -> list[Any]:
+def values_left(evictor: Any, column: str, values: list[Any]) -> list[Any]:
     """Returns the values that an evictor leaves of a batch of rows with these values."""
     operator = Operator(
         spec(evictor=evictor, delta=[column]), {"event_time": pl.Int64(), column: SCHEMA[column]}
@@ -73,16 +73,16 @@ def held(evictor: Any, column: str, values: list[Any]) -> list[Any]:
 )
 def test_differences_of_whole_numbers_are_exact(threshold: float, values: list[Any], left: list[Any]) -> None:
     """DeltaEvictor compares whole numbers exactly, also at the limits of 64 bits (semantics 11.4)."""
-    assert held(DeltaEvictor("n", threshold), "n", values) == left
+    assert values_left(DeltaEvictor("n", threshold), "n", values) == left
 
 
 def test_differences_of_doubles() -> None:
     """A NaN stays, and so does an infinite value if the reference is the same infinity (semantics 11.4)."""
     inf, nan = float("inf"), float("nan")
-    assert held(DeltaEvictor("v", 0.5), "v", [1.0, 1.5, 2.0, None]) == [2.0, None]
-    assert held(DeltaEvictor("v", 0.5), "v", [1.0, inf, -inf, None, inf]) == [inf, None, inf]
-    assert held(DeltaEvictor("v", 0.5), "v", [-inf, 3.0, -inf]) == [-inf, 3.0, -inf]
-    *kept, last = held(DeltaEvictor("v", 0.5), "v", [0.0, 1.0, nan])
+    assert values_left(DeltaEvictor("v", 0.5), "v", [1.0, 1.5, 2.0, None]) == [2.0, None]
+    assert values_left(DeltaEvictor("v", 0.5), "v", [1.0, inf, -inf, None, inf]) == [inf, None, inf]
+    assert values_left(DeltaEvictor("v", 0.5), "v", [-inf, 3.0, -inf]) == [-inf, 3.0, -inf]
+    *kept, last = values_left(DeltaEvictor("v", 0.5), "v", [0.0, 1.0, nan])
     assert kept == [1.0]
     assert math.isnan(last)
 
@@ -90,7 +90,7 @@ def test_differences_of_doubles() -> None:
 def test_differences_of_timestamps() -> None:
     """Over timestamps the threshold is a duration (semantics 11.4)."""
     seen = [START, START + timedelta(seconds=59), None, START + timedelta(seconds=60)]
-    assert held(DeltaEvictor("seen", "1 minute"), "seen", seen) == seen[1:]
+    assert values_left(DeltaEvictor("seen", "1 minute"), "seen", seen) == seen[1:]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_differences_of_timestamps() -> None:
 )
 def test_times_at_the_ends(duration: int, times: list[int], left: list[int]) -> None:
     """TimeEvictor is right even if m - duration lies outside 64 bits (semantics 11.3)."""
-    assert held(TimeEvictor(duration), "event_time", times) == left
+    assert values_left(TimeEvictor(duration), "event_time", times) == left
 
 
 def test_event_times_may_be_timestamps() -> None:
@@ -146,7 +146,7 @@ def test_columns_that_an_evictor_cannot_use(evictor: Any, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-def test_only_what_is_needed_is_kept() -> None:
+def test_a_row_buffer_has_only_the_needed_columns() -> None:
     """A row buffer has only the columns that are read, and the number of new rows only if it is needed."""
 
     def kept(**fields: Any) -> tuple[list[str], bool]:
@@ -168,7 +168,7 @@ def test_only_what_is_needed_is_kept() -> None:
     assert kept(delta=True) == (list(SCHEMA), False)
 
 
-def test_rows_that_were_told_are_not_kept() -> None:
+def test_rows_of_an_emitted_delta_are_purged() -> None:
     """Rows that were in an emitted delta are purged from the row buffer (semantics 21.7)."""
     operator = Operator(spec(delta=["n"]), {"event_time": pl.Int64(), "n": pl.Int64()})
     for n in range(3):
@@ -184,7 +184,7 @@ def test_rows_are_not_combined_before_they_meet_the_state(fields: dict[str, Any]
     assert not Plan(spec(**plain, **fields), SCHEMA).can_combine
 
 
-def test_a_sum_that_is_evicted_in_time_does_not_overflow() -> None:
+def test_evicted_rows_do_not_overflow_a_sum() -> None:
     """Sums are computed when the window fires, so evicted rows cannot overflow (semantics 11.8, 24.3)."""
     aggregates = [F.sum("n").alias("s")]
     schema = {"event_time": pl.Int64(), "n": pl.Int64()}

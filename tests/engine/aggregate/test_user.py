@@ -13,12 +13,12 @@ from panewise.testing import result_of, run
 RUNTIMES = ("oracle", "engine")
 
 
-def gives(value: Any, result: str) -> pw.UserAggregate:
+def returning(value: Any, result: str) -> pw.UserAggregate:
     """Returns an aggregate whose result is the given value."""
     return pw.UserAggregate("mine", lambda: 0, lambda s, v: s, lambda a, b: a, lambda s: value, result)
 
 
-def held_in(state: Any) -> pw.UserAggregate:
+def with_state(state: Any) -> pw.UserAggregate:
     """Returns an aggregate whose state is the given value after its first row."""
     return pw.UserAggregate("mine", lambda: None, lambda s, v: state, lambda a, b: b, lambda s: 1.0)
 
@@ -43,8 +43,9 @@ def held_in(state: Any) -> pw.UserAggregate:
     ],
 )
 def test_a_result_of_another_type_is_an_error(result: str, value: Any, runtime: str) -> None:
+    """The error names the aggregate, the type and the value (semantics 24.20)."""
     with pytest.raises(InputError) as caught:
-        result_of(gives(value, result)("v"), [{"v": 1}], runtime)
+        result_of(returning(value, result)("v"), [{"v": 1}], runtime)
     rule = (
         f"the result of a user-defined aggregate is of its declared type, {result}, or None (semantics 24.20)"
     )
@@ -70,9 +71,9 @@ def test_a_result_of_another_type_is_an_error(result: str, value: Any, runtime: 
         ("array<string>", ["a"], ["a"]),
     ],
 )
-def test_a_result_of_the_type_is_held_as_it(result: str, value: Any, held: Any, runtime: str) -> None:
-    """A result has the declared type; where a double is declared, a whole number becomes a double."""
-    found = result_of(gives(value, result)("v"), [{"v": 1}], runtime)
+def test_a_result_has_its_declared_type(result: str, value: Any, held: Any, runtime: str) -> None:
+    """Where a double is declared, a whole number becomes a double (semantics 24.20)."""
+    found = result_of(returning(value, result)("v"), [{"v": 1}], runtime)
     assert (found, type(found)) == (held, type(held))
     assert not isinstance(held, list) or list(map(type, found)) == list(map(type, held))
 
@@ -80,8 +81,9 @@ def test_a_result_of_the_type_is_held_as_it(result: str, value: Any, held: Any, 
 @pytest.mark.parametrize("runtime", RUNTIMES)
 @pytest.mark.parametrize("state", [{1}, (1, 2), [(1,)], {1: "a"}, {"a": b"x"}, object], ids=repr)
 def test_a_state_that_is_no_json_is_an_error(state: Any, runtime: str) -> None:
+    """So are tuples and keys that are not strings, which JSON would change (semantics 24.7, 24.20)."""
     with pytest.raises(InputError) as caught:
-        result_of(held_in(state)("v"), [{"v": 1}], runtime)
+        result_of(with_state(state)("v"), [{"v": 1}], runtime)
     rule = "the state of a user-defined aggregate is a JSON value (semantics 24.7)"
     assert (
         str(caught.value)
@@ -96,6 +98,26 @@ def test_the_state_of_no_rows_is_json_too(runtime: str) -> None:
         InputError, match=r"'mine': state set\(\) \| the state of a user-defined aggregate is a JSON value"
     ):
         result_of(wrong("v"), [{"v": 1}], runtime)
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_values_and_states_are_combined_in_arrival_order(runtime: str) -> None:
+    """Nulls are accumulated too; states of sessions are merged in the order of 24.4 (semantics 24.7)."""
+    trail = pw.UserAggregate(
+        "trail",
+        init=list,
+        accumulate=lambda state, value: [*state, value],
+        merge=lambda one, other: [*one, *other],
+        finish=lambda state: ",".join(map(str, state)),
+        result="string",
+    )
+    spec = pw.WindowOperator(window=pw.Session(10), event_time="t", aggregates=[trail("v").alias("a")])
+    batches = [
+        [{"t": 16, "v": "c"}, {"t": 0, "v": "a"}, {"t": 2, "v": None}, {"t": 19, "v": "b"}],
+        [{"t": 8, "v": "x"}],
+    ]
+    events = [*({"op": "add", "rows": rows} for rows in batches), {"op": "finish"}]
+    assert run(spec, events, runtime)[-1]["panes"][0]["a"] == "a,None,c,b,x"
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
@@ -118,7 +140,7 @@ def test_a_fold_has_the_type_of_its_initial_state(initial: Any, result: str) -> 
 
 
 @pytest.mark.parametrize("initial", [0, None, [], {}])
-def test_a_fold_whose_initial_state_does_not_tell_the_type_names_it(initial: Any) -> None:
+def test_a_fold_declares_its_type_unless_the_initial_state_has_one(initial: Any) -> None:
     fold: Callable[..., pw.UserAggregate] = pw.UserAggregate.fold
     with pytest.raises(SpecError) as caught:
         fold("f", initial, lambda s, v: s, combine=lambda a, b: a)
@@ -134,4 +156,4 @@ def test_a_type_that_no_result_can_have() -> None:
         match=r"result='array<array<bigint>>' \| the result of .* is bigint, .* \| give one of these, "
         r"or such as",
     ):
-        gives(1, "array<array<bigint>>")
+        returning(1, "array<array<bigint>>")

@@ -21,8 +21,8 @@ from panewise.testing.compare import same
 from panewise.testing.strategies import KINDS, events, specs, types_of
 from tests.engine.effort import FEW, examples, soak
 from tests.engine.orders import columns
-from tests.engine.test_invariances import assert_same, cut, numbered, together
-from tests.engine.test_properties import shape
+from tests.engine.windows.test_invariances import assert_same, cut, numbered, together
+from tests.engine.windows.test_properties import shape
 
 Events = list[dict[str, Any]]
 EACH_KIND = pytest.mark.parametrize("kind", KINDS)

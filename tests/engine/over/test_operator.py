@@ -143,7 +143,7 @@ def test_rows_wait_in_runs() -> None:
 
 
 @pytest.mark.parametrize("event_time", ["t", None])
-def test_what_is_written_does_not_hang_on_what_is_held(event_time: str | None) -> None:
+def test_the_writes_of_a_step_do_not_depend_on_the_size_of_the_state(event_time: str | None) -> None:
     """A step over ten keys writes as much if ten thousand keys are stored as if ten are."""
     spec = FrameOperator(
         keys=["k"],
@@ -165,7 +165,7 @@ def test_what_is_written_does_not_hang_on_what_is_held(event_time: str | None) -
     assert written[1] < 1.2 * written[0]
 
 
-def test_what_is_kept() -> None:
+def test_rows_that_are_stored() -> None:
     """The last rows of a key are stored for ROWS, and those within reach for RANGE (semantics 29.9)."""
     rowwise, timed = (
         operator(by_time(TOTAL)),

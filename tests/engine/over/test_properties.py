@@ -13,7 +13,7 @@ from panewise.testing.frames import frame_events, frame_specs
 from panewise.testing.strategies import types_of
 from tests.engine.effort import DEFAULT, FEW, SOAK
 from tests.engine.orders import columns
-from tests.engine.test_invariances import assert_same, cut, numbered, together
+from tests.engine.windows.test_invariances import assert_same, cut, numbered, together
 
 Events = list[dict[str, Any]]
 

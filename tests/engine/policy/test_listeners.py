@@ -62,7 +62,7 @@ GIVEN = [
 
 @RUNTIMES
 @pytest.mark.parametrize(("given", "message"), GIVEN)
-def test_what_a_listener_may_not_give(runtime: str, given: Any, message: str) -> None:
+def test_results_that_a_listener_may_not_return(runtime: str, given: Any, message: str) -> None:
     assert refusal(lambda: Wrong(given), runtime) == message
 
 
@@ -151,9 +151,7 @@ EXACT = [
 
 @RUNTIMES
 @pytest.mark.parametrize(("kind", "given", "wanted"), EXACT)
-def test_what_a_listener_gives_has_the_type_of_its_output(
-    runtime: str, kind: Any, given: Any, wanted: Any
-) -> None:
+def test_results_have_the_types_of_the_outputs(runtime: str, kind: Any, given: Any, wanted: Any) -> None:
     listener = WindowListener(giving([{"x": given}]), name="right", outputs={"x": kind})
     [pane] = run(StreamWindow.tumbling(count(2), listener=listener), ADD, runtime)[0]["panes"]
     assert (pane["x"], type(pane["x"])) == (wanted, type(wanted))
@@ -164,7 +162,7 @@ UNFIT = [("double", 10**400), ("string", "\ud800")]
 
 @RUNTIMES
 @pytest.mark.parametrize(("kind", "given"), UNFIT)
-def test_what_no_column_can_hold(runtime: str, kind: Any, given: Any) -> None:
+def test_values_that_do_not_fit_a_column(runtime: str, kind: Any, given: Any) -> None:
     """A whole number beyond the range of doubles, and half of a surrogate pair, are refused."""
     listener = WindowListener(giving([{"x": given}]), name="wrong", outputs={"x": kind})
     with pytest.raises(InputError, match="wrong returns dicts of its outputs"):
@@ -184,7 +182,7 @@ class Reusing:
 
 
 @RUNTIMES
-def test_a_row_is_what_it_was_when_it_was_given(runtime: str) -> None:
+def test_a_later_change_of_a_yielded_dict_has_no_effect(runtime: str) -> None:
     """A later change of a yielded dict does not change the row, wherever batches are cut (semantics 10.1)."""
     listener = WindowListener(Reusing, name="reusing", outputs={"x": "bigint"})
     spec = StreamWindow.tumbling(count(9), listener=listener)
@@ -248,7 +246,7 @@ ASKED = [
 
 @RUNTIMES
 @pytest.mark.parametrize(("keys", "named", "message"), ASKED)
-def test_partitions_that_a_listener_cannot_ask_for(
+def test_partitions_that_a_listener_cannot_request(
     runtime: str, keys: list[str], named: Any, message: str
 ) -> None:
     """Requests for partitions that a listener cannot name are errors (semantics 10.26)."""
@@ -263,7 +261,7 @@ def test_partitions_that_a_listener_cannot_ask_for(
 
 
 @RUNTIMES
-def test_a_partition_that_asks_to_go_when_the_clock_is_read(runtime: str) -> None:
+def test_partitions_are_requested_at_a_reading_of_the_clock(runtime: str) -> None:
     """Requests at a reading of the clock are fulfilled between two partitions (semantics 10.10, 10.26).
 
     They come after everything that is due in the event's partition, and before what is due in the next one.
@@ -313,7 +311,7 @@ LOOKING = WindowListener(Looking, name="looking", outputs={"held": "string", "ne
 
 @RUNTIMES
 @pytest.mark.parametrize("gone", [None, partition_count(9), tuple_count(9)], ids=repr)
-def test_a_partition_is_gone_when_it_is_told_so(runtime: str, gone: Any) -> None:
+def test_a_partition_does_not_exist_in_its_last_event(runtime: str, gone: Any) -> None:
     """In its last event a partition no longer exists (semantics 10.12, 10.14, 10.27)."""
     spec = StreamWindow.tumbling(
         count(9), partition_by=["k"], partition_eviction=gone, listener=LOOKING, flush_on_final=True
@@ -349,7 +347,7 @@ SCRIBBLING = WindowListener(Scribbling, name="scribbling", outputs={"seen": "str
 
 
 @RUNTIMES
-def test_what_a_listener_writes_upon_is_its_own(runtime: str) -> None:
+def test_changes_to_an_event_are_not_in_the_next_one(runtime: str) -> None:
     """Changes that a listener makes to an event are not in the next one (semantics 10.1)."""
     spec = StreamWindow.sliding(
         count(2), partition_by=["k"], partition_eviction=partition_count(9), listener=SCRIBBLING
@@ -368,7 +366,7 @@ class Growing:
         yield {"seen": str(event.tuples[0]["l"])}
 
 
-def test_lists_in_tuples_are_its_own_too() -> None:
+def test_changes_to_lists_in_tuples_are_not_in_the_next_event() -> None:
     """A listener gets copies of nested values, so its changes are not in the next event."""
     listener = WindowListener(Growing, name="growing", outputs={"seen": "string"})
     operator = PolicyOperator(
@@ -386,7 +384,7 @@ class Choosing:
             event.evict_partition()
 
 
-def test_asking_whether_any_should_go_does_not_look_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_needs_partition_eviction_does_not_list_the_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
     """`needs_partition_eviction` does not list all partitions, because it may be read for each tuple."""
     shown = []
     whole = HeldPartition.__init__

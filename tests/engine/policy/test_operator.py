@@ -243,7 +243,7 @@ def test_a_step_writes_the_partitions_that_it_touches() -> None:
     assert step(10) == [20, 1, 20]  # every trigger
 
 
-def test_a_partition_that_goes_is_not_written_again() -> None:
+def test_an_evicted_partition_is_not_written_again() -> None:
     """The tombstone of a partition contains its keys, but not its tuples."""
     spec = StreamWindow.tumbling(
         count(9), partition_by=["k"], partition_eviction=partition_count(1), listener=TELLING
@@ -303,7 +303,7 @@ INSIDE = [
 
 @pytest.mark.parametrize(("dtype", "inside", "outside"), YEARS, ids=str)
 @pytest.mark.parametrize(("whole", "wrap"), INSIDE, ids=["plain", "list", "struct"])
-def test_what_python_has_no_value_for_is_invalid_where_a_listener_would_be_told(
+def test_values_that_python_cannot_represent_are_invalid_with_a_listener(
     dtype: pl.DataType, inside: list[int], outside: list[int], whole: Any, wrap: Any
 ) -> None:
     """With a listener, a date outside the years 1 to 9999 makes its row invalid (semantics 10.19)."""
@@ -319,7 +319,7 @@ def test_what_python_has_no_value_for_is_invalid_where_a_listener_would_be_told(
     assert PolicyOperator(StreamWindow.tumbling(count(9)), {"t": whole(dtype)}).add(rows).counts.invalid == 0
 
 
-def test_a_partition_that_python_has_no_value_for() -> None:
+def test_keys_that_python_cannot_represent_are_invalid_with_a_listener() -> None:
     """The years in columns of `partition_by` are tested: a listener receives them, too (semantics 10.19)."""
     spec = StreamWindow.tumbling(count(9), partition_by=["t"], columns=["v"], listener=TELLING)
     operator = PolicyOperator(spec, {"t": pl.Datetime("us", "UTC"), "v": pl.Int64()})

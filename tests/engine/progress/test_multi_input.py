@@ -17,8 +17,8 @@ from panewise.testing.compare import same
 from panewise.testing.frames import frame_events, frame_specs
 from panewise.testing.strategies import KINDS, composites, events, specs, triggers, types_of
 from tests.engine.effort import FEW, SOAK
-from tests.engine.test_invariances import BY_ORDER, assert_same, cut, numbered, together
-from tests.engine.test_properties import agree
+from tests.engine.windows.test_invariances import BY_ORDER, assert_same, cut, numbered, together
+from tests.engine.windows.test_properties import agree
 
 Events = list[dict[str, Any]]
 INPUTS = st.sampled_from(

@@ -15,7 +15,7 @@ from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.strategies import KINDS, composites, events, specs, triggers, types_of
 from tests.engine.effort import FEW, SOAK
-from tests.engine.test_properties import agree
+from tests.engine.windows.test_properties import agree
 
 MARKS = st.sampled_from([pw.StreamTime(), pw.StreamTime(2), pw.StreamTime(5)])
 
@@ -64,7 +64,7 @@ def test_a_key_alone_gives_what_it_gives_among_others(kind: str, data: st.DataOb
         assert same([late for late in mixed["late"] if of_one(late["row"])], single["late"])
 
 
-def test_what_a_key_has_reached_is_kept_when_its_windows_are_gone() -> None:
+def test_the_watermark_of_a_key_is_stored_without_windows() -> None:
     """The watermark of a key is stored even if no window of the key is."""
     spec = WindowOperator(
         window=pw.Tumbling(10), keys=["k"], aggregates=[F.count().alias("n")], watermark=pw.StreamTime()

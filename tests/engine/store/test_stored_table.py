@@ -45,7 +45,7 @@ def put(one: StoredTable, *given: tuple[int, int, int]) -> StoredTable:
     return one.changed(windows(*given).drop(TOMBSTONE), windows().drop(TOMBSTONE))
 
 
-def told(rows: pl.DataFrame) -> list[tuple[int, int, int]]:
+def entries(rows: pl.DataFrame) -> list[tuple[int, int, int]]:
     return sorted(rows.select("k", START, "v").rows())
 
 
@@ -63,7 +63,7 @@ def test_hashes_that_stand_several_times_are_all_found() -> None:
     assert indexed.at(wanted[:1])[0].tolist() == []
 
 
-def test_rows_of_equal_hash_that_are_not_equal_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_different_rows_of_equal_hash_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lookups and merges are right if all rows have the same hash."""
 
     def all_alike(frame: pl.DataFrame, columns: object) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
@@ -74,10 +74,10 @@ def test_rows_of_equal_hash_that_are_not_equal_are_told_apart(monkeypatch: pytes
     one = put(table(), (1, 0, 1), (2, 0, 2)).sealed()
     one = put(one, (2, 0, 3)).sealed()
     one = put(one, (3, 0, 4)).sealed()
-    assert told(one.find(windows((1, 0, 0), (2, 0, 0), (4, 0, 0)))) == [(1, 0, 1), (2, 0, 3)]
+    assert entries(one.find(windows((1, 0, 0), (2, 0, 0), (4, 0, 0)))) == [(1, 0, 1), (2, 0, 3)]
     one = put(one, (1, 0, 9)).sealed()
     assert len(one.runs) == 1
-    assert told(one.all()) == [(1, 0, 9), (2, 0, 3), (3, 0, 4)]
+    assert entries(one.all()) == [(1, 0, 9), (2, 0, 3), (3, 0, 4)]
 
 
 def test_a_newer_row_hides_older_ones_and_a_dead_one_all_of_them() -> None:
@@ -89,34 +89,34 @@ def test_a_newer_row_hides_older_ones_and_a_dead_one_all_of_them() -> None:
     gone = RunRows.of(windows((2, 0, 0), dead=True), SHAPE).frame
     above = merged([gone, new, old], SHAPE, None, bottom=False)
     assert sorted(above.select("k", "v", TOMBSTONE).rows()) == [(1, 5, False), (2, 0, True)]
-    assert told(merged([gone, new, old], SHAPE, None, bottom=True)) == [(1, 0, 5)]
+    assert entries(merged([gone, new, old], SHAPE, None, bottom=True)) == [(1, 0, 5)]
     assert above[HASH].is_sorted()
 
 
-def test_what_has_expired_is_left_out_of_a_merge_and_of_every_answer() -> None:
+def test_expired_windows_are_neither_merged_nor_found() -> None:
     """Expired windows are neither merged nor found."""
     frames = [RunRows.of(windows((1, 0, 1), (2, 1, 2)), SHAPE).frame]
-    assert told(merged(frames, SHAPE, 10, bottom=True)) == [(2, 1, 2)]
+    assert entries(merged(frames, SHAPE, 10, bottom=True)) == [(2, 1, 2)]
     one = put(put(table(), (1, 0, 1), (2, 1, 2)).sealed(), (3, 0, 3), (4, 1, 4)).expired(10)
     assert (
-        told(one.all())
-        == told(one.find(windows((1, 0, 0), (2, 1, 0), (3, 0, 0), (4, 1, 0))))
+        entries(one.all())
+        == entries(one.find(windows((1, 0, 0), (2, 1, 0), (3, 0, 0), (4, 1, 0))))
         == [(2, 1, 2), (4, 1, 4)]
     )
     assert one.expired(11).sealed().runs == ()
 
 
-def test_a_window_that_goes_is_gone_though_an_older_run_has_it() -> None:
+def test_a_deleted_window_is_not_found_in_an_older_run() -> None:
     """A deleted window is not found, although an older run still contains it."""
     one = (
         put(table(), (1, 0, 1), (2, 0, 2))
         .sealed()
         .changed(windows().drop(TOMBSTONE), windows((1, 0, 1)).drop(TOMBSTONE))
     )
-    assert told(one.all()) == [(2, 0, 2)]
+    assert entries(one.all()) == [(2, 0, 2)]
     one = one.sealed()
     assert [r.rows for r in one.runs] == [2, 1]
-    assert told(one.all()) == [(2, 0, 2)]
+    assert entries(one.all()) == [(2, 0, 2)]
     assert one.find(windows((1, 0, 0))).is_empty()
 
 
@@ -127,7 +127,7 @@ def test_the_next_end_is_never_later_than_it_is() -> None:
     assert table().next_end(None) is None
 
 
-def test_a_run_tells_its_ends_and_its_longest_wait() -> None:
+def test_a_run_has_its_ends_and_its_longest_wait() -> None:
     """A run has its lowest and highest window end, and the earliest time since which a window waits."""
     rows = windows((1, 0, 1), (2, 50, 2), (3, 20, 3)).with_columns(
         pl.Series(FIRED, [None, 3, 1]), pl.Series(PENDING, [1, 1, 0])
@@ -192,7 +192,7 @@ def test_a_step_merges_a_few_times_what_it_wrote_and_once_in_any_case(
         one = put(one, *((k, 0, n) for k in range(n * 8, n * 8 + 8))).sealed()
     waiting = max(sum(r.part == part for r in one.runs) for part in range(PARTS))
     assert waiting > FAN_IN  # some merges are due, but not made yet
-    assert told(one.all()) == sorted((k, 0, k // 8) for k in range(320))
+    assert entries(one.all()) == sorted((k, 0, k // 8) for k in range(320))
 
 
 def lists(*keys: int) -> pl.DataFrame:
@@ -222,7 +222,7 @@ def test_a_run_is_dropped_when_the_newest_has_all_its_windows_again() -> None:
     assert [run.rows for run in of_lists((1, 2), (1, 2, 3)).runs] == [3]
     assert [run.rows for run in of_lists((1, 2), (2, 3)).runs] == [2, 2]
     assert [run.rows for run in of_lists((1, 2), (3,), (1, 2)).runs] == [1, 2]
-    assert told(of_lists((1, 2), (3,), (1, 2)).all()) == [(1, 0, 1), (2, 0, 2), (3, 0, 3)]
+    assert entries(of_lists((1, 2), (3,), (1, 2)).all()) == [(1, 0, 1), (2, 0, 2), (3, 0, 3)]
 
 
 def test_a_dead_row_hides_a_run_that_is_dropped_and_what_is_older() -> None:
@@ -230,11 +230,11 @@ def test_a_dead_row_hides_a_run_that_is_dropped_and_what_is_older() -> None:
     one = of_lists((1, 2), (2,))
     one = one.changed(lists().clear(), lists(2)).sealed()
     assert [run.rows for run in one.runs] == [2, 1]
-    assert told(one.all()) == [(1, 0, 1)]
+    assert entries(one.all()) == [(1, 0, 1)]
 
 
 def test_a_tombstone_that_is_there_twice_counts_once() -> None:
     """An older run is not dropped if the newest one has as many rows for it, but not all of its windows."""
     one = of_lists((1, 2))
     one = one.changed(lists(3), pl.concat([lists(1), lists(1)])).sealed()
-    assert told(one.all()) == [(2, 0, 2), (3, 0, 3)]
+    assert entries(one.all()) == [(2, 0, 2), (3, 0, 3)]

@@ -17,7 +17,7 @@ from panewise.engine.windowing.plan import Plan
 from panewise.engine.windows.operator import Operator
 from panewise.testing.strategies import events, specs
 from tests.engine.effort import FEW
-from tests.engine.test_properties import agree
+from tests.engine.windows.test_properties import agree
 
 KINDS = ["hopping", "cumulating", "hopping_rows", "tumbling", "rows"]
 MB = 1 << 20

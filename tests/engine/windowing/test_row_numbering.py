@@ -15,7 +15,7 @@ from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.strategies import COUNTED_KINDS, events, specs, types_of
 from tests.engine.effort import FEW
-from tests.engine.test_properties import agree
+from tests.engine.windows.test_properties import agree
 
 SCHEMA = {"k": pl.String(), "v": pl.Int64()}
 
@@ -57,7 +57,7 @@ def test_a_key_alone_gives_what_it_gives_among_others(kind: str, data: st.DataOb
 @pytest.mark.parametrize("kind", COUNTED_KINDS)
 @FEW
 @given(data=st.data())
-def test_event_times_do_not_matter_where_order_is_told(kind: str, data: st.DataObject) -> None:
+def test_event_times_do_not_matter_with_order_columns(kind: str, data: st.DataObject) -> None:
     """With order columns, a column `event_time` that is not named may have any values (semantics 8.5)."""
     spec = data.draw(
         specs(kind, order=["order"], position=None, delta=False).filter(lambda spec: spec.event_time is None),
@@ -80,7 +80,7 @@ def test_event_times_do_not_matter_where_order_is_told(kind: str, data: st.DataO
         assert one["counts"] == other["counts"]
 
 
-def test_what_a_key_has_reached_is_kept_when_its_windows_are_gone() -> None:
+def test_the_row_numbering_of_a_key_is_stored_without_windows() -> None:
     """The row numbering of a key is stored even if no window of the key is (semantics 8.7)."""
     one = operator(pw.Tumbling(pw.rows(2)))
     assert one.add(rows("aa")).panes["window_start"].to_list() == [0]
@@ -95,6 +95,25 @@ def test_thousands_of_windows_of_one_key_in_one_batch() -> None:
     assert panes["n"].to_list() == [2, *[4] * 9_999]
     assert panes["s"].to_list()[1:] == [sum(range(start, start + 4)) for start in range(0, 19_998, 2)]
     assert one.live().select("window_start", "pending").rows() == [(19_998, 3), (20_000, 1)]
+
+
+@pytest.mark.parametrize("runtime", ["oracle", "engine"])
+@pytest.mark.parametrize(
+    ("window", "most"),
+    [
+        (pw.Tumbling(pw.rows(3)), 1),
+        (pw.Hopping(pw.rows(4), pw.rows(2)), 2),
+        (pw.Hopping(pw.rows(7), pw.rows(3)), 2),
+        (pw.Session(pw.rows(2)), 1),
+    ],
+)
+def test_only_incomplete_windows_are_stored(window: Any, most: int, runtime: str) -> None:
+    """A key has a bounded number of windows, however many rows it receives (semantics 14)."""
+    spec = WindowOperator(window=window, keys=["k"], aggregates=[F.count().alias("n")])
+    script = [{"op": "add", "rows": [{"k": key}]} for key in "abab" * 8]
+    stored = [len(output["windows"]) for output in run(spec, script, runtime, windows=True)]
+    assert max(stored) == 2 * most
+    assert max(stored[16:]) == 2 * most
 
 
 def test_origins_far_away() -> None:

@@ -14,7 +14,7 @@ SPEC = pw.WindowOperator(window=pw.Session("gap"), event_time="t", aggregates=[F
 TIMES = pl.Series("t", [0, 3, 100, 200, 300], dtype=pl.Int64)
 
 
-def held(gap: pl.Series) -> list[tuple[int, int]]:
+def stored_windows(gap: pl.Series) -> list[tuple[int, int]]:
     """Returns the stored sessions. Asserts that the last three rows are invalid."""
     rows = pl.DataFrame([TIMES, gap])
     operator = Operator(SPEC, dict(rows.schema))
@@ -29,12 +29,12 @@ def held(gap: pl.Series) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("dtype", [pl.Int8(), pl.Int32(), pl.Int64()])
 def test_whole_microseconds(dtype: pl.DataType) -> None:
-    assert held(pl.Series("gap", [5, 9, None, 0, -1], dtype=dtype)) == [(0, 12)]
+    assert stored_windows(pl.Series("gap", [5, 9, None, 0, -1], dtype=dtype)) == [(0, 12)]
 
 
 def test_intervals() -> None:
     gap = [timedelta(microseconds=5), timedelta(seconds=1), None, timedelta(0), timedelta(microseconds=-1)]
-    assert held(pl.Series("gap", gap, dtype=pl.Duration("us"))) == [(0, 1_000_003)]
+    assert stored_windows(pl.Series("gap", gap, dtype=pl.Duration("us"))) == [(0, 1_000_003)]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from panewise.spec.triggers.simple import Leaf
 from panewise.testing import run
 from panewise.testing.strategies import ALL_KINDS, composites, events, specs, types_of
 from tests.engine.effort import FEW, SOAK
-from tests.engine.test_properties import agree
+from tests.engine.windows.test_properties import agree
 
 
 def check(data: st.DataObject, kind: str) -> None:

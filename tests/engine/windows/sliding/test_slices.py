@@ -22,7 +22,7 @@ from panewise.spec.windows.sliding import ANCHORS
 from panewise.state.store import MemoryRunStore
 from panewise.testing import run
 from tests.engine.effort import examples
-from tests.engine.test_invariances import assert_same
+from tests.engine.windows.test_invariances import assert_same
 
 SCHEMA: dict[str, pl.DataType] = {"k": pl.Int64(), "t": pl.Int64(), "v": pl.Int64(), "x": pl.Float64()}
 SPEC = pw.WindowOperator(
@@ -168,7 +168,7 @@ def test_blocks_are_made_once_they_are_worth_it_and_change_nothing(monkeypatch: 
     assert read[-1]
 
 
-def test_a_step_reads_what_comes_and_goes_and_some_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reads_of_a_step_are_bounded_by_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of pieces that a step reads is bounded by the blocks, not by the slices of a window."""
     monkeypatch.setattr(slices, "_MANY", 100)
     heights = {}

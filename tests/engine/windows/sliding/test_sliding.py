@@ -40,7 +40,7 @@ def slices(at: Operator) -> list[int]:
 
 
 @pytest.mark.parametrize(("anchor", "lasts"), [("end", 11), ("start", 21), ("both", 22)])
-def test_a_slice_is_kept_as_long_as_a_row_may_meet_it(anchor: Any, lasts: int) -> None:
+def test_a_slice_is_stored_as_long_as_a_row_may_meet_it(anchor: Any, lasts: int) -> None:
     """A slice is stored until no row that is not late can share a window with it (semantics 7.3)."""
     at = operator(window=pw.Sliding(10, anchor))
     at.add(rows(100, 200))
@@ -58,7 +58,7 @@ def test_a_row_on_time_costs_one_slice_and_no_window() -> None:
     assert at.live()["pending"].to_list() == [2 * (t + 1) for t in range(500)]
 
 
-def test_nothing_is_left_when_all_windows_are_sent() -> None:
+def test_nothing_is_stored_when_all_windows_are_emitted() -> None:
     """Slices and windows are purged once all windows that contain them have been emitted."""
     at = operator(window=pw.Sliding(10, "both"), watermark=pw.StreamTime())
     at.add(rows(1, 5, 5, 9))
@@ -67,7 +67,7 @@ def test_nothing_is_left_when_all_windows_are_sent() -> None:
     assert at.live()["window_end"].to_list() == [1_000]
 
 
-def test_of_the_last_rows_one_less_than_a_window_holds_is_kept() -> None:
+def test_one_row_less_than_a_window_contains_is_stored() -> None:
     """With windows of n rows, the last n - 1 rows of a key are stored (semantics 8.8, 14)."""
     at = operator(window=pw.Sliding(Rows(3)), order=["t"])
     assert at.add(rows(*range(10))).panes["total"].to_list() == [1, 2, *[3] * 8]

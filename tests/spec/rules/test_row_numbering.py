@@ -26,7 +26,7 @@ from panewise import (
 )
 from panewise import functions as F
 from panewise.spec.rules.row_numbering import with_event_time
-from tests.spec.rules import Rule, check
+from tests.spec.cases import Rule, check
 
 ROWS = (
     "a number of rows is whole, 1 or more, and 4611686018427387904 at most | give a number such as rows(100)"
@@ -159,6 +159,7 @@ RULES = {
 
 @pytest.mark.parametrize("name", RULES)
 def test_rule(name: str) -> None:
+    """Durations and rows do not mix, and fields without an effect are refused (semantics 8.5, 8.6, 9.5)."""
     check(RULES[name])
 
 

@@ -233,7 +233,7 @@ def test_types_have_the_names_that_spark_gives_them(dtype: pl.DataType, name: st
     assert types_of({"v": dtype}) == {"v": Type(name)}
 
 
-def test_what_types_are() -> None:
+def test_kinds_of_types() -> None:
     assert [
         Type(name).is_numeric for name in ("tinyint", "decimal(3,1)", "float", "boolean", "timestamp")
     ] == [True] * 3 + [False] * 2

@@ -31,7 +31,7 @@ from panewise import (
 from panewise import functions as F
 from panewise.spec.describe.triggers import when
 from panewise.spec.triggers.composite import Trigger, finish, fires_once
-from tests.spec.rules import Rule, check
+from tests.spec.cases import Rule, check
 
 A_TRIGGER = "is one of panewise's triggers | give one, such as"
 ONE_SIDE = "applies on one side of the end of a window, so it cannot wait for the end itself"
@@ -153,7 +153,7 @@ def test_when_a_trigger_can_finish(trigger: Trigger, wanted: str, once: bool) ->
         (OrFinally(AfterEach(Repeatedly(ONCE), END), ONCE), END),
     ],
 )
-def test_what_can_never_fire_is_warned_of(trigger: Trigger, idle: Trigger | None) -> None:
+def test_parts_that_can_never_fire_warn(trigger: Trigger, idle: Trigger | None) -> None:
     """semantics 16.13: a part of a trigger that can never fire warns, or raises with `strict=True`."""
     fields: dict[str, Any] = {"window": Tumbling(1), "aggregates": [F.count()], "trigger": trigger}
     with warnings.catch_warnings(record=True) as caught:

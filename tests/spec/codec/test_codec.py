@@ -570,7 +570,7 @@ MEASURE = f"{MICROSECONDS}, or {{'rows': n}}"
         ),
     ],
 )
-def test_what_is_not_understood_is_refused(path: str, value: Any, message: str) -> None:
+def test_values_that_do_not_fit_are_refused(path: str, value: Any, message: str) -> None:
     from_dict(changed("keys", []))
     with pytest.raises(SpecError) as caught:
         from_dict(changed(path, value), USER_AGGREGATES)

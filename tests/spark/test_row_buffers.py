@@ -43,7 +43,7 @@ def test_rows_are_kept_from_run_to_run(feed: Feed) -> None:
     ]
 
 
-def test_a_delta_of_all_columns_takes_along_what_nobody_reads(feed: Feed) -> None:
+def test_a_delta_of_all_columns_has_columns_that_nothing_else_reads(feed: Feed) -> None:
     feed.put((2, "a", 2), (1, "a", 1))
     batch = (
         windowed(feed.batch(), event_time="ts")

@@ -15,7 +15,7 @@ from panewise.spec.describe import describe
 from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time, tuple_count
 from panewise.testing.policies import CHOOSING, GATHERING, stream_windows
 from panewise.testing.samples import USER_AGGREGATES
-from tests.spec.rules import Rule, check
+from tests.spec.cases import Rule, check
 
 LISTENER = WindowListener(object, name="it", outputs={"x": "bigint"})
 KEYED: dict[str, Any] = {"partition_by": ["k"]}
@@ -277,6 +277,7 @@ RULES = {
 
 @pytest.mark.parametrize("name", RULES)
 def test_rules(name: str) -> None:
+    """Policies and their numbers, and options without an effect (semantics 10.2, 10.3)."""
     check(RULES[name])
 
 
@@ -328,7 +329,7 @@ def test_documents_with_the_version_are_compared() -> None:
         changed_fields(old, {**new, "panewise": 2})
 
 
-def test_a_listener_that_is_only_looked_at_says_its_outputs() -> None:
+def test_a_listener_in_a_document_has_outputs() -> None:
     with pytest.raises(SpecError) as caught:
         complete(
             {"stream_window": "tumbling", "evict": {"kind": "count", "n": 1}, "listener": {"name": "it"}}
@@ -368,7 +369,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("document", "message"), READ)
-def test_what_is_not_read(document: dict[str, Any], message: str) -> None:
+def test_documents_that_are_refused(document: dict[str, Any], message: str) -> None:
     with pytest.raises(SpecError) as caught:
         from_dict(document)
     assert str(caught.value) == message

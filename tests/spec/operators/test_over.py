@@ -84,7 +84,7 @@ def test_every_operator_has_words(spec: FrameOperator) -> None:
     assert told.splitlines()[-1].startswith("State: ")
 
 
-def test_what_has_changed() -> None:
+def test_changed_fields() -> None:
     spec, windows = SPECS[0], pw.WindowOperator(window=pw.Tumbling(10), aggregates=[F.count()])
     assert changed_fields(to_dict(spec), {**to_dict(spec), "keys": ["k"]}) == ["keys"]
     assert changed_fields(to_dict(spec), {"columns": to_dict(spec)["columns"]}) == []

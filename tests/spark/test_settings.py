@@ -92,7 +92,7 @@ def test_many_shuffle_partitions(spark: SparkSession) -> None:
     ) as caught:
         build(9)
     (shown,) = (one for one in caught if issubclass(one.category, ShufflePartitionsWarning))
-    assert Path(shown.filename).name == "test_session.py"
+    assert Path(shown.filename).name == "test_settings.py"
 
 
 def interpreter(folder: Path, options: str) -> str:

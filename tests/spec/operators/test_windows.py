@@ -33,7 +33,7 @@ from panewise import (
 from panewise import functions as F
 from panewise.spec import PANE_COLUMNS
 from panewise.spec.operators.windows import data_loss_reason
-from tests.spec.rules import Rule, check
+from tests.spec.cases import Rule, check
 
 LOSS = "rows that arrive after that are emitted to the late output as 'closed'"
 REPEAT = (

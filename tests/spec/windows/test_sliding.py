@@ -56,6 +56,7 @@ def test_json_gives_it_back(window: pw.Sliding) -> None:
 )
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 def test_what_has_no_meaning_is_refused(make: Any, given: str) -> None:
+    """semantics 7.8 for sliding windows of time, 8.8 for those of rows."""
     with pytest.raises(SpecError) as caught:
         make()
     assert caught.value.given.startswith(given)

@@ -118,7 +118,7 @@ def test_shared_keys_are_those_of_every_stage() -> None:
         ),
     ],
 )
-def test_what_a_stage_cannot_be(
+def test_stages_that_are_refused(
     keys: list[str], aggregates: list[pw.Aggregate], fields: dict[str, object], message: str
 ) -> None:
     """semantics 30.1, 30.4, 30.5, 30.6: keys, aggregates and operators that a stage refuses."""
@@ -126,7 +126,7 @@ def test_what_a_stage_cannot_be(
         first(**fields).then(keys=keys, aggregates=aggregates)
 
 
-def test_what_a_chain_cannot_be() -> None:
+def test_chains_that_are_refused() -> None:
     with pytest.raises(SpecError, match="a chain begins with a WindowOperator"):
         pw.Chain(CHAIN, CHAIN.stages)  # type: ignore[arg-type]
     for stages in ((), (first(),)):
@@ -135,7 +135,7 @@ def test_what_a_chain_cannot_be() -> None:
 
 
 @pytest.mark.parametrize("accumulation", ["discarding", "retracting"])
-def test_aggregates_as_keys_where_they_can_be_withdrawn_or_nothing_stays(accumulation: str) -> None:
+def test_aggregates_as_keys_in_retracting_and_discarding_mode(accumulation: str) -> None:
     assert first(accumulation=accumulation).then(keys=["n"], aggregates=[F.count()]).keys == ("n",)
 
 
@@ -150,7 +150,7 @@ def test_json_both_ways() -> None:
     assert from_dict({**to_dict(first()), "then": []}) == first()
 
 
-def test_a_changed_stage_is_told() -> None:
+def test_a_changed_stage_is_found() -> None:
     other = first().then(keys=["a"], aggregates=[TOTAL])
     assert changed_fields(to_dict(CHAIN), to_dict(other)) == ["then"]
     assert changed_fields(to_dict(first()), to_dict(other)) == ["then"]

@@ -55,6 +55,7 @@ from panewise.spec.triggers.composite import Trigger
     ],
 )
 def test_a_policy_is_a_term(policy: Trigger, term: Trigger) -> None:
+    """Each preset is a name for a trigger (semantics 17 to 17.4)."""
     assert policy == term
 
 

@@ -1,0 +1,112 @@
+"""Tests are where the sources are that they test: src/panewise/a/b.py is tested by tests/a/test_b.py.
+
+For a package the file may be that of the whole: tests/a/test_a.py or tests/test_a.py. The modules of one
+operator may be tested by its test_operator.py or test_properties.py. A module may have a folder of tests.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.house.sources import ROOT, SRC, files
+
+TESTS = ROOT / "tests"
+WEIGHT = 60  # lines; a smaller module needs no test file of its own
+
+# The module or the folder, and the test that covers it.
+ELSEWHERE = {
+    # Transcripts, which were worked out by hand, decide whether the oracle is right.
+    "oracle": "testing/test_transcripts.py",
+    # What several operators share is tested through them, against the oracle.
+    "engine/aggregate": "engine/aggregate/test_aggregation.py",
+    "engine/aggregate/arrival_order.py": "engine/aggregate/test_order_sensitive.py",
+    "engine/aggregate/holistic.py": "engine/aggregate/test_range_aggregate.py",
+    "engine/ingest": "engine/windows/test_invariances.py",
+    "engine/progress": "engine/progress/test_multi_input.py",
+    "engine/windowing": "engine/windows/test_properties.py",
+    "engine/windowing/sliding_bounds.py": "engine/windows/sliding/test_slices.py",
+    "engine/windowing/trigger": "engine/windowing/trigger/test_tree.py",
+    "engine/windowing/trigger/simple.py": "engine/windows/test_properties.py",
+    # These names, headers and stores are parts of stored states.
+    "engine/columns.py": "state/test_golden.py",
+    "engine/state_header.py": "state/test_damaged_states.py",
+    "state/store.py": "state/test_manifest.py",
+    # A plan is cached for pack.
+    "engine/plan_cache.py": "spark/test_pack.py",
+    # Pictures are drawn for the demo.
+    "observe/picture.py": "demo/test_picture.py",
+    # One table has the rules of all parts of a specification.
+    "chrono.py": "spec/test_parts.py",
+    "functions.py": "spec/test_parts.py",
+    "spec/aggregates": "spec/test_parts.py",
+    "spec/evictors.py": "spec/test_parts.py",
+    "spec/fields.py": "spec/test_parts.py",
+    "spec/position.py": "spec/test_parts.py",
+    "spec/windows": "spec/test_parts.py",
+    "spec/aggregates/types.py": "spec/test_type_checks.py",
+    "spec/column_types.py": "spec/test_type_checks.py",
+    "spec/rules/sliding.py": "spec/windows/test_sliding.py",
+    "spec/watermarks.py": "spec/operators/test_windows.py",
+    # What only a query can show is tested by what users see of it.
+    "spark/api.py": "spark/test_stream.py",
+    "spark/checkpoint_reader.py": "cli/test_state.py",
+    "spark/clock_stream.py": "spark/test_clocks.py",
+    "spark/dataflow.py": "spark/test_one_dataframe.py",
+    "spark/maps.py": "spark/test_names.py",
+    "spark/microbatch.py": "spark/test_stream.py",
+    "spark/overs.py": "spark/test_frames.py",
+    "spark/policy_windows.py": "spark/test_streamwindow.py",
+    "spark/processor.py": "spark/test_stream.py",
+    "spark/step.py": "spark/test_pack.py",
+    "spark/types.py": "spark/test_bounded.py",
+    "spark/unpack.py": "spark/test_bounded.py",
+    "spark/watermarks.py": "spark/test_clocks.py",
+    "spark/worker_python.py": "spark/test_settings.py",
+    "spark/writer.py": "spark/test_sinks.py",
+    # Strategies are tested by the cases that they draw, runtimes by the runner.
+    "testing/chains.py": "engine/chain/test_operator.py",
+    "testing/edges.py": "testing/test_strategies.py",
+    "testing/events.py": "testing/test_runner.py",
+    "testing/frames.py": "engine/over/test_properties.py",
+    "testing/runtimes": "testing/test_runner.py",
+    "testing/runtimes/spark.py": "spark/test_transcripts.py",
+    "testing/samples.py": "testing/test_strategies.py",
+    "testing/scripts.py": "testing/test_strategies.py",
+}
+
+
+def places(path: Path) -> list[Path]:
+    """Returns where the tests of a module may be."""
+    name, folder = path.stem.strip("_"), TESTS / path.parent
+    whole = (f"test_{path.parent.name}.py", "test_operator.py", "test_properties.py")
+    beside = [folder / f"test_{name}.py", *(folder / one for one in whole), folder / name]
+    return [*beside, folder.parent / whole[0]] if path.parts[1:] else beside[:1] + beside[-1:]
+
+
+def elsewhere(path: Path) -> str | None:
+    """Returns the entry of a module in the table, the most special one if there are several."""
+    entries = [str(one) for one in (path, *path.parents)]
+    return next((entry for entry in entries if entry in ELSEWHERE), None)
+
+
+MODULES = [path.relative_to(SRC) for path in files() if path.name != "__init__.py"]
+HEAVY = [path for path in MODULES if len((SRC / path).read_text(encoding="utf-8").splitlines()) > WEIGHT]
+
+
+@pytest.mark.parametrize("path", HEAVY, ids=str)
+def test_a_module_has_a_test(path: Path) -> None:
+    entry = elsewhere(path)
+    found = any(map(Path.exists, places(path)))
+    assert found or (entry is not None and (TESTS / ELSEWHERE[entry]).is_file())
+
+
+def test_exceptions_are_needed() -> None:
+    """An entry covers a module that has no test in its own place."""
+    used = {elsewhere(path) for path in HEAVY if not any(map(Path.exists, places(path)))}
+    assert sorted(set(ELSEWHERE) - used) == []
+
+
+@pytest.mark.parametrize("part", ["engine", "spec", "oracle", "state", "testing"])
+def test_folders_of_tests_are_folders_of_the_source(part: str) -> None:
+    folders = {path.parent.relative_to(TESTS) for path in (TESTS / part).rglob("test_*.py")}
+    assert [str(folder) for folder in folders if not (SRC / folder).is_dir()] == []
