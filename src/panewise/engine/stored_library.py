@@ -200,8 +200,8 @@ def _described_again(run: Run, rows: RunRows, found: str) -> Run:
     described = replace(rows.described(run.name, run.part), checksum=found)
     if (described.rows, described.low, described.high) != (run.rows, run.low, run.high):
         raise StateError(
-            f"another run in the place of run {run.name}",
-            "a run has the windows that the manifest says",
+            f"another run is stored as run {run.name}",
+            "a run contains the windows that the manifest lists",
             REMEDY,
         )
     return described

@@ -286,7 +286,11 @@ def _checked(
         warn_of_partitions(df)
         return with_watermark(df, entry)
     if finish == "never":
-        raise SpecError("finish='never' on a batch DataFrame", "the input of a batch query always ends", "leave finish out")
+        raise SpecError(
+            "finish='never' on a batch DataFrame",
+            "the input of a batch query always ends",
+            "leave finish out",
+        )
     check_batch(spec, clock)
     return df
 

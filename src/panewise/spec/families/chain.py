@@ -57,8 +57,8 @@ def one_shard(spec: Chain) -> tuple[str, str] | None:
     """Returns why the rows or panes of all keys meet, if they do."""
     if spec.shared_keys:
         return windows.one_shard(spec.first)
-    rule = "all panes of a chain without a key that every stage keeps meet in one shard (semantics 30.11)"
-    return rule, "leave shards out, or keep a key of the operator through all stages"
+    rule = "a chain without a key that all stages keep has one shard (semantics 30.11)"
+    return rule, "leave shards out, or keep a key of the operator in all stages"
 
 
 def calls_users(spec: Chain) -> bool:

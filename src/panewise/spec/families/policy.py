@@ -30,7 +30,7 @@ def batch_error(spec: StreamWindow) -> Error | None:
     """Refuses policies that wait for processing time to pass."""
     if spec.timed is None:
         return None
-    rule = "all rows of a batch DataFrame arrive at one processing time, so no time passes (semantics 10.25)"
+    rule = "a batch DataFrame is processed at one time, so no processing time passes (semantics 10.25)"
     return f"{spec.timed} on a batch DataFrame", rule, "use delta over a timestamp, or read a stream"
 
 
@@ -61,7 +61,7 @@ def one_shard(spec: StreamWindow) -> tuple[str, str] | None:
     """Returns which policy concerns all partitions, if one does."""
     if spec.one_place is None:
         return None
-    rule = f"{spec.one_place}: what concerns all partitions is in one shard (semantics 10.25)"
+    rule = f"{spec.one_place}: one shard has all partitions (semantics 10.25)"
     return rule, "leave shards out"
 
 

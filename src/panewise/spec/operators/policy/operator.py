@@ -399,7 +399,9 @@ def _check_names(spec: StreamWindow) -> None:
     twice = sorted({name for name in outputs if outputs.count(name) > 1})
     reserved = sorted(set(spec.partition_by) & set(RESERVED))
     if twice or reserved:
-        rule = f"partition_by, aggregates or outputs, and the pane's own columns {RESERVED} have different names"
+        rule = (
+            f"partition_by, aggregates or outputs, and the pane's own columns {RESERVED} have different names"
+        )
         raise SpecError(
             f"{(twice or reserved)[0]!r} twice", rule, "give aggregates an .alias(...), or rename the column"
         )
