@@ -20,7 +20,7 @@ from panewise import functions as F
 from panewise.cli import main
 from panewise.engine.checkpoint import Stored, StoredLibrary
 from panewise.engine.store.cache import Cache
-from panewise.spark import ParquetSink, Result, Windowed, checkpoint_reader, windowed
+from panewise.spark import ParquetSink, WindowBuilder, WindowResult, checkpoint_reader, windowed
 from panewise.spark.checkpoint_reader import read_state, shard_state
 from panewise.state import MemoryRunStore
 from tests.house.sources import ROOT
@@ -37,11 +37,11 @@ FED = [
 WATERMARKS = [None, 51, 120, 390]
 
 
-def over(feed: Feed) -> Windowed:
+def over(feed: Feed) -> WindowBuilder:
     return windowed(feed.stream().withWatermark("ts", "10 seconds"), event_time="ts").groupBy("k")
 
 
-def run(feed: Feed, result: Result) -> str:
+def run(feed: Feed, result: WindowResult) -> str:
     checkpoint = feed.sink("checkpoint")
     result.write(
         panes=ParquetSink(feed.sink("panes")), checkpoint=checkpoint, available_now=True

@@ -10,14 +10,14 @@ from pyspark.sql import DataFrame
 import panewise as pw
 import panewise.functions as F
 from panewise.errors import SpecError
-from panewise.spark import ParquetSink, Result, Windowed, over, windowed
+from panewise.spark import ParquetSink, WindowBuilder, WindowResult, over, windowed
 from panewise.spark.names import quoted
 from tests.spark.conftest import Feed, best
 
 ROWS = ((0, "a", 1), (1, "A", 2), (2, "b", None), (3, "b", 4), (4, None, 4), (5, None, 5))
 
 
-def whole(df: DataFrame) -> Windowed:
+def whole(df: DataFrame) -> WindowBuilder:
     return windowed(df, event_time="ts").window(pw.Global())
 
 
@@ -26,7 +26,7 @@ def rows_of(df: DataFrame, *names: str) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in df.select(*columns).collect()), key=repr)
 
 
-def written(feed: Feed, result: Result, **more: Any) -> None:
+def written(feed: Feed, result: WindowResult, **more: Any) -> None:
     sinks = {kind: ParquetSink(feed.sink(kind)) for kind in ("panes", "late", "invalid")}
     result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True, **more).awaitTermination()
 

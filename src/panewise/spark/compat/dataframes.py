@@ -23,7 +23,8 @@ from panewise.errors import SpecError
 from panewise.spark.compat.columns import Function, as_plain, functions_in, memory_of, on_stream
 from panewise.spark.compat.switch import is_enabled, put, restore
 from panewise.spark.names import quoted
-from panewise.spark.overs import FrameResult, over
+from panewise.spark.over_builder import over
+from panewise.spark.results import OverResult
 from panewise.spec.aggregates.expressions import text_of
 
 _OVER = "_panewise_over"
@@ -46,10 +47,10 @@ class Derivation:
     functions: tuple[Function, ...]
     steps: tuple[Step, ...]
     made: frozenset[str]
-    result: FrameResult | None = None
+    result: OverResult | None = None
 
 
-def result_of(df: DataFrame) -> FrameResult:
+def result_of(df: DataFrame) -> OverResult:
     """Returns the outputs of the OVER operator behind a stream: late and invalid rows, counts, and `write`.
 
     Args:
