@@ -258,7 +258,7 @@ def test_pyspark_is_not_installed() -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert (
         done.stderr
-        == "panewise: no module pyspark.sql | state is read with PySpark | pip install 'panewise[spark]'\n"
+        == "panewise: no module pyspark | state is read with PySpark | pip install 'panewise[spark]'\n"
     )
 
 

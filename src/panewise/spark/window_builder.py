@@ -10,7 +10,7 @@ from panewise.chrono import DurationLike
 from panewise.errors import SpecError
 from panewise.spark.builder import Builder
 from panewise.spark.results import WindowResult, apply
-from panewise.spec import Aggregate, Evictor, Trigger, Watermark, Window, WindowOperator
+from panewise.spec import Aggregate, AnyWindow, Evictor, Trigger, Watermark, WindowOperator
 from panewise.spec.aggregates.expressions import name_of
 
 ColumnLike: TypeAlias = str | Column
@@ -72,7 +72,7 @@ class WindowBuilder(Builder):
         given = columns[0] if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
         return self._with(keys=tuple(map(name_of, given)))
 
-    def window(self, window: Window) -> Self:
+    def window(self, window: AnyWindow) -> Self:
         """Sets the windows: Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom or Global."""
         return self._with(window=window)
 

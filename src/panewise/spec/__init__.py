@@ -44,13 +44,13 @@ from panewise.spec.watermarks import (
 )
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import (
+    AnyWindow,
     Calendar,
     Cumulating,
     Global,
     Hopping,
     Session,
     Tumbling,
-    Window,
     closed_at_end,
     columns_of,
     counted,
@@ -75,6 +75,7 @@ __all__ = [
     "AfterWatermark",
     "Aggregate",
     "Always",
+    "AnyWindow",
     "Calendar",
     "Chain",
     "CountEvictor",
@@ -113,7 +114,6 @@ __all__ = [
     "Tumbling",
     "UserAggregate",
     "Watermark",
-    "Window",
     "WindowEvent",
     "WindowListener",
     "WindowOperator",

@@ -28,7 +28,7 @@ from panewise.spec.triggers.composite import (
 )
 from panewise.spec.triggers.simple import AfterCount
 from panewise.spec.watermarks import Watermark, check_input_column, input_columns
-from panewise.spec.windows.kinds import Global, Window, columns_of, counted
+from panewise.spec.windows.kinds import AnyWindow, Global, columns_of, counted
 from panewise.spec.windows.overlap import too_many
 from panewise.spec.windows.sliding import Sliding
 
@@ -112,7 +112,7 @@ class WindowOperator:
     Source: docs/semantics.md.
     """
 
-    window: Window
+    window: AnyWindow
     aggregates: tuple[Aggregate, ...]
     keys: tuple[str, ...] = ()
     event_time: str | None = None
@@ -137,7 +137,7 @@ class WindowOperator:
     def __init__(
         self,
         *,
-        window: Window,
+        window: AnyWindow,
         aggregates: Iterable[Aggregate],
         keys: Iterable[str] = (),
         event_time: str | None = None,
@@ -302,7 +302,7 @@ _CHOICES = {
 
 def _check_kinds(spec: WindowOperator) -> None:
     kinds = {
-        "window": (Window, "Tumbling('1 minute')"),
+        "window": (AnyWindow, "Tumbling('1 minute')"),
         "trigger": (Trigger, "AfterWatermark(late=Always())"),
     }
     for name, (kind, example) in kinds.items():
