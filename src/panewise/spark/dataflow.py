@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -22,6 +22,7 @@ from panewise.spark.checks import setting
 from panewise.spark.clock_stream import clock_stream
 from panewise.spark.metrics import observed, with_metrics, without_metrics
 from panewise.spark.names import quoted
+from panewise.spark.own_names import with_own_names
 from panewise.spark.pack import NOW, Control, Pack
 from panewise.spark.processor import Processor, Settings
 from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS
@@ -59,6 +60,7 @@ class Dataflow:
         clock: how often a clock stream wakes the shards. Default: there is no clock stream.
         shown: as in :class:`panewise.spark.names.Input`. Default: all columns under their own names.
         metrics: the name of the observed metrics, empty for none.
+        inner: the user's names that begin with `__`, with their names in `df` and `spec`.
     """
 
     df: DataFrame
@@ -70,6 +72,7 @@ class Dataflow:
     clock: Duration | None = None
     shown: Mapping[str, str] | None = None
     metrics: str = ""
+    inner: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -194,7 +197,7 @@ class Dataflow:
         target = target_schema(kind, self.spec, panes, inputs, shown)
         if kind == "panes":
             shown = dict(zip(written(self.spec, panes, inputs, shown), target.names, strict=True))
-        return Unpack(kind, target, shown)
+        return with_own_names(Unpack(kind, target, shown), self.inner)
 
     def inputs(self, *, all_columns: bool) -> StructType:
         """Returns the schema of the rows that enter the operator."""

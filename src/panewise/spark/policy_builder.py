@@ -111,14 +111,18 @@ class PolicyBuilder(Builder):
             )
         return apply(self.df, self._spec(aggregates=aggregates), **self._asked)
 
-    def listen(self, listener: WindowListener) -> PolicyResult:
+    def listen(self, listener: WindowListener, *columns: str) -> PolicyResult:
         """Ends the description with a listener that computes rows from the events, and returns the outputs.
+
+        Args:
+            listener: the listener.
+            columns: the columns of the tuples that it is given. Default: all.
 
         Raises:
             SpecError: if the description breaks a rule, or does not fit the columns.
             SetupError: if the state store is not RocksDB.
         """
-        return apply(self.df, self._spec(listener=listener), **self._asked)
+        return apply(self.df, self._spec(listener=listener, columns=columns or None), **self._asked)
 
     def _spec(self, **contents: Any) -> StreamWindow:
         if "kind" not in self.fields:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Literal, overload
 from pyspark.sql import DataFrame
 from pyspark.sql.types import TimestampType
 
-from panewise.chrono import DurationLike
+from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spark.ancestry import check_ancestry
 from panewise.spark.checks import (
@@ -36,6 +36,7 @@ from panewise.spec import (
     first_of,
     frame_operator,
 )
+from panewise.spec.reserved_names import inner_names, renamed
 from panewise.spec.rules.row_numbering import with_event_time
 from panewise.spec.windows.kinds import positive
 
@@ -71,10 +72,11 @@ class WindowResult(OperatorResult):
             SpecError: if the stage breaks a rule.
         """
         flow = self.dataflow
+        df, shown = _with_own_names(flow)
         chain = self.spec.then(keys=keys, aggregates=aggregates)
-        check_column_types(flow.df, chain)
+        check_column_types(df, chain)
         shards = None if flow.default_shards else len(flow.shards)
-        made = Dataflow.of(flow.df, chain, shards, flow.clock, flow.shown)
+        made = _dataflow(df, chain, shards, flow.clock, shown)
         return replace(self, spec=chain, dataflow=made)
 
     def write(
@@ -363,11 +365,28 @@ def apply(
         raise SpecError("finish='never' on a batch DataFrame", "a batch ends", "leave finish out")
     else:
         check_batch(seen.spec, every)
-    dataflow = Dataflow.of(read, seen.spec, shards, every, seen.shown)
+    dataflow = _dataflow(read, seen.spec, shards, every, seen.shown)
     result: OperatorResult = RESULTS[type(spec)](
         seen.spec, dataflow, finish == "at_end", Given(df, spec, finish, shards, clock)
     )
     return result
+
+
+def _dataflow(
+    df: DataFrame, spec: Specification, shards: int | None, clock: Duration | None, shown: Mapping[str, str]
+) -> Dataflow:
+    """Returns the dataflow, in which no column of the user has a name that begins with `__`."""
+    inner = inner_names(df.columns, spec)
+    df = df.withColumnsRenamed(inner) if inner else df
+    shown = {inner.get(own, own): name for own, name in shown.items()}
+    return replace(Dataflow.of(df, renamed(spec, inner), shards, clock, shown), inner=inner)
+
+
+def _with_own_names(flow: Dataflow) -> tuple[DataFrame, Mapping[str, str]]:
+    """Returns the input of a dataflow with the user's names, and what they are shown as."""
+    back, shown = {own: name for name, own in flow.inner.items()}, flow.shown or {}
+    df = flow.df.withColumnsRenamed(back) if back else flow.df
+    return df, {back.get(own, own): name for own, name in shown.items()}
 
 
 def _with_event_time(df: DataFrame, spec: Specification) -> Specification:

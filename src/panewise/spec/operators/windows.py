@@ -352,10 +352,6 @@ def _check_names(spec: WindowOperator) -> None:
         raise SpecError(
             f"{twice[0]!r} twice", rule, "give aggregates an .alias(...), or rename the key column"
         )
-    if any(name.startswith("__") for name in (*outputs, *spec.columns_read)):
-        raise SpecError(
-            "a name that starts with '__'", "such names are the operator's own", "rename the column"
-        )
 
 
 def _check_meaning(spec: WindowOperator) -> None:

@@ -374,7 +374,3 @@ def _check_names(spec: StreamWindow) -> None:
         raise SpecError(
             f"{(twice or reserved)[0]!r} twice", rule, "give aggregates an .alias(...), or rename the column"
         )
-    if any(name.startswith("__") for name in (*outputs, *policy_columns(spec.evict, spec.trigger))):
-        raise SpecError(
-            "a name that starts with '__'", "such names are the operator's own", "rename the column"
-        )
