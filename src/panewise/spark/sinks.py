@@ -44,7 +44,7 @@ class ParquetSink:
 Sink: TypeAlias = ParquetSink | Callable[[DataFrame, int], None]
 
 
-def check_sinks(sinks: Mapping[str, object], output: str) -> None:
+def check_sinks(sinks: Mapping[str, object], output: str = "panes") -> None:
     """Checks that there is a sink, that each can take rows, and that no two write to one path.
 
     `output` is the first output of the operator family.
