@@ -17,7 +17,7 @@ export PYSPARK_PYTHON := $(PYTHON)
 export PYSPARK_DRIVER_PYTHON := $(PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help env venv demo test matrix check format bench bench-peers soak lock clean
+.PHONY: help env venv demo test matrix check names format bench bench-peers soak lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
@@ -56,6 +56,9 @@ check: $(READY) ## lint, format and types
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy
+
+names: $(READY) ## write the list of public names, which a test compares with the code
+	@$(PYTHON) tools/public_names.py
 
 format: $(READY) ## format the sources
 	@$(PYTHON) -m ruff format .

@@ -5,7 +5,21 @@ contain. ``panewise.spark`` runs it over a DataFrame, ``panewise.testing`` over 
 """
 
 from panewise.chrono import Duration
-from panewise.errors import DataLossWarning, IdleTriggerWarning, ManyWindowsWarning, PanewiseError, SpecError
+from panewise.errors import (
+    AggregateOverflowError,
+    DataLossWarning,
+    IdleTriggerWarning,
+    InputError,
+    ManyWindowsWarning,
+    PanewiseError,
+    RefusedNameError,
+    SetupError,
+    SetupWarning,
+    ShufflePartitionsWarning,
+    SpecError,
+    SpecWarning,
+    StateError,
+)
 from panewise.spec import (
     UNLIMITED,
     AfterAll,
@@ -66,6 +80,7 @@ __all__ = [
     "AfterProcessingTime",
     "AfterWatermark",
     "Aggregate",
+    "AggregateOverflowError",
     "Always",
     "Calendar",
     "Chain",
@@ -83,6 +98,7 @@ __all__ = [
     "Global",
     "Hopping",
     "IdleTriggerWarning",
+    "InputError",
     "Inputs",
     "ManyWindowsWarning",
     "Never",
@@ -91,12 +107,18 @@ __all__ = [
     "OrFinally",
     "PanewiseError",
     "Position",
+    "RefusedNameError",
     "Repeatedly",
     "Rows",
     "Session",
+    "SetupError",
+    "SetupWarning",
+    "ShufflePartitionsWarning",
     "Sliding",
     "SpecError",
+    "SpecWarning",
     "Stage",
+    "StateError",
     "StreamTime",
     "StreamWindow",
     "TimeEvictor",

@@ -76,13 +76,15 @@ def _read(checkpoint: str, batch: int | None) -> "CheckpointState":
     It also describes in words what each operator does. It changes nothing.
     """
     try:
-        from panewise.demo.job import log_to  # noqa: PLC0415 - only here is Spark needed
-        from panewise.spark.checkpoint_reader import read_state, session  # noqa: PLC0415
+        from panewise.spark.checkpoint_reader import read_state, session  # noqa: PLC0415 - Spark is needed here
+        from panewise.spark.standard_error import log_to  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if str(error.name).startswith("panewise"):
             raise
         raise SetupError(
-            f"no module {error.name}", "state is read with PySpark", "pip install 'panewise[spark]'"
+            f"no module {str(error.name).partition('.')[0]}",
+            "state is read with PySpark",
+            "pip install 'panewise[spark]'",
         ) from error
     with log_to(Path(os.devnull)), session() as spark:  # discards what Spark logs
         return read_state(spark, checkpoint, batch)

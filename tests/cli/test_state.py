@@ -21,7 +21,7 @@ from panewise.cli import main
 from panewise.engine.checkpoint import Stored
 from panewise.engine.store.cache import Cache
 from panewise.engine.stored_library import StoredLibrary
-from panewise.spark import ParquetSink, Result, Windowed, checkpoint_reader, windowed
+from panewise.spark import ParquetSink, WindowBuilder, WindowResult, checkpoint_reader, windowed
 from panewise.spark.checkpoint_reader import read_state, shard_state
 from panewise.state import MemoryRunStore
 from tests.house.sources import ROOT
@@ -38,11 +38,11 @@ FED = [
 WATERMARKS = [None, 51, 120, 390]
 
 
-def over(feed: Feed) -> Windowed:
+def over(feed: Feed) -> WindowBuilder:
     return windowed(feed.stream().withWatermark("ts", "10 seconds"), event_time="ts").groupBy("k")
 
 
-def run(feed: Feed, result: Result) -> str:
+def run(feed: Feed, result: WindowResult) -> str:
     checkpoint = feed.sink("checkpoint")
     result.write(
         panes=ParquetSink(feed.sink("panes")), checkpoint=checkpoint, available_now=True
@@ -261,7 +261,7 @@ def test_pyspark_is_not_installed() -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert (
         done.stderr
-        == "panewise: no module pyspark.sql | state is read with PySpark | pip install 'panewise[spark]'\n"
+        == "panewise: no module pyspark | state is read with PySpark | pip install 'panewise[spark]'\n"
     )
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import functions as F
-from panewise.spark import ParquetSink, Result, configure, windowed
+from panewise.spark import ParquetSink, WindowResult, configure, windowed
 from tests.faults.job import CONF
 from tests.faults.processes import wait_until
 from tests.faults.rounds import PATIENCE
@@ -66,7 +66,7 @@ def topic_twice(spark: SparkSession, broker: str, messages_of_a_batch: int = PHA
     )
 
 
-def operator(rows: DataFrame, finish: Literal["never", "at_end"]) -> Result:
+def operator(rows: DataFrame, finish: Literal["never", "at_end"]) -> WindowResult:
     """Returns the windows. Every applied row is in exactly one pane."""
     described = (
         windowed(rows, "ts").groupBy("k").window(pw.Tumbling("1 minute")).position("partition", "offset")

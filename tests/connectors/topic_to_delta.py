@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import panewise as pw
 from panewise import functions as F
-from panewise.spark import QueryError, Result, WindowQuery, configure, windowed
+from panewise.spark import QueryError, WindowQuery, WindowResult, configure, windowed
 from tests.connectors.delta_sink import SETTINGS, DeltaSink
 from tests.connectors.kafka_job import PHASE, produce, topic_twice
 from tests.faults.job import CONF
@@ -20,7 +20,7 @@ from tests.faults.job import CONF
 PHASES, FAILS_AT = 3, 1  # two micro-batches with messages; the second one has the late messages
 
 
-def operator(rows: DataFrame) -> Result:
+def operator(rows: DataFrame) -> WindowResult:
     """Returns the windows. The newest pane of each lists all applied rows."""
     described = (
         windowed(rows, "ts").groupBy("k").window(pw.Tumbling("1 minute")).position("partition", "offset")

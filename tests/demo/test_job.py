@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from panewise.demo import check, flights, job
+from panewise.spark.standard_error import log_to
 from tests.demo.simulated import simulate
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def test_the_query_writes_what_the_checks_and_the_simulation_expect(
 
 def test_the_log_takes_standard_error_and_gives_it_back(tmp_path: Path) -> None:
     before = os.fstat(2)
-    with job.log_to(tmp_path / "log"):
+    with log_to(tmp_path / "log"):
         os.write(2, b"from the JVM\n")
         sys.stderr.flush()
     assert (tmp_path / "log").read_text(encoding="utf-8") == "from the JVM\n"

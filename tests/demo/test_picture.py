@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex
 from matplotlib.dates import date2num
 from matplotlib.figure import Figure
 
-from panewise.observe import picture
+from panewise.demo import picture
 
 
 def at(hour: int, minute: int = 0) -> datetime:

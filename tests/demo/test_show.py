@@ -3,8 +3,8 @@
 import io
 
 from panewise.demo.check import Finding
+from panewise.demo.page import Table, render
 from panewise.demo.show import Terminal, findings_table, lines
-from panewise.observe.page import Table, render
 
 
 class Tty(io.StringIO):

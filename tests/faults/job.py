@@ -64,6 +64,7 @@ def begin(spark: SparkSession, source: str, out: str, name: str, asked: Asked = 
         sinks["panes"] = FailingSink(sinks["panes"], Path(out), int(asked.fails_at))
     shards = int(asked.shards) if asked.shards else None
     result = apply(stream, ALL[name], finish="at_end" if asked.finish == "at_end" else "never", shards=shards)
+    sinks[result.OUTPUT] = sinks.pop("panes")
     return result.write(**sinks, checkpoint=f"{out}/checkpoint", available_now=True)
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import panewise as pw
 from panewise import functions as F
 from panewise import rows
-from panewise.spec import Frame, FrameColumn, FrameOperator, Specification, Trigger, Window
+from panewise.spec import AnyWindow, Frame, FrameColumn, FrameOperator, Specification, Trigger
 from panewise.streamwindow import StreamWindow, WindowListener, count, delta, partition_count
 
-WINDOWS: dict[str, Window] = {
+WINDOWS: dict[str, AnyWindow] = {
     "tumbling": pw.Tumbling("1 minute"),
     "hopping": pw.Hopping("90 seconds", "30 seconds"),
     "cumulating": pw.Cumulating("2 minutes", "30 seconds"),
@@ -69,7 +69,7 @@ SPECS: dict[str, pw.WindowOperator] = {
 WITHOUT_LATE_ROWS = {"combined"}  # only then are rows pre-aggregated where they are read
 
 
-def _counted(window: Window, accumulation: str) -> pw.WindowOperator:
+def _counted(window: AnyWindow, accumulation: str) -> pw.WindowOperator:
     return _operator("global", accumulation, window=window, trigger=pw.AfterWatermark(early=pw.AfterCount(2)))
 
 

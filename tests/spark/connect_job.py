@@ -3,15 +3,15 @@
 import json
 import sys
 
+import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import functions as F
-from panewise.errors import SetupError
+from panewise.errors import SetupError, SpecError
 from panewise.families import INPUT
-from panewise.spark import ParquetSink, configure, windowed
-from panewise.spark import sql as drop_in
+from panewise.spark import ParquetSink, compat, configure, windowed
 from panewise.spark.metrics import NAMES
 
 
@@ -89,8 +89,12 @@ def observed(query) -> list[int]:  # type: ignore[no-untyped-def]
 
 def as_pyspark(df, out: str) -> list[object]:  # type: ignore[no-untyped-def]
     """Returns the rows of a streaming query with a function over a window under its pyspark name."""
-    w = drop_in.Window.partitionBy("k").orderBy("ts")
-    made = df.withColumn("rise", drop_in.functions.col("v") - drop_in.functions.lag("v").over(w))
+    w = compat.Window.partitionBy("k").orderBy("ts")
+    rise = compat.functions.col("v") - compat.functions.lag("v").over(w)
+    with pytest.raises(SpecError, match=r"call panewise\.spark\.compat\.enable\(\) first$"):
+        _ = df.withColumn("rise", rise).columns
+    with compat.enabled():
+        made = df.withColumn("rise", rise)
     query = (
         made.writeStream.format("parquet")
         .option("checkpointLocation", f"{out}/own")

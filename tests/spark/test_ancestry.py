@@ -10,7 +10,7 @@ import panewise as pw
 from panewise import Window
 from panewise import functions as F
 from panewise.errors import SetupError
-from panewise.spark import Result, over, windowed
+from panewise.spark import WindowResult, over, windowed
 from tests.spark.conftest import Feed
 
 MINUTE = pw.Tumbling("1 minute")
@@ -23,11 +23,11 @@ REFUSED = (
 )
 
 
-def by_minutes(df: DataFrame) -> Result:
+def by_minutes(df: DataFrame) -> WindowResult:
     return windowed(df.withWatermark("ts", "1 second"), "ts").groupBy("k").window(MINUTE).agg(SUM)
 
 
-def by_pairs(df: DataFrame) -> Result:
+def by_pairs(df: DataFrame) -> WindowResult:
     """Returns the sums of windows of two rows, which wait for no watermark."""
     return windowed(df).groupBy("k").window(pw.Tumbling(pw.rows(2))).agg(SUM)
 
@@ -107,7 +107,7 @@ def test_a_stream_joined_with_a_batch_of_panes(feed: Feed) -> None:
     feed.put((0, "a", 1), (61, "a", 2))
     static = by_minutes(feed.batch()).panes.select("k", SF.col("v").alias("w"))
     joined = feed.stream().join(static, "k")
-    assert by_pairs(joined).plumbing._metrics_name() == "panewise"
+    assert by_pairs(joined).dataflow._metrics_name() == "panewise"
     query = (
         by_minutes(joined)
         .panes.writeStream.format("noop")

@@ -11,7 +11,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, StateError
 from panewise.families import INPUT
-from panewise.spark import ParquetSink, Result, windowed
+from panewise.spark import ParquetSink, WindowResult, windowed
 from panewise.spark.checkpoint_reader import read_state
 from panewise.spark.dataflow import Dataflow
 from panewise.testing import run as play
@@ -21,7 +21,7 @@ SUM = F.sum("n").alias("n")
 PANE = ["window_start", "n", "timing", "index", "op"]
 
 
-def keyed(feed: Feed, *, batch: bool = False, **options: Any) -> Result:
+def keyed(feed: Feed, *, batch: bool = False, **options: Any) -> WindowResult:
     """Returns the counts of each key and value in windows of one minute, in retracting mode."""
     df = feed.batch() if batch else feed.stream().withWatermark("ts", "10 seconds")
     described = (
@@ -37,7 +37,7 @@ def keyed(feed: Feed, *, batch: bool = False, **options: Any) -> Result:
     return described.agg(F.count().alias("n"), F.max("ts").alias("last"))
 
 
-def run(feed: Feed, result: Result, checkpoint: str = "checkpoint") -> None:
+def run(feed: Feed, result: WindowResult, checkpoint: str = "checkpoint") -> None:
     sinks = {name: ParquetSink(feed.sink(name)) for name in ("panes", "late", "counts")}
     result.write(**sinks, checkpoint=feed.sink(checkpoint), available_now=True).awaitTermination()
 
@@ -90,7 +90,7 @@ def test_a_key_moves_between_aggregates(feed: Feed) -> None:
         .then(keys=["n"], aggregates=[F.count().alias("keys")])
         .then(keys=["n"], aggregates=[F.sum("keys").alias("keys")])
     )
-    assert len(result.plumbing.shards) == 1
+    assert len(result.dataflow.shards) == 1
     run(feed, result)
     panes = feed.read("panes").sort("batch_id", "n", "op").select("n", "keys", "op").rows()
     assert panes == [(1, 1, "+"), (2, 1, "+"), (1, 1, "-"), (2, 2, "+"), (2, 1, "-")]

@@ -10,7 +10,7 @@ from pyspark.sql import functions as SF
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import DataLossWarning, PanewiseError, SetupError, SpecError
-from panewise.spark import ParquetSink, Result, apply, windowed
+from panewise.spark import ParquetSink, WindowResult, apply, windowed
 from tests.spark.conftest import Feed
 
 MINUTE = pw.Tumbling("1 minute")
@@ -18,7 +18,7 @@ SPEC = pw.WindowOperator(window=MINUTE, keys=["k"], event_time="ts", aggregates=
 COUNT = F.count().alias("n")
 
 
-def described(df: DataFrame, **kwargs: str) -> Result:
+def described(df: DataFrame, **kwargs: str) -> WindowResult:
     return (
         windowed(df, event_time=kwargs.get("time", "ts"))
         .groupBy(kwargs.get("key", "k"))

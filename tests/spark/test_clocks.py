@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 import panewise as pw
 from panewise import functions as F
-from panewise.spark import ParquetSink, Result, Windowed, windowed
+from panewise.spark import ParquetSink, WindowBuilder, WindowResult, windowed
 from tests.spark.conftest import Feed
 
 SINKS = ("panes", "late", "counts")
@@ -16,11 +16,11 @@ POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 YEARS_40 = 40 * 365 * 86_400
 
 
-def minutes(df: DataFrame) -> Windowed:
+def minutes(df: DataFrame) -> WindowBuilder:
     return windowed(df, event_time="ts").groupBy("k").window(pw.Tumbling("1 minute"))
 
 
-def run(feed: Feed, result: Result) -> None:
+def run(feed: Feed, result: WindowResult) -> None:
     sinks = {name: ParquetSink(feed.sink(name)) for name in SINKS}
     result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 import panewise as pw
 from panewise import functions as F
-from panewise.spark import ParquetSink, QueryError, Result, windowed
+from panewise.spark import ParquetSink, QueryError, WindowResult, windowed
 from panewise.spark.failures import reason_of
 from tests.spark.conftest import Feed
 
@@ -76,7 +76,7 @@ def test_the_reason_in_a_report() -> None:
     assert reason_of("") == "Spark gives no reason"
 
 
-def minutes(df: DataFrame, lateness: str) -> Result:
+def minutes(df: DataFrame, lateness: str) -> WindowResult:
     watched = df.withWatermark("ts", "10 seconds")
     described = (
         windowed(watched, event_time="ts")

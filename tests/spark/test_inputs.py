@@ -8,7 +8,7 @@ from pyspark.sql import functions as S
 
 import panewise as pw
 from panewise import functions as F
-from panewise.spark import ParquetSink, Result, windowed
+from panewise.spark import ParquetSink, WindowResult, windowed
 from panewise.testing import run
 from tests.spark.conftest import START, Feed
 
@@ -29,7 +29,7 @@ def union(one: Feed, other: Feed) -> DataFrame:
     return named[0].union(named[1])
 
 
-def sums(df: DataFrame, shards: int = 3, **inputs: Any) -> Result:
+def sums(df: DataFrame, shards: int = 3, **inputs: Any) -> WindowResult:
     described = (
         windowed(df, "ts")
         .groupBy("k")
@@ -42,7 +42,7 @@ def sums(df: DataFrame, shards: int = 3, **inputs: Any) -> Result:
     return (described.clock("1 millisecond") if inputs else described).agg(F.sum("v").alias("s"))
 
 
-def drain(feed: Feed, result: Result) -> None:
+def drain(feed: Feed, result: WindowResult) -> None:
     sinks = {name: ParquetSink(feed.sink(name)) for name in SINKS}
     result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
 
@@ -211,7 +211,7 @@ def test_row_by_row_there_is_one_shard(feed: Feed) -> None:
         windowed(feed.stream(), "ts").groupBy("v").window(pw.Tumbling("1 minute")).options(evaluate="record")
     )
     each = each.watermark(pw.Inputs(["a", "b"], column="k"))
-    assert len(each.agg(F.count()).plumbing.shards) == 1
+    assert len(each.agg(F.count()).dataflow.shards) == 1
     with pytest.raises(
         pw.SpecError,
         match=r"shards=2 \| with evaluate='record' each row moves the watermark .* "

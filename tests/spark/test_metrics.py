@@ -13,9 +13,9 @@ from pyspark.sql import functions as SF
 import panewise as pw
 from panewise import Window
 from panewise import functions as F
-from panewise.spark import ParquetSink, Windowed, configure, over, stream_window, windowed
+from panewise.spark import ParquetSink, WindowBuilder, configure, over, policy_windows, windowed
 from panewise.spark.metrics import NAMES, joined
-from panewise.streamwindow import StreamWindow, count
+from panewise.streamwindow import count
 from tests.spark.conftest import Feed
 
 ROWS = [
@@ -35,7 +35,7 @@ def totals(query: Any) -> dict[str, int]:
     return {name: sum(line[name] for line in found) for name in NAMES}
 
 
-def minutes(df: DataFrame) -> Windowed:
+def minutes(df: DataFrame) -> WindowBuilder:
     return (
         windowed(df.withWatermark("ts", "10 seconds"), "ts")
         .groupBy("k")
@@ -55,7 +55,7 @@ def running_sums(df: DataFrame) -> DataFrame:
 
 
 def events(df: DataFrame) -> DataFrame:
-    return stream_window(df, StreamWindow.tumbling(count(2), aggregates=[F.sum("v").alias("s")])).events
+    return policy_windows(df).tumbling(count(2)).agg(F.sum("v").alias("s")).events
 
 
 def metrics(rows_in: int, applied: int, late: int, invalid: int, panes: int) -> dict[str, int]:

@@ -11,7 +11,15 @@ import panewise as pw
 import panewise.functions as F
 from panewise import StreamWindow, WindowListener
 from panewise.errors import SpecError
-from panewise.spark import ParquetSink, Result, Windowed, over, stream_window, windowed
+from panewise.spark import (
+    ParquetSink,
+    WindowBuilder,
+    WindowResult,
+    apply,
+    over,
+    policy_windows,
+    windowed,
+)
 from panewise.spark.names import quoted
 from panewise.streamwindow import count
 from tests.spark.conftest import Feed, best
@@ -19,7 +27,7 @@ from tests.spark.conftest import Feed, best
 ROWS = ((0, "a", 1), (1, "A", 2), (2, "b", None), (3, "b", 4), (4, None, 4), (5, None, 5))
 
 
-def whole(df: DataFrame) -> Windowed:
+def whole(df: DataFrame) -> WindowBuilder:
     return windowed(df, event_time="ts").window(pw.Global())
 
 
@@ -28,7 +36,7 @@ def rows_of(df: DataFrame, *names: str) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in df.select(*columns).collect()), key=repr)
 
 
-def written(feed: Feed, result: Result, **more: Any) -> None:
+def written(feed: Feed, result: WindowResult, **more: Any) -> None:
     sinks = {kind: ParquetSink(feed.sink(kind)) for kind in ("panes", "late", "invalid")}
     result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True, **more).awaitTermination()
 
@@ -255,7 +263,7 @@ def test_functions_of_the_user_get_maps_as_lists(feed: Feed) -> None:
 
     listener = WindowListener(type("Seen", (), {"handle": handle}), name="seen", outputs={"seen": "string"})
     spec = StreamWindow.tumbling(count(2), events=["EVICTION"], listener=listener, columns=["m"])
-    assert rows_of(stream_window(df, spec).events, "seen") == [("x=1;x=2;",)]
+    assert rows_of(apply(df, spec).events, "seen") == [("x=1;x=2;",)]
 
 
 def test_maps_are_not_compared(feed: Feed) -> None:
@@ -376,3 +384,106 @@ def test_an_alias_stays(feed: Feed) -> None:
     df = feed.batch().withColumn("s", SF.struct(SF.col("v").alias("f")))
     result = whole(df).agg(F.sum(SF.col("s.f")).alias("s.f_total"))
     assert "s.f_total" in result.panes.columns
+
+
+def reserved(df: DataFrame) -> DataFrame:
+    """Returns the rows with names that operators use, and a column that no operator reads."""
+    return df.withColumnsRenamed({"ts": "__time", "k": "__end", "v": "__row"}).withColumn("__now", SF.lit(7))
+
+
+def test_names_that_begin_with_underscores_on_a_stream(feed: Feed) -> None:
+    """Such names are in all outputs, and collide with none of the operator's (semantics 35.4)."""
+    feed.put((0, "a", 1), (5, "a", 2), (None, "b", 3), (6, None, 4))
+    feed.put((200, "a", 1))
+    feed.put((1, "a", 9), (400, "a", 0))
+    described = (
+        windowed(reserved(feed.stream()).withWatermark("__time", "1 second"), event_time="__time")
+        .groupBy("__end")
+        .window(pw.Tumbling("1 minute"))
+        .options(null_keys=False, max_future_skew="36500 days")
+        .delta()
+        .finish("at_end")
+    )
+    result = described.agg(F.sum("__row").alias("__metrics"), F.max(SF.col("__row") + 1).alias("__hash"))
+    assert result.spec.keys == ("__end",)
+    assert "__metrics" in result.explain()
+    written(feed, result)
+    panes = feed.spark.read.parquet(feed.sink("panes"))
+    assert set(panes.columns) >= {"__end", "__metrics", "__hash", "delta"}
+    found = [
+        (row["__end"], row["__metrics"], row["__hash"], [one.asDict() for one in row["delta"]])
+        for row in panes.orderBy("__metrics").collect()
+    ]
+    assert [row[:3] for row in found] == [("a", 0, 1), ("a", 1, 2), ("a", 3, 3)]
+    assert [list(one) for one in found[2][3]] == [["__time", "__end", "__row", "__now"]] * 2
+    assert [(one["__row"], one["__now"]) for one in found[2][3]] == [(1, 7), (2, 7)]
+    (late,) = feed.spark.read.parquet(feed.sink("late")).collect()
+    assert (late["row"]["__end"], late["row"]["__row"], late["row"]["__now"]) == ("a", 9, 7)
+    invalid = feed.spark.read.parquet(feed.sink("invalid")).orderBy("reason").collect()
+    assert [(one["reason"], one["row"]["__row"]) for one in invalid] == [
+        ("event time is null", 3),
+        ("key __end is null (null_keys=False)", 4),
+    ]
+
+
+def test_panes_of_such_names_leave_the_step_as_columns(feed: Feed) -> None:
+    """Also an aggregate with the name of the column of metrics (semantics 15.5, 35.4)."""
+    feed.put((0, "a", 1), (5, "a", 2))
+    feed.put((200, "a", 1))
+    feed.put((300, "a", 1))
+    df = reserved(feed.stream()).withWatermark("__time", "1 second")
+    described = windowed(df, event_time="__time").groupBy("__end").window(pw.Tumbling("1 minute"))
+    for name in ("__sum", "__metrics"):
+        panes = described.agg(F.sum("__row").alias(name)).panes
+        query = (
+            panes.writeStream.format("parquet")
+            .option("checkpointLocation", feed.sink(f"checkpoint {name}"))
+            .trigger(availableNow=True)
+        )
+        query.start(feed.sink(f"panes {name}")).awaitTermination()
+        found = feed.spark.read.parquet(feed.sink(f"panes {name}")).orderBy("window_end").collect()
+        assert [(row["__end"], row[name]) for row in found] == [("a", 3), ("a", 1)]
+
+
+def test_such_names_in_every_family_on_a_batch(feed: Feed) -> None:
+    """Chains, OVER operators and policy windows have the user's names in their outputs (semantics 35.4)."""
+    feed.put((0, "a", 1), (1, "a", 2), (2, "b", 4))
+    df = reserved(feed.batch())
+    first = whole(df.withColumnRenamed("__time", "ts")).groupBy("__end").agg(F.sum("__row").alias("__s"))
+    stage = first.then(keys=[], aggregates=[F.max("__s").alias("__m")])
+    assert rows_of(stage.panes, "__m") == [(4,)]
+    w = pw.Window.partitionBy("__end").orderBy("__time")
+    rows = over(df).withColumns({"__s": F.sum("__row").over(w), "before": F.lag("__row").over(w)}).rows
+    assert rows.columns == ["__time", "__end", "__row", "__now", "__s", "before"]
+    assert rows_of(rows, "__end", "__row", "__s", "before") == [
+        ("a", 1, 1, None),
+        ("a", 2, 3, 1),
+        ("b", 4, 4, None),
+    ]
+    events = policy_windows(df).partition_by("__end").tumbling(count(2)).order_by("__time").events("EVICTION")
+    (event,) = events.tuples("__row", "__now").events.collect()
+    assert (event["__end"], [one.asDict() for one in event["tuples"]]) == (
+        "a",
+        [{"__row": 1, "__now": 7}, {"__row": 2, "__now": 7}],
+    )
+    (event,) = events.agg(F.sum("__row").alias("__tuples")).events.collect()
+    assert (event["__end"], event["__tuples"]) == ("a", 3)
+
+
+def test_such_names_in_errors_are_the_users(feed: Feed) -> None:
+    df = reserved(feed.batch())
+    described = windowed(df, event_time="__time").window(pw.Global())
+    cases = [
+        (lambda: described.agg(F.sum("__end")), "'sum(__end)' over __end: string |"),
+        (lambda: described.groupBy("__none").agg(F.count()), "column '__none' |"),
+        (
+            lambda: described.groupBy("__end").agg(F.sum("__row").alias("__s")).then(
+                keys=["__end"], aggregates=[F.sum("__end").alias("t")]
+            ),
+            "'t' over __end: string |",
+        ),
+    ]  # fmt: skip
+    for call, message in cases:
+        with pytest.raises(SpecError) as caught:
+            call()  # type: ignore[no-untyped-call]
+        assert str(caught.value).startswith(message)

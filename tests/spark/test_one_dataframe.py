@@ -16,13 +16,13 @@ from pyspark.sql.streaming import StreamingQuery
 
 import panewise as pw
 from panewise import functions as F
-from panewise.spark import Result, windowed
+from panewise.spark import WindowResult, windowed
 from tests.spark.conftest import Feed
 
 Totals = dict[str, tuple[int, int]]
 
 
-def daily(feed: Feed) -> Result:
+def daily(feed: Feed) -> WindowResult:
     """Returns accumulating windows of one day that fire in every micro-batch."""
     days = (
         windowed(feed.stream().withWatermark("ts", "1 day"), event_time="ts")

@@ -4,13 +4,13 @@ from typing import Any
 
 import panewise as pw
 from panewise import functions as F
-from panewise.spark import ParquetSink, Windowed, windowed
+from panewise.spark import ParquetSink, WindowBuilder, windowed
 from tests.spark.conftest import Feed, at
 
 Told = list[tuple[str, list[int], list[tuple[Any, ...]]]]
 
 
-def described(feed: Feed) -> Windowed:
+def described(feed: Feed) -> WindowBuilder:
     """Returns windows of a minute that keep their last two rows and fire in each micro-batch."""
     by_key = (
         windowed(feed.stream().withWatermark("ts", "10 seconds"), event_time="ts")
@@ -20,7 +20,7 @@ def described(feed: Feed) -> Windowed:
     return by_key.trigger(pw.Always()).accumulation("accumulating").evictor(pw.CountEvictor(2))
 
 
-def run(feed: Feed, described: Windowed) -> Told:
+def run(feed: Feed, described: WindowBuilder) -> Told:
     """Continues from the checkpoint, with two shards. Returns key, values and delta of all panes so far."""
     result = described.shards(2).agg(F.collect_list("v").alias("vs"))
     result.write(

@@ -7,13 +7,13 @@ from pyspark.sql import types as T
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError
-from panewise.spark import ParquetSink, Result, windowed
+from panewise.spark import ParquetSink, WindowResult, windowed
 from tests.spark.conftest import Feed
 
 SINKS = ("panes", "late", "invalid", "counts")
 
 
-def run(feed: Feed, result: Result) -> None:
+def run(feed: Feed, result: WindowResult) -> None:
     sinks = {name: ParquetSink(feed.sink(name)) for name in SINKS}
     result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
 

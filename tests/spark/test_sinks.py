@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError
-from panewise.spark import ParquetSink, Result, windowed
+from panewise.spark import ParquetSink, WindowResult, windowed
 from panewise.spark.sinks import check_sinks
 from tests.spark.conftest import Feed
 
@@ -90,7 +90,7 @@ def test_objects_that_are_no_sinks(sinks: Mapping[str, object], message: str) ->
         check_sinks(sinks)
 
 
-def described(df: DataFrame) -> Result:
+def described(df: DataFrame) -> WindowResult:
     watched = df.withWatermark("ts", "10 seconds")
     return (
         windowed(watched, event_time="ts")

@@ -12,13 +12,13 @@ from pyspark.sql import DataFrame
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import StateError
-from panewise.spark import ParquetSink, Result, Windowed, WindowQuery, windowed
+from panewise.spark import ParquetSink, WindowBuilder, WindowQuery, WindowResult, windowed
 from tests.spark.conftest import Feed, at
 
 AGGREGATES = (F.count().alias("n"), F.sum("v").alias("s"))
 
 
-def minutes(df: DataFrame, **options: Any) -> Windowed:
+def minutes(df: DataFrame, **options: Any) -> WindowBuilder:
     watched = df.withWatermark("ts", "10 seconds") if df.isStreaming else df
     described = (
         windowed(watched, event_time="ts")
@@ -32,7 +32,7 @@ def minutes(df: DataFrame, **options: Any) -> Windowed:
     return described.options(**{"on_time": "if_pending", **options})
 
 
-def run(feed: Feed, result: Result, checkpoint: str = "checkpoint") -> WindowQuery:
+def run(feed: Feed, result: WindowResult, checkpoint: str = "checkpoint") -> WindowQuery:
     sinks = {name: ParquetSink(feed.sink(name)) for name in ("panes", "late", "invalid", "counts")}
     query = result.write(**sinks, checkpoint=feed.sink(checkpoint), available_now=True)
     query.awaitTermination()

@@ -13,7 +13,7 @@ from pyspark.sql import functions as SF
 import panewise as pw
 from panewise import functions as F
 from panewise.families import INPUT
-from panewise.spark import ParquetSink, Result, windowed
+from panewise.spark import ParquetSink, WindowResult, windowed
 from panewise.spark.envelope import decode
 from panewise.spark.pack import Pack
 from panewise.spark.types import in_utc
@@ -35,7 +35,7 @@ def zone(spark: SparkSession, name: str) -> Iterator[None]:
         spark.conf.set(ZONE, before or "UTC")
 
 
-def described(df: DataFrame, *, at_end: bool = False) -> Result:
+def described(df: DataFrame, *, at_end: bool = False) -> WindowResult:
     """Returns windows of calendar days in Berlin, over rows with instants nested in structs and arrays."""
     nested = df.withColumn("seen", SF.struct(SF.col("ts").alias("at"), SF.array("ts").alias("all")))
     watched = nested.withWatermark("ts", "0 seconds") if df.isStreaming else nested

@@ -12,6 +12,7 @@ import polars as pl
 
 from panewise.demo import check, explain, flights, job
 from panewise.demo.show import Terminal, findings_table, lines
+from panewise.spark.standard_error import log_to
 
 OUTPUTS = ("panes", "late", "invalid", "counts", "checkpoint")
 
@@ -51,7 +52,7 @@ def _stream(arrived: pl.DataFrame, folder: Path, terminal: Terminal) -> None:
         terminal.progress(done, ends.len(), f"{ends[done - 1]:%d %B %H:%M}  {monotonic() - begun:.0f} s")
 
     terminal.say(f"Spark runs, each file is a micro-batch; Spark's own log is {folder / 'spark.log'}")
-    with job.log_to(folder / "spark.log"):
+    with log_to(folder / "spark.log"):
         spark = job.session()
         job.run(spark, folder / "flights", folder, on_batch)
         spark.stop()

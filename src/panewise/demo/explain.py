@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from panewise.demo import page, picture
 from panewise.demo.check import LATENESS, Outputs, late_ids, watermarks
 from panewise.demo.flights import STORM, ZONE
-from panewise.observe import page, picture
-from panewise.observe.page import Table
+from panewise.demo.page import Table
 
 AIRPORT = "EWR"
 EVENTS = (time(11), time(18))  # bounds of windows, so that the picture cuts none of them off

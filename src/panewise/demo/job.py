@@ -2,8 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -27,24 +26,6 @@ _CONF = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.log.level": "ERROR",
 }
-
-
-@contextmanager
-def log_to(path: Path) -> Iterator[None]:
-    """Redirects the standard error of this process to a file.
-
-    A JVM and workers that are started meanwhile inherit it.
-    """
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with path.open("ab") as log:
-        os.dup2(log.fileno(), 2)
-    try:
-        yield
-    finally:
-        sys.stderr.flush()
-        os.dup2(kept, 2)
-        os.close(kept)
 
 
 def session() -> SparkSession:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from panewise.demo.check import Finding
-from panewise.observe.page import Table
+from panewise.demo.page import Table
 
 
 class Terminal:

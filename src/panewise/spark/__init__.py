@@ -10,38 +10,41 @@ from typing import TYPE_CHECKING, Any
 from panewise.spark import worker  # noqa: F401 - before anything that imports Polars
 
 if TYPE_CHECKING:
-    from panewise.spark.api import Result, Windowed, apply, windowed
     from panewise.spark.failures import QueryError
-    from panewise.spark.overs import FrameResult, Overs, over
-    from panewise.spark.policy_windows import EventResult, stream_window
+    from panewise.spark.over_builder import OverBuilder, over
+    from panewise.spark.policy_builder import PolicyBuilder, policy_windows
+    from panewise.spark.results import OverResult, PolicyResult, WindowResult, apply
     from panewise.spark.settings import configure
     from panewise.spark.sinks import ParquetSink
+    from panewise.spark.window_builder import WindowBuilder, windowed
     from panewise.spark.writer import WindowQuery
 
 _MODULES = {
-    "api": ("Result", "Windowed", "apply", "windowed"),
     "failures": ("QueryError",),
-    "overs": ("FrameResult", "Overs", "over"),
+    "over_builder": ("OverBuilder", "over"),
+    "policy_builder": ("PolicyBuilder", "policy_windows"),
+    "results": ("OverResult", "PolicyResult", "WindowResult", "apply"),
     "settings": ("configure",),
     "sinks": ("ParquetSink",),
-    "policy_windows": ("EventResult", "stream_window"),
+    "window_builder": ("WindowBuilder", "windowed"),
     "writer": ("WindowQuery",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
-    "EventResult",
-    "FrameResult",
-    "Overs",
+    "OverBuilder",
+    "OverResult",
     "ParquetSink",
+    "PolicyBuilder",
+    "PolicyResult",
     "QueryError",
-    "Result",
+    "WindowBuilder",
     "WindowQuery",
-    "Windowed",
+    "WindowResult",
     "apply",
     "configure",
     "over",
-    "stream_window",
+    "policy_windows",
     "windowed",
 ]
 

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -22,6 +22,7 @@ from panewise.spark.checks import setting
 from panewise.spark.clock_stream import clock_stream
 from panewise.spark.metrics import observed, with_metrics, without_metrics
 from panewise.spark.names import quoted
+from panewise.spark.own_names import with_own_names
 from panewise.spark.pack import NOW, Control, Pack
 from panewise.spark.processor import Processor, Settings
 from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS
@@ -49,6 +50,7 @@ class Dataflow:
         clock: how often a clock stream wakes the shards. Default: there is no clock stream.
         shown: by port as in :class:`panewise.spark.names.Input`. Default: all columns under their own names.
         metrics: the name of the observed metrics, empty for none.
+        inner: the user's names that begin with `__`, with their names in `df` and `spec`.
     """
 
     dfs: Mapping[str, DataFrame]
@@ -60,6 +62,7 @@ class Dataflow:
     clock: Duration | None = None
     shown: Mapping[str, Mapping[str, str]] | None = None
     metrics: str = ""
+    inner: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -196,7 +199,7 @@ class Dataflow:
             else {own: name for own, name in self.shown[port].items() if own in of.names}
             for port, of in inputs.items()
         }
-        return unpack_of(kind, self.spec, panes, inputs, shown)
+        return with_own_names(unpack_of(kind, self.spec, panes, inputs, shown), self.inner)
 
     def inputs(self, *, all_columns: bool) -> dict[str, StructType]:
         """Returns the columns of the rows that enter the operator, by port."""

@@ -44,8 +44,10 @@ class ParquetSink:
 Sink: TypeAlias = ParquetSink | Callable[[DataFrame, int], None]
 
 
-def check_sinks(sinks: Mapping[str, object]) -> None:
-    """Checks that each sink can take rows, and that no two write to one path.
+def check_sinks(sinks: Mapping[str, object], output: str = "panes") -> None:
+    """Checks that there is a sink, that each can take rows, and that no two write to one path.
+
+    `output` is the first output of the operator family.
 
     Raises:
         SpecError: naming the output and its sink.
@@ -54,7 +56,7 @@ def check_sinks(sinks: Mapping[str, object]) -> None:
         raise SpecError(
             "write() without a sink",
             "write() needs a sink for at least one output",
-            "give panes=ParquetSink(path), late=..., invalid=...",
+            f"give {output}=ParquetSink(path), late=..., invalid=...",
         )
     taken: dict[str, str] = {}
     for name, sink in sinks.items():

@@ -4,7 +4,7 @@ It is a ``mapInArrow`` of its own or, for a single flat output, the end of the s
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -22,10 +22,11 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL, REASON
+from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL
 from panewise.spark.envelope import decode, kind_of, port_of
 from panewise.spark.maps import map_types
-from panewise.spark.metrics import joined
+from panewise.spark.metrics import COLUMN, joined
+from panewise.spark.own_names import reason, rows_restored
 from panewise.spark.types import arrow_of, arrow_schema, spark_schema
 from panewise.spark.worker import settle, short_errors
 from panewise.spec import Entry, Specification, counted, parts
@@ -41,12 +42,14 @@ class Unpack:
     """The function that ``mapInArrow`` calls with envelopes of one kind.
 
     `shown` maps the operator's names of the columns that are written to their names in the output. These are
-    the columns of panes, or the input columns of late and invalid rows.
+    the columns of panes, or the input columns of late and invalid rows. `restored` maps what the operator has
+    in the place of names that begin with `__` to these names.
     """
 
     kind: str
     target: StructType
     shown: Mapping[str, str]
+    restored: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields the rows in the envelopes."""
@@ -70,9 +73,13 @@ class Unpack:
 
     @property
     def flat(self) -> bool:
-        """Whether no column is nested. Nested columns of pandas frames would be converted value by value."""
+        """Whether no column is nested, and none has the name of the metrics column.
+
+        Nested columns of pandas frames would be converted value by value.
+        """
         return not any(
-            isinstance(field.dataType, (ArrayType, MapType, StructType)) for field in self.target.fields
+            isinstance(field.dataType, (ArrayType, MapType, StructType)) or field.name.lower() == COLUMN
+            for field in self.target.fields
         )
 
     def _shaped(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -81,12 +88,14 @@ class Unpack:
             frame = frame.select_seq(pl.col(name).alias(shown) for name, shown in self.shown.items())
             timestamps = (field.name for field in self.target.fields if field.dataType == TimestampType())
             counted = [name for name in timestamps if frame.schema[name] == pl.Int64()]
-            return frame.with_columns_seq(pl.col(counted).cast(_INSTANT))
+            return frame.with_columns_seq(
+                pl.col(counted).cast(_INSTANT), *rows_restored(self.target, self.restored)
+            )
         if kind == "counts":
             return frame.with_columns(pl.col("watermark", "processing_time").cast(_INSTANT))
         row = pl.struct(pl.col(name).alias(shown) for name, shown in self.shown.items()).alias("row")
         if kind == "invalid":
-            return frame.select(row, pl.col(REASON).alias("reason"))
+            return frame.select(row, reason(self.restored).alias("reason"))
         windows = pl.col(MISSED_WINDOWS)
         if self.target["windows"].dataType == _windows_of(TimestampType()):
             instants = pl.element().struct.with_fields(
@@ -94,7 +103,7 @@ class Unpack:
             )
             windows = windows.list.eval(instants)
         told = {
-            "reason": pl.col(REASON),
+            "reason": reason(self.restored),
             "windows": windows,
             "late_by": pl.col(LATE_BY),
             "partial": pl.col(PARTIAL),

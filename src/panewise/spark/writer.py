@@ -129,7 +129,7 @@ class Dispatch:
 
 
 def start(
-    plumbing: Dataflow,
+    dataflow: Dataflow,
     sinks: Mapping[str, Sink],
     checkpoint: str | None,
     trigger: Mapping[str, Any],
@@ -146,13 +146,10 @@ def start(
     wanted = set(map(kind_of, sinks))
     whole_rows, late_wanted = bool({"late", "invalid"} & wanted), "late" in wanted
     dispatch = Dispatch(
-        dict(sinks), {kind: plumbing.unpacker(kind, all_columns=whole_rows) for kind in sinks}
+        dict(sinks), {kind: dataflow.unpacker(kind, all_columns=whole_rows) for kind in sinks}
     )
-    if not plumbing.df.isStreaming:
-        dispatch(
-            _stepped(plumbing, None, whole_rows, late_wanted=late_wanted),
-            0,
-        )
+    if not dataflow.df.isStreaming:
+        dispatch(_stepped(dataflow, None, whole_rows, late_wanted=late_wanted), 0)
         return WindowQuery(_Done(), None)  # type: ignore[arg-type]
     if checkpoint is None:
         raise SpecError(
@@ -160,11 +157,11 @@ def start(
             "a checkpoint stores the state and the progress of the query",
             "give checkpoint='/a/directory'",
         )
-    session, controls = plumbing.df.sparkSession, f"{checkpoint}/panewise/control"
+    session, controls = dataflow.df.sparkSession, f"{checkpoint}/panewise/control"
     known = _record_of(session, checkpoint)
     if known is not None:
-        plumbing = plumbing.known_as(known.shards)
-        check_same(known, plumbing.spec, len(plumbing.shards))
+        dataflow = dataflow.known_as(known.shards)
+        check_same(known, dataflow.spec, len(dataflow.shards))
     prepare(
         session,
         sinks,
@@ -172,10 +169,10 @@ def start(
         new=known is None,
     )
     if known is None:
-        _record(session, plumbing, checkpoint, controls)
+        _record(session, dataflow, checkpoint, controls)
 
     def begin() -> StreamingQuery:
-        tagged = _stepped(plumbing, controls, whole_rows, late_wanted=late_wanted)
+        tagged = _stepped(dataflow, controls, whole_rows, late_wanted=late_wanted)
         writer = tagged.writeStream.foreachBatch(dispatch).option("checkpointLocation", checkpoint)
         writer = writer if name is None else writer.queryName(name)
         return (writer.trigger(**trigger) if trigger else writer).start()
@@ -207,14 +204,14 @@ class _Done:
         return
 
 
-def _stepped(plumbing: Dataflow, controls: str | None, whole_rows: bool, *, late_wanted: bool) -> DataFrame:
-    packed = plumbing.packed(late_wanted=late_wanted, all_columns=whole_rows)
+def _stepped(dataflow: Dataflow, controls: str | None, whole_rows: bool, *, late_wanted: bool) -> DataFrame:
+    packed = dataflow.packed(late_wanted=late_wanted, all_columns=whole_rows)
     # A stream always has this source: Spark refuses a checkpoint whose sources have changed, and a later run
     # may end the input.
     if controls is not None:
-        notes = plumbing.df.sparkSession.readStream.schema("value STRING").text(controls)
-        packed = packed.union(plumbing.controlled(notes))
-    return plumbing.stepped(packed, plumbing.schemas(all_columns=whole_rows))
+        notes = dataflow.df.sparkSession.readStream.schema("value STRING").text(controls)
+        packed = packed.union(dataflow.controlled(notes))
+    return dataflow.stepped(packed, dataflow.schemas(all_columns=whole_rows))
 
 
 def _send_note(session: SparkSession, controls: str, text: str) -> None:
@@ -243,11 +240,11 @@ def _record_path(checkpoint: str) -> str:
     return f"{checkpoint}/panewise/operator"
 
 
-def _record(session: SparkSession, plumbing: Dataflow, checkpoint: str, controls: str) -> None:
+def _record(session: SparkSession, dataflow: Dataflow, checkpoint: str, controls: str) -> None:
     """Prepares a new checkpoint.
 
     The record is written last. So if this function is interrupted, the next start calls it again.
     """
     _text(session, "").limit(0).write.mode("append").text(controls)  # the directory of the control notes
-    record = Manifest(to_dict(plumbing.spec), len(plumbing.shards)).encode()
+    record = Manifest(to_dict(dataflow.spec), len(dataflow.shards)).encode()
     _text(session, record).write.mode("append").text(_record_path(checkpoint))

@@ -45,13 +45,13 @@ from panewise.spec.watermarks import (
 )
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import (
+    AnyWindow,
     Calendar,
     Cumulating,
     Global,
     Hopping,
     Session,
     Tumbling,
-    Window,
     closed_at_end,
     columns_of,
     counted,
@@ -76,6 +76,7 @@ __all__ = [
     "AfterWatermark",
     "Aggregate",
     "Always",
+    "AnyWindow",
     "Calendar",
     "Chain",
     "CountEvictor",
@@ -115,7 +116,6 @@ __all__ = [
     "Tumbling",
     "UserAggregate",
     "Watermark",
-    "Window",
     "WindowEvent",
     "WindowListener",
     "WindowOperator",

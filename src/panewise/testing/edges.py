@@ -8,6 +8,7 @@ from panewise.oracle.windowing.assign import finite, windows_of
 from panewise.spec import (
     AfterEventTime,
     AfterProcessingTime,
+    AnyWindow,
     Calendar,
     Cumulating,
     Custom,
@@ -19,7 +20,6 @@ from panewise.spec import (
     Session,
     Sliding,
     Tumbling,
-    Window,
     WindowOperator,
     counted,
     length,
@@ -91,7 +91,7 @@ def _of_calendar(window: Calendar) -> list[tuple[int, int]]:
     return found
 
 
-def focus(window: Window) -> int:
+def focus(window: AnyWindow) -> int:
     """Returns the instant around which bounds are taken: 0, or the change of clocks of a calendar's zone."""
     return CHANGES.get(window.zone, 0) if isinstance(window, Calendar) else 0
 

@@ -355,8 +355,8 @@ def _rows(rows: Any, where: str) -> tuple[Row, ...]:
         )
     for row in rows:
         for name in row:
-            if not isinstance(name, str) or name.startswith("__"):
-                rule = "columns are named by strings that do not start with '__'"
+            if not isinstance(name, str):
+                rule = "columns are named by strings"
                 raise InputError(f"{where} has a column {name!r}", rule, "rename the column")
     return tuple(rows)
 

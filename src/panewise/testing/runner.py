@@ -5,6 +5,7 @@ from typing import Any
 
 from panewise.spec import Aggregate, Global, Never, Specification, WindowOperator
 from panewise.testing.events import script
+from panewise.testing.own_names import inside, names_inside, outside
 from panewise.testing.runtimes import runtime as runtime_named
 
 
@@ -60,7 +61,9 @@ def run(
 
     Source: semantics 18, 20, 13.4, 15.
     """
-    return runtime_named(runtime)(script(spec, events, types, windows=windows, options=options))
+    play, made = runtime_named(runtime), script(spec, events, types, windows=windows, options=options)
+    inner = names_inside(made)
+    return [outside(output, inner) for output in play(inside(made, inner))] if inner else play(made)
 
 
 def result_of(

@@ -15,6 +15,7 @@ import panewise as pw
 from panewise.engine.windowing import lateness
 from panewise.engine.windowing.plan import Plan
 from panewise.engine.windows.operator import Operator
+from panewise.spec import AnyWindow
 from panewise.testing.strategies import events, specs
 from tests.engine.effort import FEW
 from tests.engine.windows.test_properties import agree
@@ -37,7 +38,7 @@ def test_engine_is_oracle_where_no_windows_are_listed(kind: str, data: st.DataOb
 
 @pytest.mark.parametrize("window", [pw.Hopping(7, 2), pw.Hopping(2, 5, gaps=True), pw.Cumulating(12, 3)])
 def test_combined_rows_of_two_readers_where_no_windows_are_listed(
-    window: pw.Window, monkeypatch: pytest.MonkeyPatch
+    window: AnyWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Repeated and late partials have the same output as if windows were listed (semantics 13.1)."""
     schema: dict[str, pl.DataType] = {"k": pl.String(), "event_time": pl.Int64(), "v": pl.Int64()}

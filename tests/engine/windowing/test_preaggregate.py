@@ -7,6 +7,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.engine.registry import operator_for
 from panewise.engine.windowing.plan import Plan
+from panewise.spec import AnyWindow
 
 SCHEMA = {"t": pl.Int64(), "k": pl.Int64(), "x": pl.Float64()}
 N = pl.int_range(60_000, eager=True)
@@ -19,7 +20,7 @@ TIMES = 4
     [pw.Tumbling(1_000), pw.Hopping(1_000, 500), pw.Sliding(100), pw.Session(10)],
     ids=lambda w: w.kind,
 )
-def test_panes(window: pw.Window) -> None:
+def test_panes(window: AnyWindow) -> None:
     """An operator that takes the same batch again emits the same panes."""
     spec = pw.WindowOperator(
         window=window, keys=["k"], event_time="t", aggregates=[F.sum("x").alias("s"), F.avg("x").alias("m")]

@@ -86,7 +86,6 @@ def test_shared_keys_are_those_of_every_stage() -> None:
         (["a", "a"], [TOTAL], {}, r"then: 'a' twice"),
         (["a"], [TOTAL.alias("timing")], {}, r"then: 'timing' twice"),
         (["a"], [TOTAL.alias("timestamp")], {"timestamp": "end"}, r"then: 'timestamp' twice"),
-        (["a"], [TOTAL.alias("__total")], {}, r"starts with '__'"),
         (["a"], [], {}, r"aggregates=\(\)"),
         (["a"], ["n"], {}, r"aggregates=\['n'\]"),
         ("a", [TOTAL], {}, r"keys='a' \| keys are several"),

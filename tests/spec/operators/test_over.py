@@ -195,10 +195,6 @@ CASES: list[tuple[Any, str]] = [
         "'v' twice | new columns have different names, which no input column has",
     ),
     (
-        lambda: FrameOperator(columns=[FrameColumn(F.lag("v").alias("__v"))]),
-        "a name that starts with '__' | such names are",
-    ),
-    (
         lambda: FrameOperator(columns=[TOTAL], keys=["k", "k"]),
         "keys=['k', 'k'] | a key is named once | name 'k' once",
     ),

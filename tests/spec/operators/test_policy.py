@@ -267,11 +267,6 @@ RULES = {
 "'nonspeculative_index', 'is_first', 'is_last', 'op', 'delta') have different names "
 "| give aggregates an .alias(...), or rename the column"),
     ),
-    "own names": Rule(
-        lambda: StreamWindow.tumbling(count(3), partition_by=["_k"]),
-        lambda: StreamWindow.tumbling(delta("__v", 3)),
-        "a name that starts with '__' | such names are the operator's own | rename the column",
-    ),
 }  # fmt: skip
 
 

@@ -295,16 +295,6 @@ RULES = {
         {"keys": ["op"]},
         f"'op' twice | {NAMES} | give aggregates an .alias(...), or rename the key column",
     ),
-    "no name starts with two underscores": rule(
-        {"keys": ["_k"]},
-        {"keys": ["__k"]},
-        "a name that starts with '__' | such names are the operator's own | rename the column",
-    ),
-    "no column read starts with two underscores": rule(
-        {"aggregates": [F.sum("_v").alias("a")]},
-        {"aggregates": [F.sum("__v").alias("a")]},
-        "a name that starts with '__' | such names are the operator's own | rename the column",
-    ),
     "order or position": rule(
         {"position": Position()},
         {"position": Position(), "order": ["o"]},

@@ -22,6 +22,7 @@ from panewise.engine.columns import END, SLICE, START, TIME
 from panewise.engine.kernels.small_frames import spread
 from panewise.engine.windowing import calendars
 from panewise.spec import (
+    AnyWindow,
     Calendar,
     Cumulating,
     Custom,
@@ -30,7 +31,6 @@ from panewise.spec import (
     Session,
     Sliding,
     Tumbling,
-    Window,
     length,
 )
 
@@ -219,6 +219,6 @@ def _table(numbered: Numbered, slices: Instants) -> pl.DataFrame:
     return pl.DataFrame([pl.Series(name, column, dtype=pl.Int64) for name, column in columns.items()])
 
 
-def slicing_of(window: Window) -> Slicing | None:
+def slicing_of(window: AnyWindow) -> Slicing | None:
     """Returns the slicing of fixed windows; None if rows or a function make the windows."""
     return None if isinstance(window, (Session, Sliding, Custom)) else Slicing(window)

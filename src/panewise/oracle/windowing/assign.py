@@ -7,6 +7,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.oracle.windowing.calendars import calendar_window
 from panewise.oracle.windowing.custom import given_windows
 from panewise.spec import (
+    AnyWindow,
     Calendar,
     Cumulating,
     Custom,
@@ -16,7 +17,6 @@ from panewise.spec import (
     Session,
     Sliding,
     Tumbling,
-    Window,
     closed_at_end,
     length,
     merging_at_touch,
@@ -25,7 +25,7 @@ from panewise.spec import (
 Bounds: TypeAlias = tuple[int | None, int | None]  # both None: the global window
 
 
-def windows_of(window: Window, t: int, values: Mapping[str, Any]) -> list[Bounds]:
+def windows_of(window: AnyWindow, t: int, values: Mapping[str, Any]) -> list[Bounds]:
     """Returns the windows that a row at `t` is assigned to, in the order of (start, end).
 
     In windows of rows, `t` is the number of the row. For windows that merge and for sliding windows the only
@@ -87,7 +87,7 @@ def own_sliding(window: Sliding, t: int) -> Bounds:
     return (start, start + size + 1)
 
 
-def told(window: Window, bounds: Bounds) -> Bounds:
+def told(window: AnyWindow, bounds: Bounds) -> Bounds:
     """Returns the bounds as outputs show them (semantics 7.2).
 
     The end of a window that is closed at both ends is its last instant.
@@ -96,7 +96,7 @@ def told(window: Window, bounds: Bounds) -> Bounds:
     return (start, end - 1) if end is not None and closed_at_end(window) else (start, end)
 
 
-def stamp(window: Window, shown: int | None) -> int | None:
+def stamp(window: AnyWindow, shown: int | None) -> int | None:
     """Returns the last instant of a window, given its end as :func:`told` shows it (semantics 22.1)."""
     return shown if shown is None or closed_at_end(window) else shown - 1
 
@@ -128,7 +128,7 @@ def finite(bounds: Bounds) -> tuple[int, int]:
     return start, end
 
 
-def meet(window: Window, one: Bounds, other: Bounds) -> bool:
+def meet(window: AnyWindow, one: Bounds, other: Bounds) -> bool:
     """Returns whether two windows of a key merge, because they overlap or touch (semantics 9, 9.4)."""
     (one_start, one_end), (other_start, other_end) = finite(one), finite(other)
     if merging_at_touch(window):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from panewise.spec import Window, counted_by_key
+from panewise.spec import AnyWindow, counted_by_key
 
 Key = tuple[Any, ...]
 
@@ -16,7 +16,7 @@ class Numbers:
     [(0, 0), (0, 1), (1, 2)]
     """
 
-    def __init__(self, window: Window) -> None:
+    def __init__(self, window: AnyWindow) -> None:
         self._by_key = counted_by_key(window)
         self._received: dict[Key, int] = {}
 

@@ -1,11 +1,11 @@
 """Describes windows of rows in words (semantics 8, 9.5)."""
 
 from panewise.spec.operators.windows import WindowOperator
-from panewise.spec.windows.kinds import Hopping, Session, Tumbling, Window
+from panewise.spec.windows.kinds import AnyWindow, Hopping, Session, Tumbling
 from panewise.spec.windows.measure import Rows
 
 
-def membership(window: Window) -> str | None:
+def membership(window: AnyWindow) -> str | None:
     """Returns in words which rows a window of rows contains; None for windows of time.
 
     >>> membership(Tumbling(Rows(3)))

@@ -17,13 +17,13 @@ from panewise.spec.triggers.simple import Always, Never
 from panewise.spec.watermarks import FixedLag, Inputs, StreamTime
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import (
+    AnyWindow,
     Calendar,
     Cumulating,
     Global,
     Hopping,
     Session,
     Tumbling,
-    Window,
     closed_at_end,
     counted,
     gap_columns,
@@ -72,7 +72,7 @@ def _windows(spec: WindowOperator) -> str:
     return f"Windows: {_membership(spec.window)}{time}{keys}."
 
 
-def _membership(window: Window) -> str:
+def _membership(window: AnyWindow) -> str:
     told = sliding.membership(window) if isinstance(window, Sliding) else row_numbering.membership(window)
     if told is not None:
         return told

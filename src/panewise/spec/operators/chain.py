@@ -220,12 +220,6 @@ def _check_names(stage: Stage, first: WindowOperator) -> None:
     if twice:
         rule = f"keys, aggregates and the pane's own columns {own} have different names"
         raise SpecError(f"then: {twice[0]!r} twice", rule, "give aggregates an .alias(...)")
-    if any(name.startswith("__") for name in outputs):
-        raise SpecError(
-            "then: a name that starts with '__'",
-            "such names are the operator's own",
-            "give the aggregate another alias",
-        )
 
 
 def _check_algebra(stage: Stage, before: WindowOperator | Stage, first: WindowOperator) -> None:

@@ -29,7 +29,7 @@ from panewise.spec.triggers.composite import (
 )
 from panewise.spec.triggers.simple import AfterCount
 from panewise.spec.watermarks import Watermark, check_input_column, input_columns
-from panewise.spec.windows.kinds import Global, Window, columns_of, counted
+from panewise.spec.windows.kinds import AnyWindow, Global, columns_of, counted
 from panewise.spec.windows.overlap import too_many
 from panewise.spec.windows.sliding import Sliding
 
@@ -115,7 +115,7 @@ class WindowOperator:
 
     family: ClassVar[Family] = WINDOWS
 
-    window: Window
+    window: AnyWindow
     aggregates: tuple[Aggregate, ...]
     keys: tuple[str, ...] = ()
     event_time: str | None = None
@@ -140,7 +140,7 @@ class WindowOperator:
     def __init__(
         self,
         *,
-        window: Window,
+        window: AnyWindow,
         aggregates: Iterable[Aggregate],
         keys: Iterable[str] = (),
         event_time: str | None = None,
@@ -315,7 +315,7 @@ _CHOICES = {
 
 def _check_kinds(spec: WindowOperator) -> None:
     kinds = {
-        "window": (Window, "Tumbling('1 minute')"),
+        "window": (AnyWindow, "Tumbling('1 minute')"),
         "trigger": (Trigger, "AfterWatermark(late=Always())"),
     }
     for name, (kind, example) in kinds.items():
@@ -364,10 +364,6 @@ def _check_names(spec: WindowOperator) -> None:
         rule = f"keys, aggregates and the pane's own columns {own} have different names"
         raise SpecError(
             f"{twice[0]!r} twice", rule, "give aggregates an .alias(...), or rename the key column"
-        )
-    if any(name.startswith("__") for name in (*outputs, *spec.columns_read)):
-        raise SpecError(
-            "a name that starts with '__'", "such names are the operator's own", "rename the column"
         )
 
 

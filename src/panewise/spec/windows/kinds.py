@@ -373,10 +373,10 @@ class Global:
     kind: ClassVar[str] = "global"
 
 
-Window: TypeAlias = Tumbling | Hopping | Cumulating | Calendar | Session | Sliding | Custom | Global
+AnyWindow: TypeAlias = Tumbling | Hopping | Cumulating | Calendar | Session | Sliding | Custom | Global
 
 
-def columns_of(window: Window | None) -> tuple[str, ...]:
+def columns_of(window: AnyWindow | None) -> tuple[str, ...]:
     """Returns the columns, besides the event time, that determine the windows of a row.
 
     >>> columns_of(Session("timeout"))
@@ -385,7 +385,7 @@ def columns_of(window: Window | None) -> tuple[str, ...]:
     return window.columns if isinstance(window, Custom) else gap_columns(window)
 
 
-def gap_columns(window: Window | None) -> tuple[str, ...]:
+def gap_columns(window: AnyWindow | None) -> tuple[str, ...]:
     """Returns the column of the gaps of a session, as a tuple; empty if rows have no gaps of their own.
 
     >>> gap_columns(Session("timeout")), gap_columns(Session("5 minutes"))
@@ -394,7 +394,7 @@ def gap_columns(window: Window | None) -> tuple[str, ...]:
     return (window.gap,) if isinstance(window, Session) and isinstance(window.gap, str) else ()
 
 
-def merging(window: Window | None) -> bool:
+def merging(window: AnyWindow | None) -> bool:
     """Returns whether windows of a key that overlap are merged.
 
     >>> merging(Session(10)), merging(Tumbling(10))
@@ -403,7 +403,7 @@ def merging(window: Window | None) -> bool:
     return isinstance(window, Session) or (isinstance(window, Custom) and window.merge is not False)
 
 
-def closed_at_end(window: Window) -> bool:
+def closed_at_end(window: AnyWindow) -> bool:
     """Returns whether a window contains its end, so that panes show its last instant (semantics 7.2, 9.9).
 
     >>> closed_at_end(Sliding(10)), closed_at_end(Session(10, closed="both")), closed_at_end(Tumbling(10))
@@ -413,7 +413,7 @@ def closed_at_end(window: Window) -> bool:
     return closed_session or (isinstance(window, Sliding) and not isinstance(window.size, Rows))
 
 
-def merging_at_touch(window: Window) -> bool:
+def merging_at_touch(window: AnyWindow) -> bool:
     """Returns whether windows of a key are also merged if one ends where the other starts.
 
     >>> merging_at_touch(Session(10))

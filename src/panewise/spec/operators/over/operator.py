@@ -373,10 +373,6 @@ def _check_names(spec: FrameOperator) -> None:
     if twice:
         rule = "new columns have different names, which no input column has"
         raise SpecError(f"{twice[0]!r} twice", rule, "give the new column another name")
-    if any(name.startswith("__") for name in (*made, *spec.columns_read)):
-        raise SpecError(
-            "a name that starts with '__'", "such names are the operator's own", "rename the column"
-        )
 
 
 def _check_order(spec: FrameOperator) -> None:

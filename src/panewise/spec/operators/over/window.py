@@ -165,7 +165,7 @@ class Over:
         rule = "a function over a window is a whole column, not part of an expression"
         remedy = (
             "make each function a column, then compute with the columns of the result's rows, or "
-            "use panewise.spark.sql"
+            "use panewise.spark.compat"
         )
         raise SpecError(f"an expression of {self.what.name} over a window", rule, remedy)
 

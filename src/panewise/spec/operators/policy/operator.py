@@ -405,10 +405,6 @@ def _check_names(spec: StreamWindow) -> None:
         raise SpecError(
             f"{(twice or reserved)[0]!r} twice", rule, "give aggregates an .alias(...), or rename the column"
         )
-    if any(name.startswith("__") for name in (*outputs, *spec.columns_read)):
-        raise SpecError(
-            "a name that starts with '__'", "such names are the operator's own", "rename the column"
-        )
     if spec.order and spec.position is not None:
         rule = "a position is the arrival order (semantics 3)"
         raise SpecError(f"order={spec.order!r} and a position", rule, "leave one of them out")

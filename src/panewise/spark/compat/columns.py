@@ -17,7 +17,8 @@ from pyspark.sql import Column
 
 import panewise.functions
 from panewise.errors import SpecError
-from panewise.spark.sql.window import Reader, WindowSpec
+from panewise.spark.compat.switch import is_enabled
+from panewise.spark.compat.window import Reader, WindowSpec
 from panewise.spec import Over
 
 _OWN_NAMES = {"col": "column", "ord": "by"}  # arguments that pyspark names differently
@@ -111,9 +112,19 @@ class Memory:
 
 
 class Remembering:
-    """The base class of columns that have a memory."""
+    """The base class of columns that have a memory.
 
+    Attributes:
+        plain: the column that pyspark made.
+        memory: what the column remembers.
+    """
+
+    plain: Column
     memory: Memory
+
+    def __repr__(self) -> str:
+        """Returns the text of the column that pyspark made."""
+        return repr(self.plain)
 
 
 def memory_of(value: Any) -> Memory | None:
@@ -123,14 +134,14 @@ def memory_of(value: Any) -> Memory | None:
 
 def remembering(made: Column, call: Call) -> Column:
     """Returns a column that remembers the call that made it, so that `over` can use the call."""
-    known = memory_of(made) or Memory(made)
-    return _column(made, replace(known, call=call))
+    plain = as_plain(made)
+    return _column(plain, replace(memory_of(made) or Memory(plain), call=call))
 
 
 def lifted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Returns the result of a function of columns, with both of its forms."""
     functions = functions_in((*args, *kwargs.values()))
-    made = function(*args, **kwargs)
+    made = function(*as_plain(args), **as_plain(dict(kwargs)))
     if not functions or not isinstance(made, Column):
         return made
     return _column(made, Memory(function(*on_stream(args), **on_stream(dict(kwargs))), functions))
@@ -148,36 +159,63 @@ def functions_in(value: Any) -> tuple[Function, ...]:
 
 def on_stream(value: Any) -> Any:
     """Returns a value in which the columns have their form on a stream."""
+    return _mapped(value, lambda column: column.memory.streamed)
+
+
+def as_plain(value: Any) -> Any:
+    """Returns a value in which the columns are those that pyspark made."""
+    return _mapped(value, lambda column: column.plain)
+
+
+def _mapped(value: Any, form: Callable[[Remembering], Column]) -> Any:
     if isinstance(value, dict):
-        return {name: on_stream(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(on_stream(item) for item in value)
-    known = memory_of(value)
-    return known.streamed if known is not None else value
+        return {name: _mapped(item, form) for name, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_mapped(item, form) for item in value)
+    return form(value) if isinstance(value, Remembering) else value
 
 
 def _column(plain: Column, memory: Memory) -> Column:
-    kind = _kind(_plain(type(plain)))
+    of_pyspark: Any = type(plain)
+    kind = _kind(of_pyspark, guarded=bool(memory.functions))
     made = object.__new__(kind)
-    made.__dict__.update(plain.__dict__)
-    made.__dict__["memory"] = memory
+    made.__dict__.update({**plain.__dict__, "plain": plain, "memory": memory})
     return cast("Column", made)
 
 
-def _plain(kind: type[Any]) -> Any:
-    """Returns pyspark's own class for a class of columns."""
-    return next(one for one in kind.__mro__ if not issubclass(one, Remembering))
-
-
 @cache
-def _kind(plain: type[Column]) -> type[Any]:
-    """Returns the class of columns with a memory for a class of pyspark. Spark Connect has its own class."""
+def _kind(plain: type[Column], *, guarded: bool) -> type[Any]:
+    """Returns the class of columns with a memory for a class of pyspark. Spark Connect has its own class.
+
+    `guarded` columns contain functions over windows.
+    """
     methods = {
         name: _lifted_method(getattr(plain, name))
         for name in vars(Column)
         if _is_operation(name, getattr(plain, name, None))
     }
-    return type(plain.__name__, (Remembering, plain), {**methods, "over": _over, "__hash__": plain.__hash__})
+    own = {"over": _over, "__hash__": plain.__hash__, **(_GUARDS if guarded else {})}
+    return type(plain.__name__, (Remembering, plain), {**methods, **own})
+
+
+def _guard(name: str) -> property:
+    """Returns an attribute of pyspark's columns that can be read only while DataFrames are enabled.
+
+    The functions and methods of this module read it from plain columns. So what reads it here is a DataFrame,
+    or a function of pyspark that is not imported from panewise.
+    """
+
+    def read(self: Remembering) -> Any:
+        if not is_enabled():
+            rule = "PySpark takes columns with functions over such windows only after enable()"
+            raise SpecError(repr(self), rule, "call panewise.spark.compat.enable() first")
+        return self.__dict__[name]
+
+    return property(read)
+
+
+# What Spark classic and Spark Connect read of a column.
+_GUARDS = {name: _guard(name) for name in ("_jc", "_expr")}
 
 
 def _is_operation(name: str, method: Any) -> bool:
@@ -195,23 +233,25 @@ def _lifted_method(method: Callable[..., Any]) -> Callable[..., Any]:
         known = memory_of(made)
         if known is None:
             return _column(made, Memory(made)) if isinstance(made, Column) else made
-        return _column(made, Memory(known.streamed, known.functions, named=is_name))
+        return _column(as_plain(made), Memory(known.streamed, known.functions, named=is_name))
 
     return call
 
 
+def _native(window: WindowSpec) -> Any:
+    return replace(window, keys=as_plain(window.keys), order=as_plain(window.order)).native()
+
+
 def _over(self: Any, window: Any) -> Column:
     """Returns the function over a window. Over a window of pyspark itself it is a plain column."""
-    plain = _plain(type(self))
+    plain: Column = self.plain
     if not isinstance(window, WindowSpec):
-        return cast("Column", plain.over(self, window))
+        return plain.over(window)
     native = (
-        pyspark.sql.functions.raise_error(_ONLY_HERE)
-        if window.only_here
-        else plain.over(self, window.native())
+        pyspark.sql.functions.raise_error(_ONLY_HERE) if window.only_here else plain.over(_native(window))
     )
     if self.memory.call is None:
-        return cast("Column", native)
+        return native
     name = f"panewise over {next(_NUMBERS)}"
     return _column(
         native, Memory(pyspark.sql.functions.col(f"`{name}`"), (Function(self.memory.call, window, name),))

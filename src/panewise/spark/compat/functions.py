@@ -9,7 +9,7 @@ from typing import Any
 import pyspark.sql.functions
 from pyspark.sql import Column
 
-from panewise.spark.sql.columns import Call, lifted, remembering
+from panewise.spark.compat.columns import Call, lifted, remembering
 
 __all__ = list(pyspark.sql.functions.__all__)
 

@@ -1,24 +1,38 @@
 """Tests of batch code with one import changed: a stream gives what a batch does (semantics 29.12)."""
 
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from functools import reduce
 from typing import Any
 
 import polars as pl
 import pyspark.sql
+import pyspark.sql.classic.dataframe
 import pytest
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import DataFrame, SparkSession
 
-import panewise.spark.sql
+import panewise.spark.compat
 from panewise.errors import SpecError
-from panewise.spark.sql import Window, frames_of
-from panewise.spark.sql import functions as F
+from panewise.spark.compat import Window, disable, enable, enabled, result_of
+from panewise.spark.compat import functions as F
 from tests.spark.conftest import Feed
 from tests.spark.test_frames import assert_equal, made, native, put_some, windows
 
 Job = Callable[[Any, DataFrame], DataFrame]
 W = Window.partitionBy("k").orderBy("ts")
+METHODS = ("withColumn", "withColumns", "select")
+
+
+@pytest.fixture(autouse=True)
+def _enabled() -> Iterator[None]:
+    with enabled():
+        yield
+
+
+def methods() -> list[Any]:
+    return [vars(pyspark.sql.classic.dataframe.DataFrame)[name] for name in METHODS]
 
 
 def job(sql: Any, df: DataFrame) -> DataFrame:
@@ -67,9 +81,9 @@ def stream(feed: Feed) -> DataFrame:
 def test_the_same_code_on_a_stream_and_on_a_batch(feed: Feed) -> None:
     put_some(feed)
     wanted = pl.DataFrame(job(pyspark.sql, feed.batch()).toArrow())
-    assert_equal(pl.DataFrame(job(panewise.spark.sql, feed.batch()).toArrow()), wanted.sort("k", "ts"))
+    assert_equal(pl.DataFrame(job(panewise.spark.compat, feed.batch()).toArrow()), wanted.sort("k", "ts"))
     feed.put((10_000, "z", 1), (20_000, "z", 1))
-    found = collected(feed, job(panewise.spark.sql, stream(feed)))
+    found = collected(feed, job(panewise.spark.compat, stream(feed)))
     told = found.filter(pl.col("k") != "z").select(wanted.columns).sort("k", "ts")
     assert told.height == feed.batch().count() - 2 - 2 * 3, (
         "the last two rows of a key wait for what lead looks at"
@@ -98,7 +112,7 @@ def test_keys_may_be_null_and_expressions(feed: Feed) -> None:
 
     wanted = pl.DataFrame(asked(pyspark.sql, feed.batch()).toArrow()).filter(pl.col("v") > 0).sort("ts")
     assert (
-        collected(feed, asked(panewise.spark.sql, stream(feed)))
+        collected(feed, asked(panewise.spark.compat, stream(feed)))
         .filter(pl.col("v") > 0)
         .sort("ts")
         .equals(wanted)
@@ -116,7 +130,7 @@ def test_a_column_may_be_made_anew_after_a_function_has_read_it(feed: Feed) -> N
 
     wanted = pl.DataFrame(asked(pyspark.sql, feed.batch()).toArrow()).filter(pl.col("k") == "a").sort("ts")
     assert wanted["V"].to_list() == [10, 30]
-    found = asked(panewise.spark.sql, stream(feed))
+    found = asked(panewise.spark.compat, stream(feed))
     assert collected(feed, found).filter(pl.col("k") == "a").sort("ts").equals(wanted)
     with pytest.raises(SpecError, match="'V', a new column"):
         found.withColumn("x", F.sum("v").over(W))
@@ -133,12 +147,12 @@ def test_a_range_in_words_is_one_in_batch_too(feed: Feed) -> None:
 def test_late_and_invalid_rows_are_with_the_operator(feed: Feed) -> None:
     feed.put((0, "a", 1), (None, "a", 2))
     df = stream(feed).withColumn("before", F.lag("v").over(W)).withColumn("plain", F.lit(1))
-    assert frames_of(df).spec == frames_of(stream(feed).withColumn("x", F.lag("v").over(W))).spec, (
+    assert result_of(df).spec == result_of(stream(feed).withColumn("x", F.lag("v").over(W))).spec, (
         "names are the same at each start"
     )
-    assert collected(feed, frames_of(df).invalid, "invalid")["reason"].to_list() == ["event time is null"]
+    assert collected(feed, result_of(df).invalid, "invalid")["reason"].to_list() == ["event time is null"]
     with pytest.raises(SpecError, match=r"only withColumn.* create an operator \| give the DataFrame that"):
-        frames_of(df.filter("v > 0"))
+        result_of(df.filter("v > 0"))
 
 
 @pytest.mark.parametrize(
@@ -183,7 +197,7 @@ def test_what_a_stream_has_not_is_refused(feed: Feed, columns: Callable[[], list
 def test_what_has_no_window_is_as_it_was(spark: SparkSession, feed: Feed) -> None:
     feed.put((0, "a", 1), (1, "a", 2))
     assert F.sum is F.sum
-    assert panewise.spark.sql.SparkSession is pyspark.sql.SparkSession
+    assert panewise.spark.compat.SparkSession is pyspark.sql.SparkSession
     assert set(F.__all__) == set(dir(F)) == set(pyspark.sql.functions.__all__)
     assert feed.batch().groupBy("k").agg(F.sum("v").alias("s"), F.max(F.col("v") + 1).alias("m")).first() == (
         "a",
@@ -200,3 +214,78 @@ def test_what_has_no_window_is_as_it_was(spark: SparkSession, feed: Feed) -> Non
     doubled = F.udf(lambda value: value * 2, "bigint")
     # A range, not a Parquet file: PySpark 4.2.0 waits forever on a Python function over a Parquet file.
     assert [row[0] for row in spark.range(1, 3).select(doubled("id")).collect()] == [2, 4]
+
+
+def test_the_import_changes_nothing() -> None:
+    """The methods of both classes of DataFrames are those of before the import (semantics 29.12)."""
+    probe = """
+from pyspark.sql.classic import dataframe as classic
+from pyspark.sql.connect import dataframe as connect
+def methods():
+    return [vars(kind)[name] for kind in (classic.DataFrame, connect.DataFrame)
+            for name in ("withColumn", "withColumns", "select")]
+before = methods()
+import panewise.spark.compat as compat
+assert methods() == before
+compat.enable()
+assert not set(methods()) & set(before)
+compat.disable()
+assert methods() == before
+"""
+    subprocess.run([sys.executable, "-c", probe], check=True)
+
+
+def test_enable_and_disable_may_be_called_twice_and_nest() -> None:
+    """The context manager restores the state that it found (semantics 29.12)."""
+    disable()
+    theirs = methods()
+    enable()
+    ours = methods()
+    assert not set(ours) & set(theirs)
+    enable()
+    assert methods() == ours
+    with enabled():
+        disable()
+        assert methods() == theirs
+    assert [method.__wrapped__ for method in methods()] == theirs, "it was enabled before"
+    disable()
+    disable()
+    assert methods() == theirs
+    with enabled():
+        with enabled():
+            assert methods() != theirs
+        assert methods() != theirs
+    assert methods() == theirs
+    with pytest.raises(ZeroDivisionError), enabled():
+        _ = 1 / 0
+    assert methods() == theirs
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_without_enable_the_error_says_what_to_call(feed: Feed, batch: bool) -> None:
+    """PySpark is not given a column that it would refuse on a stream (semantics 29.12)."""
+    feed.put((0, "a", 1), (1, "a", 2))
+    df = feed.batch() if batch else stream(feed)
+    disable()
+    rise = (F.col("v") - F.lag("v").over(W)).alias("rise")
+    calls: list[Callable[[], Any]] = [
+        lambda: df.withColumn("x", rise),
+        lambda: df.withColumns({"x": rise}),
+        lambda: df.select("k", rise),
+        lambda: df.select(pyspark.sql.functions.abs(rise)),
+    ]
+    for call in calls:
+        with pytest.raises(SpecError) as caught:
+            call()
+        assert caught.value.given == repr(rise)
+        assert "lag(v, 1, NULL, false) OVER (PARTITION BY k" in caught.value.given
+        assert (
+            caught.value.rule == "PySpark takes columns with functions over such windows only after enable()"
+        )
+        assert caught.value.remedy == "call panewise.spark.compat.enable() first"
+    assert df.withColumn("twice", F.col("v") * 2).columns == ["ts", "k", "v", "twice"]
+    with enabled():
+        made = df.withColumn("x", rise)
+    assert made.columns == ["ts", "k", "v", "x"]
+    if batch:
+        assert [row["x"] for row in made.orderBy("ts").collect()] == [None, 1]

@@ -1,14 +1,15 @@
 """Tests of policy windows on Spark: streams, batch DataFrames, restarts, shards, refused specifications."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as SF
 
-from panewise import SpecError, StreamWindow, WindowListener
+from panewise import Position, SpecError, StreamWindow, WindowListener
 from panewise import functions as F
-from panewise.spark import ParquetSink, stream_window
+from panewise.spark import ParquetSink, PolicyBuilder, PolicyResult, apply, policy_windows
 from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time
 from panewise.testing import run
 from tests.spark.conftest import Feed
@@ -23,7 +24,7 @@ def listed(rows: list[Any]) -> list[tuple[Any, ...]]:
 def test_a_batch(spark: SparkSession) -> None:
     df = spark.createDataFrame([(row["k"], row["v"]) for row in ROWS], "k STRING, v INT").coalesce(1)
     spec = StreamWindow.tumbling(count(3), partition_by=["k"], events=["EVICTION", "FINAL"])
-    result = stream_window(df, spec)
+    result = apply(df, spec)
     assert dict(result.events.dtypes)["tuples"] == "array<struct<k:string,v:int>>"
     wanted = [("a", "EVICTION", [1, 3, 4]), ("a", "FINAL", [6]), ("b", "FINAL", [2, 5])]
     assert sorted(listed(result.events.collect())) == wanted
@@ -32,9 +33,9 @@ def test_a_batch(spark: SparkSession) -> None:
 
 def test_the_end_of_a_batch_without_rows(spark: SparkSession) -> None:
     df = spark.createDataFrame([], "k STRING, v INT")
-    [event] = stream_window(df, StreamWindow.tumbling(count(3))).events.collect()
+    [event] = apply(df, StreamWindow.tumbling(count(3))).events.collect()
     assert (event["event"], event["tuples"]) == ("FINAL", [])
-    assert stream_window(df, StreamWindow.tumbling(count(3), partition_by=["k"])).events.collect() == []
+    assert apply(df, StreamWindow.tumbling(count(3), partition_by=["k"])).events.collect() == []
 
 
 def test_types_come_through(spark: SparkSession) -> None:
@@ -43,7 +44,7 @@ def test_types_come_through(spark: SparkSession) -> None:
         "flag, date'2024-01-02' AS day"
     )
     spec = StreamWindow.sliding(delta("ts", "1 hour"), delta("price", 1), events=["INSERTION"])
-    event = stream_window(df, spec).events
+    event = apply(df, spec).events
     assert (
         dict(event.dtypes)["tuples"]
         == "array<struct<ts:timestamp,price:decimal(3,2),items:array<int>,flag:boolean,day:date>>"
@@ -57,7 +58,7 @@ def test_what_is_made_of_tuples_may_have_any_name(spark: SparkSession) -> None:
     spec = StreamWindow.tumbling(
         count(2), aggregates=[F.min("v").alias("window_start"), F.max("v").alias("window_end")]
     )
-    event = stream_window(df, spec).events.select("window_start", "window_end")
+    event = apply(df, spec).events.select("window_start", "window_end")
     assert event.dtypes == [("window_start", "bigint"), ("window_end", "bigint")]
     assert [tuple(row) for row in event.collect()] == [(5, 6)]
 
@@ -73,8 +74,8 @@ SPEC = StreamWindow.sliding(
 
 
 def write(feed: Feed, spec: StreamWindow, **options: Any) -> None:
-    result = stream_window(feed.stream(), spec, **options)
-    sinks = {kind: ParquetSink(feed.sink(kind)) for kind in ("panes", "invalid", "counts")}
+    result = apply(feed.stream(), spec, **options)
+    sinks = {kind: ParquetSink(feed.sink(kind)) for kind in ("events", "invalid", "counts")}
     result.write(**sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
 
 
@@ -85,7 +86,7 @@ def test_a_stream_goes_on_after_a_restart(feed: Feed) -> None:
     write(feed, SPEC)
     rows = [{**row, "ts": n} for n, row in enumerate(ROWS)]
     wanted = [(pane["k"], pane["total"]) for pane in run(SPEC, [{"op": "add", "rows": rows}])[0]["panes"]]
-    assert sorted(feed.read("panes").select("k", "total").rows()) == sorted(wanted)
+    assert sorted(feed.read("events").select("k", "total").rows()) == sorted(wanted)
     assert [(row["row"]["v"], row["reason"]) for row in feed.read("invalid").to_dicts()] == [
         (7, "key k is null (null_keys=False)")
     ]
@@ -103,7 +104,7 @@ def test_time_passes_between_micro_batches(feed: Feed) -> None:
         write(feed, spec)
     assert [
         [row["v"] for row in tuples]
-        for tuples in feed.read("panes").sort("processing_time")["tuples"].to_list()
+        for tuples in feed.read("events").sort("processing_time")["tuples"].to_list()
     ] == [[0], [1]]
 
 
@@ -130,7 +131,7 @@ def test_a_listener_on_a_stream(feed: Feed) -> None:
     for n, row in enumerate(ROWS):
         feed.put((n, row["k"], row["v"]))
     write(feed, spec, finish="at_end", shards=3)
-    got = sorted(feed.read("panes").select("k", "event", "total").rows())
+    got = sorted(feed.read("events").select("k", "event", "total").rows())
     assert got == [
         ("a", "EVICTION", 4),
         ("a", "EVICTION", 14),
@@ -169,7 +170,7 @@ def test_what_is_kept_over_a_restart(feed: Feed, kept: str) -> None:
     )
     wanted = [(pane["k"], pane["event"], pane["total"]) for step in steps for pane in step["panes"]]
     assert len(wanted) > 1
-    assert sorted(feed.read("panes").select("k", "event", "total").rows()) == sorted(wanted)
+    assert sorted(feed.read("events").select("k", "event", "total").rows()) == sorted(wanted)
 
 
 REFUSED = [
@@ -205,14 +206,85 @@ REFUSED = [
 def test_what_is_refused(spark: SparkSession, spec: StreamWindow, shards: int, rule: str) -> None:
     df = spark.createDataFrame([("a", 1, True)], "k STRING, v INT, flag BOOLEAN")
     with pytest.raises(SpecError) as caught:
-        stream_window(df, spec, shards=shards)
+        apply(df, spec, shards=shards)
     assert caught.value.rule.startswith(rule)
 
 
-def test_nothing_follows(spark: SparkSession) -> None:
+BUILT = [
+    (
+        lambda built: built.partition_by("k").tumbling(count(2)).events("EVICTION").tuples("v"),
+        StreamWindow.tumbling(count(2), partition_by=["k"], events=["EVICTION"], columns=["v"]),
+    ),
+    (
+        lambda built: built.sliding(count(2)).order_by("v").agg(F.sum("v").alias("s")),
+        StreamWindow.sliding(count(2), order=["v"], aggregates=[F.sum("v").alias("s")]),
+    ),
+    (
+        lambda built: built.sliding(delta("v", 3), count(2)).position("k", "v").tuples(),
+        StreamWindow.sliding(delta("v", 3), count(2), position=Position("k", "v")),
+    ),
+    (
+        lambda built: (
+            built.partition_by("k")
+            .partition_eviction(partition_count(2))
+            .tumbling(count(2))
+            .options(flush_on_final=True, null_keys=False)
+            .listen(TOTAL)
+        ),
+        StreamWindow.tumbling(
+            count(2),
+            partition_by=["k"],
+            partition_eviction=partition_count(2),
+            flush_on_final=True,
+            null_keys=False,
+            listener=TOTAL,
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("describe", "spec"), BUILT)
+def test_a_description_is_a_specification(
+    spark: SparkSession, describe: Callable[[PolicyBuilder], PolicyResult], spec: StreamWindow
+) -> None:
+    """The methods of `policy_windows` set the fields of StreamWindow (semantics 10)."""
     df = spark.createDataFrame([("a", 1)], "k STRING, v INT")
-    with pytest.raises(SpecError, match="then after a StreamWindow"):
-        stream_window(df, SPEC_OF_COUNTS).then(aggregates=[F.count()])
+    assert describe(policy_windows(df)).spec == spec
+    assert apply(df, spec).spec == spec
 
 
-SPEC_OF_COUNTS = StreamWindow.tumbling(count(2), partition_by=["k"])
+def test_a_partition_may_be_an_expression(spark: SparkSession) -> None:
+    df = spark.createDataFrame([("a", 1), ("A", 2)], "k STRING, v INT")
+    built = policy_windows(df).partition_by(SF.upper("k").alias("shop")).tumbling(count(2))
+    [event] = built.agg(F.sum("v").alias("s")).events.collect()
+    assert (event["shop"], event["s"]) == ("A", 3)
+
+
+def test_descriptions_that_are_refused(spark: SparkSession) -> None:
+    df = spark.createDataFrame([("a", 1)], "k STRING, v INT")
+    built = policy_windows(df).tumbling(count(2))
+    cases: list[tuple[Callable[[], Any], str]] = [
+        (
+            policy_windows(df).tuples,
+            r"^no window \| policy windows are tumbling or sliding \| call \.tumbling\(",
+        ),
+        (built.agg, r"^agg\(\) \| an event has one aggregate or more \| give one such as F\.count\(\)"),
+        (
+            lambda: built.options(late=1),
+            r"^option 'late' \| the options are \['flush_on_final', .* \| use the method of that name",
+        ),
+        (lambda: built.shards(2).tuples(), r"^shards=2 \| no partition_by: what concerns all partitions"),
+        (lambda: built.finish("never").tuples(), r"^finish='never' on a batch DataFrame \| a batch ends"),
+        (lambda: built.tuples().write(), r"give events=ParquetSink\(path\)"),
+    ]
+    for call, message in cases:
+        with pytest.raises(SpecError, match=message):
+            call()
+    assert not hasattr(built.tuples(), "then")
+
+
+def test_what_is_no_specification_is_refused(spark: SparkSession) -> None:
+    df = spark.createDataFrame([("a", 1)], "k STRING, v INT")
+    rule = r"a specification is one of \['Chain', 'FrameOperator', 'StreamWindow', 'WindowOperator'\]"
+    with pytest.raises(SpecError, match=rf"^spec=CountPolicy\(n=2\) \| {rule} \| give one such as"):
+        apply(df, count(2))  # type: ignore[call-overload]

@@ -16,7 +16,7 @@ import panewise as pw
 from panewise import Window
 from panewise import functions as F
 from panewise.errors import SetupError, SpecError, StateError
-from panewise.spark import FrameResult, ParquetSink, over, windowed
+from panewise.spark import OverResult, ParquetSink, apply, over, windowed
 from panewise.spark.checkpoint_reader import read_state
 from panewise.testing import run as play
 from tests.spark.conftest import Feed
@@ -28,8 +28,8 @@ def ours(feed: Feed, *, batch: bool = False, event_time: str | None = "ts") -> A
     return over(feed.batch() if batch else feed.stream().withWatermark("ts", "10 seconds"), event_time)
 
 
-def run(result: FrameResult, feed: Feed, checkpoint: str = "checkpoint") -> None:
-    sinks = {name: ParquetSink(feed.sink(name)) for name in ("panes", "late", "invalid", "counts")}
+def run(result: OverResult, feed: Feed, checkpoint: str = "checkpoint") -> None:
+    sinks = {name: ParquetSink(feed.sink(name)) for name in ("rows", "late", "invalid", "counts")}
     result.write(**sinks, checkpoint=feed.sink(checkpoint), available_now=True).awaitTermination()
 
 
@@ -143,7 +143,7 @@ def test_a_stream_answers_as_spark_does_on_a_batch(feed: Feed) -> None:
     """
     put_some(feed)
     run(ours(feed).finish("at_end").withColumns(COLUMNS), feed)
-    assert_equal(feed.read("panes"), native(feed))
+    assert_equal(feed.read("rows"), native(feed))
     counts = feed.read("counts").sum()
     assert counts["rows_in"][0] == counts["applied"][0] == feed.batch().count()
 
@@ -208,7 +208,7 @@ def test_a_restart_at_every_step_changes_nothing(feed: Feed) -> None:
     for one in (feed, other):
         one.put((1000, "z", 0))
         run(ours(one).finish("at_end").withColumns(columns), one)
-    shown = [one.read("panes").select("k", "ts", "v", *columns).sort("k", "ts") for one in (feed, other)]
+    shown = [one.read("rows").select("k", "ts", "v", *columns).sort("k", "ts") for one in (feed, other)]
     assert shown[0].equals(shown[1])
     for part in ("late", "invalid"):
         told = [sorted(map(repr, one.read(part).select("row", "reason").rows())) for one in (feed, other)]
@@ -221,8 +221,8 @@ def test_rows_are_sent_by_timers(feed: Feed) -> None:
     """The micro-batch without data that follows emits, in every shard, the rows that have passed."""
     feed.put(*((1 + n / 100, f"key {n % 10}", n) for n in range(40)), (30, "key 0", 1))
     run(ours(feed).withColumn("before", F.lag("v").over(Window.partitionBy("k").orderBy("ts"))), feed)
-    assert feed.read("panes")["before"].to_list().count(None) == 10
-    assert feed.read("panes").height == 40
+    assert feed.read("rows")["before"].to_list().count(None) == 10
+    assert feed.read("rows").height == 40
     state = read_state(feed.spark, feed.sink("checkpoint")).operators[0]
     assert state.total.windows == 1
     assert isinstance(state.spec, pw.FrameOperator)
@@ -277,6 +277,42 @@ def test_the_number_of_shards_changes_nothing(spark: SparkSession) -> None:
         assert mine["counts"] == right["counts"]
 
 
+def test_the_result_has_what_an_over_operator_has(feed: Feed) -> None:
+    """Its first output is called rows; there are no panes, and no stage follows it (semantics 29)."""
+    result = ours(feed).withColumn("total", F.sum("v").over(Window.partitionBy("k").orderBy("ts")))
+    assert not hasattr(result, "panes")
+    assert not hasattr(result, "then")
+    with pytest.raises(SpecError, match=r"^write\(\) without a sink \| .* \| give rows=ParquetSink\(path\),"):
+        result.write(checkpoint=feed.sink("checkpoint"))
+    with pytest.raises(SpecError, match=r"^rows='out' \| .* \| give rows=ParquetSink\('out'\)"):
+        result.write(rows="out", checkpoint=feed.sink("checkpoint"))  # type: ignore[arg-type]
+    ended = over(feed.batch()).finish("at_end").withColumn("total", F.sum("v").over(Window.orderBy("ts")))
+    assert ended.rows.columns == ["ts", "k", "v", "total"]
+
+
+def test_a_specification_and_more_columns(feed: Feed) -> None:
+    """`apply` returns the outputs of the family of the specification, with the methods of the family."""
+    feed.put((0, "a", 1), (1, "a", 2), (2, "a", 4))
+    w = Window.partitionBy("k").orderBy("ts", "v")
+    wanted = over(feed.batch()).withColumns(
+        {"total": F.sum("v").over(w.rowsBetween(-1, 0)), "before": F.lag("v").over(w)}
+    )
+    column = pw.FrameColumn(F.sum("v").alias("total"), pw.Frame("rows", -1, 0))
+    given = apply(feed.batch(), pw.FrameOperator(columns=[column], keys=["k"], event_time="ts", order=["v"]))
+    more = given.withColumn("before", F.lag("v").over(w))
+    assert more.spec == wanted.spec
+    found = more.rows.orderBy("ts").select("total", "before").collect()
+    assert [tuple(row) for row in found] == [(1, None), (3, 1), (6, 2)]
+    with pytest.raises(SpecError, match="have the same keys and order"):
+        given.withColumn("before", F.lag("v").over(Window.partitionBy("k").orderBy("ts")))
+    arrival = Window.partitionBy("k").rowsBetween(-1, 0)
+    column = pw.FrameColumn(F.sum("v").alias("total"), pw.Frame("rows", -1, 0))
+    given = apply(feed.batch(), pw.FrameOperator(columns=[column], keys=["k"], event_time=None, order=["ts"]))
+    more = given.withColumn("most", F.max("v").over(arrival))
+    found = more.rows.orderBy("ts").select("total", "most").collect()
+    assert [tuple(row) for row in found] == [(1, 1), (3, 2), (6, 4)]
+
+
 def test_what_is_refused(feed: Feed) -> None:
     feed.put((0, "a", 1))
     w = Window.partitionBy("k").orderBy("ts")
@@ -291,11 +327,6 @@ def test_what_is_refused(feed: Feed) -> None:
         ours(feed).withColumn("k", total)
     with pytest.raises(SpecError, match=r"total=.* \| a new column is a function over a window"):
         ours(feed).withColumn("total", F.sum("v"))
-    with pytest.raises(
-        SpecError,
-        match=r"then\(keys=\['k'\]\) after an OVER operator \| .* \| write the rows, and window them in",
-    ):
-        ours(feed).withColumn("total", total).then(keys=["k"], aggregates=[F.count()])
     with pytest.raises(
         SpecError, match=r"'V' twice \| new columns have different names, which no input column has"
     ):

@@ -1,4 +1,4 @@
-"""Patches pyspark's DataFrames, so that they accept columns that remember functions over windows.
+"""Makes pyspark's DataFrames take columns that remember functions over windows, from enable() to disable().
 
 withColumn, withColumns and select work as before, with one exception: if the DataFrame is a stream and the
 columns contain such functions, an OVER operator first adds these functions to the rows. The same holds for a
@@ -10,26 +10,29 @@ its rows. So one operator computes the functions of several steps, as in Spark.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, wraps
+from functools import wraps
 from typing import Any, TypeAlias
 
 import pyspark.sql.functions as SF
 from pyspark.sql import Column, DataFrame
 
 from panewise.errors import SpecError
+from panewise.spark.compat.columns import Function, as_plain, functions_in, memory_of, on_stream
+from panewise.spark.compat.switch import is_enabled, put, restore
 from panewise.spark.names import quoted
-from panewise.spark.overs import FrameResult, over
-from panewise.spark.sql.columns import Function, functions_in, memory_of, on_stream
+from panewise.spark.over_builder import over
+from panewise.spark.results import OverResult
 from panewise.spec.aggregates.expressions import text_of
 
-_FRAMES = "_panewise_frames"
+_OVER = "_panewise_over"
 Step: TypeAlias = Callable[[DataFrame], DataFrame]
 
 
 @dataclass(frozen=True)
-class Frames:
+class Derivation:
     """How a DataFrame was made by an OVER operator.
 
     Attributes:
@@ -44,10 +47,10 @@ class Frames:
     functions: tuple[Function, ...]
     steps: tuple[Step, ...]
     made: frozenset[str]
-    result: FrameResult | None = None
+    result: OverResult | None = None
 
 
-def frames_of(df: DataFrame) -> FrameResult:
+def result_of(df: DataFrame) -> OverResult:
     """Returns the outputs of the OVER operator behind a stream: late and invalid rows, counts, and `write`.
 
     Args:
@@ -63,17 +66,46 @@ def frames_of(df: DataFrame) -> FrameResult:
             "window, create an operator"
         )
         raise SpecError(
-            f"frames_of({df})", rule, ("give the DataFrame that one of these returned, before other steps")
+            f"result_of({df})", rule, "give the DataFrame that one of these returned, before other steps"
         )
     return known.result
 
 
-@cache
-def teach() -> None:
-    """Patches pyspark's DataFrames, once. It must run before their methods are looked up."""
-    for kind in _dataframes():
-        for name in ("withColumn", "withColumns", "select"):
-            setattr(kind, name, _taught(name, getattr(kind, name)))
+def enable() -> None:
+    """Makes withColumn, withColumns and select of pyspark's DataFrames take functions over windows.
+
+    It replaces these methods for the whole process, in Spark classic and Spark Connect, until :func:`disable`
+    is called. A second call does nothing.
+    """
+    if not is_enabled():
+        for kind in _dataframes():
+            for name in ("withColumn", "withColumns", "select"):
+                put(kind, name, _replaced(name, getattr(kind, name)))
+
+
+def disable() -> None:
+    """Restores the methods that :func:`enable` replaced. Without a call of enable it does nothing.
+
+    DataFrames that were made before stay as they are.
+    """
+    restore()
+
+
+@contextmanager
+def enabled() -> Iterator[None]:
+    """Calls :func:`enable` for the time of a context, and then restores the state that it found.
+
+    Example::
+
+        with enabled():
+            df = df.withColumn("rise", F.col("v") - F.lag("v").over(w))
+    """
+    found = is_enabled()
+    enable()
+    try:
+        yield
+    finally:
+        (enable if found else disable)()
 
 
 def _dataframes() -> list[Any]:
@@ -87,14 +119,16 @@ def _dataframes() -> list[Any]:
     return [Classic, Connected]
 
 
-def _taught(name: str, method: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
+def _replaced(name: str, method: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
     @wraps(method)
     def call(self: DataFrame, *args: Any, **kwargs: Any) -> DataFrame:
         known, functions = _known(self), functions_in((*args, *kwargs.values()))
         if any(one.window.only_here for one in functions) or (functions and self.isStreaming):
             # After a select, any column may differ from the column of this name in the base.
             made = _names_of(name, args, kwargs) if name != "select" else frozenset(self.columns)
-            return _operated(self, functions, _step(method, *_told(self, name, args, kwargs)), made)
+            step = _step(method, *_streamed(self, name, args, kwargs))
+            return _operated(self, functions, step, made)
+        args, kwargs = as_plain(args), as_plain(kwargs)
         plain = method(self, *args, **kwargs)
         if known is None or name == "select":
             return plain
@@ -115,7 +149,9 @@ def _names_of(name: str, args: Any, kwargs: Mapping[str, Any]) -> frozenset[str]
     return frozenset([args[0] if args else kwargs["colName"]])
 
 
-def _told(df: DataFrame, name: str, args: Any, kwargs: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+def _streamed(
+    df: DataFrame, name: str, args: Any, kwargs: Mapping[str, Any]
+) -> tuple[Any, Mapping[str, Any]]:
     """Returns the arguments of a method in their form on a stream."""
     if name == "select":
         args = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
@@ -138,11 +174,11 @@ def _operated(df: DataFrame, functions: tuple[Function, ...], step: Step, made: 
     """
     known = _known(df)
     if known is None:
-        return _made(Frames(df, functions, (step,), made))
+        return _made(Derivation(df, functions, (step,), made))
     for one in functions:
         one.call.over(one.window, lambda column: _as_it_came(text_of(column), known.made))
     together = tuple(dict.fromkeys((*known.functions, *functions)))
-    return _made(Frames(known.base, together, (*known.steps, step), known.made | made))
+    return _made(Derivation(known.base, together, (*known.steps, step), known.made | made))
 
 
 def _as_it_came(text: str, made: frozenset[str]) -> str:
@@ -164,29 +200,31 @@ def _as_it_came(text: str, made: frozenset[str]) -> str:
     return text
 
 
-def _made(frames: Frames) -> DataFrame:
-    base, inputs = frames.base, _Inputs(frames)
-    names = [_free(f"window_function_{n}", base) for n in range(1, len(frames.functions) + 1)]
+def _made(derivation: Derivation) -> DataFrame:
+    base, inputs = derivation.base, _Inputs(derivation)
+    names = [_free(f"window_function_{n}", base) for n in range(1, len(derivation.functions) + 1)]
     overs = {
         name: one.call.over(one.window, inputs.name_of)
-        for name, one in zip(names, frames.functions, strict=True)
+        for name, one in zip(names, derivation.functions, strict=True)
     }
-    result = over(base.withColumns(inputs.expressions) if inputs.expressions else base).withColumns(overs)
-    tokens = {one.name: SF.col(name) for name, one in zip(names, frames.functions, strict=True)}
+    result = over(base.withColumns(as_plain(inputs.expressions)) if inputs.expressions else base).withColumns(
+        overs
+    )
+    tokens = {one.name: SF.col(name) for name, one in zip(names, derivation.functions, strict=True)}
     rows = result.rows.select(
         *map(quoted, base.columns), *(column.alias(token) for token, column in tokens.items())
     )
-    for step in frames.steps:
+    for step in derivation.steps:
         rows = step(rows)
-    return _remember(rows.drop(*tokens), replace(frames, result=result))
+    return _remember(rows.drop(*tokens), replace(derivation, result=result))
 
 
 class _Inputs:
     """The columns that an operator reads: columns of its base, and expressions."""
 
-    def __init__(self, frames: Frames) -> None:
+    def __init__(self, derivation: Derivation) -> None:
         self.expressions: dict[str, Column] = {}
-        self._frames, self._known = frames, dict[str, str]()
+        self._derivation, self._known = derivation, dict[str, str]()
 
     def name_of(self, column: Any) -> str:
         """Returns the name of a column. An expression gets a new name.
@@ -195,7 +233,7 @@ class _Inputs:
             SpecError: if the expression contains a function over a window.
         """
         text = text_of(column)
-        if isinstance(column, str) or text in self._frames.base.columns:
+        if isinstance(column, str) or text in self._derivation.base.columns:
             return text
         if functions_in((column,)):
             rule = "the argument of a function over a window contains no such function"
@@ -203,7 +241,7 @@ class _Inputs:
                 f"a function over a window of {text}", rule, "write the rows, and compute it in another query"
             )
         if text not in self._known:
-            self._known[text] = _free(f"window_input_{len(self._known) + 1}", self._frames.base)
+            self._known[text] = _free(f"window_input_{len(self._known) + 1}", self._derivation.base)
             self.expressions[self._known[text]] = column
         return self._known[text]
 
@@ -216,10 +254,10 @@ def _free(name: str, df: DataFrame) -> str:
     return name if name.lower() not in {column.lower() for column in df.columns} else _free(f"{name}_", df)
 
 
-def _known(df: DataFrame) -> Frames | None:
-    return df.__dict__.get(_FRAMES)
+def _known(df: DataFrame) -> Derivation | None:
+    return df.__dict__.get(_OVER)
 
 
-def _remember(df: DataFrame, frames: Frames) -> DataFrame:
-    df.__dict__[_FRAMES] = frames
+def _remember(df: DataFrame, derivation: Derivation) -> DataFrame:
+    df.__dict__[_OVER] = derivation
     return df

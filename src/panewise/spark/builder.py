@@ -1,0 +1,117 @@
+"""What the fluent APIs of all operator families have in common."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
+
+from pyspark.sql import DataFrame
+
+from panewise.chrono import Duration, DurationLike
+from panewise.errors import SpecError
+from panewise.spec import Position
+from panewise.spec.windows.kinds import positive
+
+
+@dataclass(frozen=True)
+class Builder:
+    """The description of an operator over a DataFrame. Every method returns a new description.
+
+    Attributes:
+        df: the input.
+        fields: the fields of the specification that were set.
+        finishing: what `finish` set.
+        shard_count: what `shards` set.
+        clock_every: what `clock` set.
+    """
+
+    OPTIONS: ClassVar[frozenset[str]] = frozenset()  # the fields that `options` sets
+
+    df: DataFrame
+    fields: Mapping[str, Any]
+    finishing: Literal["never", "at_end"] | None = None
+    shard_count: int | None = None
+    clock_every: Duration | None = None
+
+    def order_by(self, *columns: str) -> Self:
+        """Sets the columns that define the arrival order within a micro-batch.
+
+        Default: the event time. In an OVER operator with an event time they order the rows of equal event
+        time.
+        """
+        return self._with(order=columns)
+
+    def position(
+        self,
+        partition: str = "partition",
+        offset: str = "offset",
+        source: str | None = None,
+        *,
+        ordered: bool = True,
+        remember: int | None = None,
+    ) -> Self:
+        """Sets the columns of the source position, which identifies replays and defines the arrival order.
+
+        `ordered` and `remember` are those of semantics 4.4.
+        """
+        return self._with(position=Position(partition, offset, source, ordered, remember))
+
+    def options(self, **fields: Any) -> Self:
+        """Sets other fields of the specification.
+
+        - Windows: time, null_keys, max_future_skew, on_time, closing, only_updated, timestamp, evaluate and
+          strict of WindowOperator.
+        - OVER: null_keys and max_future_skew.
+        - Policy windows: null_keys, only_when_full, skip_unchanged and flush_on_final of StreamWindow.
+
+        Raises:
+            SpecError: for any other name.
+        """
+        for name in fields:
+            if name not in self.OPTIONS:
+                raise SpecError(
+                    f"option {name!r}",
+                    f"the options are {sorted(self.OPTIONS)}",
+                    "use the method of that name, or one of these",
+                )
+        return self._with(**fields)
+
+    def finish(self, when: Literal["never", "at_end"]) -> Self:
+        """Sets whether the end of input completes windows, emits rows that wait, and raises FINAL.
+
+        Default: on a batch yes, on a stream no.
+        """
+        return replace(self, finishing=when)
+
+    def clock(self, every: DurationLike) -> Self:
+        """Adds a clock stream, which makes a micro-batch at least this often.
+
+        So what waits for processing time takes effect while the input is silent: triggers and policies of
+        time, FixedLag, and idle Inputs. The rows of the clock stream have no key and are not counted. It is a
+        source of the query like any other, so it cannot be added to an existing checkpoint or removed from
+        one. With `available_now` the query ends as it does without it.
+
+        Example::
+
+            early = pw.AfterWatermark(early=pw.Every("1 minute"))
+            windowed(df).window(pw.Tumbling("1 hour")).trigger(early).clock("10 seconds")
+
+        Source: semantics 12.7.
+        """
+        return replace(self, clock_every=positive(every, "every"))
+
+    def shards(self, count: int) -> Self:
+        """Sets the number of shards. It is fixed for the life of a checkpoint.
+
+        Default: the number of shuffle partitions. Only one shard is possible where rows or panes of all keys
+        meet: with `Session(rows(n))`, in a chain without a key that all stages keep, with evaluate="record"
+        together with Inputs or StreamTime(per="all"), and with policies that concern all partitions.
+        """
+        return replace(self, shard_count=count)
+
+    def _with(self, **fields: Any) -> Self:
+        return replace(self, fields={**self.fields, **fields})
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        """The arguments of `apply` besides the specification."""
+        return {"finish": self.finishing, "shards": self.shard_count, "clock": self.clock_every}

@@ -1,0 +1,71 @@
+"""The fluent API of OVER operators, which emit each row with new columns (semantics 29).
+
+It reads like pyspark.sql.Window.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from pyspark.sql import DataFrame
+
+from panewise.spark.builder import Builder
+from panewise.spark.results import OverResult, apply
+from panewise.spec import Over, Watermark, frame_operator
+
+
+def over(df: DataFrame, event_time: str | None = None) -> "OverBuilder":
+    """Begins an OVER operator over a DataFrame, streaming or batch.
+
+    Args:
+        df: the input. A stream whose windows have an order needs a watermark: call `withWatermark`, or
+            .watermark(...).
+        event_time: column of the event time, a TIMESTAMP. Default: the first column of the windows' order. If
+            the windows have no order, rows are taken as they arrive, and those of one micro-batch in the
+            order of this column.
+
+    Example::
+
+        from panewise import Window, functions as F
+
+        w = Window.partitionBy("k").orderBy("ts").rowsBetween(-2, Window.currentRow)
+        columns = {"total": F.sum("v").over(w), "before": F.lag("v", 1).over(w)}
+        result = over(df.withWatermark("ts", "10 seconds")).withColumns(columns)
+        result.rows  # a row for each row of df
+
+    Source: semantics 29; pyspark.sql.Window.
+    """
+    return OverBuilder(df, {} if event_time is None else {"event_time": event_time})
+
+
+@dataclass(frozen=True)
+class OverBuilder(Builder):
+    """The description of an OVER operator.
+
+    Every method returns a new description. :meth:`withColumns` ends it.
+    """
+
+    OPTIONS: ClassVar[frozenset[str]] = frozenset({"null_keys", "max_future_skew"})
+
+    def watermark(self, watermark: Watermark) -> Self:
+        """Sets the source of the watermark, if that is not `withWatermark` alone.
+
+        It is FixedLag, Inputs with a column, or StreamTime(per="all").
+        """
+        return self._with(watermark=watermark)
+
+    def withColumn(self, name: str, column: Over) -> OverResult:  # noqa: N802 - PySpark's name
+        """As :meth:`withColumns`, with one new column."""
+        return self.withColumns({name: column})
+
+    def withColumns(self, columns: Mapping[str, Over]) -> OverResult:  # noqa: N802 - PySpark's name
+        """Ends the description with the new columns, and returns the outputs.
+
+        The columns are functions over windows that have the same keys and order.
+
+        Raises:
+            SpecError: if the description breaks a rule, or does not fit the input's columns.
+            SetupError: if the stream has no watermark where it needs one, or the state store is not RocksDB.
+        """
+        result: OverResult = apply(self.df, frame_operator(columns, **self.fields), **self._asked)
+        return replace(result, made=columns, fields=self.fields)

@@ -1,0 +1,62 @@
+"""Restores the names that begin with `__` in outputs (:mod:`panewise.spec.reserved_names`)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+from pyspark.sql.types import ArrayType, StructField, StructType
+
+from panewise.engine.columns import REASON
+
+if TYPE_CHECKING:
+    from panewise.spark.unpack import Unpack
+
+_ROWS: Final = ("delta", "tuples")  # the columns of panes that contain rows
+
+
+def with_own_names(unpack: "Unpack", inner: Mapping[str, str]) -> "Unpack":
+    """Returns the function with the user's names in its output; `inner` maps these to the operator's."""
+    restored = {own: name for name, own in inner.items()}
+    if unpack.kind != "panes" or not restored:
+        return replace(unpack, restored=restored)
+    target = StructType([_restored(one, restored) for one in unpack.target.fields])
+    shown = dict(zip(unpack.shown, target.names, strict=True))
+    return replace(unpack, target=target, shown=shown, restored=restored)
+
+
+def rows_restored(target: StructType, restored: Mapping[str, str]) -> list[pl.Expr]:
+    """Returns the columns of panes that contain rows, with the names of the target in these."""
+    return [
+        pl.col(one.name).list.eval(pl.element().struct.rename_fields(_inside(one).names))
+        for one in target.fields
+        if restored and _contains_rows(one)
+    ]
+
+
+def reason(restored: Mapping[str, str]) -> pl.Expr:
+    """Returns the reasons of late and invalid rows, with the user's names."""
+    shown = pl.col(REASON)
+    for own, name in restored.items():
+        shown = shown.str.replace_all(rf"\b{pl.escape_regex(own)}\b", name.replace("$", "$$"))
+    return shown
+
+
+def _contains_rows(field: StructField) -> bool:
+    dtype = field.dataType
+    return field.name in _ROWS and isinstance(dtype, ArrayType) and isinstance(dtype.elementType, StructType)
+
+
+def _inside(field: StructField) -> StructType:
+    dtype: Any = field.dataType
+    rows: StructType = dtype.elementType
+    return rows
+
+
+def _restored(field: StructField, names: Mapping[str, str]) -> StructField:
+    """Returns a column of panes with the user's names, also in the rows that it contains."""
+    dtype = field.dataType
+    if _contains_rows(field):
+        inside = [StructField(names.get(one.name, one.name), one.dataType) for one in _inside(field).fields]
+        dtype = ArrayType(StructType(inside))
+    return StructField(names.get(field.name, field.name), dtype)

@@ -1,0 +1,143 @@
+"""The fluent API of window operators, in the style of PySpark."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Self, TypeAlias
+
+from pyspark.sql import Column, DataFrame
+
+from panewise.chrono import DurationLike
+from panewise.errors import SpecError
+from panewise.spark.builder import Builder
+from panewise.spark.results import WindowResult, apply
+from panewise.spec import Aggregate, AnyWindow, Evictor, Trigger, Watermark, WindowOperator
+from panewise.spec.aggregates.expressions import name_of
+
+ColumnLike: TypeAlias = str | Column
+
+
+def windowed(df: DataFrame, event_time: str | None = None) -> "WindowBuilder":
+    """Begins a window operator over a DataFrame, streaming or batch.
+
+    Args:
+        df: the input. A stream needs a watermark (`withWatermark`), unless the operator makes its own: with
+            windows of rows, .options(time="processing"), or .watermark(...) with FixedLag, StreamTime or
+            Inputs.
+        event_time: column of the event time, a TIMESTAMP. Default: "event_time". It is not read with
+            .options(time="processing"). With windows of rows it orders the rows of a micro-batch, and the
+            default column need not exist (semantics 8.5).
+
+    Example::
+
+        result = (
+            windowed(df.withWatermark("ts", "10 seconds"), event_time="ts")
+            .groupBy("origin")
+            .window(pw.Tumbling("1 hour"))
+            .trigger(pw.AfterWatermark(early=pw.Every("1 minute"), late=pw.Always()))
+            .accumulation("retracting")
+            .allowed_lateness("6 hours")
+            .agg(F.count().alias("flights"), F.avg("delay").alias("mean_delay"))
+        )
+
+    Source: docs/semantics.md.
+    """
+    return WindowBuilder(df, {} if event_time is None else {"event_time": name_of(event_time)})
+
+
+@dataclass(frozen=True)
+class WindowBuilder(Builder):
+    """The description of a window operator. Every method returns a new description; :meth:`agg` ends it."""
+
+    OPTIONS: ClassVar[frozenset[str]] = frozenset(
+        {
+            "time",
+            "null_keys",
+            "max_future_skew",
+            "on_time",
+            "closing",
+            "only_updated",
+            "timestamp",
+            "evaluate",
+            "strict",
+        }
+    )
+
+    def groupBy(self, *columns: ColumnLike | Sequence[ColumnLike]) -> Self:  # noqa: N802 - PySpark's name
+        """Sets the key columns. Each key has windows of its own.
+
+        Args:
+            columns: names or Columns, one by one or as a list, as in PySpark. An expression becomes a column
+                of the panes, under its alias or the name that Spark gives it.
+        """
+        given = columns[0] if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
+        return self._with(keys=tuple(map(name_of, given)))
+
+    def window(self, window: AnyWindow) -> Self:
+        """Sets the windows: Tumbling, Hopping, Cumulating, Calendar, Session, Sliding, Custom or Global."""
+        return self._with(window=window)
+
+    def trigger(self, trigger: Trigger) -> Self:
+        """Sets when panes are emitted.
+
+        Default: when the watermark reaches the end of the window, and then once for each micro-batch that
+        adds rows to it.
+        """
+        return self._with(trigger=trigger)
+
+    def accumulation(self, mode: Literal["discarding", "accumulating", "retracting"]) -> Self:
+        """Sets what a pane contains.
+
+        Default: "accumulating", all rows of the window so far. In a chain that needs retractions
+        (semantics 30.4, 30.5) it is "retracting".
+        """
+        return self._with(accumulation=mode)
+
+    def evictor(self, evictor: Evictor) -> Self:
+        """Sets the evictor, which permanently removes rows from a window whenever it fires.
+
+        It is a CountEvictor, TimeEvictor or DeltaEvictor.
+        """
+        return self._with(evictor=evictor)
+
+    def delta(self, *columns: str) -> Self:
+        """Adds to panes the list of the rows that are new since the last firing.
+
+        Args:
+            columns: the columns of these rows. Default: all.
+        """
+        return self._with(delta=columns or True)
+
+    def allowed_lateness(
+        self, lateness: DurationLike | Literal["unlimited"], drop_by: Literal["window", "row"] = "window"
+    ) -> Self:
+        """Sets how far the watermark may pass the end of a window before the window expires. Default: 0.
+
+        With `drop_by="row"` a row is late, for all its windows, if its event time is below
+        watermark - lateness.
+        """
+        return self._with(allowed_lateness=lateness, drop_by=drop_by)
+
+    def watermark(self, watermark: Watermark) -> Self:
+        """Sets the source of the watermark, if that is not `withWatermark` alone.
+
+        It is FixedLag, Inputs with a column, or StreamTime.
+        """
+        return self._with(watermark=watermark)
+
+    def agg(self, *aggregates: Aggregate) -> WindowResult:
+        """Ends the description with the aggregates of a pane, and returns the outputs.
+
+        Raises:
+            SpecError: if the description breaks a rule, or does not fit the columns.
+            SetupError: if the stream has no watermark where it needs one, or the state store is not RocksDB.
+        """
+        if "window" not in self.fields:
+            raise SpecError(
+                "no window",
+                "an operator has a window",
+                "call .window(pw.Tumbling('1 minute')) before .agg(...)",
+            )
+        result: WindowResult = apply(
+            self.df, WindowOperator(aggregates=aggregates, **self.fields), **self._asked
+        )
+        return result

@@ -1,0 +1,175 @@
+"""Columns of users whose names begin with `__`, as the names of the columns that operators add do.
+
+Such a column has another name inside the operator. Its own name is restored in all outputs. So a user's names
+and those of operators never collide.
+
+Invariant: outside of the runtimes a specification has the user's names, inside them no name begins with `__`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+from inspect import getattr_static
+from typing import Any, Final
+
+from panewise.errors import SpecError
+from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.operators.over.operator import RowFunction
+from panewise.spec.operators.policy.operator import StreamWindow
+from panewise.spec.windows.custom import Custom, EachRow
+
+PREFIX: Final = "__"  # begins the names of all columns that operators add
+
+# The fields of specifications whose strings are names of columns.
+_COLUMNS: Final = frozenset(
+    {"column", "by", "columns", "keys", "partition_by", "event_time", "order", "delta", "gap"}
+    | {"partition", "offset", "source"}
+)
+
+
+def inner_names(columns: Iterable[str], spec: Any) -> dict[str, str]:
+    """Returns the names that begin with `__`, each with the name that it has inside the operator.
+
+    Args:
+        columns: the columns of the input.
+        spec: the specification, with the names that it reads and makes.
+
+    >>> from panewise import Tumbling, WindowOperator, functions as F
+    >>> spec = WindowOperator(window=Tumbling(5), keys=["__k"], aggregates=[F.sum("v").alias("__s")])
+    >>> inner_names(["__k", "v", "event_time"], spec)
+    {'__k': 'column__k', '__s': 'column__s'}
+    """
+    given = dict.fromkeys((*columns, *_names_in(spec)))
+    taken, found = {name.lower() for name in given}, dict[str, str]()
+    for name in given:
+        if name.startswith(PREFIX):
+            inner = f"column{name}"
+            while inner.lower() in taken:
+                inner += "_"
+            taken.add(inner.lower())
+            found[name] = inner
+    return found
+
+
+def renamed(spec: Any, names: Mapping[str, str]) -> Any:
+    """Returns a specification with other names of columns, and of aggregates and new columns.
+
+    Raises:
+        SpecError: for a listener that would see a renamed column, or has an output of such a name.
+
+    >>> from panewise import Tumbling, WindowOperator, functions as F
+    >>> spec = WindowOperator(window=Tumbling(5), keys=["__k"], aggregates=[F.sum("v").alias("__s")])
+    >>> inner = renamed(spec, {"__k": "column__k", "__s": "column__s"})
+    >>> inner.keys, inner.aggregates[0].name
+    (('column__k',), 'column__s')
+    """
+    if not names:
+        return spec
+    if isinstance(spec, StreamWindow):
+        _check_listener(spec, names)
+    return _mapped(spec, lambda name: names.get(name, name), {inner: name for name, inner in names.items()})
+
+
+def _check_listener(spec: StreamWindow, names: Mapping[str, str]) -> None:
+    if spec.listener is None:
+        return
+    outputs = [name for name, _ in spec.listener.outputs]
+    seen = (*spec.partition_by, *(names if spec.columns is None else spec.columns), *outputs)
+    refused = [name for name in seen if name in names]
+    if refused:
+        rule = "inside the operator a name that begins with '__' is another one, which a listener would see"
+        remedy = "give columns=[...] without it, or rename it"
+        raise SpecError(f"listener={spec.listener!r} with {refused[0]!r}", rule, remedy)
+
+
+def _names_in(spec: Any) -> list[str]:
+    """Returns the names of columns in a specification: those that it reads, and those that it makes."""
+    found = list[str]()
+
+    def seen(name: str) -> str:
+        found.append(name)
+        return name
+
+    _mapped(spec, seen, {})
+    if isinstance(spec, StreamWindow) and spec.listener is not None:
+        found += [name for name, _ in spec.listener.outputs]
+    return found
+
+
+def _mapped(value: Any, name_of: Callable[[str], str], back: Mapping[str, str]) -> Any:
+    """Returns a value with other names. Parts without a name that changes stay the same objects."""
+    if isinstance(value, tuple):
+        parts = tuple(_mapped(one, name_of, back) for one in value)
+        return value if all(map(_is, parts, value)) else parts
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    changes = dict(_changes(value, name_of, back))
+    if not changes:
+        return value
+    if isinstance(value, Custom):
+        changes["function"] = _restoring(value.function, back)
+    return _changed(value, changes)
+
+
+def _changes(value: Any, name_of: Callable[[str], str], back: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    named = _COLUMNS | ({"name"} if isinstance(value, (Aggregate, RowFunction)) else frozenset())
+    for field in fields(value):
+        old = getattr(value, field.name)
+        new = _named(old, name_of) if field.name in named else old
+        new = _mapped(new, name_of, back) if new is old else new
+        if new is not old:
+            yield field.name, new
+
+
+def _named(value: Any, name_of: Callable[[str], str]) -> Any:
+    """Returns a name, or a tuple of names, with other names. Anything else stays as it is."""
+    if isinstance(value, str):
+        new = name_of(value)
+        return value if new == value else new
+    if isinstance(value, tuple) and value and all(isinstance(one, str) for one in value):
+        names = tuple(map(name_of, value))
+        return value if names == value else names
+    return value
+
+
+def _changed(value: Any, changes: Mapping[str, Any]) -> Any:
+    """Returns a copy with other fields. It is not validated again, and has no values of cached properties."""
+    kind = type(value)
+    made = object.__new__(kind)
+    for name, old in vars(value).items():
+        if not isinstance(getattr_static(kind, name, None), cached_property):
+            object.__setattr__(made, name, changes.get(name, old))
+    return made
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
+
+
+def _restoring(function: Any, back: Mapping[str, str]) -> Any:
+    """Returns the function of custom windows, called with the user's names."""
+    if isinstance(function, EachRow):
+        return EachRow(_OfRow(function.function, back))
+    return _OfFrame(function, back)
+
+
+@dataclass(frozen=True)
+class _OfRow:
+    """Calls a function of a row with the user's names."""
+
+    function: Callable[[dict[str, Any]], Any]
+    names: Mapping[str, str]
+
+    def __call__(self, row: dict[str, Any]) -> Any:
+        return self.function({self.names.get(name, name): value for name, value in row.items()})
+
+
+@dataclass(frozen=True)
+class _OfFrame:
+    """Calls a function of a Polars frame with the user's names."""
+
+    function: Callable[[Any], Any]
+    names: Mapping[str, str]
+
+    def __call__(self, frame: Any) -> Any:
+        return self.function(frame.rename({name: self.names.get(name, name) for name in frame.columns}))

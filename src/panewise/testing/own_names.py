@@ -1,0 +1,59 @@
+"""Plays events whose columns have names that begin with `__` (:mod:`panewise.spec.reserved_names`)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from panewise.spec.reserved_names import inner_names, renamed
+from panewise.testing.events import Script
+
+
+def names_inside(script: Script) -> dict[str, str]:
+    """Returns the names that begin with `__`, with those that the operator has in their place."""
+    columns = (name for event in script.events for row in event.rows for name in row)
+    typed = (name for types in script.types.values() for name in types)
+    return inner_names((*typed, *columns), script.spec)
+
+
+def inside(script: Script, inner: Mapping[str, str]) -> Script:
+    """Returns the script with the operator's names. The rows that outputs show stay as they were given."""
+    events = (
+        replace(
+            event,
+            rows=tuple(_named(row, inner) for row in event.rows),
+            partition=_named(event.partition, inner),
+        )
+        for event in script.events
+    )
+    types = {port: _named(of, inner) for port, of in script.types.items()}
+    return replace(script, spec=renamed(script.spec, inner), types=types, events=tuple(events))
+
+
+def outside(output: Mapping[str, Any], inner: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the output after an event, with the names of the caller."""
+    names = {own: name for name, own in inner.items()}
+    shown = {**output, "panes": [_pane(pane, names) for pane in output["panes"]]}
+    for kind in ("late", "invalid"):
+        shown[kind] = [{**one, "reason": _reason(one["reason"], names)} for one in output[kind]]
+    if "windows" in output:
+        shown["windows"] = [_named(window, names) for window in output["windows"]]
+    return shown
+
+
+def _pane(pane: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Returns a pane with other names, also in the rows of `delta` and `tuples`."""
+    shown = _named(pane, names)
+    for name in ("delta", "tuples"):
+        if isinstance(shown.get(name), list):
+            shown[name] = [_named(row, names) if isinstance(row, Mapping) else row for row in shown[name]]
+    return shown
+
+
+def _named(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names.get(name, name): value for name, value in row.items()}
+
+
+def _reason(reason: str, names: Mapping[str, str]) -> str:
+    found = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
+    return found.sub(lambda match: names[match[1]], reason)
