@@ -18,7 +18,7 @@ from panewise.errors import SpecError
 from panewise.spark.compat import Window, disable, enable, enabled, result_of
 from panewise.spark.compat import functions as F
 from tests.spark.conftest import Feed
-from tests.spark.test_frames import assert_equal, made, native, put_some, windows
+from tests.spark.test_over_builder import assert_equal, made, native, put_some, windows
 
 Job = Callable[[Any, DataFrame], DataFrame]
 W = Window.partitionBy("k").orderBy("ts")
