@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from panewise.testing import transcripts
-from panewise.testing.events import OF_POLICIES
+from panewise.testing.families import POLICY
 from tests.transcripts.functions import USER_LISTENERS, USER_WINDOWS
 
 FILES = sorted((Path(__file__).parents[1] / "transcripts").glob("*.yaml"))
@@ -16,7 +16,7 @@ DOCUMENTS = [
     (path.stem, document)
     for path in FILES
     for document in transcripts.load(path)
-    if not any(event["op"] in OF_POLICIES for event in document["events"])
+    if not any(event["op"] in POLICY.ops for event in document["events"])
 ]
 CHOSEN = [pair for n, pair in enumerate(DOCUMENTS) if n % 12 == 3]
 pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
