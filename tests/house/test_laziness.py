@@ -42,11 +42,29 @@ def test_the_processor_on_the_driver_loads_no_operator() -> None:
     assert "pandas" not in loaded
 
 
+_PLANS = """
+import polars as pl
+import panewise as pw
+import panewise.spark.pack
+from panewise import Window, functions as F
+from panewise.engine.registry import plan_for
+from panewise.spec import frame_operator
+from panewise.streamwindow import count
+
+first = pw.WindowOperator(window=pw.Tumbling(5), aggregates=[F.count().alias('n')])
+over = frame_operator({'total': F.sum('v').over(Window.orderBy('event_time'))}, 'event_time')
+for spec in (first, first.then(aggregates=[F.sum('n')]), over, pw.StreamWindow.tumbling(count(3))):
+    plan_for(spec, {'event_time': pl.Int64(), 'v': pl.Int64()})
+"""
+
+
 def test_pack_loads_no_operator() -> None:
-    loaded = modules_of("import panewise.spark.pack")
+    loaded = modules_of(f"exec({_PLANS!r})")
+    assert "panewise.engine.policy.plan" in loaded
     assert loaded.isdisjoint(
         {
             "panewise.engine.windows.operator",
+            "panewise.engine.chain.operator",
             "panewise.engine.over.operator",
             "panewise.engine.policy.operator",
             "pandas",

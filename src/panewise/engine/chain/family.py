@@ -1,14 +1,18 @@
-"""Chains, as :class:`panewise.engine.protocol.EngineParts`."""
+"""Chains, as :class:`panewise.engine.protocol.EngineParts`.
+
+Operators are imported when they are used: where rows are only packed, a plan is enough.
+"""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from panewise.engine.chain.operator import ChainOperator
 from panewise.engine.chain.plan import ChainPlan
 from panewise.engine.protocol import Inspection, Schemas, TableReader
-from panewise.engine.windows import family as windows
 from panewise.families import INPUT
 from panewise.spec import Chain
+
+if TYPE_CHECKING:
+    from panewise.engine.chain.operator import ChainOperator
 
 
 def compile(spec: Chain, schemas: Schemas) -> ChainPlan:  # noqa: A001 - the name of the protocol
@@ -16,11 +20,15 @@ def compile(spec: Chain, schemas: Schemas) -> ChainPlan:  # noqa: A001 - the nam
     return ChainPlan(spec, schemas[INPUT])
 
 
-def operator(spec: Chain, schemas: Schemas) -> ChainOperator:
+def operator(spec: Chain, schemas: Schemas) -> "ChainOperator":
     """Returns an operator that has taken no step."""
+    from panewise.engine.chain.operator import ChainOperator  # noqa: PLC0415 - see above
+
     return ChainOperator(spec, schemas[INPUT])
 
 
 def inspect(spec: Chain, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the stored windows of the window operator."""
-    return windows.inspect(spec.first, header, read, slices=1 + 2 * len(spec.stages))
+    from panewise.engine.windows import inspection  # noqa: PLC0415 - see above
+
+    return inspection.inspect(spec.first, header, read, slices=1 + 2 * len(spec.stages))

@@ -1,16 +1,21 @@
-"""OVER operators, as :class:`panewise.engine.protocol.EngineParts`."""
+"""OVER operators, as :class:`panewise.engine.protocol.EngineParts`.
+
+Operators are imported when they are used: where rows are only packed, a plan is enough.
+"""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from panewise.engine.columns import END, ONE_KEY
 from panewise.engine.ingest.input_state import checked, read_clocks
-from panewise.engine.over.operator import OverOperator, passed_until
 from panewise.engine.over.plan import OverPlan
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import Inspection, Schemas, TableReader
 from panewise.families import INPUT
 from panewise.spec import FrameOperator
+
+if TYPE_CHECKING:
+    from panewise.engine.over.operator import OverOperator
 
 
 def compile(spec: FrameOperator, schemas: Schemas) -> OverPlan:  # noqa: A001 - the name of the protocol
@@ -18,13 +23,17 @@ def compile(spec: FrameOperator, schemas: Schemas) -> OverPlan:  # noqa: A001 - 
     return OverPlan(spec, schemas[INPUT])
 
 
-def operator(spec: FrameOperator, schemas: Schemas) -> OverOperator:
+def operator(spec: FrameOperator, schemas: Schemas) -> "OverOperator":
     """Returns an operator that has taken no step."""
+    from panewise.engine.over.operator import OverOperator  # noqa: PLC0415 - see above
+
     return OverOperator(spec, schemas[INPUT])
 
 
 def inspect(spec: FrameOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the rows that have not passed (semantics 29.2)."""
+    from panewise.engine.over.operator import passed_until  # noqa: PLC0415 - see above
+
     clocks, keys = read_clocks(checked(header), Clocks.of(spec)), list(spec.keys) or [ONE_KEY]
     rows = read(0, [*keys, END], [END], [], passed_until(spec, clocks))
     return Inspection(clocks, rows, keys)

@@ -1,11 +1,13 @@
-"""Policy windows, as :class:`panewise.engine.protocol.EngineParts`."""
+"""Policy windows, as :class:`panewise.engine.protocol.EngineParts`.
+
+Operators are imported when they are used: where rows are only packed, a plan is enough.
+"""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from panewise.engine.columns import END, ONE_KEY, START
 from panewise.engine.ingest.input_state import checked, read_clocks
-from panewise.engine.policy.operator import PolicyOperator
 from panewise.engine.policy.plan import PolicyPlan
 from panewise.engine.policy.state import PolicyState
 from panewise.engine.progress.clocks import Clocks
@@ -13,14 +15,19 @@ from panewise.engine.protocol import Inspection, Schemas, TableReader
 from panewise.families import INPUT
 from panewise.spec import StreamWindow
 
+if TYPE_CHECKING:
+    from panewise.engine.policy.operator import PolicyOperator
+
 
 def compile(spec: StreamWindow, schemas: Schemas) -> PolicyPlan:  # noqa: A001 - the name of the protocol
     """Returns the plan."""
     return PolicyPlan(spec, schemas[INPUT])
 
 
-def operator(spec: StreamWindow, schemas: Schemas) -> PolicyOperator:
+def operator(spec: StreamWindow, schemas: Schemas) -> "PolicyOperator":
     """Returns an operator that has taken no step."""
+    from panewise.engine.policy.operator import PolicyOperator  # noqa: PLC0415 - see above
+
     return PolicyOperator(spec, schemas[INPUT])
 
 

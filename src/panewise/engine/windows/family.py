@@ -1,23 +1,18 @@
-"""Window operators, as :class:`panewise.engine.protocol.EngineParts`."""
+"""Window operators, as :class:`panewise.engine.protocol.EngineParts`.
+
+Operators are imported when they are used: where rows are only packed, a plan is enough.
+"""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from panewise.engine.columns import END, KEY_WATERMARK, ONE_KEY, START
-from panewise.engine.ingest.input_state import checked, read_clocks
-from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import Inspection, Schemas, TableReader
-from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.plan import Plan
-from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order
-from panewise.engine.windows.operator import Operator
-from panewise.engine.windows.sliding.intake import waiting
-from panewise.engine.windows.state import WindowState
 from panewise.families import INPUT
-from panewise.spec import Global, Sliding, WindowOperator, counted, merging
-from panewise.spec.rules.sliding import fires_only_when_complete
+from panewise.spec import WindowOperator
+
+if TYPE_CHECKING:
+    from panewise.engine.windows.operator import Operator
 
 
 def compile(spec: WindowOperator, schemas: Schemas) -> Plan:  # noqa: A001 - the name of the protocol
@@ -25,49 +20,15 @@ def compile(spec: WindowOperator, schemas: Schemas) -> Plan:  # noqa: A001 - the
     return Plan(spec, schemas[INPUT])
 
 
-def operator(spec: WindowOperator, schemas: Schemas) -> Operator:
+def operator(spec: WindowOperator, schemas: Schemas) -> "Operator":
     """Returns an operator that has taken no step."""
+    from panewise.engine.windows.operator import Operator  # noqa: PLC0415 - see above
+
     return Operator(spec, schemas[INPUT])
 
 
-def inspect(
-    spec: WindowOperator, header: Mapping[str, Any], read: TableReader, slices: int = 1
-) -> Inspection:
-    """Returns the stored windows. `slices` is the number of the table of slices.
+def inspect(spec: WindowOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
+    """Returns the stored windows."""
+    from panewise.engine.windows import inspection  # noqa: PLC0415 - see above
 
-    Sliding windows that fire only when they are complete are not stored before. They are computed from the
-    slices.
-    """
-    clocks, keys = read_clocks(checked(header, WindowState.checks), Clocks.of(spec)), keys_of(spec)
-    identity = [*keys, START, END]
-    together = merging(spec.window) or clocks.by_key
-    cell, marks = keys if together else identity, [KEY_WATERMARK] if clocks.by_key else []
-    horizon = clocks.horizon(spec)
-    stored = read(0, [*identity, *marks], identity, cell, horizon)
-    windows = key_watermarks.without(stored) if clocks.by_key and stored.width else stored
-    if isinstance(spec.window, Sliding) and fires_only_when_complete(spec.trigger):
-        sliced = read(slices, identity, identity, cell, horizon)
-        windows = _with_unmade(spec, clocks, windows, stored, sliced)
-    in_time = not isinstance(spec.window, Global) and not counted(spec.window)
-    return Inspection(clocks, windows, keys, in_time)
-
-
-def keys_of(spec: Any) -> list[str]:
-    """Returns the key columns of the stored rows."""
-    return list(spec.keys) or [ONE_KEY]
-
-
-def _with_unmade(
-    spec: WindowOperator, clocks: Clocks, windows: pl.DataFrame, stored: pl.DataFrame, slices: pl.DataFrame
-) -> pl.DataFrame:
-    """Returns the stored windows, and those that will be made of the slices when they are complete."""
-    if slices.is_empty():
-        return windows
-    assert isinstance(spec.window, Sliding)
-    keys = keys_of(spec)
-    marked = slices
-    if clocks.by_key:
-        marked = key_watermarks.marked(slices, key_watermarks.told(stored, keys), keys)
-    rows = waiting(spec, Slide(spec.window, keys), in_order(*coded(keys, marked)), clocks)
-    more = rows.select(*keys, START, END)
-    return pl.concat([windows.select(more.columns), more]) if windows.width else more
+    return inspection.inspect(spec, header, read)
