@@ -28,7 +28,6 @@ ELSEWHERE = {
     "engine/windowing/trigger": "engine/windowing/trigger/test_tree.py",
     "engine/windowing/trigger/simple.py": "engine/windows/test_properties.py",
     # Every family uses the protocol, and a family of the tests shows that it is enough.
-    "engine/protocol.py": "families/test_pairs.py",
     "engine/registry.py": "families/test_pairs.py",
     "spec/families": "families/test_pairs.py",
     "spec/protocol.py": "families/test_pairs.py",

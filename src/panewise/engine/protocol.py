@@ -233,7 +233,7 @@ class Inspection:
 
     Attributes:
         clocks: the clocks of the last commit.
-        rows: the live windows or waiting rows: the columns `keys`, and ``__start`` and ``__end``.
+        rows: the live windows or waiting rows: the columns `keys`, ``__end`` and, of windows, ``__start``.
         keys: the names of the columns of the key.
         ends_in_time: whether ``__end`` is an instant.
     """

@@ -1,0 +1,91 @@
+"""What all operators have in common: ports, output schemas, named tables, and the output watermark."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+import panewise as pw
+from panewise import functions as F
+from panewise.engine.checkpoint import save
+from panewise.engine.registry import by_port, cached_operator, operator_for, plan_for
+from panewise.families import INPUT
+from panewise.streamwindow import count
+
+SCHEMA = {"event_time": pl.Int64(), "k": pl.Int64(), "v": pl.Int64()}
+TIMES = [7, 3, 12, 1, 25, 14, 30, 8]
+WINDOWS = pw.WindowOperator(keys=["k"], window=pw.Tumbling(5), aggregates=[F.sum("v").alias("s")])
+SLIDING = pw.WindowOperator(keys=["k"], window=pw.Sliding(5), aggregates=[F.sum("v").alias("s")])
+CHAIN = WINDOWS.then(keys=["k"], aggregates=[F.max("s").alias("m")])
+AHEAD = pw.Frame("range", -3, 4)
+OVER = pw.FrameOperator(keys=["k"], columns=[pw.FrameColumn(F.sum("v").alias("s"), AHEAD)])
+POLICY = pw.StreamWindow.tumbling(count(2), partition_by=["k"])
+SPECS = {"windows": WINDOWS, "sliding": SLIDING, "chain": CHAIN, "over": OVER, "policy": POLICY}
+TABLES = {
+    "windows": ["windows"],
+    "sliding": ["windows", "slices", "blocks"],
+    "chain": ["windows", "contributions of stage 1", "windows of stage 1"],
+    "over": ["waiting", "kept", "running", "passed", "blocks"],
+    "policy": ["partitions"],
+}
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_tables_have_names(name: str) -> None:
+    """The order of the tables is that of their numbers on disk, so it stays."""
+    operator = operator_for(SPECS[name], SCHEMA)
+    assert list(operator.state.tables) == TABLES[name]
+    assert list(operator.horizons(operator.state.clocks)) == TABLES[name]
+    other = operator_for(SPECS[name], SCHEMA).state.tables
+    assert operator.state.with_tables(other).tables == other
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_plan_is_compiled_without_an_operator(name: str) -> None:
+    plan, operator = plan_for(SPECS[name], SCHEMA), operator_for(SPECS[name], SCHEMA)
+    assert plan is plan_for(SPECS[name], {INPUT: SCHEMA})
+    assert list(plan.ports) == [INPUT]
+    assert plan.ports[INPUT].late_schema == operator.plan.ports[INPUT].late_schema
+    rows = pl.DataFrame([[t, t % 2, t] for t in TIMES], schema=SCHEMA, orient="row")
+    panes = [operator.add(rows).panes, operator.advance(watermark=20).panes, operator.finish().panes]
+    assert all(dict(found.schema) == plan.pane_schema for found in panes)
+    assert sum(found.height for found in panes)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_operators_of_the_cache_share_no_state(name: str) -> None:
+    one, other = (cached_operator(SPECS[name], SCHEMA) for _ in range(2))
+    before = save(other)
+    one.add(pl.DataFrame([[1, 1, 1]], schema=SCHEMA, orient="row"))
+    assert save(other) == before
+    assert save(one) != before
+
+
+def time_of(row: dict[str, Any]) -> int:
+    """Returns the event time of an emitted row: of a pane the last instant of its window."""
+    return int(row["window_end"]) - 1 if "window_end" in row else int(row["event_time"])
+
+
+@pytest.mark.parametrize("name", ["windows", "sliding", "chain", "over"])
+def test_no_row_behind_the_output_watermark_is_emitted(name: str) -> None:
+    operator = operator_for(SPECS[name], SCHEMA)
+    assert operator.output_watermark() is None
+    emitted, reached = [], []
+    for step, at in enumerate([4, 9, 9, 20, 31]):
+        rows = [[t, t % 2, t] for t in TIMES if t >= at and t % 5 == step]
+        operator.add(pl.DataFrame(rows, schema=SCHEMA, orient="row"))
+        mark = operator.output_watermark()
+        found = operator.advance(watermark=at).panes.to_dicts()
+        emitted += found
+        assert all(mark is None or time_of(row) >= mark for row in found)
+        reached.append(operator.output_watermark())
+    assert emitted
+    assert reached == ([0, 5, 5, 16, 27] if name == "over" else [4, 9, 9, 20, 31])
+
+
+def test_policy_windows_have_no_output_watermark() -> None:
+    assert operator_for(POLICY, SCHEMA).output_watermark() is None
+
+
+def test_the_schema_of_one_input_may_be_given_alone() -> None:
+    assert by_port(WINDOWS, SCHEMA) == {INPUT: SCHEMA} == by_port(WINDOWS, {INPUT: SCHEMA})
