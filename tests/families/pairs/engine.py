@@ -15,7 +15,7 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.uncombined import UncombinedOperator, UncombinedPort
 from panewise.engine.ingest.validate import ValidationResult, validate
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.progress.multi_input import Inputs, Told
+from panewise.engine.progress.multi_input import Inputs, InputWatermark
 from panewise.engine.protocol import Inspection, Schemas, TableReader
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable
@@ -86,7 +86,7 @@ class PairsOperator(UncombinedOperator):
 
     def header(self) -> dict[str, Any]:
         clocks, ended = self.state.clocks, sorted(self.state.ended)
-        reported = {name: [one.watermark, one.heard] for name, one in clocks.inputs.told_last}
+        reported = {name: [one.watermark, one.reported_at] for name, one in clocks.inputs.reports}
         return {
             "processing_time": clocks.processing_time,
             "watermark": clocks.watermark,
@@ -100,7 +100,7 @@ class PairsOperator(UncombinedOperator):
         if not checked(header):
             return self.state
         known = header["inputs"]
-        reported = tuple((name, Told(*one)) for name, one in known["told"].items())
+        reported = tuple((name, InputWatermark(*one)) for name, one in known["told"].items())
         inputs = Inputs(reported, known["since"])
         clocks = Clocks(header["processing_time"], header["watermark"], header["finished"], inputs)
         return replace(self.state, clocks=clocks, ended=frozenset(header["ended"]))

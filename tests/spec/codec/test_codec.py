@@ -29,7 +29,7 @@ from panewise import (
 )
 from panewise import functions as F
 from panewise.errors import SpecWarning
-from panewise.spec import Frame, FrameColumn, FrameOperator, Inputs
+from panewise.spec import Frame, Inputs, OverColumn, OverOperator
 from panewise.spec.aggregates.aggregate import FUNCTIONS
 from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.triggers.composite import Composite
@@ -622,7 +622,7 @@ def test_inputs_of_rows_there_and_back(delay: Any) -> None:
     mark = Inputs(["a", "b"], "2 minutes", "s", delay)
     for spec in (
         WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=mark),
-        FrameOperator(columns=[FrameColumn(F.count().alias("n"), Frame("rows", -1))], watermark=mark),
+        OverOperator(columns=[OverColumn(F.count().alias("n"), Frame("rows", -1))], watermark=mark),
     ):
         assert from_json(to_json(spec)) == spec
         assert spec.columns_read == ("event_time", "s")

@@ -38,10 +38,10 @@ from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.families import INPUT
-from panewise.spec import FrameOperator
+from panewise.spec import OverOperator
 
 
-class OverOperator(UncombinedOperator):
+class OverEngine(UncombinedOperator):
     """An OVER operator on Polars frames.
 
     Args:
@@ -52,7 +52,7 @@ class OverOperator(UncombinedOperator):
         SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.
     """
 
-    def __init__(self, spec: FrameOperator, schema: Mapping[str, pl.DataType]) -> None:
+    def __init__(self, spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
         self.plan = OverPlan(spec, schema)
         self.spec = spec
         self.state = OverState.empty(self.plan)
@@ -308,7 +308,7 @@ class OverOperator(UncombinedOperator):
         return ordered(both, by).select(*plan.pane_schema)
 
 
-def passed_until(spec: FrameOperator, clocks: Clocks) -> int | None:
+def passed_until(spec: OverOperator, clocks: Clocks) -> int | None:
     """Returns the time up to which, inclusive, rows have passed (semantics 29.2); None before the first."""
     if clocks.finished:
         return MAX_INSTANT

@@ -29,7 +29,7 @@ from panewise.engine.ingest.validate import ValidationResult, validate
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spec import Aggregate, Frame, FrameOperator, RowFunction, row_driven
+from panewise.spec import Aggregate, Frame, OverOperator, RowFunction, row_driven
 from panewise.spec.type_checks import check_types
 
 # In the tables: the time of the row, which expires when the horizon of its table reaches this time. The last
@@ -81,7 +81,7 @@ class OverPlan(UncombinedPort):
         SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.
     """
 
-    def __init__(self, spec: FrameOperator, schema: Mapping[str, pl.DataType]) -> None:
+    def __init__(self, spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
         check_columns(spec, schema)
         check_types(spec, types_of(schema))
         _check_new(spec, schema)
@@ -124,7 +124,7 @@ class OverPlan(UncombinedPort):
         return {INPUT: self}
 
     @property
-    def entry(self) -> FrameOperator:
+    def entry(self) -> OverOperator:
         """The specification of the input port."""
         return self.spec
 
@@ -240,14 +240,14 @@ class OverPlan(UncombinedPort):
         return {ROW_COUNT: pl.Int64(), **({TIME_COUNT: pl.Int64()} if self.ranks else {}), **parts, **values}
 
 
-def _check_new(spec: FrameOperator, schema: Mapping[str, pl.DataType]) -> None:
+def _check_new(spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
     for column in spec.columns:
         if column.name in schema:
             rule = "new columns have different names, which no input column has"
             raise SpecError(f"{column.name!r} twice", rule, "give the new column another name")
 
 
-def _jobs(spec: FrameOperator, schema: Schema) -> list[Job]:
+def _jobs(spec: OverOperator, schema: Schema) -> list[Job]:
     frames: dict[Frame, list[Aggregate]] = {}
     for column in spec.columns:
         if isinstance(column.what, Aggregate):
@@ -257,7 +257,7 @@ def _jobs(spec: FrameOperator, schema: Schema) -> list[Job]:
     return [Job(frame, made, told(made), f"__{n}") for n, (frame, made) in enumerate(compiled)]
 
 
-def _ranges(spec: FrameOperator, jobs: list[Job]) -> list[Job]:
+def _ranges(spec: OverOperator, jobs: list[Job]) -> list[Job]:
     """Returns the jobs of ranges that look back, if partials are enough for all of them; otherwise none.
 
     Partials are enough if no row waits for rows after it, and every column with such a range is an aggregate
@@ -277,7 +277,7 @@ def _ranges(spec: FrameOperator, jobs: list[Job]) -> list[Job]:
     return [job for job in jobs if job.frame.kind == "range" and (job.frame.start or 0) < 0]
 
 
-def _rows_behind(spec: FrameOperator) -> int:
+def _rows_behind(spec: OverOperator) -> int:
     """Returns how many of the rows before a row its columns may need as rows, not as partials."""
     found = [0]
     for column in spec.columns:
@@ -288,7 +288,7 @@ def _rows_behind(spec: FrameOperator) -> int:
     return max(found)
 
 
-def _us_behind(spec: FrameOperator) -> int:
+def _us_behind(spec: OverOperator) -> int:
     starts = [
         column.frame.start
         for column in spec.columns
@@ -297,7 +297,7 @@ def _us_behind(spec: FrameOperator) -> int:
     return max([0, *(-start for start in starts if start is not None)])
 
 
-def _from_peers(spec: FrameOperator) -> bool:
+def _from_peers(spec: OverOperator) -> bool:
     """Returns whether a range begins with the rows of equal time."""
     return any(
         column.frame is not None and column.frame.kind == "range" and column.frame.start == 0

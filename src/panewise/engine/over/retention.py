@@ -41,7 +41,7 @@ def kept(layout: Layout, horizon: int | None) -> tuple[pl.DataFrame, pl.DataFram
     plan = layout.plan
     position = _candidates(layout)
     code = layout.code[position]
-    unsent = layout.sent_until[code]
+    unsent = layout.emitted_until[code]
     pinned: Flags = position >= unsent - plan.behind
     ends: Numbers = np.full(len(position), MAX_INSTANT)
     stays = pinned
@@ -78,8 +78,8 @@ def _seen_back(layout: Layout, code: Numbers, times: Numbers) -> Flags:
 
     The first row of a key that has not been emitted looks back furthest, so only that one is tested.
     """
-    waits = (layout.sent_until < layout.passed)[code]
-    first = layout.times[np.minimum(layout.sent_until, len(layout.times) - 1)][code]
+    waits = (layout.emitted_until < layout.passed)[code]
+    first = layout.times[np.minimum(layout.emitted_until, len(layout.times) - 1)][code]
     seen: Flags = waits & (times >= shifted(first, -layout.plan.us_behind))
     return seen
 

@@ -154,7 +154,7 @@ class Layout:
         return first
 
     @cached_property
-    def sent_until(self) -> Numbers:
+    def emitted_until(self) -> Numbers:
         """By key, the position before which the rows end that this step emits."""
         if self.step.finished:
             return self.passed
@@ -164,7 +164,7 @@ class Layout:
     @cached_property
     def targets(self) -> Numbers:
         """The positions of the rows that this step emits."""
-        return spread(self.first_unsent, self.sent_until - self.first_unsent)
+        return spread(self.first_unsent, self.emitted_until - self.first_unsent)
 
     @cached_property
     def peers_begin(self) -> Numbers:

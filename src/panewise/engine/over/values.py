@@ -10,7 +10,7 @@ from panewise.engine.over.bounds import bounds
 from panewise.engine.over.ranges import pieces
 from panewise.engine.over.running import Running, results
 from panewise.engine.over.sequences import Flags, Layout, Numbers
-from panewise.spec import FrameColumn, RowFunction
+from panewise.spec import OverColumn, RowFunction
 
 _FAR = 1 << 62  # a number of rows that no stream reaches; sums with a position fit in 64 bits
 
@@ -49,7 +49,7 @@ def values(layout: Layout, ranges: Sequence[Layout] = ()) -> Values:
     return Values(pl.DataFrame([by_name[column.name] for column in plan.spec.columns]), running)
 
 
-def _of_function(layout: Layout, column: FrameColumn) -> pl.Series:
+def _of_function(layout: Layout, column: OverColumn) -> pl.Series:
     what, at = column.what, layout.targets
     assert isinstance(what, RowFunction)
     match what.fn:
@@ -83,7 +83,7 @@ def _gathered(layout: Layout, what: RowFunction, place: Numbers, inside: Flags) 
     )
 
 
-def _nth(layout: Layout, column: FrameColumn, what: RowFunction) -> pl.Series:
+def _nth(layout: Layout, column: OverColumn, what: RowFunction) -> pl.Series:
     """Returns the value in the n-th row of each frame, null if it has fewer rows."""
     assert column.frame is not None
     assert what.n is not None

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from panewise.engine.policy.partitions import Log, Partition
-from panewise.spec import HeldPartition, StreamWindow, WindowEvent
+from panewise.spec import StoredPartition, StreamWindow, WindowEvent
 from panewise.spec.operators.policy.events import Evictions, Name, key_of
 
 _LAST = ("PARTITION_EVICTION", "FINAL")  # the last event of a partition
@@ -89,11 +89,11 @@ class ListenerLog(Log):
         self.states[number] = listener.state_of(self._listening[number])
         return rows
 
-    def all(self) -> Iterator[HeldPartition]:
+    def all(self) -> Iterator[StoredPartition]:
         """Returns the partitions of the step that exist, the least recent insertion first."""
         return map(self._shown, self.living.values())
 
-    def find(self, name: Name) -> HeldPartition | None:
+    def find(self, name: Name) -> StoredPartition | None:
         """Returns the partition of this name, None if it does not exist."""
         partition = self.living.get(self._numbers.get(name, -1))
         return None if partition is None else self._shown(partition)
@@ -102,8 +102,8 @@ class ListenerLog(Log):
         """Returns the number of partitions, and the number of tuples in all of them."""
         return len(self.living), self.total
 
-    def _shown(self, partition: Partition) -> HeldPartition:
-        return HeldPartition(dict(self.names[partition.number]), partition.high - partition.low)
+    def _shown(self, partition: Partition) -> StoredPartition:
+        return StoredPartition(dict(self.names[partition.number]), partition.high - partition.low)
 
     @cached_property
     def _tuples(self) -> Sequence[dict[str, Any]]:

@@ -31,7 +31,7 @@ def sent(
     return _ordered(plus, spec)
 
 
-def withdrawn(
+def retractions(
     columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int
 ) -> pl.DataFrame:
     """Returns the retractions of merged-away windows (semantics 9.2)."""

@@ -89,7 +89,7 @@ class Plan:
         sliced = {**key_types, START: pl.Int64(), END: pl.Int64(), **self.pieces.schema}
         self.slices = Shape(sliced, self.identity, self.keys if together else self.identity)
         # Whether a window may contain several slices.
-        self.slices_meet = isinstance(spec.window, (Hopping, Cumulating, Custom))
+        self.joins_slices = isinstance(spec.window, (Hopping, Cumulating, Custom))
         self.can_close = data_loss_reason(spec) is not None  # else windows close only when they expire
 
     def _of_sliding(self, spec: WindowOperator) -> None:

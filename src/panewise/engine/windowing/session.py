@@ -61,8 +61,8 @@ class Sessions:
         rows, expired = self._expired(rows, held)
         late = pl.concat([behind, shut, expired]).sort(ORDER)
         swept = self._swept(rows, held)
-        members = held.select(*self.keys, START, END, swept.of_held).filter(
-            swept.of_held.is_in(swept.sessions[SESSION].implode())
+        members = held.select(*self.keys, START, END, swept.of_live).filter(
+            swept.of_live.is_in(swept.sessions[SESSION].implode())
         )
         return Assigned(rows.drop(START, END).with_columns(swept.of_rows), late, swept.sessions, members)
 
@@ -124,7 +124,7 @@ class Sessions:
             pl.lit(False).alias(_HELD),
         )
         both = pl.concat(
-            [mine, held.select(START, END, swept.of_held, pl.lit(True).alias(_HELD))], how="diagonal"
+            [mine, held.select(START, END, swept.of_live, pl.lit(True).alias(_HELD))], how="diagonal"
         )
         alive = (pl.col(_HELD) | ~pl.col(_DOUBTFUL)).any().over(SESSION)
         doubt = (pl.col(_DOUBTFUL).fill_null(False)).any().over(SESSION)
@@ -190,7 +190,7 @@ class _Swept:
     """The sessions that got rows, with numbers and bounds; the number of each stored session and each row."""
 
     sessions: pl.DataFrame
-    of_held: pl.Series
+    of_live: pl.Series
     of_rows: pl.Series
 
 

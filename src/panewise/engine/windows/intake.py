@@ -133,7 +133,7 @@ def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> tu
 
     Where the order of rows matters, a window has one piece. Otherwise it may have one for each slice.
     """
-    if plan.ordered and plan.slices_meet:
+    if plan.ordered and plan.joins_slices:
         return slices.pieces_in_order(plan.keys, plan.aggregation, rows), True
     lifted = (
         row_numbering.lifted(plan, rows) if plan.counted else plan.aggregation.lift(rows, [*plan.keys, SLICE])

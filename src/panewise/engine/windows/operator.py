@@ -227,7 +227,7 @@ class Operator:
         windows = self.state.windows.all()
         windows = key_watermarks.without(windows) if self.plan.by_key else windows
         if self.state.slices is not None and self.plan.lazy:
-            waiting = unmade(self.plan, self.state.slices, self.state.clocks, self._told_marks())
+            waiting = unmade(self.plan, self.state.slices, self.state.clocks, self._key_watermarks())
             windows = pl.concat([windows.select(waiting.columns), waiting])
         shown = windows.select(
             *keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed")
@@ -351,7 +351,7 @@ class Operator:
         self._keep(taken.slices)
         sent = panes.sent(plan.window_panes, plan.spec, result.sent, now)
         if plan.retracting and not taken.merged_away.is_empty():
-            sent = pl.concat([panes.withdrawn(plan.window_panes, plan.spec, taken.merged_away, now), sent])
+            sent = pl.concat([panes.retractions(plan.window_panes, plan.spec, taken.merged_away, now), sent])
         counts = Counts(rows_in, taken.applied, 0, taken.late_count, 0, taken.partially_late)
         return replace(self._nothing, panes=sent, counts=counts)
 
@@ -360,7 +360,7 @@ class Operator:
         plan, due = self.plan, firing.due(self.plan, self.state.clocks, clocks)
         concerned, horizon = self.state.windows.concerned(due.test, due.may), clocks.horizon(plan.spec)
         if self.state.slices is not None:
-            more, slices = completed(plan, self.state.slices, self.state.clocks, clocks, self._told_marks)
+            more, slices = completed(plan, self.state.slices, self.state.clocks, clocks, self._key_watermarks)
             concerned = pl.concat([concerned, more])
             self._keep(slices.expired(horizon))
         self.state = replace(self.state, windows=self.state.windows.expired(horizon), clocks=clocks)
@@ -372,7 +372,7 @@ class Operator:
             self._nothing, panes=panes.sent(plan.window_panes, plan.spec, result.sent, clocks.processing_time)
         )
 
-    def _told_marks(self) -> pl.DataFrame:
+    def _key_watermarks(self) -> pl.DataFrame:
         """Returns the watermarks of all keys, if each key has its own; else an empty table."""
         return (
             key_watermarks.told(self.state.windows.all(), self.plan.keys)

@@ -143,24 +143,24 @@ class _Following:
             if _identity(self.stage.keys, row) == identity
         ]
         rows = [row for _, row in sorted(held, key=lambda pair: pair[0])]
-        withdrawal = (
+        retraction = (
             []
             if window.live is None or self.spec.accumulation != "retracting"
-            else [{**window.live, **_withdrawn(clock)}]
+            else [{**window.live, **_retraction(clock)}]
         )
         if not rows:
             window.live = None
-            return withdrawal
+            return retraction
         values = {
             what.name: aggregate(what, rows, self.kinds.get(what.column or "")) for what in self.measures
         }
         pane = {**self._told(identity), **values, **self._numbering(window, identity[1], arrived, clock)}
-        if self._is_unchanged(window, values) and not self._asked_for(pane):
+        if self._is_unchanged(window, values) and not self._requested(pane):
             return []
         window.panes += 1
         window.nonspeculative += pane["timing"] != "EARLY"
         window.live = pane
-        return [*withdrawal, pane]
+        return [*retraction, pane]
 
     def _told(self, identity: Identity) -> Pane:
         start, end, *key = identity
@@ -195,7 +195,7 @@ class _Following:
             return False
         return all(same_value(value, live[name]) for name, value in values.items())
 
-    def _asked_for(self, pane: Pane) -> bool:
+    def _requested(self, pane: Pane) -> bool:
         on_time = self.spec.on_time == "always" and pane["timing"] == "ON_TIME"
         return on_time or (self.spec.closing == "always" and bool(pane["is_last"]))
 
@@ -226,7 +226,7 @@ def _order(identity: Identity) -> tuple[Any, ...]:
     return (sort_key(end), sort_key(start), [sort_key(value) for value in key])
 
 
-def _withdrawn(clock: Clock) -> Pane:
+def _retraction(clock: Clock) -> Pane:
     return {"op": "-", "processing_time": clock.processing_time}
 
 

@@ -16,7 +16,7 @@ from panewise.oracle.positions import Positions
 from panewise.oracle.progress.clock import Clock
 from panewise.oracle.progress.clocks import Clocks, Key
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
-from panewise.spec import Aggregate, Frame, FrameColumn, FrameOperator, RowFunction
+from panewise.spec import Aggregate, Frame, OverColumn, OverOperator, RowFunction
 
 
 @dataclass
@@ -37,7 +37,7 @@ class OverInterpreter:
         types: types of columns, as for :class:`panewise.oracle.Interpreter`.
 
     >>> from panewise import functions as F
-    >>> oracle = OverInterpreter(FrameOperator(columns=[FrameColumn(F.sum("v").alias("total"),
+    >>> oracle = OverInterpreter(OverOperator(columns=[OverColumn(F.sum("v").alias("total"),
     ...     Frame("rows", -1, 0))]))
     >>> _ = oracle.add([{"event_time": t, "v": t * t} for t in (3, 1, 2)])
     >>> [(row["v"], row["total"]) for row in oracle.watermark(3)["panes"]]
@@ -46,7 +46,7 @@ class OverInterpreter:
     Source: semantics 29.
     """
 
-    def __init__(self, spec: FrameOperator, types: dict[str, str] | None = None) -> None:
+    def __init__(self, spec: OverOperator, types: dict[str, str] | None = None) -> None:
         self._spec, self._types = spec, dict(types or {})
         for column, kind in self._types.items():
             check_type(column, kind)
@@ -77,7 +77,7 @@ class OverInterpreter:
         judged = [self._taken(given, output) for given in arrival_order(self._spec, self._types, given_rows)]
         self._waiting += [row for row in judged if row is not None]
         output["panes"] = self._sent()
-        if self._clocks.tell_seen():
+        if self._clocks.report_seen():
             output["panes"] += self._sent()
         return output
 
@@ -198,7 +198,7 @@ class OverInterpreter:
             rows.sent += 1
         return sent
 
-    def _value(self, column: FrameColumn, rows: _Sequence, at: int) -> Any:
+    def _value(self, column: OverColumn, rows: _Sequence, at: int) -> Any:
         if column.frame is None:
             assert isinstance(column.what, RowFunction)
             return self._of_all(column.what, rows.passed, at)

@@ -6,7 +6,7 @@ from typing import Any
 from panewise.oracle.columns import sort_key
 from panewise.oracle.policy.partition import Partition
 from panewise.oracle.rows import as_key
-from panewise.spec import HeldPartition, StreamWindow
+from panewise.spec import StoredPartition, StreamWindow
 from panewise.spec.operators.policy.events import Name, key_of, name_of
 from panewise.spec.operators.policy.policies import PartitionCount, TupleCount
 
@@ -50,13 +50,13 @@ class Partitions:
 
     # What listeners see (semantics 10.27)
 
-    def all(self) -> list[HeldPartition]:
+    def all(self) -> list[StoredPartition]:
         """Returns the name of each partition and the number of its tuples."""
         return [
-            HeldPartition(self.names(partition), len(partition.tuples)) for partition in self._held.values()
+            StoredPartition(self.names(partition), len(partition.tuples)) for partition in self._held.values()
         ]
 
-    def find(self, name: Name) -> HeldPartition | None:
+    def find(self, name: Name) -> StoredPartition | None:
         """Returns the partition of this name; None if it does not exist."""
         return next((one for one in self.all() if key_of(one.partition) == name), None)
 

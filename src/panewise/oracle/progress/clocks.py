@@ -109,7 +109,7 @@ class Clocks:
         if inputs is not None and self._inputs is not None:
             self._inputs.saw(values[str(inputs.column)], time)
 
-    def tell_seen(self) -> bool:
+    def report_seen(self) -> bool:
         """Moves the watermark that rows drive, after a batch (semantics 12.9, 12.10).
 
         Returns whether a valid row of the batch reported, so that an evaluation is due.
@@ -120,5 +120,5 @@ class Clocks:
             return True
         if self._inputs is None or not self._inputs.seen:
             return False
-        self.common.raise_watermark(self._inputs.tell_seen(self.common.processing_time))
+        self.common.raise_watermark(self._inputs.report_seen(self.common.processing_time))
         return True

@@ -18,7 +18,7 @@ class InputClocks:
     def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
         self._marks: dict[str, int] = {}
-        self._heard: dict[str, int] = {}
+        self._reported_at: dict[str, int] = {}
         self._seen: dict[str, int] = {}  # the highest event time of each input in the current batch
         self._reading = False
 
@@ -26,14 +26,14 @@ class InputClocks:
         """Records a watermark that an input reports; returns the operator's watermark (semantics 12.5)."""
         self._marks[name] = max(to, self._marks.get(name, to))
         if self._reading:
-            self._heard[name] = processing_time
+            self._reported_at[name] = processing_time
         return self._least(processing_time)
 
     def saw(self, name: str, time: int) -> None:
         """Records the event time of a valid row of an input (semantics 12.9)."""
         self._seen[name] = max(time, self._seen.get(name, time))
 
-    def tell_seen(self, processing_time: int) -> int | None:
+    def report_seen(self, processing_time: int) -> int | None:
         """Reports, after a batch, the watermarks of all inputs with valid rows in it (semantics 12.9).
 
         They report at once. Returns the operator's watermark.
@@ -55,7 +55,7 @@ class InputClocks:
         """
         if not self._reading:
             self._reading = True
-            self._heard = dict.fromkeys(self._inputs.names, processing_time)
+            self._reported_at = dict.fromkeys(self._inputs.names, processing_time)
         return self._least(processing_time)
 
     def _least(self, processing_time: int) -> int | None:
@@ -68,6 +68,6 @@ class InputClocks:
         idle_after = self._inputs.idle_after
         return (
             idle_after is not None
-            and name in self._heard
-            and processing_time >= self._heard[name] + idle_after.us
+            and name in self._reported_at
+            and processing_time >= self._reported_at[name] + idle_after.us
         )

@@ -76,7 +76,7 @@ class Interpreter:
             output = nothing()
             self._batch(batch, output)
             yield output
-            if self._clocks.tell_seen():
+            if self._clocks.report_seen():
                 yield self._evaluated_all()
 
     def watermark(self, to: int, source: str | None = None) -> Output:
@@ -137,7 +137,7 @@ class Interpreter:
         concerned = [
             window for window in after if window.key in moved or any(window is other for other in fed)
         ]
-        output["panes"] += self._withdrawn(replaced)
+        output["panes"] += self._retraction(replaced)
         output["panes"] += self._evaluated(concerned)
 
     def _moved(self) -> set[tuple[Any, ...]]:
@@ -292,7 +292,7 @@ class Interpreter:
                 del self._held[(window.key, *window.bounds)]
             return []
         decision = decide(self._spec, self._clocks.of(window.key), window)
-        panes = self._fire(window, decision) if decision.fires or decision.asked_for else []
+        panes = self._fire(window, decision) if decision.fires or decision.requested else []
         window.awaits_end = window.awaits_end and not decision.flips
         window.held_back = decision.on_time and window.pending > 0
         if decision.expires:
@@ -310,7 +310,7 @@ class Interpreter:
         window.new, window.pending, window.since = [], 0, self._clock.processing_time
         if self._spec.accumulation == "discarding":
             window.stored = []
-        if self._is_unchanged(window, values) and not decision.asked_for and not (self._spec.delta and new):
+        if self._is_unchanged(window, values) and not decision.requested and not (self._spec.delta and new):
             return []
         pane = {
             **self._identity(window),
@@ -319,9 +319,9 @@ class Interpreter:
             **self._delta(new),
             **self._numbering(window, decision),
         }
-        withdrawal = self._withdrawn([window])
+        retraction = self._retraction([window])
         window.live = pane
-        return [*withdrawal, pane]
+        return [*retraction, pane]
 
     def _contents(self, window: WindowState) -> dict[str, Any]:
         """Computes the aggregates, and evicts rows before or after that (semantics 11.1)."""
@@ -385,7 +385,7 @@ class Interpreter:
             "processing_time": self._clock.processing_time,
         }
 
-    def _withdrawn(self, windows: list[WindowState]) -> list[dict[str, Any]]:
+    def _retraction(self, windows: list[WindowState]) -> list[dict[str, Any]]:
         """Returns the retractions of the windows' live panes, in retracting mode (semantics 9.2, 20.3)."""
         if self._spec.accumulation != "retracting":
             return []

@@ -39,7 +39,7 @@ class Decision:
     expires: bool
     finishes: bool
     fires: bool
-    asked_for: bool
+    requested: bool
 
 
 def decide(spec: WindowOperator, clock: Clock, window: WindowState) -> Decision:
@@ -59,6 +59,6 @@ def decide(spec: WindowOperator, clock: Clock, window: WindowState) -> Decision:
     finishes = window.node.finished
     fires = window.pending > 0 and (wants or finishes or expires)
     on_time = flips or window.held_back
-    asked_on_time = spec.on_time == "always" and on_time and (wants or fires)
-    asked_last = spec.closing == "always" and (expires or finishes)
-    return Decision(flips, on_time, expires, finishes, fires, asked_on_time or asked_last)
+    requested_on_time = spec.on_time == "always" and on_time and (wants or fires)
+    requested_last = spec.closing == "always" and (expires or finishes)
+    return Decision(flips, on_time, expires, finishes, fires, requested_on_time or requested_last)

@@ -160,7 +160,7 @@ def _panes(spec: WindowOperator) -> str:
             "  When a window expires or closes, a last pane is emitted, even if no rows arrived since the "
             "previous pane."
         )
-    elif _keeps_rows_back(spec):
+    elif _holds_back_text(spec):
         lines.append("  When a window expires with pending rows, a last pane is emitted.")
     return "\n".join(lines)
 
@@ -225,7 +225,7 @@ def _after_end(spec: WindowOperator, trigger: AfterWatermark) -> list[str]:
     return [after] if isinstance(trigger.late, Always) else [after, opened_late]
 
 
-def _keeps_rows_back(spec: WindowOperator) -> bool:
+def _holds_back_text(spec: WindowOperator) -> bool:
     """Returns whether a window can expire with pending rows that its trigger has not fired by then."""
     if not isinstance(spec.trigger, AfterWatermark):
         return not isinstance(spec.trigger, Always)

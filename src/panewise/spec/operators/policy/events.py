@@ -14,7 +14,7 @@ from panewise.spec.operators.policy.policies import PartitionCount, PartitionEvi
 
 
 @dataclass(frozen=True)
-class HeldPartition:
+class StoredPartition:
     """A partition that exists.
 
     Args:
@@ -29,14 +29,14 @@ class HeldPartition:
 Name = tuple[Any, ...]  # the values of `partition_by`, in its order
 
 
-class HeldPartitions(Protocol):
+class StoredPartitions(Protocol):
     """The existing partitions that the runtime which raises an event knows."""
 
-    def all(self) -> Iterable[HeldPartition]:
+    def all(self) -> Iterable[StoredPartition]:
         """Returns the partitions in the order of their last insertions, the least recent first."""
         ...
 
-    def find(self, name: Name) -> HeldPartition | None:
+    def find(self, name: Name) -> StoredPartition | None:
         """Returns the partition of this name, or None if it does not exist."""
         ...
 
@@ -56,7 +56,7 @@ class Evictions:
     """
 
     policy: PartitionEviction | None
-    held: HeldPartitions
+    held: StoredPartitions
     asked: dict[Name, None] = field(default_factory=dict)
 
     @property
@@ -65,11 +65,11 @@ class Evictions:
         return counts_all(self.policy)
 
     @property
-    def left(self) -> tuple[HeldPartition, ...]:
+    def left(self) -> tuple[StoredPartition, ...]:
         """The existing partitions whose eviction has not been requested. It iterates over all partitions."""
         return tuple(one for one in self.held.all() if key_of(one.partition) not in self.asked)
 
-    def left_of(self, name: Name) -> tuple[HeldPartition, ...]:
+    def left_of(self, name: Name) -> tuple[StoredPartition, ...]:
         """Returns the partition of this name if it exists and has not been requested; else an empty tuple."""
         found = None if name in self.asked else self.held.find(name)
         return () if found is None else (found,)
@@ -99,7 +99,7 @@ class Evictions:
 class _Nothing:
     """No partitions: the default for events that no runtime raises, as in a test of a listener."""
 
-    def all(self) -> tuple[HeldPartition, ...]:
+    def all(self) -> tuple[StoredPartition, ...]:
         return ()
 
     def find(self, name: Name) -> None:
@@ -132,7 +132,7 @@ class WindowEvent:
     )
 
     @property
-    def partitions(self) -> tuple[HeldPartition, ...]:
+    def partitions(self) -> tuple[StoredPartition, ...]:
         """The partitions that exist and whose eviction has not been requested.
 
         With `partition_count` or `tuple_count` these are all partitions, ordered by their last insertions,
