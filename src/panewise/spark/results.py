@@ -74,11 +74,11 @@ class WindowResult(OperatorResult):
             SpecError: if the stage breaks a rule.
         """
         flow = self.dataflow
-        dfs, shown = _with_own_names(flow)
+        dfs, output_names = _with_own_names(flow)
         chain = self.spec.then(keys=keys, aggregates=aggregates)
         check_column_types(dfs, chain)
         shards = None if flow.default_shards else len(flow.shards)
-        made = _dataflow(dfs, chain, shards, flow.clock, shown)
+        made = _dataflow(dfs, chain, shards, flow.clock, output_names)
         return replace(self, spec=chain, dataflow=made)
 
     def write(
@@ -418,13 +418,13 @@ def apply(
     given: Mapping[str, DataFrame] = df if isinstance(df, Mapping) else {INPUT: df}
     check_ports(given, spec)
     made = parts(spec).for_columns(spec, {port: _instants(one) for port, one in given.items()})
-    dfs, shown = dict[str, DataFrame](), dict[str, Mapping[str, str]]()
+    dfs, output_names = dict[str, DataFrame](), dict[str, Mapping[str, str]]()
     for port, one in given.items():
         seen = input_of(one, made, port)
-        dfs[port], made, shown[port] = seen.df, seen.spec, seen.shown
+        dfs[port], made, output_names[port] = seen.df, seen.spec, seen.output_names
     dfs = {port: _checked(one, made, port, finish, every) for port, one in dfs.items()}
     check_column_types(dfs, made)
-    dataflow = _dataflow(dfs, made, shards, every, shown)
+    dataflow = _dataflow(dfs, made, shards, every, output_names)
     result: OperatorResult = RESULTS.get(type(spec), FamilyResult)(
         made, dataflow, finish == "at_end", Given(df, spec, finish, shards, clock)
     )
@@ -455,22 +455,26 @@ def _dataflow(
     spec: Specification,
     shards: int | None,
     clock: Duration | None,
-    shown: Mapping[str, Mapping[str, str]],
+    output_names: Mapping[str, Mapping[str, str]],
 ) -> Dataflow:
     """Returns the dataflow, in which no column of the user has a name that begins with `__`."""
     inner = inner_names([name for df in dfs.values() for name in df.columns], spec)
     if inner:
         dfs = {port: df.withColumnsRenamed(inner) for port, df in dfs.items()}
-    seen = {port: {inner.get(own, own): name for own, name in of.items()} for port, of in shown.items()}
+    seen = {
+        port: {inner.get(own, own): name for own, name in of.items()} for port, of in output_names.items()
+    }
     return replace(Dataflow.of(dfs, renamed(spec, inner), shards, clock, seen), inner=inner)
 
 
 def _with_own_names(flow: Dataflow) -> tuple[dict[str, DataFrame], dict[str, dict[str, str]]]:
-    """Returns the inputs of a dataflow with the user's names, and what they are shown as."""
-    back = {own: name for name, own in flow.inner.items()}
-    dfs = {port: df.withColumnsRenamed(back) if back else df for port, df in flow.dfs.items()}
-    shown = flow.shown or {}
-    return dfs, {port: {back.get(own, own): name for own, name in of.items()} for port, of in shown.items()}
+    """Returns the inputs of a dataflow with the user's names, and the output names of these."""
+    restored = {own: name for name, own in flow.inner.items()}
+    dfs = {port: df.withColumnsRenamed(restored) if restored else df for port, df in flow.dfs.items()}
+    output_names = flow.output_names or {}
+    return dfs, {
+        port: {restored.get(own, own): name for own, name in of.items()} for port, of in output_names.items()
+    }
 
 
 def _instants(df: DataFrame) -> set[str]:

@@ -14,7 +14,7 @@ from panewise import Frame, OverColumn, OverOperator
 from panewise import functions as F
 from panewise.engine.aggregate import range_aggregate
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.checkpoint import Stored, restore, save
+from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.ingest.output import Output
 from panewise.engine.over.operator import OverEngine
 from panewise.engine.registry import operator_for
@@ -74,7 +74,7 @@ def stepped(
     """
     cache = Cache()
     for n in range(batches + 1):
-        stored = Stored.load(spec, COLUMNS, StoredLibrary(store, cache))
+        stored = StoredOperator.load(spec, COLUMNS, StoredLibrary(store, cache))
         first = stored.operator.advance(watermark=n * 100 - 50)
         second = (
             stored.operator.finish()
@@ -154,7 +154,7 @@ def test_the_writes_of_a_step_do_not_depend_on_the_size_of_the_state(event_time:
     for keys in (10, 10_000):
         store, cache = CountingStore(), Cache()
         for n in range(12):
-            stored = Stored.load(spec, COLUMNS, StoredLibrary(store, cache))
+            stored = StoredOperator.load(spec, COLUMNS, StoredLibrary(store, cache))
             met = keys if n == 0 else 10
             if n == 11:
                 store.written = 0
@@ -175,7 +175,7 @@ def test_rows_that_are_stored() -> None:
         for one in (rowwise, timed):
             one.add(rows((n * 5, 1, n), (n * 5, 2, n)))
             one.advance(watermark=n * 5 + 1)
-    assert rowwise.state.kept.all().height == 2 * 2
+    assert rowwise.state.recent.all().height == 2 * 2
     assert rowwise.state.waiting.all().is_empty()
     passed, blocks = timed.state.passed, timed.state.blocks
     assert sorted(passed.all()["__end"].unique()) == [140, 145]  # W is 146: those from 136 on
@@ -195,7 +195,7 @@ def test_rows_that_wait_look_back() -> None:
     one = restored(one)
     one.add(rows((600, 1, 8)))
     assert one.advance(watermark=700).panes.rows() == [(8, 1, 4, 7, 8)]
-    assert one.state.kept.all()["t"].to_list() == [600]
+    assert one.state.recent.all()["t"].to_list() == [600]
     assert one.finish().panes.rows() == [(600, 1, 8, 8, None)]
 
 
@@ -214,7 +214,7 @@ def test_long_batches_in_memory() -> None:
     for n, batch in enumerate(batches):
         sent += [one.advance(watermark=n * 100 - 50).panes, one.add(batch).panes]
     assert one.state.waiting.runs
-    assert one.state.kept.runs
+    assert one.state.recent.runs
     other.add(pl.concat(batches))
     everything = pl.concat([*sent, one.finish().panes])
     columns = everything.columns
@@ -325,11 +325,11 @@ def test_a_state_of_another_operator_is_refused() -> None:
         pass
     other = by_time(OverColumn(F.sum("v").alias("s"), Frame("rows", -3, 0)))
     with pytest.raises(StateError, match=r"a changed specification \(columns: "):
-        Stored.load(other, COLUMNS, StoredLibrary(store, Cache()))
+        StoredOperator.load(other, COLUMNS, StoredLibrary(store, Cache()))
     with pytest.raises(
         StateError, match=r"a state with other columns: \['3:|a state with other columns: \[.*'v'\]"
     ):
-        Stored.load(by_time(TOTAL), {**COLUMNS, "v": pl.Int32()}, StoredLibrary(store, Cache()))
+        StoredOperator.load(by_time(TOTAL), {**COLUMNS, "v": pl.Int32()}, StoredLibrary(store, Cache()))
 
 
 @pytest.mark.parametrize("frame", [Frame("rows", None, 0), Frame("rows", -3, 0), Frame("range", -4, 0)])

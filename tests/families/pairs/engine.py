@@ -141,7 +141,7 @@ class PairsOperator(UncombinedOperator):
         )
         inputs = clocks.inputs
         for name in self.plan.ports if source is None else (source,):
-            inputs = inputs.told(name, watermark, now)
+            inputs = inputs.reported(name, watermark, now)
         return self._moved(replace(clocks, processing_time=now, inputs=inputs))
 
     def finish(self, port: str | None = None) -> Output:
@@ -149,7 +149,7 @@ class PairsOperator(UncombinedOperator):
         self.state, clocks = replace(self.state, ended=ended), self.state.clocks
         inputs = clocks.inputs
         for name in ended:
-            inputs = inputs.told(name, MAX_INSTANT, clocks.processing_time)
+            inputs = inputs.reported(name, MAX_INSTANT, clocks.processing_time)
         return self._moved(replace(clocks, inputs=inputs, finished=len(ended) == len(self.plan.ports)))
 
     def add(self, rows: pl.DataFrame, port: str = LEFT) -> Output:

@@ -65,7 +65,7 @@ def read_clocks(header: Mapping[str, Any], before: Clocks) -> Clocks:
         return before
     known = header.get("inputs", {"told": {}, "since": None})
     inputs = Inputs(
-        tuple((name, InputWatermark(*told)) for name, told in known["told"].items()), known["since"]
+        tuple((name, InputWatermark(*report)) for name, report in known["told"].items()), known["since"]
     )
     return replace(
         before,

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.aggregate.holistic import told
+from panewise.engine.aggregate.holistic import range_aggregation
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import (
     BLOCK_START,
@@ -68,7 +68,7 @@ class OverPlan(UncombinedPort):
     The operator has three tables:
 
     - `waiting`: the rows that have not passed, in the order of time.
-    - `kept`: rows that have passed, and that later rows look back to or that have not been emitted.
+    - `recent`: rows that have passed, and that later rows look back to or that have not been emitted.
     - `running`: for each key the partials of frames without a start, the `nth_value`s of such frames, and the
       number of rows that have passed.
 
@@ -102,7 +102,7 @@ class OverPlan(UncombinedPort):
         self.ahead, self.us_ahead = min(spec.rows_ahead, _MOST), spec.us_ahead
         self.reach = _us_behind(spec)
         self.behind, self.us_behind = min(_rows_behind(spec), _MOST), 0 if self.ranges else self.reach
-        # Whether ranges look back to the table `kept`. A range that begins at the time of its row does so,
+        # Whether ranges look back to the table `recent`. A range that begins at the time of its row does so,
         # too, if the row may wait for later rows: rows of the same time may be emitted before it.
         self.looks_back = self.us_behind > 0 or (self.ahead > 0 and _from_peers(spec))
         self.ranks = any(column.what.fn in ("rank", "dense_rank") for column in self.functions)
@@ -115,7 +115,7 @@ class OverPlan(UncombinedPort):
         ]
         self.folds_to = min(0, min(ends, default=0) + 1)
         self.read = {name: self.schema[name] for name in self._columns_of_values()}
-        self.waiting, self.kept, self.running = self._tables()
+        self.waiting, self.recent, self.running = self._tables()
         self.passed, self.blocks = self._tables_of_ranges()
 
     @property
@@ -134,8 +134,8 @@ class OverPlan(UncombinedPort):
         return self.waiting.schema
 
     @property
-    def keeps(self) -> bool:
-        """Whether rows that have passed are stored in `kept`."""
+    def stores_recent(self) -> bool:
+        """Whether rows that have passed are stored in `recent`."""
         return bool(self.behind or self.ahead or self.us_behind)
 
     @property
@@ -192,11 +192,11 @@ class OverPlan(UncombinedPort):
         own = {ONE_KEY: pl.Int8()} if ONE_KEY in self.keys else {}
         waiting: Schema = {**self.payload, **own, TIME: pl.Int64()}
         ranks: Schema = dict.fromkeys((RANK, DENSE_RANK), pl.Int64()) if self.ranks and self.ahead else {}
-        told = self.payload if self.ahead else self.read
+        columns = self.payload if self.ahead else self.read
         times: Schema = {STORED_TIME: pl.Int64()} if self.spec.event_time is not None else {}
-        kept: Schema = {
+        recent: Schema = {
             **keys,
-            **told,
+            **columns,
             SLOT: pl.Int64(),
             ROW_NUMBER: pl.Int64(),
             TIME: pl.Int64(),
@@ -206,7 +206,7 @@ class OverPlan(UncombinedPort):
         running: Schema = {**keys, TIME: pl.Int64(), **self._running()}
         return (
             Shape(waiting, self.sorts or [TIME], []),
-            Shape(kept, [*self.keys, SLOT], self.keys),
+            Shape(recent, [*self.keys, SLOT], self.keys),
             Shape(running, self.keys, self.keys),
         )
 
@@ -254,7 +254,7 @@ def _jobs(spec: OverOperator, schema: Schema) -> list[Job]:
             assert column.frame is not None
             frames.setdefault(column.frame, []).append(column.what)
     compiled = [(frame, Aggregation(tuple(made), schema)) for frame, made in frames.items()]
-    return [Job(frame, made, told(made), f"__{n}") for n, (frame, made) in enumerate(compiled)]
+    return [Job(frame, made, range_aggregation(made), f"__{n}") for n, (frame, made) in enumerate(compiled)]
 
 
 def _ranges(spec: OverOperator, jobs: list[Job]) -> list[Job]:

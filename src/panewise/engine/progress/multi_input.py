@@ -13,9 +13,9 @@ from panewise.spec import RowInputs
 
 @dataclass(frozen=True)
 class InputWatermark:
-    """The watermark of an input, and the processing time at which the input last reported one (`heard`).
+    """The watermark of an input, and the processing time at which the input last reported one.
 
-    `heard` is None if that was before the first reading of the clock.
+    This time is None if the report was before the first reading of the clock.
     """
 
     watermark: int | None = None
@@ -32,7 +32,7 @@ class Inputs:
     reports: tuple[tuple[str, InputWatermark], ...] = ()
     since: int | None = None
 
-    def told(self, source: str | None, watermark: int | None, now: int) -> "Inputs":
+    def reported(self, source: str | None, watermark: int | None, now: int) -> "Inputs":
         """Returns the inputs after one of them has reported a watermark.
 
         A watermark that is not higher than the one before only shows that the input is active.
@@ -53,7 +53,7 @@ class Inputs:
         after = self
         for name in inputs.names:
             if name in latest:
-                after = after.told(name, saturating_add(latest[name], -inputs.delay_of(name)), now)
+                after = after.reported(name, saturating_add(latest[name], -inputs.delay_of(name)), now)
         return after
 
     def read(self, processing_time: int | None) -> "Inputs":
@@ -71,16 +71,18 @@ class Inputs:
         """
         known = dict(self.reports)
         marks = [
-            told.watermark
-            for told in (known.get(name, InputWatermark()) for name in inputs.names)
-            if not self._is_idle(told, inputs, now)
+            report.watermark
+            for report in (known.get(name, InputWatermark()) for name in inputs.names)
+            if not self._is_idle(report, inputs, now)
         ]
         return None if not marks or None in marks else min(mark for mark in marks if mark is not None)
 
-    def _is_idle(self, told: InputWatermark, inputs: RowInputs, now: int) -> bool:
+    def _is_idle(self, report: InputWatermark, inputs: RowInputs, now: int) -> bool:
         if inputs.idle_after is None or self.since is None:
             return False
-        return now - (self.since if told.reported_at is None else told.reported_at) >= inputs.idle_after.us
+        return (
+            now - (self.since if report.reported_at is None else report.reported_at) >= inputs.idle_after.us
+        )
 
 
 def later(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:

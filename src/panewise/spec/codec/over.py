@@ -50,9 +50,11 @@ def from_dict(document: Mapping[str, Any], users: Users) -> OverOperator:
     Raises:
         SpecError: as :func:`panewise.spec.codec.from_dict` does.
     """
-    told = members_of(document, "", set(NAMES), required=(COLUMNS,))
-    given = {name: _FIELDS[name](value, name) for name, value in told.items() if name != COLUMNS}
-    return OverOperator(columns=_columns(told[COLUMNS], users["aggregates"]), **{"null_keys": False, **given})
+    members = members_of(document, "", set(NAMES), required=(COLUMNS,))
+    given = {name: _FIELDS[name](value, name) for name, value in members.items() if name != COLUMNS}
+    return OverOperator(
+        columns=_columns(members[COLUMNS], users["aggregates"]), **{"null_keys": False, **given}
+    )
 
 
 def complete(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,16 +114,16 @@ def _column(value: Any, where: str, users: Mapping[str, Any]) -> OverColumn:
 
 
 def _row_function(value: Mapping[str, Any], where: str) -> RowFunction:
-    told = members_of(value, where, {"fn", "column", "name", "n", "default"}, required=("fn",))
-    fn, column, default = told["fn"], told.get("column"), told.get("default")
-    n = told.get("n", 1 if fn in ("lag", "lead") else None)
+    members = members_of(value, where, {"fn", "column", "name", "n", "default"}, required=("fn",))
+    fn, column, default = members["fn"], members.get("column"), members.get("default")
+    n = members.get("n", 1 if fn in ("lag", "lead") else None)
     name = f"{fn}()" if column is None else default_name(fn, column, n, default)
-    return RowFunction(fn, column, text(told.get("name", name), f"{where}.name"), n, default)
+    return RowFunction(fn, column, text(members.get("name", name), f"{where}.name"), n, default)
 
 
 def _frame(value: Any, where: str) -> Frame:
-    told = members_of(value, where, {"kind", "start", "end"}, required=("kind",))
-    return Frame(told["kind"], told.get("start"), told.get("end", 0))
+    members = members_of(value, where, {"kind", "start", "end"}, required=("kind",))
+    return Frame(members["kind"], members.get("start"), members.get("end", 0))
 
 
 _FIELDS: dict[str, Reader] = {

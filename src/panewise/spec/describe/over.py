@@ -25,9 +25,9 @@ def describe(spec: OverOperator) -> str:
     """
     names = ", ".join(column.name for column in spec.columns)
     lines = [f"Rows: each row is emitted once, with its columns and the new columns {names}."]
-    lines += [f"  {column.name} is {_told(column, spec)}." for column in spec.columns]
+    lines += [f"  {column.name} is {_description(column, spec)}." for column in spec.columns]
     return "\n".join(
-        [*lines, _order(spec), *_progress(spec), _sent(spec), _late(spec), _invalid(spec), _state(spec)]
+        [*lines, _order(spec), *_progress(spec), _output(spec), _late(spec), _invalid(spec), _state(spec)]
     )
 
 
@@ -39,7 +39,7 @@ def _counted(n: int, what: str = "row") -> str:
     return f"the {what}" if n == 1 else f"the {n} {what}s"
 
 
-def _told(column: OverColumn, spec: OverOperator) -> str:
+def _description(column: OverColumn, spec: OverOperator) -> str:
     what = column.what
     if isinstance(what, Aggregate):
         name = what.user.name if what.user is not None else what.fn
@@ -123,7 +123,7 @@ def _progress(spec: OverOperator) -> list[str]:
     return []
 
 
-def _sent(spec: OverOperator) -> str:
+def _output(spec: OverOperator) -> str:
     ahead = f" and the time of {_of_key(spec, _counted(spec.rows_ahead))} after it" if spec.rows_ahead else ""
     end = "; at the end of input all rows are emitted" if spec.rows_ahead or spec.us_ahead else ""
     if spec.event_time is None:
@@ -159,19 +159,19 @@ def _invalid(spec: OverOperator) -> str:
 
 def _state(spec: OverOperator) -> str:
     of = f" of each {listed(spec.keys)}" if spec.keys else ""
-    kept = [] if spec.event_time is None and not spec.rows_ahead else ["rows until they are emitted"]
+    stored = [] if spec.event_time is None and not spec.rows_ahead else ["rows until they are emitted"]
     rows, time = _rows_behind(spec), _us_behind(spec)
     if rows:
-        kept.append(
+        stored.append(
             f"{_counted(rows, 'last row') if rows == 1 else f'the last {rows} rows'}{of}, permanently"
         )
     if time:
-        kept.append(f"rows of the last {Duration(time)} before the watermark")
+        stored.append(f"rows of the last {Duration(time)} before the watermark")
     if any(column.frame is not None and column.frame.start is None for column in spec.columns) or _numbers(
         spec
     ):
-        kept.append(f"what the columns need of all earlier rows{of}, permanently")
-    return f"State: {'; '.join(kept) or 'none'}."
+        stored.append(f"what the columns need of all earlier rows{of}, permanently")
+    return f"State: {'; '.join(stored) or 'none'}."
 
 
 def _numbers(spec: OverOperator) -> bool:

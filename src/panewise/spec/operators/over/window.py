@@ -177,13 +177,15 @@ class Over:
     ) = cast
 
 
-def over_operator(overs: Mapping[str, Over], event_time: str | None = None, **fields: Any) -> OverOperator:
+def over_operator(
+    new_columns: Mapping[str, Over], event_time: str | None = None, **fields: Any
+) -> OverOperator:
     """Returns the OVER operator that adds these columns to each row.
 
     All windows have the same keys and the same order. They may differ in their frames.
 
     Args:
-        overs: the new columns by their names.
+        new_columns: the new columns by their names.
         event_time: column of the event time. If the windows have an order, it is the first column of that
             order, which is also the default. If they have none, rows of a batch are processed in the order
             of this column, unless `fields` contain `order` or `position`.
@@ -199,7 +201,7 @@ def over_operator(overs: Mapping[str, Over], event_time: str | None = None, **fi
     >>> spec.keys, spec.event_time, spec.columns[1].frame
     (('k',), 'ts', Frame(kind='rows', start=-2, end=0))
     """
-    given: Mapping[str, Any] = overs
+    given: Mapping[str, Any] = new_columns
     for name, made in given.items():
         if not isinstance(made, Over):
             rule = (
@@ -207,7 +209,7 @@ def over_operator(overs: Mapping[str, Over], event_time: str | None = None, **fi
                 "or after the operator"
             )
             raise SpecError(f"{name}={made!r}", rule, "give one such as F.sum('v').over(window)")
-    windows = [over.window for over in overs.values()] or [WindowSpec()]
+    windows = [over.window for over in new_columns.values()] or [WindowSpec()]
     if len({(window.keys, window.order) for window in windows}) > 1:
         rule = "the windows of one operator have the same keys and order, and may differ in their frames"
         raise SpecError(
@@ -228,7 +230,7 @@ def over_operator(overs: Mapping[str, Over], event_time: str | None = None, **fi
     else:
         ordered = fields.get("order") or fields.get("position") or event_time is None
         fields = {**fields, "event_time": None, **({} if ordered else {"order": (event_time,)})}
-    columns = [_column(over.alias(name), ordered=bool(order)) for name, over in overs.items()]
+    columns = [_column(over.alias(name), ordered=bool(order)) for name, over in new_columns.items()]
     return OverOperator(columns=columns, keys=keys, **fields)
 
 
