@@ -5,7 +5,7 @@
 DeltaPolicy(column='age', amount=2)
 """
 
-from panewise.spec.operators.policy.events import HeldPartition, WindowEvent
+from panewise.spec.operators.policy.events import StoredPartition, WindowEvent
 from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.policy.policies import (
@@ -19,7 +19,7 @@ from panewise.spec.operators.policy.policies import (
 )
 
 __all__ = [
-    "HeldPartition",
+    "StoredPartition",
     "StreamWindow",
     "WindowEvent",
     "WindowListener",

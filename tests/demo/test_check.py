@@ -13,7 +13,7 @@ ACCOUNTING, WRITTEN, INVALID, LATE, COUNTS, MEANS = range(6)
 
 
 def broken(arrived: pl.DataFrame, outputs: Outputs) -> set[int]:
-    return {number for number, finding in enumerate(verify(arrived, outputs)) if not finding.holds}
+    return {number for number, finding in enumerate(verify(arrived, outputs)) if not finding.passed}
 
 
 def test_right_outputs_pass(arrived: pl.DataFrame, outputs: Outputs) -> None:

@@ -29,7 +29,7 @@ def test_the_query_writes_what_the_checks_and_the_simulation_expect(
     seen: list[int] = []
     job.run(spark, tmp_path / "flights", tmp_path, seen.append)
     outputs = check.read(tmp_path)
-    assert [finding for finding in check.verify(arrived, outputs) if not finding.holds] == []
+    assert [finding for finding in check.verify(arrived, outputs) if not finding.passed] == []
     expected = simulate(arrived).panes.select(PANE).sort(PANE)
     assert outputs.panes.select(PANE).cast(dict(expected.schema)).sort(PANE).equals(expected)  # type: ignore[arg-type]
     assert seen == sorted(seen)

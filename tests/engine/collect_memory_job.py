@@ -13,7 +13,7 @@ import polars as pl
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.checkpoint import Stored
+from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.store.cache import Cache
 from panewise.engine.stored_library import StoredLibrary
 from panewise.spark.envelope import encode
@@ -72,12 +72,12 @@ class Worker:
 
         Adds the rows, or advances the watermark if `rows` is None. Encodes the panes, then commits.
         """
-        stored = Stored.load(self.spec, SCHEMA, StoredLibrary(*self.parts))
+        stored = StoredOperator.load(self.spec, SCHEMA, StoredLibrary(*self.parts))
         sent = self._sent(stored, rows)
         stored.commit()
         return sum(map(len, sent))
 
-    def _sent(self, stored: Stored, rows: pl.DataFrame | None) -> list[bytes]:
+    def _sent(self, stored: StoredOperator, rows: pl.DataFrame | None) -> list[bytes]:
         output = stored.operator.advance(watermark=END) if rows is None else stored.operator.add(rows)
         tables = StepOutput.of([output]).tables(0, 0, None)
         return [encode(table) for kind, table in tables if kind == "panes"]

@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 import panewise as pw
 from panewise import functions as F
 from panewise.engine import stored_library
-from panewise.engine.checkpoint import Stored, restore, save
+from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.store.cache import Cache
 from panewise.engine.store.run import RunRows, Shape
 from panewise.engine.stored_library import StoredLibrary
@@ -51,8 +51,8 @@ class CountingStore(MemoryRunStore):
         super().put_run(name, data)
 
 
-def load(store: MemoryRunStore, cache: Cache | None = None, mirror: Mirror | None = None) -> Stored:
-    return Stored.load(spec(), SCHEMA, StoredLibrary(store, cache or Cache(), mirror))
+def load(store: MemoryRunStore, cache: Cache | None = None, mirror: Mirror | None = None) -> StoredOperator:
+    return StoredOperator.load(spec(), SCHEMA, StoredLibrary(store, cache or Cache(), mirror))
 
 
 def step(
@@ -264,7 +264,7 @@ def test_another_specification_is_refused_with_the_field_that_changed() -> None:
         r"belongs to .* \| put the field back"
     )
     with pytest.raises(StateError, match=changed):
-        Stored.load(spec(accumulation="retracting"), SCHEMA, StoredLibrary(store, Cache()))
+        StoredOperator.load(spec(accumulation="retracting"), SCHEMA, StoredLibrary(store, Cache()))
 
 
 def test_another_number_of_shards_is_refused() -> None:
@@ -274,14 +274,14 @@ def test_another_number_of_shards_is_refused() -> None:
         StateError,
         match=r"shards=4 \| this state was made with 1 shards, and their number is fixed \| give shards=1",
     ):
-        Stored.load(spec(), SCHEMA, StoredLibrary(store, Cache()), shards=4)
+        StoredOperator.load(spec(), SCHEMA, StoredLibrary(store, Cache()), shards=4)
 
 
 def test_other_column_types_are_refused() -> None:
     store = MemoryRunStore()
     step(store, Cache(), rows((1, 10, 1)))
     with pytest.raises(StateError, match=r"a state with other columns: \['__list:v', '__sum:v'\]"):
-        Stored.load(spec(), {**SCHEMA, "v": pl.Float64()}, StoredLibrary(store, Cache()))
+        StoredOperator.load(spec(), {**SCHEMA, "v": pl.Float64()}, StoredLibrary(store, Cache()))
 
 
 def test_saved_and_restored_is_the_same_operator() -> None:

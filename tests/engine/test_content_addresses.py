@@ -14,7 +14,7 @@ import pytest
 import panewise as pw
 from panewise import functions as F
 from panewise.engine import stored_library
-from panewise.engine.checkpoint import Stored
+from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.store.cache import Cache
 from panewise.engine.stored_library import StoredLibrary
 from panewise.engine.windows.operator import Operator
@@ -44,8 +44,8 @@ class Worker:
     def __init__(self, folder: Path, limit: int = 1 << 30) -> None:
         self.cache, self.mirror = Cache(limit), Mirror(folder)
 
-    def load(self, store: MemoryRunStore, spec: pw.WindowOperator = SPEC) -> Stored:
-        return Stored.load(spec, SCHEMA, StoredLibrary(store, self.cache, self.mirror))
+    def load(self, store: MemoryRunStore, spec: pw.WindowOperator = SPEC) -> StoredOperator:
+        return StoredOperator.load(spec, SCHEMA, StoredLibrary(store, self.cache, self.mirror))
 
     def step(
         self, store: MemoryRunStore, batch: pl.DataFrame, spec: pw.WindowOperator = SPEC
@@ -174,7 +174,7 @@ def test_attempts_at_a_step_need_not_be_the_same_to_the_byte() -> None:
     listing, sums = replace(SPEC, aggregates=[F.collect_list("v").alias("l")]), set()
     for order in permutations([(1, 0, 0.1), (1, 0, 0.2), (1, 0, 0.3)]):
         store = MemoryRunStore()
-        stored = Stored.load(listing, SCHEMA, StoredLibrary(store, Cache()))
+        stored = StoredOperator.load(listing, SCHEMA, StoredLibrary(store, Cache()))
         stored.operator.add(rows(*order))
         stored.commit()
         sums.add(checksum(store.run("1-1")))
@@ -242,7 +242,7 @@ def test_runs_of_format_1_have_checksums_once_they_are_read_and_written_about(
 ) -> None:
     """Runs of format 1 have no checksum, so they are read from the store; a commit adds their checksums."""
     store, spec = read(name, 1), CASES[name].spec
-    stored = Stored.load(spec, GOLDEN_SCHEMA, StoredLibrary(store, Cache(), Mirror(tmp_path)))
+    stored = StoredOperator.load(spec, GOLDEN_SCHEMA, StoredLibrary(store, Cache(), Mirror(tmp_path)))
     assert {run.checksum for run in stored.manifest.runs} == {None}
     stored.operator.live()
     stored.commit()

@@ -5,7 +5,7 @@ import math
 import polars as pl
 import pytest
 
-from panewise import FrameColumn, FrameOperator, Sliding, StreamTime, Tumbling, WindowOperator
+from panewise import OverColumn, OverOperator, Sliding, StreamTime, Tumbling, WindowOperator
 from panewise import functions as F
 from panewise.engine.kernels.small_frames import joined
 from panewise.testing import run
@@ -48,7 +48,7 @@ def test_a_key_that_is_nan_alone(fields: dict[str, object]) -> None:
 @pytest.mark.parametrize("runtime", ["oracle", "engine"])
 def test_a_row_that_waits_is_emitted_with_its_own_zero(runtime: str) -> None:
     """semantics 29.1: -0.0 and 0.0 are one key, but the columns of a row are emitted unchanged."""
-    spec = FrameOperator(keys=["k"], event_time=None, columns=[FrameColumn(F.lead("v").alias("next"))])
+    spec = OverOperator(keys=["k"], event_time=None, columns=[OverColumn(F.lead("v").alias("next"))])
     script = [{"op": "add", "rows": [{"k": 0.0, "v": 1}, {"k": -0.0, "v": 2}]}, {"op": "finish"}]
     first, last = run(spec, script, runtime, types={"k": "double", "v": "bigint"})
     emitted = [*first["panes"], *last["panes"]]
@@ -61,7 +61,7 @@ def test_a_row_that_waits_is_emitted_with_its_own_zero(runtime: str) -> None:
 @pytest.mark.parametrize("runtime", ["oracle", "engine"])
 def test_a_row_looks_back_to_the_zero_of_another(runtime: str) -> None:
     """semantics 29.1: a stored row has its own columns, not the key of another row of its batch."""
-    spec = FrameOperator(keys=["k"], event_time=None, columns=[FrameColumn(F.lag("k").alias("before"))])
+    spec = OverOperator(keys=["k"], event_time=None, columns=[OverColumn(F.lag("k").alias("before"))])
     script = [{"op": "add", "rows": [{"k": 0.0}, {"k": -0.0}]}, {"op": "add", "rows": [{"k": 0.0}]}]
     _, last = run(spec, script, runtime, types={"k": "double"})
     assert [math.copysign(1, row["before"]) for row in last["panes"]] == [-1]

@@ -18,14 +18,14 @@ WINDOWS = pw.WindowOperator(keys=["k"], window=pw.Tumbling(5), aggregates=[F.sum
 SLIDING = pw.WindowOperator(keys=["k"], window=pw.Sliding(5), aggregates=[F.sum("v").alias("s")])
 CHAIN = WINDOWS.then(keys=["k"], aggregates=[F.max("s").alias("m")])
 AHEAD = pw.Frame("range", -3, 4)
-OVER = pw.FrameOperator(keys=["k"], columns=[pw.FrameColumn(F.sum("v").alias("s"), AHEAD)])
+OVER = pw.OverOperator(keys=["k"], columns=[pw.OverColumn(F.sum("v").alias("s"), AHEAD)])
 POLICY = pw.StreamWindow.tumbling(count(2), partition_by=["k"])
 SPECS = {"windows": WINDOWS, "sliding": SLIDING, "chain": CHAIN, "over": OVER, "policy": POLICY}
 TABLES = {
     "windows": ["windows"],
     "sliding": ["windows", "slices", "blocks"],
     "chain": ["windows", "contributions of stage 1", "windows of stage 1"],
-    "over": ["waiting", "kept", "running", "passed", "blocks"],
+    "over": ["waiting", "recent", "running", "passed", "blocks"],
     "policy": ["partitions"],
 }
 

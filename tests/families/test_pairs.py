@@ -146,5 +146,4 @@ def test_a_query_and_its_state(
     assert sorted(found) == [(1, 1, 1), (2, 1, 0)]  # the least watermark is 8
     assert cli.main(["state", str(tmp_path / "checkpoint")]) == 0
     shown = capsys.readouterr().out
-    print(shown)
     assert "Counts the rows of two inputs by k and id." in shown

@@ -8,7 +8,7 @@ from typing import Any
 import panewise as pw
 from panewise import functions as F
 from panewise import rows
-from panewise.spec import AnyWindow, Frame, FrameColumn, FrameOperator, Specification, Trigger
+from panewise.spec import AnyWindow, Frame, OverColumn, OverOperator, Specification, Trigger
 from panewise.streamwindow import StreamWindow, WindowListener, count, delta, partition_count
 
 WINDOWS: dict[str, AnyWindow] = {
@@ -86,11 +86,11 @@ _ADDING = WindowListener(type("Adding", (), {"handle": _taken}), name="adding", 
 _SUMS = F.sum("v").alias("sum")
 # Sliding windows, windows of rows, OVER operators and policy windows.
 OF_ROWS: dict[str, Specification] = {
-    "frames": FrameOperator(
+    "frames": OverOperator(
         columns=[
-            FrameColumn(_SUMS, Frame("rows", -2, 0)),
-            FrameColumn(F.avg("x").alias("mean"), Frame("range", -60_000_000, 0)),
-            FrameColumn(F.lead("v").alias("next")),
+            OverColumn(_SUMS, Frame("rows", -2, 0)),
+            OverColumn(F.avg("x").alias("mean"), Frame("range", -60_000_000, 0)),
+            OverColumn(F.lead("v").alias("next")),
         ],
         keys=["k"],
         event_time="ts",

@@ -20,7 +20,7 @@ KINDS = {
     "Interpreter",
     "Operator",
     "OverInterpreter",
-    "FrameOperator",
+    "OverEngine",
     "OverOperator",
     "OverPlan",
     "Plan",

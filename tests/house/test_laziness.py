@@ -48,11 +48,11 @@ import panewise as pw
 import panewise.spark.pack
 from panewise import Window, functions as F
 from panewise.engine.registry import plan_for
-from panewise.spec import frame_operator
+from panewise.spec import over_operator
 from panewise.streamwindow import count
 
 first = pw.WindowOperator(window=pw.Tumbling(5), aggregates=[F.count().alias('n')])
-over = frame_operator({'total': F.sum('v').over(Window.orderBy('event_time'))}, 'event_time')
+over = over_operator({'total': F.sum('v').over(Window.orderBy('event_time'))}, 'event_time')
 for spec in (first, first.then(aggregates=[F.sum('n')]), over, pw.StreamWindow.tumbling(count(3))):
     plan_for(spec, {'event_time': pl.Int64(), 'v': pl.Int64()})
 """

@@ -1,4 +1,4 @@
-"""Texts that users read use the words of docs/glossary.md, not those that it retires."""
+"""Names and texts use the words of docs/glossary.md, not those that it retires."""
 
 import ast
 import re
@@ -32,9 +32,27 @@ RETIRED = {
 }
 
 
+RIGHT = {"moment_parts"}  # the moments of a distribution
+
+
 def retired(text: str) -> dict[str, str]:
     """Returns the retired words of a text or a name in snake_case, each with what to say instead."""
     return {word: RETIRED[word] for word in re.findall(r"[a-z]+", text.lower()) if word in RETIRED}
+
+
+def identifiers(root: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yields line and name of functions, classes, parameters, variables and attributes."""
+    for node in ast.walk(root):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
+                yield node.lineno, name
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield node.lineno, name
+
+
+def snake_case(name: str) -> str:
+    """Returns a name in snake_case."""
+    return re.sub(r"(?<=[a-z0-9])[A-Z]", lambda match: f"_{match[0]}", name)
 
 
 def strings(path: Path, root: ast.AST) -> Iterator[tuple[str, int, str]]:
@@ -64,6 +82,18 @@ def _text(node: ast.AST) -> str:
 def test_texts_have_no_retired_words(path: Path) -> None:
     found = [(line, text, retired(text)) for _, line, text in strings(path, tree(path))]
     assert [entry for entry in found if entry[2]] == []
+
+
+@pytest.mark.parametrize("path", files(), ids=shown)
+def test_names_have_no_retired_words(path: Path) -> None:
+    found = [(line, name, retired(snake_case(name))) for line, name in identifiers(tree(path))]
+    assert [entry for entry in found if entry[2] and entry[1] not in RIGHT] == []
+
+
+def test_all_kinds_of_names_are_found() -> None:
+    source = "class HeldRow:\n    sent: int = 0\ndef tell(*gone, asked=1):\n    row.kept, judged = 1, 2\n"
+    found = {name for _, name in identifiers(ast.parse(source)) if retired(snake_case(name))}
+    assert found == {"HeldRow", "sent", "tell", "gone", "asked", "kept", "judged"}
 
 
 def test_docstrings_are_left_out_and_f_strings_are_joined() -> None:

@@ -225,7 +225,7 @@ def test_rows_are_sent_by_timers(feed: Feed) -> None:
     assert feed.read("rows").height == 40
     state = read_state(feed.spark, feed.sink("checkpoint")).operators[0]
     assert state.total.windows == 1
-    assert isinstance(state.spec, pw.FrameOperator)
+    assert isinstance(state.spec, pw.OverOperator)
 
 
 def test_rows_that_are_taken_as_they_arrive_are_sent_at_once(feed: Feed) -> None:
@@ -259,10 +259,10 @@ def test_rows_go_through_a_window_after_it(feed: Feed) -> None:
 
 def test_the_number_of_shards_changes_nothing(spark: SparkSession) -> None:
     columns = [
-        pw.FrameColumn(F.sum("v").alias("s"), pw.Frame("rows", -2, 0)),
-        pw.FrameColumn(F.lead("v").alias("next")),
+        pw.OverColumn(F.sum("v").alias("s"), pw.Frame("rows", -2, 0)),
+        pw.OverColumn(F.lead("v").alias("next")),
     ]
-    spec = pw.FrameOperator(keys=["a"], columns=columns)
+    spec = pw.OverOperator(keys=["a"], columns=columns)
     rows = [{"event_time": t * 7 % 40, "a": t % 7, "v": t} for t in range(40)]
     script = [
         {"op": "add", "rows": rows[:20]},
@@ -297,8 +297,8 @@ def test_a_specification_and_more_columns(feed: Feed) -> None:
     wanted = over(feed.batch()).withColumns(
         {"total": F.sum("v").over(w.rowsBetween(-1, 0)), "before": F.lag("v").over(w)}
     )
-    column = pw.FrameColumn(F.sum("v").alias("total"), pw.Frame("rows", -1, 0))
-    given = apply(feed.batch(), pw.FrameOperator(columns=[column], keys=["k"], event_time="ts", order=["v"]))
+    column = pw.OverColumn(F.sum("v").alias("total"), pw.Frame("rows", -1, 0))
+    given = apply(feed.batch(), pw.OverOperator(columns=[column], keys=["k"], event_time="ts", order=["v"]))
     more = given.withColumn("before", F.lag("v").over(w))
     assert more.spec == wanted.spec
     found = more.rows.orderBy("ts").select("total", "before").collect()
@@ -306,8 +306,8 @@ def test_a_specification_and_more_columns(feed: Feed) -> None:
     with pytest.raises(SpecError, match="have the same keys and order"):
         given.withColumn("before", F.lag("v").over(Window.partitionBy("k").orderBy("ts")))
     arrival = Window.partitionBy("k").rowsBetween(-1, 0)
-    column = pw.FrameColumn(F.sum("v").alias("total"), pw.Frame("rows", -1, 0))
-    given = apply(feed.batch(), pw.FrameOperator(columns=[column], keys=["k"], event_time=None, order=["ts"]))
+    column = pw.OverColumn(F.sum("v").alias("total"), pw.Frame("rows", -1, 0))
+    given = apply(feed.batch(), pw.OverOperator(columns=[column], keys=["k"], event_time=None, order=["ts"]))
     more = given.withColumn("most", F.max("v").over(arrival))
     found = more.rows.orderBy("ts").select("total", "most").collect()
     assert [tuple(row) for row in found] == [(1, 1), (3, 2), (6, 4)]

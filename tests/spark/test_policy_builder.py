@@ -285,6 +285,6 @@ def test_descriptions_that_are_refused(spark: SparkSession) -> None:
 
 def test_what_is_no_specification_is_refused(spark: SparkSession) -> None:
     df = spark.createDataFrame([("a", 1)], "k STRING, v INT")
-    rule = r"a specification is one of \['Chain', 'FrameOperator', 'StreamWindow', 'WindowOperator'\]"
+    rule = r"a specification is one of \['Chain', 'OverOperator', 'StreamWindow', 'WindowOperator'\]"
     with pytest.raises(SpecError, match=rf"^spec=CountPolicy\(n=2\) \| {rule} \| give one such as"):
         apply(df, count(2))  # type: ignore[call-overload]

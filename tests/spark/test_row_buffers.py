@@ -7,7 +7,7 @@ from panewise import functions as F
 from panewise.spark import ParquetSink, WindowBuilder, windowed
 from tests.spark.conftest import Feed, at
 
-Told = list[tuple[str, list[int], list[tuple[Any, ...]]]]
+InputWatermark = list[tuple[str, list[int], list[tuple[Any, ...]]]]
 
 
 def described(feed: Feed) -> WindowBuilder:
@@ -20,7 +20,7 @@ def described(feed: Feed) -> WindowBuilder:
     return by_key.trigger(pw.Always()).accumulation("accumulating").evictor(pw.CountEvictor(2))
 
 
-def run(feed: Feed, described: WindowBuilder) -> Told:
+def run(feed: Feed, described: WindowBuilder) -> InputWatermark:
     """Continues from the checkpoint, with two shards. Returns key, values and delta of all panes so far."""
     result = described.shards(2).agg(F.collect_list("v").alias("vs"))
     result.write(
@@ -33,7 +33,7 @@ def run(feed: Feed, described: WindowBuilder) -> Told:
 def test_rows_are_kept_from_run_to_run(feed: Feed) -> None:
     """The order is that of event time, then of the file. A restart changes nothing."""
     feed.put((2, "a", 2), (1, "a", 1), (2, "a", 3), (5, "b", 5))
-    first: Told = [("a", [2, 3], [(at(1), 1), (at(2), 2), (at(2), 3)]), ("b", [5], [(at(5), 5)])]
+    first: InputWatermark = [("a", [2, 3], [(at(1), 1), (at(2), 2), (at(2), 3)]), ("b", [5], [(at(5), 5)])]
     assert run(feed, described(feed).delta("ts", "v")) == first
     feed.put((0, "a", 0), (6, "b", None))
     assert run(feed, described(feed).delta("ts", "v")) == [

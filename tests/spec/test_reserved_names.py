@@ -44,13 +44,13 @@ SPECS = {
     "a chain": WindowOperator(
         window=pw.Tumbling(10), keys=["__k", "b"], aggregates=[F.sum("v").alias("__s")]
     ).then(keys=["__k"], aggregates=[F.max("__s").alias("__m")]),
-    "an OVER operator": pw.FrameOperator(
+    "an OVER operator": pw.OverOperator(
         keys=["__k"],
         event_time="__time",
         order=["__o"],
         columns=[
-            pw.FrameColumn(F.sum("__v").alias("__s"), LAST_TWO),
-            pw.FrameColumn(F.lag("__v", 1, "__default").alias("before")),
+            pw.OverColumn(F.sum("__v").alias("__s"), LAST_TWO),
+            pw.OverColumn(F.lag("__v", 1, "__default").alias("before")),
         ],
     ),
     "tumbling policy windows": StreamWindow.tumbling(

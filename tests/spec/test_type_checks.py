@@ -30,8 +30,8 @@ def of(aggregate: pw.Aggregate) -> Build:
 
 
 def over(what: Any, start: int | None = -1) -> Build:
-    return lambda: pw.FrameOperator(
-        event_time="event_time", columns=[pw.FrameColumn(what, pw.Frame("rows", start, 0))]
+    return lambda: pw.OverOperator(
+        event_time="event_time", columns=[pw.OverColumn(what, pw.Frame("rows", start, 0))]
     )
 
 
@@ -141,7 +141,7 @@ REFUSED: list[tuple[Build, str]] = [
         "'avg(s)' over s: string | avg takes numbers | cast s to a number, or use another aggregate",
     ),
     (
-        lambda: pw.FrameOperator(event_time="event_time", columns=[pw.FrameColumn(F.lag("n", 1, "x"))]),
+        lambda: pw.OverOperator(event_time="event_time", columns=[pw.OverColumn(F.lag("n", 1, "x"))]),
         (
             "lag(n, 1, x): default='x' | the default has the type of the column, bigint | give a value of "
             "it, or leave it out"

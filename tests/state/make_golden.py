@@ -13,7 +13,7 @@ import polars as pl
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.checkpoint import Stored
+from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.store.cache import Cache
 from panewise.engine.stored_library import StoredLibrary
 from panewise.state import Manifest, MemoryRunStore
@@ -60,7 +60,7 @@ class Step:
 class Case:
     """A specification, and the steps that lead to a state."""
 
-    spec: pw.WindowOperator | pw.Chain | pw.FrameOperator | pw.StreamWindow
+    spec: pw.WindowOperator | pw.Chain | pw.OverOperator | pw.StreamWindow
     steps: tuple[Step, ...]
 
 
@@ -256,15 +256,15 @@ CASES = {
     # All five tables of an OVER operator. The third row of a waits for the watermark. The second row of a has
     # taken the slot of the first.
     "frames": Case(
-        pw.FrameOperator(
+        pw.OverOperator(
             keys=["k"],
             null_keys=False,
             event_time="ts",
             columns=[
-                pw.FrameColumn(F.lag("v").alias("before")),
-                pw.FrameColumn(F.sum("v").alias("total"), pw.Frame("rows", None, 0)),
-                pw.FrameColumn(F.max("v").alias("most"), pw.Frame("range", -20 * SECOND, 0)),
-                pw.FrameColumn(F.nth_value("v", 2).alias("second"), pw.Frame("rows", None, 0)),
+                pw.OverColumn(F.lag("v").alias("before")),
+                pw.OverColumn(F.sum("v").alias("total"), pw.Frame("rows", None, 0)),
+                pw.OverColumn(F.max("v").alias("most"), pw.Frame("range", -20 * SECOND, 0)),
+                pw.OverColumn(F.nth_value("v", 2).alias("second"), pw.Frame("rows", None, 0)),
             ],
         ),
         (
@@ -276,14 +276,14 @@ CASES = {
     # Rows that wait for a row after them are stored with all columns and their ranks. The rows that their
     # ranges look back to are stored, too.
     "frames_ahead": Case(
-        pw.FrameOperator(
+        pw.OverOperator(
             keys=["k"],
             null_keys=False,
             event_time="ts",
             columns=[
-                pw.FrameColumn(F.lead("v").alias("next")),
-                pw.FrameColumn(F.rank().alias("rank")),
-                pw.FrameColumn(F.count().alias("near"), pw.Frame("range", -2 * SECOND, 0)),
+                pw.OverColumn(F.lead("v").alias("next")),
+                pw.OverColumn(F.rank().alias("rank")),
+                pw.OverColumn(F.count().alias("near"), pw.Frame("range", -2 * SECOND, 0)),
             ],
         ),
         (
@@ -382,7 +382,7 @@ def store_of(case: Case) -> MemoryRunStore:
     """Returns the state after the steps of a case."""
     store, offset = MemoryRunStore(), 0
     for step in case.steps:
-        stored = Stored.load(case.spec, SCHEMA, StoredLibrary(store, Cache()))
+        stored = StoredOperator.load(case.spec, SCHEMA, StoredLibrary(store, Cache()))
         stored.operator.advance(
             step.now * SECOND, None if step.watermark is None else step.watermark * SECOND
         )

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from panewise.engine.checkpoint import Stored, runs_of
+from panewise.engine.checkpoint import StoredOperator, runs_of
 from panewise.engine.kernels.hashing import row_hashes
 from panewise.engine.store.cache import Cache
 from panewise.engine.stored_library import StoredLibrary
@@ -38,13 +38,13 @@ def _each_format(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Loaded, "number", request.param)
 
 
-def load(name: str) -> Stored:
+def load(name: str) -> StoredOperator:
     """Returns a stored state in the format of the test, or in its first format if that is newer."""
     number = max(Loaded.number, formats_of(name)[0])
-    return Stored.load(CASES[name].spec, SCHEMA, StoredLibrary(read(name, number), Cache()))
+    return StoredOperator.load(CASES[name].spec, SCHEMA, StoredLibrary(read(name, number), Cache()))
 
 
-def windows(stored: Stored) -> list[tuple[Any, ...]]:
+def windows(stored: StoredOperator) -> list[tuple[Any, ...]]:
     """Returns the key, start and end in seconds, and pending rows of each live window."""
     held = stored.operator.live()
     return [(k, start // SECOND, end // SECOND, pending) for k, start, end, pending, _ in held.rows()]
@@ -152,7 +152,8 @@ def test_rows_that_a_trigger_holds_back() -> None:
     expected = {"held_back": "ON_TIME", "held_back_of_0.1": "LATE"}
     for name, timing in expected.items():
         store = read(name, 1 if name.endswith("0.1") else Loaded.number if Loaded.number > 1 else 2)
-        operator = Stored.load(CASES["held_back"].spec, SCHEMA, StoredLibrary(store, Cache())).operator
+        spec = CASES["held_back"].spec
+        operator = StoredOperator.load(spec, SCHEMA, StoredLibrary(store, Cache())).operator
         assert panes(operator.advance(watermark=30 * SECOND).panes) == [
             ("a", 0, 10, 3, timing, 0, 0, True, True, "+"),
             ("b", 0, 10, 4, "LATE", 0, 0, True, True, "+"),
@@ -220,11 +221,11 @@ def test_an_input_stays_silent() -> None:
     ]
 
 
-def slices(stored: Stored) -> list[tuple[Any, ...]]:
+def slices(stored: StoredOperator) -> list[tuple[Any, ...]]:
     """Returns the key, start and end (in microseconds or row numbers), and number of rows of each slice."""
     found = stored.operator.state.slices
     assert found is not None
-    return sorted(found.held.all().select("k", "__start", "__end", "__rows").rows())
+    return sorted(found.by_time.all().select("k", "__start", "__end", "__rows").rows())
 
 
 def test_slices_of_windows_that_are_not_made_yet() -> None:

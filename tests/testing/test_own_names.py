@@ -51,10 +51,10 @@ def chain(n: Name) -> Specification:
 
 def over(n: Name) -> Specification:
     columns = [
-        pw.FrameColumn(F.sum(n("index")).alias(n("count")), pw.Frame("rows", -1, 0)),
-        pw.FrameColumn(F.lag(n("start")).alias(n("at_time"))),
+        pw.OverColumn(F.sum(n("index")).alias(n("count")), pw.Frame("rows", -1, 0)),
+        pw.OverColumn(F.lag(n("start")).alias(n("at_time"))),
     ]
-    return pw.FrameOperator(keys=[n("end")], event_time=n("time"), order=[n("start")], columns=columns)
+    return pw.OverOperator(keys=[n("end")], event_time=n("time"), order=[n("start")], columns=columns)
 
 
 def policies(n: Name) -> Specification:

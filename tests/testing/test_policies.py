@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from panewise.spec import StreamWindow
 from panewise.testing import run
-from panewise.testing.policies import CHOOSING, TYPES, stream_events, stream_windows
+from panewise.testing.policies import EVICTING, TYPES, stream_events, stream_windows
 
 Events = list[dict[str, Any]]
 
@@ -41,7 +41,7 @@ def classes(spec: StreamWindow, script: Events, outputs: Events) -> set[str]:
         if pane["event"] == "PARTITION_EVICTION" and spec.partition_eviction
     }
     found |= {
-        "asking" for pane in panes if spec.listener == CHOOSING and pane["event"] == "PARTITION_EVICTION"
+        "asking" for pane in panes if spec.listener == EVICTING and pane["event"] == "PARTITION_EVICTION"
     }
     found |= {"listener" for pane in panes if spec.listener} | {
         "aggregates" for pane in panes if spec.aggregates

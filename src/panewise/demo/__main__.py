@@ -32,7 +32,7 @@ def main(folder: Path, terminal: Terminal) -> int:
     for table in tables:
         terminal.say("\n" + "\n".join(lines(table)))
     terminal.say(f"\npicture  {folder / 'panes.png'}\npage     {folder / 'index.html'}")
-    return 0 if all(finding.holds for finding in findings) else 1
+    return 0 if all(finding.passed for finding in findings) else 1
 
 
 def _stream(arrived: pl.DataFrame, folder: Path, terminal: Terminal) -> None:

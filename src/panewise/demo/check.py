@@ -26,10 +26,10 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check: what was checked, whether it holds, and the figures."""
+    """The result of one check: what was checked, whether it passed, and the figures."""
 
     what: str
-    holds: bool
+    passed: bool
     figures: str
 
 
@@ -83,23 +83,23 @@ def verify(arrived: pl.DataFrame, outputs: Outputs) -> list[Finding]:
 
 def _accounting(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
     total = {name: int(outputs.counts[name].sum()) for name in ("rows_in", *PARTS)}
-    holds = total["rows_in"] == sum(total[part] for part in PARTS) == arrived.height
+    passed = total["rows_in"] == sum(total[part] for part in PARTS) == arrived.height
     figures = f"{total['rows_in']:,} = " + " + ".join(f"{total[part]:,} {part}" for part in PARTS)
-    return Finding("rows in = applied + replays + late + invalid", holds, figures)
+    return Finding("rows in = applied + replays + late + invalid", passed, figures)
 
 
 def _outputs_match_counts(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
     late, invalid = late_ids(outputs), outputs.invalid["row"].struct.field("id")
     written = pl.concat([late, invalid])
     counted = int(outputs.counts["late"].sum()) + int(outputs.counts["invalid"].sum())
-    holds = (
+    passed = (
         written.is_unique().all()
         and written.len() == counted
         and written.is_in(arrived["id"].implode()).all()
     )
     return Finding(
         "late and invalid rows are in their outputs, each once",
-        holds,
+        passed,
         f"{late.len():,} late, {invalid.len():,} invalid",
     )
 
@@ -107,10 +107,10 @@ def _outputs_match_counts(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
 def _invalid_are_cancelled(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
     cancelled = arrived.filter(pl.col("scheduled").is_null())["id"]
     invalid, reasons = outputs.invalid["row"].struct.field("id"), outputs.invalid["reason"].unique().to_list()
-    holds = set(invalid) == set(cancelled) and reasons == ["event time is null"]
+    passed = set(invalid) == set(cancelled) and reasons == ["event time is null"]
     return Finding(
         "the invalid rows are the cancelled flights",
-        holds,
+        passed,
         f"{invalid.len():,}, reason: {', '.join(reasons)}",
     )
 
@@ -124,10 +124,10 @@ def _late_by_watermark(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
     rows = arrived.join(clock.select("batch", "watermark"), on="batch", how="left")
     expiry = pl.col("scheduled").dt.truncate(WINDOW) + SIZE + LATENESS
     expected = rows.filter(pl.col("watermark") >= expiry)["id"]
-    holds = clock.height == arrived["batch"].n_unique() and set(expected) == set(late_ids(outputs))
+    passed = clock.height == arrived["batch"].n_unique() and set(expected) == set(late_ids(outputs))
     return Finding(
         "exactly the rows whose window had expired are late",
-        holds,
+        passed,
         f"{expected.len():,} by the watermarks",
     )
 

@@ -36,11 +36,11 @@ to the late output, with the reason.
 PARAGRAPHS = [" ".join(paragraph.split()) for paragraph in _TEXT.split("\n\n")]
 
 
-def write(arrived: pl.DataFrame, outputs: Outputs, folder: Path, shown: Sequence[Table]) -> None:
-    """Writes panes.png and index.html, which has the tables `shown`, into the folder."""
+def write(arrived: pl.DataFrame, outputs: Outputs, folder: Path, listed: Sequence[Table]) -> None:
+    """Writes panes.png and index.html, which has the tables `listed`, into the folder."""
     figure = picture.draw(scene(arrived, outputs))
     picture.save_png(figure, folder / "panes.png")
-    text = page.render(TITLE, PARAGRAPHS, picture.svg(figure), [*shown, late_examples(outputs)])
+    text = page.render(TITLE, PARAGRAPHS, picture.svg(figure), [*listed, late_examples(outputs)])
     (folder / "index.html").write_text(text, encoding="utf-8")
 
 

@@ -18,7 +18,7 @@ class Terminal:
     def __init__(self, stream: TextIO, every: int = 10) -> None:
         self._stream = stream
         self._every = every
-        self._said = 0
+        self._reported = 0
         self._open = False
 
     def say(self, text: str = "") -> None:
@@ -36,8 +36,8 @@ class Terminal:
             self._stream.write(f"\r{line}\x1b[K")
             self._stream.flush()
             self._open = True
-        elif done >= self._said + self._every or self._said < done == total:
-            self._said = done
+        elif done >= self._reported + self._every or self._reported < done == total:
+            self._reported = done
             self.say(line)
 
 
@@ -82,5 +82,5 @@ def _text(value: object) -> str:
 
 def findings_table(findings: Sequence[Finding]) -> Table:
     """Returns the findings as a table, one finding a row."""
-    rows = [["OK" if finding.holds else "BROKEN", finding.what, finding.figures] for finding in findings]
+    rows = [["OK" if finding.passed else "BROKEN", finding.what, finding.figures] for finding in findings]
     return Table("Checked against a batch computation of the same rows", ["", "what", "figures"], rows)

@@ -31,7 +31,7 @@ _CLOCKS = ("processing_time", "watermark", "inputs")  # header fields that the r
 
 
 @dataclass
-class Stored:
+class StoredOperator:
     """An operator whose state is in a run store.
 
     Attributes:
@@ -49,7 +49,7 @@ class Stored:
     @classmethod
     def load(
         cls, spec: Specification, schema: Schema | Schemas, library: StoredLibrary, shards: int = 1
-    ) -> "Stored":
+    ) -> "StoredOperator":
         """Returns the operator of a run store. Runs are read only when a step needs them.
 
         Raises:

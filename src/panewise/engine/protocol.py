@@ -246,7 +246,7 @@ class Inspection:
     @property
     def watermark(self) -> int | None:
         """The watermark, if it is an instant."""
-        return self.clocks.told
+        return self.clocks.instant_watermark
 
 
 class TableReader(Protocol):

@@ -20,7 +20,7 @@ from panewise.errors import StateError
 from panewise.state import Mirror, Run, RunStore
 from panewise.state.blob import check, checksum, decode_table, encode, stream_of
 from panewise.state.manifest import REMEDY
-from panewise.state.streams import Buffer, frame_of_table, give_back, own_text, shares_text
+from panewise.state.streams import Buffer, frame_of_table, own_text, release_memory, shares_text
 
 _SHORT = 1 << 22  # runs of up to this many bytes stay in memory: mapping a copy costs more than it saves
 
@@ -89,9 +89,9 @@ class StoredLibrary:
 
         Returns the table with the checksums of its runs.
         """
-        kept = {run.name for run in table.runs}
+        remaining = {run.name for run in table.runs}
         for run in before:  # before new runs are stored, which need the memory that this frees
-            if run.name not in kept:
+            if run.name not in remaining:
                 self.store.drop_run(run.name)
                 self._forget(self._found.get(run.name, run), table.shape)
         return replace(table, runs=tuple(self._put(run, table.shape) for run in table.runs))
@@ -121,7 +121,7 @@ class StoredLibrary:
         self._copied(run, shape, rows, content)
         if not short:
             del content
-            give_back()
+            release_memory()
         return run
 
     def _forget(self, run: Run, shape: Shape) -> None:

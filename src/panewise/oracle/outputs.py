@@ -7,14 +7,14 @@ COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 Output = dict[str, Any]
 
 
-def nothing() -> Output:
+def empty_output() -> Output:
     """Returns an output without rows, whose counts are all 0."""
     return {"panes": [], "late": [], "invalid": [], "counts": dict.fromkeys(COUNTS, 0)}
 
 
-def joined(outputs: Iterable[Output]) -> Output:
+def concatenate(outputs: Iterable[Output]) -> Output:
     """Concatenates the rows of outputs, in their order, and adds up their counts."""
-    whole = nothing()
+    whole = empty_output()
     for output in outputs:
         for part in ("panes", "late", "invalid"):
             whole[part] += output[part]

@@ -194,8 +194,8 @@ def _no_window(spec: Entry, types: Types, row: dict[str, Any], processing_time: 
     # OVER operators and policies assign no windows; in windows of rows the row has no number yet.
     if spec.window is None or counted(spec.window):
         return None
-    taken = read(spec, types, row, processing_time)
-    t, values = taken.time, taken.values
+    parsed = read(spec, types, row, processing_time)
+    t, values = parsed.time, parsed.values
     if isinstance(spec.window, Custom):
         reason = no_windows_reason(spec.window, given_windows(spec.window, t, values))
         if reason is not None:

@@ -112,6 +112,6 @@ class Builder:
         return replace(self, fields={**self.fields, **fields})
 
     @property
-    def _asked(self) -> dict[str, Any]:
+    def _apply_options(self) -> dict[str, Any]:
         """The arguments of `apply` besides the specification."""
         return {"finish": self.finishing, "shards": self.shard_count, "clock": self.clock_every}

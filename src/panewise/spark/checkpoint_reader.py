@@ -38,7 +38,7 @@ _QUIET = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
 }
-_GIVE = "give the checkpoint= of write()"
+_GIVE_CHECKPOINT = "give the checkpoint= of write()"
 
 
 @dataclass(frozen=True)
@@ -291,11 +291,11 @@ def _committed(spark: SparkSession, checkpoint: str) -> set[int]:
         files = spark.read.format("binaryFile").load(f"{checkpoint}/commits").select("path").collect()
     except _spark_errors() as error:
         rule = "a query's checkpoint is a directory that Spark can read"
-        raise StateError(f"checkpoint {checkpoint!r} ({_reason(error)})", rule, _GIVE) from error
+        raise StateError(f"checkpoint {checkpoint!r} ({_reason(error)})", rule, _GIVE_CHECKPOINT) from error
     found = {int(name) for name in (PurePosixPath(file.path).name for file in files) if name.isdecimal()}
     if not found:
         rule = "a checkpoint contains no state before a micro-batch has been committed"
-        raise StateError(f"checkpoint {checkpoint!r} without a committed micro-batch", rule, _GIVE)
+        raise StateError(f"checkpoint {checkpoint!r} without a committed micro-batch", rule, _GIVE_CHECKPOINT)
     return found
 
 
@@ -305,7 +305,7 @@ def _operators(spark: SparkSession, checkpoint: str) -> list[int]:
     ours = {row.operatorId for row in rows if _STATE in _variables(row.operatorProperties)}
     if not ours:
         rule = "a query with an operator of panewise stores its state in its checkpoint"
-        raise StateError(f"checkpoint {checkpoint!r} without state of panewise", rule, _GIVE)
+        raise StateError(f"checkpoint {checkpoint!r} without state of panewise", rule, _GIVE_CHECKPOINT)
     return sorted(ours)
 
 
@@ -385,10 +385,10 @@ def _spark_errors() -> tuple[type[Exception], ...]:
 
 def _reason(error: Exception) -> str:
     """Returns the reason of an error of Spark, in one line."""
-    told = [
+    lines = [
         line.removeprefix(": ")
         for line in str(error).splitlines()
         if not line.startswith("An error occurred")
     ]
-    causes = [line.removeprefix("Caused by: ") for line in told if line.startswith("Caused by: ")]
-    return [*told[:1], *causes][-1]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return [*lines[:1], *causes][-1]

@@ -17,7 +17,7 @@ from panewise.spec.column_types import Type
 _PARTITIONS_FOR_A_CORE = 4
 
 
-def check_asked(finish: object, shards: object) -> None:
+def check_options(finish: object, shards: object) -> None:
     """Checks the options that a query has besides its specification.
 
     Raises:

@@ -48,7 +48,8 @@ class Dataflow:
         live: as in :class:`Settings`.
         default_shards: whether the number of shards is the default.
         clock: how often a clock stream wakes the shards. Default: there is no clock stream.
-        shown: by port as in :class:`panewise.spark.names.Input`. Default: all columns under their own names.
+        output_names: by port as in :class:`panewise.spark.names.Input`. Default: all columns under their own
+            names.
         metrics: the name of the observed metrics, empty for none.
         inner: the user's names that begin with `__`, with their names in `df` and `spec`.
     """
@@ -60,7 +61,7 @@ class Dataflow:
     live: bool = False
     default_shards: bool = False
     clock: Duration | None = None
-    shown: Mapping[str, Mapping[str, str]] | None = None
+    output_names: Mapping[str, Mapping[str, str]] | None = None
     metrics: str = ""
     inner: Mapping[str, str] = field(default_factory=dict)
 
@@ -71,7 +72,7 @@ class Dataflow:
         spec: Specification,
         shards: int | None,
         clock: Duration | None = None,
-        shown: Mapping[str, Mapping[str, str]] | None = None,
+        output_names: Mapping[str, Mapping[str, str]] | None = None,
     ) -> "Dataflow":
         """Returns the dataflow, with numbers for its shards.
 
@@ -82,15 +83,21 @@ class Dataflow:
         """
         df = next(iter(dfs.values()))
         partitions = int(setting(df, PARTITIONS, "200"))
-        meeting = parts(spec).one_shard(spec)
-        if meeting is not None:
+        one_shard = parts(spec).one_shard(spec)
+        if one_shard is not None:
             partitions = 1
             if shards is not None and shards > 1:
-                raise SpecError(f"shards={shards}", *meeting)
+                raise SpecError(f"shards={shards}", *one_shard)
         numbers = even_shards(partitions if shards is None else shards)
         metrics = setting(df, METRICS, "panewise")
         return cls(
-            dfs, spec, numbers, default_shards=shards is None, clock=clock, shown=shown, metrics=metrics
+            dfs,
+            spec,
+            numbers,
+            default_shards=shards is None,
+            clock=clock,
+            output_names=output_names,
+            metrics=metrics,
         )
 
     @property
@@ -193,13 +200,13 @@ class Dataflow:
         """Returns the function that turns one kind of envelopes into real columns."""
         inputs = self.inputs(all_columns=all_columns)
         panes = operator_for(self.spec, self.schemas(all_columns=all_columns)).plan.pane_schema
-        shown = {
+        output_names = {
             port: {name: name for name in of.names}
-            if self.shown is None
-            else {own: name for own, name in self.shown[port].items() if own in of.names}
+            if self.output_names is None
+            else {own: name for own, name in self.output_names[port].items() if own in of.names}
             for port, of in inputs.items()
         }
-        return with_own_names(unpack_of(kind, self.spec, panes, inputs, shown), self.inner)
+        return with_own_names(unpack_of(kind, self.spec, panes, inputs, output_names), self.inner)
 
     def inputs(self, *, all_columns: bool) -> dict[str, StructType]:
         """Returns the columns of the rows that enter the operator, by port."""
@@ -234,8 +241,8 @@ def _whole_batch(
         )
         shard_batch.control["finish"] = 1
         output = StepOutput.of(step(operator_for(spec, schemas), shard_batch, now, None))
-        sent = list(encoded(output.tables(int(key[0].as_py()), now, None)))
-        kinds, payloads = zip(*sent, strict=True) if sent else ((), ())
+        emitted = list(encoded(output.tables(int(key[0].as_py()), now, None)))
+        kinds, payloads = zip(*emitted, strict=True) if emitted else ((), ())
         return pa.table({"kind": pa.array(kinds, pa.string()), "payload": pa.array(payloads, pa.binary())})
 
     return run

@@ -142,10 +142,10 @@ def decode(payload: bytes) -> pl.DataFrame:
     (length,) = _LENGTH.unpack_from(payload)
     body = memoryview(payload)[_LENGTH.size :]
     least, rows = (pl.read_ipc_stream(io.BytesIO(part)) for part in (body[:length], body[length:]))
-    told = {name: pl.lit(least[name].to_physical()[0], dtype=pl.Int64) for name in least.columns}
+    minimums = {name: pl.lit(least[name].to_physical()[0], dtype=pl.Int64) for name in least.columns}
     near = {
         name: value + pl.col(name).cast(pl.Int64) if name in rows.columns else value
-        for name, value in told.items()
+        for name, value in minimums.items()
     }
     return rows.with_columns(value.cast(least.schema[name]).alias(name) for name, value in near.items())
 
@@ -155,10 +155,10 @@ def _widths(frame: pl.DataFrame) -> dict[str, pl.DataType]:
     wide = [name for name, dtype in frame.schema.items() if dtype in (pl.Int64, pl.Datetime, pl.Duration)]
     whole = pl.col(wide).to_physical()
     lowest, highest = frame.select(whole.min()), frame.select(whole.max())
-    spans = {name: highest[name][0] - lowest[name][0] for name in wide if lowest[name][0] is not None}
+    distances = {name: highest[name][0] - lowest[name][0] for name in wide if lowest[name][0] is not None}
     fitting = {
-        name: next((dtype for bits, dtype in _WIDTHS if span.bit_length() <= bits), None)
-        for name, span in spans.items()
+        name: next((dtype for bits, dtype in _WIDTHS if distance.bit_length() <= bits), None)
+        for name, distance in distances.items()
     }
     return {name: dtype for name, dtype in fitting.items() if dtype is not None}
 

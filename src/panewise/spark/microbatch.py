@@ -16,7 +16,7 @@ import pandas as pd
 import polars as pl
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
-from panewise.engine.checkpoint import Stored
+from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.store.cache import Cache
 from panewise.engine.stored_library import StoredLibrary
 from panewise.spark.envelope import encode, groups, pieces
@@ -59,19 +59,19 @@ class Shards:
     def _run_step(self, shard: int, shard_batch: ShardBatch, timers: TimerValues) -> Iterator[pd.DataFrame]:
         settings = self._settings
         library = StoredLibrary(self._store, _CACHE, _mirror())
-        stored = Stored.load(settings.spec, settings.schemas, library, settings.shards)
+        stored = StoredOperator.load(settings.spec, settings.schemas, library, settings.shards)
         now, watermark = self._clocks(shard_batch, timers)
         output = StepOutput.of(step(stored.operator, shard_batch, now, watermark))
         clocks = stored.operator.state.clocks
-        emitted = dict(output.tables(shard, clocks.processing_time, clocks.told))
+        emitted = dict(output.tables(shard, clocks.processing_time, clocks.instant_watermark))
         metrics = metrics_of(output.counts, output.panes.height)
         if settings.direct is not None:
             emitted = {kind: table for kind, table in emitted.items() if kind == settings.direct.kind}
-        sent = encoded(emitted.items())
+        envelopes = encoded(emitted.items())
         if settings.direct is None and any(map(shares_text, emitted.values())):
             # The commit replaces the state by a copy. Panes that share text with the old state would keep
             # that text in memory, so they are encoded before the commit.
-            sent, emitted = iter(list(sent)), {}
+            envelopes, emitted = iter(list(envelopes)), {}
         del output
         waiting = _waiting(stored.manifest.header.get("timer"), watermark)
         clocks_moved = stored.moved and settings.clocks == "control"
@@ -80,7 +80,7 @@ class Shards:
         if settings.direct is not None:
             return _direct(settings.direct, emitted.get(settings.direct.kind), metrics)
         live = [("live", _live_windows(stored.operator.live(), shard))] if settings.live else []
-        return _envelopes(chain(sent, live), metrics)
+        return _envelopes(chain(envelopes, live), metrics)
 
     def _clocks(self, shard_batch: ShardBatch, timers: TimerValues) -> tuple[int | None, int | None]:
         """Returns processing time and watermark in microseconds.
@@ -92,7 +92,7 @@ class Shards:
         watermark = timers.getCurrentWatermarkInMs()
         return timers.getCurrentProcessingTimeInMs() * 1000, watermark * 1000 if watermark > 0 else None
 
-    def _timer(self, stored: Stored, waiting: int | None) -> int | None:
+    def _timer(self, stored: StoredOperator, waiting: int | None) -> int | None:
         """Sets a timer that wakes this shard without data when a window is due, unless an earlier one is set.
 
         Returns the earliest timer, in milliseconds of the watermark. A timer costs two round trips to the
@@ -157,9 +157,9 @@ def _live_windows(windows: pl.DataFrame, shard: int) -> bytes:
 
     A row of nulls stands for no windows, so that the reader sees that the shard has none.
     """
-    shown = (
+    rows = (
         windows
         if windows.height
         else pl.DataFrame(schema=windows.schema, data=[[None] * windows.width], orient="row")
     )
-    return encode(shown.with_columns(pl.lit(shard).alias("shard")))
+    return encode(rows.with_columns(pl.lit(shard).alias("shard")))

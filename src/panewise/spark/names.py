@@ -30,13 +30,13 @@ _DISTINCT = (
 class Input:
     """The DataFrame that the operator reads, and the specification over it.
 
-    `shown` maps the operator's names of the user's columns to the user's names. All other columns are
+    `output_names` maps the operator's names of the user's columns to the user's names. All other columns are
     expressions.
     """
 
     df: DataFrame
     spec: Specification
-    shown: Mapping[str, str]
+    output_names: Mapping[str, str]
 
 
 def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
@@ -65,8 +65,8 @@ def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
         spec = parts(spec).renamed(spec, port, names, tuple(df.columns) if added else None)
     spelled = _spelled(df, [name for name in spec.ports[port].columns_read if name not in added])
     seen = df.withColumnsRenamed(spelled) if spelled else df
-    shown = {spelled.get(name, name): name for name in df.columns}
-    return Input(seen.withColumns(added) if added else seen, spec, shown)
+    output_names = {spelled.get(name, name): name for name in df.columns}
+    return Input(seen.withColumns(added) if added else seen, spec, output_names)
 
 
 def quoted(name: str) -> Column:

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 
 from panewise.spark.builder import Builder
 from panewise.spark.results import OverResult, apply
-from panewise.spec import Over, Watermark, frame_operator
+from panewise.spec import Over, Watermark, over_operator
 
 
 def over(df: DataFrame, event_time: str | None = None) -> "OverBuilder":
@@ -67,5 +67,5 @@ class OverBuilder(Builder):
             SpecError: if the description breaks a rule, or does not fit the input's columns.
             SetupError: if the stream has no watermark where it needs one, or the state store is not RocksDB.
         """
-        result: OverResult = apply(self.df, frame_operator(columns, **self.fields), **self._asked)
+        result: OverResult = apply(self.df, over_operator(columns, **self.fields), **self._apply_options)
         return replace(result, made=columns, fields=self.fields)

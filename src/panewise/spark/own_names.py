@@ -21,8 +21,8 @@ def with_own_names(unpack: "Unpack", inner: Mapping[str, str]) -> "Unpack":
     if unpack.kind != "panes" or not restored:
         return replace(unpack, restored=restored)
     target = StructType([_restored(one, restored) for one in unpack.target.fields])
-    shown = dict(zip(unpack.shown, target.names, strict=True))
-    return replace(unpack, target=target, shown=shown, restored=restored)
+    output_names = dict(zip(unpack.output_names, target.names, strict=True))
+    return replace(unpack, target=target, output_names=output_names, restored=restored)
 
 
 def rows_restored(target: StructType, restored: Mapping[str, str]) -> list[pl.Expr]:
@@ -36,10 +36,10 @@ def rows_restored(target: StructType, restored: Mapping[str, str]) -> list[pl.Ex
 
 def reason(restored: Mapping[str, str]) -> pl.Expr:
     """Returns the reasons of late and invalid rows, with the user's names."""
-    shown = pl.col(REASON)
+    text = pl.col(REASON)
     for own, name in restored.items():
-        shown = shown.str.replace_all(rf"\b{pl.escape_regex(own)}\b", name.replace("$", "$$"))
-    return shown
+        text = text.str.replace_all(rf"\b{pl.escape_regex(own)}\b", name.replace("$", "$$"))
+    return text
 
 
 def _contains_rows(field: StructField) -> bool:

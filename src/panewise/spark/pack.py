@@ -132,8 +132,8 @@ class _Packer:
             yield from self._batches(
                 (shard, "invalid", encode(piece)) for piece in pieces(validated.invalid.drop(PLACE))
             )
-        noted = Marks.noted(self.plan.entry, validated.valid)
-        self.marks += [] if noted is None else [noted]
+        marks = Marks.offsets_of(self.plan.entry, validated.valid)
+        self.marks += [] if marks is None else [marks]
         if self.plan.row_driven_inputs is not None:
             self.seen = later(self.seen, latest_of(self.plan.row_driven_inputs, validated.valid))
         if self.pack.combines(self.plan):
@@ -158,10 +158,10 @@ class _Packer:
             )
             yield from self._sharded("partials", together)
         marks = pieces(pl.concat(self.marks).unique(maintain_order=True)) if self.marks else ()
-        told = [("marks", encode(piece)) for piece in marks]
-        told += [("seen", json.dumps(self.seen, sort_keys=True).encode())] if self.seen else []
+        envelopes = [("marks", encode(piece)) for piece in marks]
+        envelopes += [("seen", json.dumps(self.seen, sort_keys=True).encode())] if self.seen else []
         yield from self._batches(
-            (shard, *note) for shard in self.pack.shards for note in told or [("tick", b"")]
+            (shard, *envelope) for shard in self.pack.shards for envelope in envelopes or [("tick", b"")]
         )
 
     def _sharded(self, kind: str, frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:

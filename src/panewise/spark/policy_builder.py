@@ -96,7 +96,7 @@ class PolicyBuilder(Builder):
             SpecError: if the description breaks a rule, or does not fit the columns.
             SetupError: if the state store is not RocksDB.
         """
-        result: PolicyResult = apply(self.df, self._spec(columns=columns or None), **self._asked)
+        result: PolicyResult = apply(self.df, self._spec(columns=columns or None), **self._apply_options)
         return result
 
     def agg(self, *aggregates: Aggregate) -> PolicyResult:
@@ -110,7 +110,7 @@ class PolicyBuilder(Builder):
             raise SpecError(
                 "agg()", "an event has one aggregate or more", "give one such as F.count(), or call .tuples()"
             )
-        result: PolicyResult = apply(self.df, self._spec(aggregates=aggregates), **self._asked)
+        result: PolicyResult = apply(self.df, self._spec(aggregates=aggregates), **self._apply_options)
         return result
 
     def listen(self, listener: WindowListener, *columns: str) -> PolicyResult:
@@ -125,7 +125,7 @@ class PolicyBuilder(Builder):
             SetupError: if the state store is not RocksDB.
         """
         result: PolicyResult = apply(
-            self.df, self._spec(listener=listener, columns=columns or None), **self._asked
+            self.df, self._spec(listener=listener, columns=columns or None), **self._apply_options
         )
         return result
 

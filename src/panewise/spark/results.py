@@ -13,9 +13,9 @@ from panewise.errors import SpecError
 from panewise.families import INPUT, Family
 from panewise.spark.ancestry import check_ancestry
 from panewise.spark.checks import (
-    check_asked,
     check_column_types,
     check_columns,
+    check_options,
     check_ports,
     check_stream,
     warn_of_partitions,
@@ -30,13 +30,13 @@ from panewise.spark.writer import WindowQuery
 from panewise.spec import (
     Aggregate,
     Chain,
-    FrameOperator,
     Over,
+    OverOperator,
     Specification,
     StreamWindow,
     WindowOperator,
     WindowSpec,
-    frame_operator,
+    over_operator,
     parts,
 )
 from panewise.spec.reserved_names import inner_names, renamed
@@ -74,11 +74,11 @@ class WindowResult(OperatorResult):
             SpecError: if the stage breaks a rule.
         """
         flow = self.dataflow
-        dfs, shown = _with_own_names(flow)
+        dfs, output_names = _with_own_names(flow)
         chain = self.spec.then(keys=keys, aggregates=aggregates)
         check_column_types(dfs, chain)
         shards = None if flow.default_shards else len(flow.shards)
-        made = _dataflow(dfs, chain, shards, flow.clock, shown)
+        made = _dataflow(dfs, chain, shards, flow.clock, output_names)
         return replace(self, spec=chain, dataflow=made)
 
     def write(
@@ -132,12 +132,12 @@ class OverResult(OperatorResult):
 
     Attributes:
         made: the new columns, where :class:`panewise.spark.OverBuilder` made the specification.
-        fields: the other arguments of `frame_operator` that it was made with.
+        fields: the other arguments of `over_operator` that it was made with.
     """
 
     OUTPUT: ClassVar[str] = "rows"
 
-    spec: FrameOperator
+    spec: OverOperator
     made: Mapping[str, Over] | None = None
     fields: Mapping[str, Any] | None = None
 
@@ -168,15 +168,15 @@ class OverResult(OperatorResult):
                     "write the rows, and make it in another query",
                 )
         together = {**made, **columns}
-        result: OverResult = apply(self.given.df, frame_operator(together, **fields), **self.given.options)
+        result: OverResult = apply(self.given.df, over_operator(together, **fields), **self.given.options)
         return replace(result, made=together, fields=fields)
 
     def _description(self) -> tuple[Mapping[str, Over], Mapping[str, Any]]:
-        """Returns the arguments of `frame_operator` that make the specification."""
+        """Returns the arguments of `over_operator` that make the specification."""
         spec = self.given.spec
         if self.made is not None and self.fields is not None:
             return self.made, self.fields
-        assert isinstance(spec, FrameOperator)
+        assert isinstance(spec, OverOperator)
         timed = spec.event_time is not None
         window = WindowSpec(spec.keys, (spec.event_time, *spec.order) if spec.event_time is not None else ())
         made = {one.name: Over(one.what, replace(window, frame=one.frame)) for one in spec.columns}
@@ -337,7 +337,7 @@ class FamilyResult(OperatorResult):
 RESULTS: Final[Mapping[type[Any], type[Any]]] = {
     WindowOperator: WindowResult,
     Chain: WindowResult,
-    FrameOperator: OverResult,
+    OverOperator: OverResult,
     StreamWindow: PolicyResult,
 }
 
@@ -356,7 +356,7 @@ def apply(
 @overload
 def apply(
     df: DataFrame,
-    spec: FrameOperator,
+    spec: OverOperator,
     *,
     finish: Literal["never", "at_end"] | None = None,
     shards: int | None = None,
@@ -398,7 +398,7 @@ def apply(
 
     Args:
         df: the input, streaming or batch.
-        spec: a WindowOperator or Chain, a FrameOperator, or a StreamWindow.
+        spec: a WindowOperator or Chain, a OverOperator, or a StreamWindow.
         finish: as in :meth:`panewise.spark.WindowBuilder.finish`.
         shards: as in :meth:`panewise.spark.WindowBuilder.shards`.
         clock: as in :meth:`panewise.spark.WindowBuilder.clock`.
@@ -411,20 +411,20 @@ def apply(
         SetupError: if the stream has no watermark where it needs one, or the state store is not RocksDB.
     """
     every = None if clock is None else positive(clock, "clock")
-    check_asked(finish, shards)
+    check_options(finish, shards)
     if not isinstance(getattr(spec, "family", None), Family):
         rule = f"a specification is one of {sorted(kind.__name__ for kind in RESULTS)}"
         raise SpecError(f"spec={spec!r}", rule, "give one such as WindowOperator(window=..., aggregates=...)")
     given: Mapping[str, DataFrame] = df if isinstance(df, Mapping) else {INPUT: df}
     check_ports(given, spec)
     made = parts(spec).for_columns(spec, {port: _instants(one) for port, one in given.items()})
-    dfs, shown = dict[str, DataFrame](), dict[str, Mapping[str, str]]()
+    dfs, output_names = dict[str, DataFrame](), dict[str, Mapping[str, str]]()
     for port, one in given.items():
         seen = input_of(one, made, port)
-        dfs[port], made, shown[port] = seen.df, seen.spec, seen.shown
+        dfs[port], made, output_names[port] = seen.df, seen.spec, seen.output_names
     dfs = {port: _checked(one, made, port, finish, every) for port, one in dfs.items()}
     check_column_types(dfs, made)
-    dataflow = _dataflow(dfs, made, shards, every, shown)
+    dataflow = _dataflow(dfs, made, shards, every, output_names)
     result: OperatorResult = RESULTS.get(type(spec), FamilyResult)(
         made, dataflow, finish == "at_end", Given(df, spec, finish, shards, clock)
     )
@@ -455,22 +455,26 @@ def _dataflow(
     spec: Specification,
     shards: int | None,
     clock: Duration | None,
-    shown: Mapping[str, Mapping[str, str]],
+    output_names: Mapping[str, Mapping[str, str]],
 ) -> Dataflow:
     """Returns the dataflow, in which no column of the user has a name that begins with `__`."""
     inner = inner_names([name for df in dfs.values() for name in df.columns], spec)
     if inner:
         dfs = {port: df.withColumnsRenamed(inner) for port, df in dfs.items()}
-    seen = {port: {inner.get(own, own): name for own, name in of.items()} for port, of in shown.items()}
+    seen = {
+        port: {inner.get(own, own): name for own, name in of.items()} for port, of in output_names.items()
+    }
     return replace(Dataflow.of(dfs, renamed(spec, inner), shards, clock, seen), inner=inner)
 
 
 def _with_own_names(flow: Dataflow) -> tuple[dict[str, DataFrame], dict[str, dict[str, str]]]:
-    """Returns the inputs of a dataflow with the user's names, and what they are shown as."""
-    back = {own: name for name, own in flow.inner.items()}
-    dfs = {port: df.withColumnsRenamed(back) if back else df for port, df in flow.dfs.items()}
-    shown = flow.shown or {}
-    return dfs, {port: {back.get(own, own): name for own, name in of.items()} for port, of in shown.items()}
+    """Returns the inputs of a dataflow with the user's names, and the output names of these."""
+    restored = {own: name for name, own in flow.inner.items()}
+    dfs = {port: df.withColumnsRenamed(restored) if restored else df for port, df in flow.dfs.items()}
+    output_names = flow.output_names or {}
+    return dfs, {
+        port: {restored.get(own, own): name for own, name in of.items()} for port, of in output_names.items()
+    }
 
 
 def _instants(df: DataFrame) -> set[str]:

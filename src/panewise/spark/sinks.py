@@ -58,14 +58,14 @@ def check_sinks(sinks: Mapping[str, object], output: str = "panes") -> None:
             "write() needs a sink for at least one output",
             f"give {output}=ParquetSink(path), late=..., invalid=...",
         )
-    taken: dict[str, str] = {}
+    by_path: dict[str, str] = {}
     for name, sink in sinks.items():
         if not callable(sink):
             rule = "a sink is a ParquetSink, or a function of (DataFrame, batch_id)"
             path = sink if isinstance(sink, str) else "a/path"
             raise SpecError(f"{name}={sink!r}", rule, f"give {name}=ParquetSink({path!r}) for Parquet files")
         if isinstance(sink, ParquetSink):
-            other = taken.setdefault(_place(sink.path), name)
+            other = by_path.setdefault(_place(sink.path), name)
             if other != name:
                 rule = "outputs with the same path overwrite each other's micro-batches"
                 raise SpecError(

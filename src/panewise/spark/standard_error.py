@@ -14,12 +14,12 @@ def log_to(path: Path) -> Iterator[None]:
     A JVM and workers that are started meanwhile inherit it.
     """
     sys.stderr.flush()
-    kept = os.dup(2)
+    saved = os.dup(2)
     with path.open("ab") as log:
         os.dup2(log.fileno(), 2)
     try:
         yield
     finally:
         sys.stderr.flush()
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(saved, 2)
+        os.close(saved)

@@ -63,11 +63,11 @@ def step(
     for name, port in operator.plan.ports.items():
         yield from _of_port(operator, name, port, shard_batch.ports.get(name, PortBatch()))
     for name, port in operator.plan.ports.items():
-        noted = shard_batch.ports.get(name, PortBatch()).marks
-        if noted:
+        marks = shard_batch.ports.get(name, PortBatch()).marks
+        if marks:
             # Every shard has the marks of the rows of all shards. So a replay is found even if another shard
             # received the row that raised the mark.
-            operator.raise_marks(before[name].raised(port.entry, pl.concat(noted)), name)
+            operator.raise_marks(before[name].advanced_by(port.entry, pl.concat(marks)), name)
     ends = shard_batch.control.get("finish")
     if ends:
         yield operator.finish(ends if isinstance(ends, str) else None)

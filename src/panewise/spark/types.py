@@ -14,9 +14,9 @@ from panewise.errors import SpecError
 
 # From PySpark 4.2 on the caller names the time zone of TIMESTAMP columns. PySpark 4.1 takes no zone and
 # always uses UTC.
-_takes_zone = "timezone" in signature(to_arrow_schema).parameters
+_accepts_zone = "timezone" in signature(to_arrow_schema).parameters
 arrow_schema: Callable[[StructType], pa.Schema] = (
-    partial(to_arrow_schema, timezone="UTC") if _takes_zone else to_arrow_schema
+    partial(to_arrow_schema, timezone="UTC") if _accepts_zone else to_arrow_schema
 )
 
 

@@ -41,14 +41,14 @@ _INSTANT = pl.Datetime("us", "UTC")
 class Unpack:
     """The function that ``mapInArrow`` calls with envelopes of one kind.
 
-    `shown` maps the operator's names of the columns that are written to their names in the output. These are
-    the columns of panes, or the input columns of late and invalid rows. `restored` maps what the operator has
-    in the place of names that begin with `__` to these names.
+    `output_names` maps the operator's names of the columns that are written to their names in the output.
+    These are the columns of panes, or the input columns of late and invalid rows. `restored` maps what the
+    operator has in the place of names that begin with `__` to these names.
     """
 
     kind: str
     target: StructType
-    shown: Mapping[str, str]
+    output_names: Mapping[str, str]
     restored: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -85,7 +85,7 @@ class Unpack:
     def _shaped(self, frame: pl.DataFrame) -> pl.DataFrame:
         kind = kind_of(self.kind)
         if kind == "panes":
-            frame = frame.select_seq(pl.col(name).alias(shown) for name, shown in self.shown.items())
+            frame = frame.select_seq(pl.col(own).alias(name) for own, name in self.output_names.items())
             timestamps = (field.name for field in self.target.fields if field.dataType == TimestampType())
             counted = [name for name in timestamps if frame.schema[name] == pl.Int64()]
             return frame.with_columns_seq(
@@ -93,7 +93,7 @@ class Unpack:
             )
         if kind == "counts":
             return frame.with_columns(pl.col("watermark", "processing_time").cast(_INSTANT))
-        row = pl.struct(pl.col(name).alias(shown) for name, shown in self.shown.items()).alias("row")
+        row = pl.struct(pl.col(own).alias(name) for own, name in self.output_names.items()).alias("row")
         if kind == "invalid":
             return frame.select(row, reason(self.restored).alias("reason"))
         windows = pl.col(MISSED_WINDOWS)
@@ -102,13 +102,13 @@ class Unpack:
                 pl.field("start").cast(_INSTANT), pl.field("end").cast(_INSTANT)
             )
             windows = windows.list.eval(instants)
-        told = {
+        columns = {
             "reason": reason(self.restored),
             "windows": windows,
             "late_by": pl.col(LATE_BY),
             "partial": pl.col(PARTIAL),
         }
-        return frame.select(row, *(value.alias(name) for name, value in told.items()))
+        return frame.select(row, *(value.alias(name) for name, value in columns.items()))
 
 
 def _windows_of(bound: DataType) -> ArrayType:
@@ -120,7 +120,7 @@ def unpack_of(
     spec: Specification,
     panes: Mapping[str, pl.DataType],
     inputs: Mapping[str, StructType],
-    shown: Mapping[str, Mapping[str, str]],
+    output_names: Mapping[str, Mapping[str, str]],
 ) -> Unpack:
     """Returns the function that unpacks one kind of envelopes.
 
@@ -130,12 +130,14 @@ def unpack_of(
         spec: the specification.
         panes: the columns of panes in the engine.
         inputs: the columns that enter the operator, by port.
-        shown: maps those of them that the user's DataFrames have to their names there, by port.
+        output_names: maps those of them that the user's DataFrames have to their names there, by port.
     """
     port = port_of(kind)
     if kind != "panes":
         return Unpack(
-            kind, _schema_of(kind_of(kind), spec.ports[port], inputs[port], shown[port]), shown[port]
+            kind,
+            _schema_of(kind_of(kind), spec.ports[port], inputs[port], output_names[port]),
+            output_names[port],
         )
     types = {f.name: f.dataType for f in spark_schema(dict(panes)).fields} | map_types(spec, inputs)
     instants = (name for name in parts(spec).instants(spec) if name in types)
@@ -146,16 +148,17 @@ def unpack_of(
     names = {name: name for name in types}
     if parts(spec).passed_on(spec):
         # Columns that were added for expressions are left out.
-        names |= {name: shown[of].get(column, "") for name, (of, column) in sources.items()}
+        names |= {name: output_names[of].get(column, "") for name, (of, column) in sources.items()}
     written = {own: name for own, name in names.items() if name}
     target = StructType([StructField(name, types[own]) for own, name in written.items()])
     return Unpack(kind, target, written)
 
 
-def _schema_of(kind: str, entry: Entry, inputs: StructType, shown: Mapping[str, str]) -> StructType:
+def _schema_of(kind: str, entry: Entry, inputs: StructType, output_names: Mapping[str, str]) -> StructType:
     """Returns the schema of the late rows, the invalid rows or the counts of a port."""
     row = StructField(
-        "row", StructType([StructField(name, inputs[own].dataType, True) for own, name in shown.items()])
+        "row",
+        StructType([StructField(name, inputs[own].dataType, True) for own, name in output_names.items()]),
     )
     reason = StructField("reason", StringType())
     if kind == "invalid":

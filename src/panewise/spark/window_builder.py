@@ -138,6 +138,6 @@ class WindowBuilder(Builder):
                 "call .window(pw.Tumbling('1 minute')) before .agg(...)",
             )
         result: WindowResult = apply(
-            self.df, WindowOperator(aggregates=aggregates, **self.fields), **self._asked
+            self.df, WindowOperator(aggregates=aggregates, **self.fields), **self._apply_options
         )
         return result

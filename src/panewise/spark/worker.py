@@ -14,19 +14,19 @@ _IN_WORKER = "pyspark.worker" in sys.modules or "pyspark.daemon" in sys.modules
 _JEMALLOC = "_RJEM_MALLOC_CONF"
 # Polars sets these in the driver, and workers inherit the environment of the driver.
 _OF_POLARS = ("dirty_decay_ms:500", "muzzy_decay_ms:1000")
-_KEPT = ("dirty_decay_ms:10000", "muzzy_decay_ms:10000")
+_RETENTION = ("dirty_decay_ms:10000", "muzzy_decay_ms:10000")
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of mallopt(3)
 
 
-def keep_memory() -> None:
-    """Makes the allocators keep free memory for the next micro-batch.
+def retain_memory() -> None:
+    """Makes the allocators retain free memory for the next micro-batch.
 
     The allocator of Polars keeps it for ten seconds, and that of the C library keeps up to 64 MB. Otherwise
     every micro-batch gets memory from the system page by page. That was an eighth of the time of a million
     rows (docs/performance.md). Settings of the user take precedence.
     """
-    told = [one for one in os.environ.get(_JEMALLOC, "").split(",") if one and one not in _OF_POLARS]
-    os.environ[_JEMALLOC] = ",".join([*_KEPT, *told])
+    of_user = [one for one in os.environ.get(_JEMALLOC, "").split(",") if one and one not in _OF_POLARS]
+    os.environ[_JEMALLOC] = ",".join([*_RETENTION, *of_user])
     if sys.platform == "linux" and "MALLOC_TRIM_THRESHOLD_" not in os.environ:
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # only glibc has it
         if mallopt is not None:
@@ -36,7 +36,7 @@ def keep_memory() -> None:
 
 if _IN_WORKER:
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # Spark already runs one worker for each core
-    keep_memory()
+    retain_memory()
 
 
 @cache

@@ -117,15 +117,15 @@ class Dispatch:
 
         It is computed once. A second time would run the state operator again.
         """
-        kept = tagged.persist()
+        persisted = tagged.persist()
         try:
             # These are few rows: a few envelopes of each shard, of about 4 MB at most.
-            present = {row.kind for row in kept.select("kind").collect()}
+            present = {row.kind for row in persisted.select("kind").collect()}
             for kind, sink in self.sinks.items():
                 if kind in present:
-                    sink(unpacked(kept, self.unpackers[kind]), batch_id)
+                    sink(unpacked(persisted, self.unpackers[kind]), batch_id)
         finally:
-            kept.unpersist()
+            persisted.unpersist()
 
 
 def start(
@@ -178,7 +178,7 @@ def start(
         return (writer.trigger(**trigger) if trigger else writer).start()
 
     def finish() -> StreamingQuery:
-        _send_note(session, controls, note(finish=1))
+        _write_note(session, controls, note(finish=1))
         return begin()
 
     return WindowQuery(begin(), finish if at_end else None)
@@ -214,7 +214,7 @@ def _stepped(dataflow: Dataflow, controls: str | None, whole_rows: bool, *, late
     return dataflow.stepped(packed, dataflow.schemas(all_columns=whole_rows))
 
 
-def _send_note(session: SparkSession, controls: str, text: str) -> None:
+def _write_note(session: SparkSession, controls: str, text: str) -> None:
     """Adds a control note."""
     _text(session, text).write.mode("append").text(controls)
 

@@ -4,9 +4,9 @@ from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.user import UserAggregate
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
 from panewise.spec.operators.chain import Chain, Stage
-from panewise.spec.operators.over.operator import Frame, FrameColumn, FrameOperator, RowFunction
-from panewise.spec.operators.over.window import Over, WindowSpec, frame_operator
-from panewise.spec.operators.policy.events import HeldPartition, WindowEvent
+from panewise.spec.operators.over.operator import Frame, OverColumn, OverOperator, RowFunction
+from panewise.spec.operators.over.window import Over, WindowSpec, over_operator
+from panewise.spec.operators.policy.events import StoredPartition, WindowEvent
 from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.windows import PANE_COLUMNS, UNLIMITED, WindowOperator
@@ -88,10 +88,7 @@ __all__ = [
     "Evictor",
     "FixedLag",
     "Frame",
-    "FrameColumn",
-    "FrameOperator",
     "Global",
-    "HeldPartition",
     "Hopping",
     "Inputs",
     "Never",
@@ -99,6 +96,8 @@ __all__ = [
     "OnPunctuation",
     "OrFinally",
     "Over",
+    "OverColumn",
+    "OverOperator",
     "Position",
     "Repeatedly",
     "RowFunction",
@@ -109,6 +108,7 @@ __all__ = [
     "SpecParts",
     "Specification",
     "Stage",
+    "StoredPartition",
     "StreamTime",
     "StreamWindow",
     "TimeEvictor",
@@ -125,13 +125,13 @@ __all__ = [
     "counted",
     "counted_by_key",
     "evictor_columns",
-    "frame_operator",
     "gap_columns",
     "has_key_watermarks",
     "input_columns",
     "length",
     "merging",
     "merging_at_touch",
+    "over_operator",
     "parts",
     "policies",
     "row_driven",

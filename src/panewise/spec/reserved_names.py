@@ -40,13 +40,13 @@ def inner_names(columns: Iterable[str], spec: Any) -> dict[str, str]:
     {'__k': 'column__k', '__s': 'column__s'}
     """
     given = dict.fromkeys((*columns, *_names_in(spec)))
-    taken, found = {name.lower() for name in given}, dict[str, str]()
+    used, found = {name.lower() for name in given}, dict[str, str]()
     for name in given:
         if name.startswith(PREFIX):
             inner = f"column{name}"
-            while inner.lower() in taken:
+            while inner.lower() in used:
                 inner += "_"
-            taken.add(inner.lower())
+            used.add(inner.lower())
             found[name] = inner
     return found
 

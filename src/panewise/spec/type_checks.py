@@ -13,7 +13,7 @@ from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.column_types import BIGINT, BOOLEAN, STRING, Type
 from panewise.spec.evictors import DeltaEvictor
 from panewise.spec.operators.chain import Chain, Stage
-from panewise.spec.operators.over.operator import FrameOperator, RowFunction
+from panewise.spec.operators.over.operator import OverOperator, RowFunction
 from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.policy.policies import DeltaPolicy, PunctPolicy
 from panewise.spec.operators.windows import WindowOperator
@@ -49,19 +49,19 @@ def check_types(spec: Specification, types: Types) -> None:
     parts(spec).check_types(spec, {INPUT: types})
 
 
-def check_over_types(spec: FrameOperator, types: Types) -> None:
+def check_over_types(spec: OverOperator, types: Types) -> None:
     """Checks the columns of an OVER operator."""
     check_entry(spec, types)
     check_aggregates(_aggregates_of_over(spec), types)
     _check_defaults(spec, types)
 
 
-def boolean_columns_of_over(spec: FrameOperator) -> set[str]:
+def boolean_columns_of_over(spec: OverOperator) -> set[str]:
     """Returns the columns that must be Boolean."""
     return columns_of_booleans(_aggregates_of_over(spec))
 
 
-def _aggregates_of_over(spec: FrameOperator) -> list[Aggregate]:
+def _aggregates_of_over(spec: OverOperator) -> list[Aggregate]:
     return [column.what for column in spec.columns if not isinstance(column.what, RowFunction)]
 
 
@@ -179,7 +179,7 @@ def _check_delta(policy: DeltaPolicy, kind: Type) -> None:
         )
 
 
-def _check_defaults(spec: FrameOperator, types: Types) -> None:
+def _check_defaults(spec: OverOperator, types: Types) -> None:
     """Checks that the default of lag and lead has the type of their column."""
     for what in (column.what for column in spec.columns):
         if (

@@ -22,7 +22,7 @@ from panewise.state.streams import (
     Compression,
     Rows,
     frame_of_table,
-    give_back,
+    release_memory,
     table_of,
     write_stream,
 )
@@ -55,7 +55,7 @@ def encode(rows: Rows, name: str = "", spool: BinaryIO | None = None) -> bytes:
 def _encoded_in(spool: BinaryIO, rows: Rows, name: str) -> bytes:
     spool.write(bytes(_HEAD.size))
     write_stream(rows, spool, "lz4")
-    give_back()
+    release_memory()
     length = spool.tell()
     spool.seek(_HEAD.size)
     crc = 0

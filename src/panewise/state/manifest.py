@@ -69,7 +69,7 @@ class Manifest:
     def encode(self) -> str:
         """Returns the manifest as JSON text."""
         runs = [
-            {name: told for name, told in vars(run).items() if told is not None or name not in _OPTIONAL}
+            {name: value for name, value in vars(run).items() if value is not None or name not in _OPTIONAL}
             for run in self.runs
         ]
         fields = vars(self) | {"runs": runs}

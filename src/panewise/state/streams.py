@@ -41,7 +41,8 @@ def own_text(frame: pl.DataFrame) -> pa.Table | None:
     """Returns a frame as a table with a copy of only its own text; None if no copy is needed.
 
     No copy is needed if Polars itself writes no other text. Arrow makes the copy, as its memory can be
-    returned to the system at once (:func:`give_back`). Memory of Polars stays with the process for a while.
+    returned to the system at once (:func:`release_memory`). Memory of Polars stays with the process for a
+    while.
     """
     if not shares_text(frame):
         return None
@@ -49,14 +50,15 @@ def own_text(frame: pl.DataFrame) -> pa.Table | None:
     plain = whole.clear().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
     table = None
     if frame.estimated_size() >= _LONG:
-        give_back()  # frees the memory of earlier tables before this one needs more
+        release_memory()  # frees the memory of earlier tables before this one needs more
         table = _with_views(whole)
     if table is None:
         table = whole.to_arrow(compat_level=pl.CompatLevel.oldest())
     if not whole.height:
         return plain.empty_table()
     columns = [
-        _apart(column.chunk(0)).cast(field.type) for column, field in zip(table.columns, plain, strict=True)
+        _compact_copy(column.chunk(0)).cast(field.type)
+        for column, field in zip(table.columns, plain, strict=True)
     ]
     return pa.table(columns, schema=plain)
 
@@ -75,7 +77,7 @@ def _with_views(frame: pl.DataFrame) -> pa.Table | None:
     return table
 
 
-def _apart(column: pa.Array) -> pa.Array:
+def _compact_copy(column: pa.Array) -> pa.Array:
     """Returns a copy of a column in memory of its own, with offsets from 0.
 
     There are two reasons for a copy. A buffer of Polars keeps all text of its column in memory. And the empty
@@ -86,11 +88,11 @@ def _apart(column: pa.Array) -> pa.Array:
         return pa.nulls(0, column.type)
     if pa.types.is_large_list(column.type):
         first, last = column.offsets[0].as_py(), column.offsets[-1].as_py()
-        values = _apart(column.values.slice(first, last - first))
+        values = _compact_copy(column.values.slice(first, last - first))
         offsets = pc.subtract(column.offsets, first)
         return pa.LargeListArray.from_arrays(offsets, values, mask=column.is_null())
     if pa.types.is_struct(column.type):
-        fields = [_apart(column.field(place)) for place in range(column.type.num_fields)]
+        fields = [_compact_copy(column.field(place)) for place in range(column.type.num_fields)]
         names = [field.name for field in column.type]
         return pa.StructArray.from_arrays(fields, names, mask=column.is_null())
     return pa.concat_arrays([column, column.slice(0, 0)])
@@ -101,7 +103,7 @@ def shares_text(frame: pl.DataFrame) -> bool:
     return any(dtype.is_nested() and _has_text(dtype) for dtype in frame.dtypes)
 
 
-def give_back() -> None:
+def release_memory() -> None:
     """Returns unused memory of Arrow to the system. Do not call it if that memory is soon needed again."""
     pa.default_memory_pool().release_unused()
 

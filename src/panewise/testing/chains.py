@@ -35,13 +35,13 @@ def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixe
         fixed: fields of the operator that are not drawn, with their values.
     """
     fixed = {"keys": draw(_KEYS), "delta": False, **fixed}
-    first = draw(specs(kind, **fixed).filter(can_go_on))
+    first = draw(specs(kind, **fixed).filter(can_begin_chain))
     if merging(first.window) and first.accumulation == "accumulating":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpecWarning)
             first = draw(
                 specs(kind, **{**fixed, "window": first.window, "accumulation": "retracting"}).filter(
-                    can_go_on
+                    can_begin_chain
                 )
             )
     spec: WindowOperator | Chain = first
@@ -51,7 +51,7 @@ def chains(draw: st.DrawFn, /, kind: str | None = None, longest: int = 3, **fixe
     return spec
 
 
-def can_go_on(first: WindowOperator) -> bool:
+def can_begin_chain(first: WindowOperator) -> bool:
     """Returns whether a chain can begin with the operator (semantics 30.6), apart from its delta."""
     return not has_key_watermarks(first.watermark) and not counted(first.window)
 
@@ -75,13 +75,13 @@ def columns_of_panes(spec: Specification) -> dict[str, str]:
 
 
 def _types(keys: tuple[str, ...], made: tuple[Aggregate, ...], types: Mapping[str, str]) -> dict[str, str]:
-    told = kinds_of(keys, made, {name: kind for name, kind in types.items() if kind != "list"})
+    kinds = kinds_of(keys, made, {name: kind for name, kind in types.items() if kind != "list"})
     users = {
         a.name: "list" if a.user.result.startswith("array") else a.user.result
         for a in made
         if a.user is not None
     }
-    return {name: told.get(name) or users.get(name, "list") for name in (*keys, *(a.name for a in made))}
+    return {name: kinds.get(name) or users.get(name, "list") for name in (*keys, *(a.name for a in made))}
 
 
 @st.composite

@@ -104,14 +104,14 @@ def times(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     """
     reach = _gaps(spec.window) if isinstance(spec.window, (Session, Sliding, Custom)) else []
     near = [bound + off for bound in bounds(spec) for off in _NEAR]
-    meeting = [t + sign * gap + off for t in seen for gap in reach for sign in (1, -1) for off in _NEAR]
+    overlapping = [t + sign * gap + off for t in seen for gap in reach for sign in (1, -1) for off in _NEAR]
     change = focus(spec.window)
     changes = (
         [change + off * length for off in _NEAR for length in (1, 1_800_000_000)]
         if isinstance(spec.window, Calendar)
         else []
     )
-    return [*_simplest_first([*near, *meeting], change), *changes]
+    return [*_simplest_first([*near, *overlapping], change), *changes]
 
 
 def _gaps(window: Session | Sliding | Custom) -> Iterable[int]:

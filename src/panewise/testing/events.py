@@ -387,10 +387,10 @@ def _spread(row: Row, position: Position | None) -> Row:
     if position is None:
         return row
     spread = {name: value for name, value in row.items() if name != "position" or not _has_position(row)}
-    taken = [name for name in position.columns if name in spread]
-    if taken:
+    duplicates = [name for name in position.columns if name in spread]
+    if duplicates:
         rule = "a row gives its position once, as a list or in its columns"
-        raise InputError(f"row={dict(row)!r}", rule, f"leave out 'position' or {taken[0]!r}")
+        raise InputError(f"row={dict(row)!r}", rule, f"leave out 'position' or {duplicates[0]!r}")
     values = (*(None,) * 3, *row.get("position", ()))[-len(position.columns) :]
     return {**spread, **dict(zip(position.columns, values, strict=True))}
 

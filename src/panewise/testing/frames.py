@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from panewise import functions as F
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.spec import FixedLag, Frame, FrameColumn, FrameOperator, Inputs, Position, StreamTime
+from panewise.spec import FixedLag, Frame, Inputs, OverColumn, OverOperator, Position, StreamTime
 from panewise.testing.samples import MEASURES, types_of
 from panewise.testing.scripts import Writer, moved_by_rows
 from panewise.testing.strategies import aggregates
@@ -47,7 +47,7 @@ _WATERMARKS: Final = [
 
 
 @st.composite
-def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> FrameOperator:
+def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> OverOperator:
     """Draws OVER operators; each field that is not `fixed` takes every kind of its values."""
     timed = fixed.get("event_time", draw(st.sampled_from(["event_time", "t", None]))) or None
     ordered = draw(st.sampled_from([(), (), ("order",), ("order", "v")]))
@@ -70,20 +70,20 @@ def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> FrameOperator:
         "event_time": timed,
         "order": ordered,
         "position": position,
-        "columns": [FrameColumn(column.what.alias(f"a{n}"), column.frame) for n, column in enumerate(made)],
+        "columns": [OverColumn(column.what.alias(f"a{n}"), column.frame) for n, column in enumerate(made)],
     }
-    return FrameOperator(**{**fields, **fixed})
+    return OverOperator(**{**fields, **fixed})
 
 
 @st.composite
-def _columns(draw: st.DrawFn, /, *, timed: bool, ordered: bool) -> FrameColumn:
+def _columns(draw: st.DrawFn, /, *, timed: bool, ordered: bool) -> OverColumn:
     kind = draw(st.sampled_from(["aggregate", "aggregate", "aggregate", "function", "nth"]))
     frame = frames(timed=timed, ordered=ordered)
     if kind == "aggregate":
-        return FrameColumn(draw(aggregates())[0], draw(frame))
+        return OverColumn(draw(aggregates())[0], draw(frame))
     name = draw(st.sampled_from(list(MEASURES)))
     if kind == "nth":
-        return FrameColumn(F.nth_value(name, draw(st.integers(1, 4))), draw(frame))
+        return OverColumn(F.nth_value(name, draw(st.integers(1, 4))), draw(frame))
     defaults: dict[str, bool | int | str] = {
         "v": 7,
         "n": -1,
@@ -94,7 +94,7 @@ def _columns(draw: st.DrawFn, /, *, timed: bool, ordered: bool) -> FrameColumn:
     }
     default = draw(st.sampled_from([None, defaults[name]]))
     shifts = [fn(name, n, default) for fn in (F.lag, F.lag, F.lead) for n in (0, 1, 1, 2, 3)]
-    return FrameColumn(
+    return OverColumn(
         draw(
             st.sampled_from(
                 [*shifts, *[F.row_number()] * 5, *([F.rank(), F.dense_rank()] * 3 if timed else [])]
@@ -105,7 +105,7 @@ def _columns(draw: st.DrawFn, /, *, timed: bool, ordered: bool) -> FrameColumn:
 
 @st.composite
 def frame_events(
-    draw: st.DrawFn, /, spec: FrameOperator, max_events: int = 9, max_rows: int = 6
+    draw: st.DrawFn, /, spec: OverOperator, max_events: int = 9, max_rows: int = 6
 ) -> list[dict[str, Any]]:
     """Draws events for an operator, as :func:`panewise.testing.run` takes them.
 
@@ -128,7 +128,7 @@ def frame_events(
 class _FrameWriter(Writer):
     """Draws events near the times of earlier rows, and near the ends of frames."""
 
-    spec: FrameOperator
+    spec: OverOperator
 
     def _reaches(self) -> list[int]:
         ends = {0, 1, self.spec.us_ahead, self.spec.us_ahead + 1}

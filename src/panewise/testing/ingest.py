@@ -15,7 +15,7 @@ BAD_TYPE: Final = "__bad_type"  # the first column read (event times aside) whos
 FLAGS: Final = {ROW: pl.Int64(), BAD_TIME: pl.Boolean(), OUT_OF_RANGE: pl.Boolean(), BAD_TYPE: pl.String()}
 # Values that replace misfits in keys and positions, except the first misfit of a row. A null there would be
 # another reason why the row is invalid, and one that is tested earlier.
-_STAND_INS: Final = {"bigint": 0, "double": 0.0, "string": "", "boolean": False, "decimal": 0}
+_REPLACEMENTS: Final = {"bigint": 0, "double": 0.0, "string": "", "boolean": False, "decimal": 0}
 
 
 def schema(types: Mapping[str, str]) -> dict[str, pl.DataType]:
@@ -48,10 +48,10 @@ def _record(spec: Entry, columns: Mapping[str, ColumnType], row: Row) -> dict[st
     whole = isinstance(time, int) and not isinstance(time, bool)
     misfits = [name for name in spec.columns_read if cells[name] is MISFIT and name not in spec.time_columns]
     first = misfits[0] if misfits else None
-    standing = {*spec.keys, *(spec.position.columns if spec.position else ())} - {first, *spec.time_columns}
+    replaced = {*spec.keys, *(spec.position.columns if spec.position else ())} - {first, *spec.time_columns}
     for name, value in cells.items():
         if value is MISFIT:
-            cells[name] = _STAND_INS[columns[name].name] if name in standing else None
+            cells[name] = _REPLACEMENTS[columns[name].name] if name in replaced else None
     return cells | {
         BAD_TIME: time is not None and not whole,
         OUT_OF_RANGE: whole and not is_long(time),

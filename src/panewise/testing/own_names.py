@@ -33,21 +33,21 @@ def inside(script: Script, inner: Mapping[str, str]) -> Script:
 def outside(output: Mapping[str, Any], inner: Mapping[str, str]) -> dict[str, Any]:
     """Returns the output after an event, with the names of the caller."""
     names = {own: name for name, own in inner.items()}
-    shown = {**output, "panes": [_pane(pane, names) for pane in output["panes"]]}
+    result = {**output, "panes": [_pane(pane, names) for pane in output["panes"]]}
     for kind in ("late", "invalid"):
-        shown[kind] = [{**one, "reason": _reason(one["reason"], names)} for one in output[kind]]
+        result[kind] = [{**one, "reason": _reason(one["reason"], names)} for one in output[kind]]
     if "windows" in output:
-        shown["windows"] = [_named(window, names) for window in output["windows"]]
-    return shown
+        result["windows"] = [_named(window, names) for window in output["windows"]]
+    return result
 
 
 def _pane(pane: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """Returns a pane with other names, also in the rows of `delta` and `tuples`."""
-    shown = _named(pane, names)
+    result = _named(pane, names)
     for name in ("delta", "tuples"):
-        if isinstance(shown.get(name), list):
-            shown[name] = [_named(row, names) if isinstance(row, Mapping) else row for row in shown[name]]
-    return shown
+        if isinstance(result.get(name), list):
+            result[name] = [_named(row, names) if isinstance(row, Mapping) else row for row in result[name]]
+    return result
 
 
 def _named(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ TYPES: Final = _PLACES | {
 _PRICES = [Decimal(value) for value in ("0.00", "0.50", "1.00", "-3.50", "99999999.99")]
 
 
-class Gathering:
+class CountingListener:
     """A listener that counts the events that it is called with, and their tuples."""
 
     def __init__(self) -> None:
@@ -58,13 +58,13 @@ class Gathering:
         return [row] * (2 if event.type in ("FINAL", "INITIAL_FULL") else 1) + [{"all": self.tuples / 2}]
 
 
-class Choosing(Gathering):
+class EvictingListener(CountingListener):
     """A listener that requests evictions: sometimes of its own partition, sometimes until there is room."""
 
     def handle(self, event: Any) -> Any:
         """Requests evictions; adds a row with the number of listed partitions (semantics 10.26, 10.27)."""
-        told = super().handle(event) or []
-        held = event.partitions
+        rows = super().handle(event) or []
+        partitions = event.partitions
         if event.partition and event.type != "FINAL":
             if self.tuples % 4 == 3:
                 event.evict_partition()
@@ -74,14 +74,17 @@ class Choosing(Gathering):
                         max(event.partitions, key=lambda one: (one.tuples, repr(one.partition))).partition
                     )
         return [
-            *told,
-            {"seen": len(held), "all": sum(one.tuples for one in held) + event.needs_partition_eviction / 2},
+            *rows,
+            {
+                "seen": len(partitions),
+                "all": sum(one.tuples for one in partitions) + event.needs_partition_eviction / 2,
+            },
         ]
 
 
 _OUTPUTS: Final[dict[str, Any]] = {"seen": "bigint", "last": "string", "all": "double"}
-GATHERING: Final = WindowListener(Gathering, name="gathering", outputs=_OUTPUTS)
-CHOOSING: Final = WindowListener(Choosing, name="choosing", outputs=_OUTPUTS)
+COUNTING: Final = WindowListener(CountingListener, name="gathering", outputs=_OUTPUTS)
+EVICTING: Final = WindowListener(EvictingListener, name="choosing", outputs=_OUTPUTS)
 
 
 def amounts(column: str) -> st.SearchStrategy[Any]:
@@ -105,9 +108,9 @@ _contents: Final[list[dict[str, Any]]] = [
     {},
     {"columns": ["n"]},
     {"columns": ["note", "v"]},
-    {"listener": GATHERING},
-    {"listener": CHOOSING},
-    {"listener": GATHERING, "columns": ["n", "s"]},
+    {"listener": COUNTING},
+    {"listener": EVICTING},
+    {"listener": COUNTING, "columns": ["n", "s"]},
     {"aggregates": [F.count().alias("rows")]},
     {
         "aggregates": [
@@ -167,18 +170,18 @@ def stream_windows(
     }
     if fields["partition_by"] and "partition_eviction" not in fields:
         lengths = st.integers(1, 6)
-        gone = [
+        evictions = [
             st.none(),
             st.none(),
             lengths.map(partition_age),
             lengths.map(tuple_count),
             st.integers(1, 3).map(partition_count),
         ]
-        fields["partition_eviction"] = draw(st.one_of(*gone))
+        fields["partition_eviction"] = draw(st.one_of(*evictions))
     possible = StreamWindow(kind=chosen, **fields).possible
     one = draw(st.sampled_from([None, None, *possible]))
-    told = fields.setdefault("events", one and _events(draw, possible, one))
-    if told is not None and "TRIGGER" not in told and not isinstance(fields["trigger"], DeltaPolicy):
+    events = fields.setdefault("events", one and _events(draw, possible, one))
+    if events is not None and "TRIGGER" not in events and not isinstance(fields["trigger"], DeltaPolicy):
         fields["trigger"] = None  # without TRIGGER in events it is refused (semantics 10.2)
     flags = {
         name: draw(st.booleans()) for name in _flags(StreamWindow(kind=chosen, **fields)) if name not in fixed
@@ -190,8 +193,8 @@ def _flags(spec: StreamWindow) -> list[str]:
     """Returns the names of the flags that have an effect on the specification (semantics 10.2)."""
     found = ["null_keys"] if spec.partition_by else []
     if spec.kind == "tumbling":
-        return [*found, "flush_on_final"] if {"EVICTION", "FINAL"} & set(spec.told) else found
-    if "TRIGGER" not in spec.told:
+        return [*found, "flush_on_final"] if {"EVICTION", "FINAL"} & set(spec.emitted_events) else found
+    if "TRIGGER" not in spec.emitted_events:
         return found
     found += ["only_when_full"] if spec.evict.kind != "time" else []
     return found + (["skip_unchanged"] if spec.trigger is not None and spec.trigger.kind == "time" else [])
@@ -243,7 +246,7 @@ class _Writer:
     spec: StreamWindow
     max_rows: int
     now: int = 0
-    noted: bool = False
+    has_checkpoint: bool = False
     offset: int = 0
     value: int = 0
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -262,9 +265,9 @@ class _Writer:
                 for name in self.spec.partition_by
             }
             return {"op": op, "partition": named} if named else None
-        if op == "reset" and not self.noted:
+        if op == "reset" and not self.has_checkpoint:
             return None
-        self.noted = self.noted or op == "checkpoint"
+        self.has_checkpoint = self.has_checkpoint or op == "checkpoint"
         return {"op": op}
 
     def _one_of(self, values: Any) -> Any:

@@ -35,7 +35,7 @@ def run(
     Event times and `t` are whole numbers of microseconds, or datetimes with a time zone.
 
     Args:
-        spec: a window operator, a chain, a FrameOperator or a StreamWindow, or its dict form.
+        spec: a window operator, a chain, a OverOperator or a StreamWindow, or its dict form.
         events: the events.
         runtime: "oracle", "engine" or "spark".
         types: types of columns: "bigint", "double", "string", "boolean", "decimal(p,s)". Default: inferred

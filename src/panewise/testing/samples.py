@@ -73,7 +73,7 @@ LATEST = UserAggregate.fold(
 USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS, ALL_TEXT, TRUES, LATEST)}
 
 
-def _holds(frame: pl.DataFrame) -> pl.Series:
+def _gap_window(frame: pl.DataFrame) -> pl.Series:
     """Returns one window for each row: it starts at the row's event time and is as long as the row's gap."""
     start = pl.col("event_time")
     return frame.select(
@@ -87,10 +87,10 @@ def _shifts(row: dict[str, Any]) -> Any:
     return {7: [], None: None}.get(n, [(start, start + 4), (start + 1, start + 3)])
 
 
-HOLDS = Custom(_holds, name="holds", columns=["gap"])
+GAP_WINDOWS = Custom(_gap_window, name="holds", columns=["gap"])
 SHIFTS = Custom.each(_shifts, name="shifts", columns=["n"])
 STEPS = Custom.each(lambda row: [(row["event_time"] // 3 * 3, row["event_time"] // 2 * 2 + 3)], name="steps")
-USER_WINDOWS: Final = {window.name: window for window in (HOLDS, SHIFTS, STEPS)}
+USER_WINDOWS: Final = {window.name: window for window in (GAP_WINDOWS, SHIFTS, STEPS)}
 
 
 def types_of(spec: Entry) -> dict[str, str]:

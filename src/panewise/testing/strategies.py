@@ -62,7 +62,7 @@ from panewise.spec.windows.sliding import ANCHORS
 from panewise.testing.edges import CHANGES, focus
 from panewise.testing.samples import (
     ALL_TEXT,
-    HOLDS,
+    GAP_WINDOWS,
     JOINED,
     LATEST,
     MEASURES,
@@ -94,7 +94,9 @@ COUNTED_KINDS: Final = ("rows", "hopping_rows", "session_of_rows", "sliding_rows
 ALL_KINDS: Final = (*KINDS, *COUNTED_KINDS)
 _lengths = st.integers(1, 8)
 _own = [
-    replace(window, merge=merge) for window in (STEPS, STEPS, HOLDS) for merge in (False, True, "touching")
+    replace(window, merge=merge)
+    for window in (STEPS, STEPS, GAP_WINDOWS)
+    for merge in (False, True, "touching")
 ]
 _customs = st.sampled_from([*_own, *[SHIFTS] * 4, replace(SHIFTS, merge=True)])
 _zones = st.sampled_from(list(CHANGES))

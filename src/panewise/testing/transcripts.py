@@ -113,10 +113,10 @@ def check(
         _check_output(event.get("expect") or {}, output, where)
         if "state" in event:
             wanted = [{"window": bounds} for bounds in event["state"]]
-            held = [
+            stored = [
                 {"window": [window["window_start"], window["window_end"]]} for window in output["windows"]
             ]
-            assert_entries(held, wanted, f"{where}: live windows")
+            assert_entries(stored, wanted, f"{where}: live windows")
 
 
 def _check_output(expect: Mapping[str, Any], output: Mapping[str, Any], where: str) -> None:

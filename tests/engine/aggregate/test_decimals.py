@@ -93,14 +93,14 @@ OPERATORS: dict[str, Callable[[], Any]] = {
     "evictor": lambda: _windows(pw.Tumbling(100), evictor=pw.CountEvictor(100)),
     "row by row": lambda: _windows(pw.Tumbling(100), evaluate="record"),
     "chain": _chain,
-    "frame": lambda: pw.FrameOperator(
-        event_time="event_time", columns=[pw.FrameColumn(F.sum("v").alias("a"), pw.Frame("rows", -99, 0))]
+    "frame": lambda: pw.OverOperator(
+        event_time="event_time", columns=[pw.OverColumn(F.sum("v").alias("a"), pw.Frame("rows", -99, 0))]
     ),
-    "range": lambda: pw.FrameOperator(
-        event_time="event_time", columns=[pw.FrameColumn(F.sum("v").alias("a"), pw.Frame("range", -99, 0))]
+    "range": lambda: pw.OverOperator(
+        event_time="event_time", columns=[pw.OverColumn(F.sum("v").alias("a"), pw.Frame("range", -99, 0))]
     ),
-    "running": lambda: pw.FrameOperator(
-        event_time="event_time", columns=[pw.FrameColumn(F.sum("v").alias("a"), pw.Frame("rows", None, 0))]
+    "running": lambda: pw.OverOperator(
+        event_time="event_time", columns=[pw.OverColumn(F.sum("v").alias("a"), pw.Frame("rows", None, 0))]
     ),
     "policies": lambda: pw.StreamWindow.sliding(count(100), count(1), aggregates=[F.sum("v").alias("a")]),
 }

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import panewise as pw
 from panewise import functions as F
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.aggregate.holistic import told
+from panewise.engine.aggregate.holistic import range_aggregation
 from panewise.engine.aggregate.range_aggregate import over
 from panewise.errors import AggregateOverflowError
 from panewise.testing.compare import same
@@ -107,7 +107,7 @@ def test_an_aggregate_of_a_range_is_that_of_its_merged_pieces(
         read_off(pieces[a:b].with_columns(g=pl.lit(0)).group_by("g").agg(merging).drop("g"))[0]
         for a, b in spans
     ]
-    for aggregation in (AGGREGATION, told(AGGREGATION)):
+    for aggregation in (AGGREGATION, range_aggregation(AGGREGATION)):
         found = read_off(over(aggregation, pieces, low, high), aggregation)
         assert len(found) == len(expected)
         for one, other in zip(found, expected, strict=True):

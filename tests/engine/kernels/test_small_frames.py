@@ -6,7 +6,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from panewise.engine.kernels.small_frames import distinct, gathered, kept, ordered, picked, without
+from panewise.engine.kernels.small_frames import (
+    distinct,
+    filter_rows,
+    group_positions,
+    ordered,
+    take_rows,
+    without,
+)
 
 
 @pytest.mark.parametrize("rows", [3, 20_000])
@@ -62,7 +69,7 @@ def test_different_keys(rows: int, far: int) -> None:
 @pytest.mark.parametrize("rows", [0, 3, 20_000])
 @pytest.mark.parametrize("keys", [["k"], ["far"], ["name"], ["name", "k"]])
 def test_rows_gathered_by_key(rows: int, keys: list[str]) -> None:
-    """`gathered` returns the positions of the rows of each key, in their order."""
+    """`group_positions` returns the positions of the rows of each key, in their order."""
     names = [None, "b", "a"]
     told = {
         "k": [at % 5 for at in range(rows)],
@@ -73,7 +80,7 @@ def test_rows_gathered_by_key(rows: int, keys: list[str]) -> None:
     expected: dict[tuple[object, ...], list[int]] = {}
     for at, key in enumerate(frame.select(keys).rows()):
         expected.setdefault(key, []).append(at)
-    found, places, counts = gathered(frame, keys)
+    found, places, counts = group_positions(frame, keys)
     ends = np.cumsum(counts)
     pieces = [places[end - count : end].tolist() for end, count in zip(ends, counts, strict=True)]
     assert dict(zip(found.rows(), pieces, strict=True)) == expected
@@ -91,19 +98,19 @@ def test_one_row_with_a_list_is_what_polars_picks(rows: int) -> None:
         wanted = frame.filter(pl.col("k") == place)
         mask = frame["k"] == place
         others = frame.filter(pl.col("k") != place).select("k")
-        assert picked(frame, np.array([place])).equals(wanted)
-        assert kept(frame, mask).equals(wanted)
+        assert take_rows(frame, np.array([place])).equals(wanted)
+        assert filter_rows(frame, mask).equals(wanted)
         assert without(frame, others, ["k"]).equals(wanted)
         assert without(frame, wanted, ["k"]).equals(frame.filter(pl.col("k") != place))
-        assert kept(frame, ~mask).equals(frame.filter(pl.col("k") != place))
+        assert filter_rows(frame, ~mask).equals(frame.filter(pl.col("k") != place))
 
 
 def test_a_null_in_a_mask_keeps_no_row() -> None:
     frame = pl.DataFrame({"k": [1, 2], "texts": [["a"], ["b"]]})
-    assert kept(frame, pl.Series([None, True]))["k"].to_list() == [2]
-    assert kept(frame, pl.Series([None, False], dtype=pl.Boolean)).is_empty()
+    assert filter_rows(frame, pl.Series([None, True]))["k"].to_list() == [2]
+    assert filter_rows(frame, pl.Series([None, False], dtype=pl.Boolean)).is_empty()
 
 
 def test_one_row_of_lists_alone_is_picked() -> None:
     frame = pl.DataFrame({"texts": [["a"], ["b", None]]})
-    assert picked(frame, np.array([1])).equals(frame.tail(1))
+    assert take_rows(frame, np.array([1])).equals(frame.tail(1))

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from panewise import Frame, FrameColumn, FrameOperator
+from panewise import Frame, OverColumn, OverOperator
 from panewise import functions as F
 from panewise.engine.aggregate import range_aggregate
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.checkpoint import Stored, restore, save
+from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.ingest.output import Output
-from panewise.engine.over.operator import OverOperator
+from panewise.engine.over.operator import OverEngine
 from panewise.engine.registry import operator_for
 from panewise.engine.store.cache import Cache
 from panewise.engine.stored_library import StoredLibrary
@@ -40,9 +40,9 @@ class CountingStore(MemoryRunStore):
         self.written += len(data)
 
 
-def operator(spec: FrameOperator, schema: dict[str, pl.DataType] | None = None) -> OverOperator:
+def operator(spec: OverOperator, schema: dict[str, pl.DataType] | None = None) -> OverEngine:
     made = operator_for(spec, schema or COLUMNS)
-    assert isinstance(made, OverOperator)
+    assert isinstance(made, OverEngine)
     return made
 
 
@@ -50,8 +50,8 @@ def rows(*given: tuple[int, int, int | None]) -> pl.DataFrame:
     return pl.DataFrame(list(given), schema=COLUMNS, orient="row")
 
 
-def by_time(*columns: FrameColumn) -> FrameOperator:
-    return FrameOperator(keys=["k"], event_time="t", columns=columns)
+def by_time(*columns: OverColumn) -> OverOperator:
+    return OverOperator(keys=["k"], event_time="t", columns=columns)
 
 
 def random_rows(seed: int, count: int, keys: int, start: int) -> pl.DataFrame:
@@ -62,11 +62,11 @@ def random_rows(seed: int, count: int, keys: int, start: int) -> pl.DataFrame:
     )
 
 
-TOTAL = FrameColumn(F.sum("v").alias("s"), Frame("rows", -2, 0))
+TOTAL = OverColumn(F.sum("v").alias("s"), Frame("rows", -2, 0))
 
 
 def stepped(
-    spec: FrameOperator, batches: int, store: MemoryRunStore, count: int = 500, keys: int = 20
+    spec: OverOperator, batches: int, store: MemoryRunStore, count: int = 500, keys: int = 20
 ) -> Iterator[tuple[Output, Output]]:
     """Yields the two outputs of each step: of the watermark, and of a batch or, at last, of the end of input.
 
@@ -74,7 +74,7 @@ def stepped(
     """
     cache = Cache()
     for n in range(batches + 1):
-        stored = Stored.load(spec, COLUMNS, StoredLibrary(store, cache))
+        stored = StoredOperator.load(spec, COLUMNS, StoredLibrary(store, cache))
         first = stored.operator.advance(watermark=n * 100 - 50)
         second = (
             stored.operator.finish()
@@ -103,11 +103,11 @@ def test_ranges_longer_than_steps() -> None:
         "around": Frame("range", -120, 25),
     }
     columns = [
-        FrameColumn(what.alias(f"{name} {what.name}"), frame)
+        OverColumn(what.alias(f"{name} {what.name}"), frame)
         for name, frame in frames.items()
         for what in made
     ]
-    spec = by_time(*columns, FrameColumn(F.lag("v")))
+    spec = by_time(*columns, OverColumn(F.lag("v")))
     found = pl.concat(
         [output.panes for pair in stepped(spec, 9, MemoryRunStore(), count=60, keys=3) for output in pair]
     )
@@ -123,7 +123,7 @@ def test_ranges_longer_than_steps() -> None:
     ("start", "end", "wanted"), [(1, 1, [0, 0]), (1, 3, [1, 0]), (0, 3, [2, 1]), (2**62, 2**63 - 2, [0, 0])]
 )
 def test_ranges_after_the_last_instant_are_empty(start: int, end: int, wanted: list[int]) -> None:
-    one = operator(by_time(FrameColumn(F.count().alias("n"), Frame("range", start, end))))
+    one = operator(by_time(OverColumn(F.count().alias("n"), Frame("range", start, end))))
     one.add(rows((2**63 - 4, 1, 1), (2**63 - 1, 1, 1)))
     assert one.finish().panes["n"].to_list() == wanted
 
@@ -132,8 +132,8 @@ def test_rows_wait_in_runs() -> None:
     """Rows that wait in runs over many steps are emitted as if they were one batch, in the order of time."""
     spec = by_time(
         TOTAL,
-        FrameColumn(F.max("v").alias("m"), Frame("range", -30, 0)),
-        FrameColumn(F.row_number().alias("n")),
+        OverColumn(F.max("v").alias("m"), Frame("range", -30, 0)),
+        OverColumn(F.row_number().alias("n")),
     )
     sent = pl.concat([output.panes for pair in stepped(spec, 40, MemoryRunStore()) for output in pair])
     together = operator(spec)
@@ -145,16 +145,16 @@ def test_rows_wait_in_runs() -> None:
 @pytest.mark.parametrize("event_time", ["t", None])
 def test_the_writes_of_a_step_do_not_depend_on_the_size_of_the_state(event_time: str | None) -> None:
     """A step over ten keys writes as much if ten thousand keys are stored as if ten are."""
-    spec = FrameOperator(
+    spec = OverOperator(
         keys=["k"],
         event_time=event_time,
-        columns=[TOTAL, FrameColumn(F.avg("v").alias("a"), Frame("rows", None, 0))],
+        columns=[TOTAL, OverColumn(F.avg("v").alias("a"), Frame("rows", None, 0))],
     )
     written = []
     for keys in (10, 10_000):
         store, cache = CountingStore(), Cache()
         for n in range(12):
-            stored = Stored.load(spec, COLUMNS, StoredLibrary(store, cache))
+            stored = StoredOperator.load(spec, COLUMNS, StoredLibrary(store, cache))
             met = keys if n == 0 else 10
             if n == 11:
                 store.written = 0
@@ -169,13 +169,13 @@ def test_rows_that_are_stored() -> None:
     """The last rows of a key are stored for ROWS, and those within reach for RANGE (semantics 29.9)."""
     rowwise, timed = (
         operator(by_time(TOTAL)),
-        operator(by_time(FrameColumn(F.count().alias("n"), Frame("range", -10, 0)))),
+        operator(by_time(OverColumn(F.count().alias("n"), Frame("range", -10, 0)))),
     )
     for n in range(30):
         for one in (rowwise, timed):
             one.add(rows((n * 5, 1, n), (n * 5, 2, n)))
             one.advance(watermark=n * 5 + 1)
-    assert rowwise.state.kept.all().height == 2 * 2
+    assert rowwise.state.recent.all().height == 2 * 2
     assert rowwise.state.waiting.all().is_empty()
     passed, blocks = timed.state.passed, timed.state.blocks
     assert sorted(passed.all()["__end"].unique()) == [140, 145]  # W is 146: those from 136 on
@@ -187,7 +187,7 @@ def test_rows_that_are_stored() -> None:
 def test_rows_that_wait_look_back() -> None:
     """Rows in the range of a waiting row stay stored until it is emitted, whatever W is (semantics 29.9)."""
     spec = by_time(
-        FrameColumn(F.sum("v").alias("s"), Frame("range", -10, 0)), FrameColumn(F.lead("v").alias("next"))
+        OverColumn(F.sum("v").alias("s"), Frame("range", -10, 0)), OverColumn(F.lead("v").alias("next"))
     )
     one = operator(spec)
     one.add(rows((0, 1, 1), (5, 1, 2), (8, 1, 4)))
@@ -195,26 +195,26 @@ def test_rows_that_wait_look_back() -> None:
     one = restored(one)
     one.add(rows((600, 1, 8)))
     assert one.advance(watermark=700).panes.rows() == [(8, 1, 4, 7, 8)]
-    assert one.state.kept.all()["t"].to_list() == [600]
+    assert one.state.recent.all()["t"].to_list() == [600]
     assert one.finish().panes.rows() == [(600, 1, 8, 8, None)]
 
 
-def restored(one: OverOperator) -> OverOperator:
+def restored(one: OverEngine) -> OverEngine:
     made = restore(one.spec, COLUMNS, save(one))
-    assert isinstance(made, OverOperator)
+    assert isinstance(made, OverEngine)
     return made
 
 
 def test_long_batches_in_memory() -> None:
     """An operator in memory stores the rows of long batches in runs, too, and emits the same rows."""
-    spec = FrameOperator(keys=["k"], event_time="t", columns=[TOTAL, FrameColumn(F.lead("v", 2).alias("l"))])
+    spec = OverOperator(keys=["k"], event_time="t", columns=[TOTAL, OverColumn(F.lead("v", 2).alias("l"))])
     batches = [random_rows(n, 40_000, 30_000, n * 100) for n in range(5)]
     one, other = operator(spec), operator(spec)
     sent = []
     for n, batch in enumerate(batches):
         sent += [one.advance(watermark=n * 100 - 50).panes, one.add(batch).panes]
     assert one.state.waiting.runs
-    assert one.state.kept.runs
+    assert one.state.recent.runs
     other.add(pl.concat(batches))
     everything = pl.concat([*sent, one.finish().panes])
     columns = everything.columns
@@ -224,12 +224,12 @@ def test_long_batches_in_memory() -> None:
 def test_a_sum_that_leaves_64_bits_is_refused() -> None:
     """A sum over the rows of several batches never wraps around (semantics 24.3)."""
     one = operator(
-        FrameOperator(event_time=None, columns=[FrameColumn(F.sum("v").alias("s"), Frame("rows", None, 0))])
+        OverOperator(event_time=None, columns=[OverColumn(F.sum("v").alias("s"), Frame("rows", None, 0))])
     )
     one.add(rows((0, 1, 2**62)))
     with pytest.raises(AggregateOverflowError, match=r"sum\(v\) = 9223372036854775808 \| .*64 bits"):
         one.add(rows((0, 1, 2**62)))
-    near = operator(FrameOperator(event_time=None, columns=[TOTAL]))
+    near = operator(OverOperator(event_time=None, columns=[TOTAL]))
     assert near.add(rows((0, 1, 2**62), (0, 1, -(2**62)), (0, 1, 2**62), (0, 1, 1))).panes["s"].to_list() == [
         2**62,
         0,
@@ -249,10 +249,10 @@ def test_rows_come_back_as_they_were() -> None:
     given = pl.DataFrame(
         [(at, -0.0, [1, None], {"a": "x"}, b"\x00"), (at, 0.0, None, None, None)], schema=schema, orient="row"
     )
-    spec = FrameOperator(
+    spec = OverOperator(
         keys=["k"],
         event_time="t",
-        columns=[FrameColumn(F.lag("struct").alias("before")), FrameColumn(F.lead("list").alias("l"))],
+        columns=[OverColumn(F.lag("struct").alias("before")), OverColumn(F.lead("list").alias("l"))],
     )
     one = operator(spec, schema)
     one.add(given)
@@ -276,36 +276,36 @@ def test_single_rows_are_lifted_alike(given_rows: list[dict[str, Any]]) -> None:
     assert all(same(one, other) for one, other in zip(quick.to_dicts(), slow.to_dicts(), strict=True))
 
 
-REFUSED: list[tuple[FrameOperator, str]] = [
+REFUSED: list[tuple[OverOperator, str]] = [
     (
-        FrameOperator(columns=[TOTAL], keys=["k"]),
+        OverOperator(columns=[TOTAL], keys=["k"]),
         "column 'event_time' | the columns that an operator reads are in its input",
     ),
     (
-        by_time(FrameColumn(F.lag("v").alias("t2")), FrameColumn(F.lag("w"))),
+        by_time(OverColumn(F.lag("v").alias("t2")), OverColumn(F.lag("w"))),
         "column 'w' | the columns that an operator reads are in its input",
     ),
     (
-        by_time(FrameColumn(F.lag("v", 1, 1.5))),
+        by_time(OverColumn(F.lag("v", 1, 1.5))),
         "lag(v, 1, 1.5): default=1.5 | the default has the type of the column, bigint | ",
     ),
     (
-        by_time(FrameColumn(F.lag("v", 1, True))),
+        by_time(OverColumn(F.lag("v", 1, True))),
         "lag(v, 1, True): default=True | the default has the type of the column, bigint",
     ),
     (
-        by_time(FrameColumn(F.lag("v", 1, 2**63))),
+        by_time(OverColumn(F.lag("v", 1, 2**63))),
         f"lag(v, 1, {2**63}): default={2**63} | the default has the type of the column, bigint",
     ),
     (
-        by_time(FrameColumn(F.bool_and("v"), Frame("rows", -1, 0))),
+        by_time(OverColumn(F.bool_and("v"), Frame("rows", -1, 0))),
         "'bool_and(v)' over v: bigint | bool_and takes a Boolean column",
     ),
 ]
 
 
 @pytest.mark.parametrize(("spec", "message"), REFUSED)
-def test_types_that_are_refused(spec: FrameOperator, message: str) -> None:
+def test_types_that_are_refused(spec: OverOperator, message: str) -> None:
     with pytest.raises(SpecError) as refused:
         operator_for(spec, COLUMNS)
     assert str(refused.value).startswith(message)
@@ -323,13 +323,13 @@ def test_a_state_of_another_operator_is_refused() -> None:
     store = MemoryRunStore()
     for _ in stepped(by_time(TOTAL), 1, store):
         pass
-    other = by_time(FrameColumn(F.sum("v").alias("s"), Frame("rows", -3, 0)))
+    other = by_time(OverColumn(F.sum("v").alias("s"), Frame("rows", -3, 0)))
     with pytest.raises(StateError, match=r"a changed specification \(columns: "):
-        Stored.load(other, COLUMNS, StoredLibrary(store, Cache()))
+        StoredOperator.load(other, COLUMNS, StoredLibrary(store, Cache()))
     with pytest.raises(
         StateError, match=r"a state with other columns: \['3:|a state with other columns: \[.*'v'\]"
     ):
-        Stored.load(by_time(TOTAL), {**COLUMNS, "v": pl.Int32()}, StoredLibrary(store, Cache()))
+        StoredOperator.load(by_time(TOTAL), {**COLUMNS, "v": pl.Int32()}, StoredLibrary(store, Cache()))
 
 
 @pytest.mark.parametrize("frame", [Frame("rows", None, 0), Frame("rows", -3, 0), Frame("range", -4, 0)])
@@ -337,9 +337,7 @@ def test_long_spans_are_merged_some_at_a_time(monkeypatch: pytest.MonkeyPatch, f
     """The results do not depend on how many values of index ranges are merged at once."""
     values = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5]
     aggregates = [F.median("v").alias("m"), F.collect_list("v").alias("l"), F.sum("v").alias("s")]
-    spec = FrameOperator(
-        columns=[FrameColumn(made, frame) for made in aggregates], keys=["k"], event_time="t"
-    )
+    spec = OverOperator(columns=[OverColumn(made, frame) for made in aggregates], keys=["k"], event_time="t")
 
     def sent() -> list[tuple[Any, ...]]:
         made = operator(spec)
@@ -365,12 +363,12 @@ def test_rows_farther_away_than_there_can_be_any(fn: Any) -> None:
     """Distances of 2^62 rows in `lag`, `lead` and ROWS do not overflow."""
     far = 2**62
     columns = [
-        FrameColumn(F.lag("v", far).alias("a")),
-        FrameColumn(F.lead("v", far).alias("b")),
-        FrameColumn(fn("v").alias("c")),
+        OverColumn(F.lag("v", far).alias("a")),
+        OverColumn(F.lead("v", far).alias("b")),
+        OverColumn(fn("v").alias("c")),
     ]
-    spec = FrameOperator(
-        columns=[*columns, FrameColumn(F.count().alias("n"), Frame("rows", -far, far))],
+    spec = OverOperator(
+        columns=[*columns, OverColumn(F.count().alias("n"), Frame("rows", -far, far))],
         keys=["k"],
         event_time="t",
     )

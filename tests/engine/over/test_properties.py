@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panewise.spec import FrameOperator, row_driven
+from panewise.spec import OverOperator, row_driven
 from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.frames import frame_events, frame_specs
@@ -18,11 +18,11 @@ from tests.engine.windows.test_invariances import assert_same, cut, numbered, to
 Events = list[dict[str, Any]]
 
 
-def play(spec: FrameOperator, script: Events, **options: Any) -> Events:
+def play(spec: OverOperator, script: Events, **options: Any) -> Events:
     return run(spec, script, "engine", types=types_of(spec), windows=True, **options)
 
 
-def agree(spec: FrameOperator, script: Events, **options: Any) -> None:
+def agree(spec: OverOperator, script: Events, **options: Any) -> None:
     """Asserts that engine and oracle have the same output and stored windows after every event."""
     wanted = run(spec, script, "oracle", types=types_of(spec), windows=True)
     for number, (event, right, left) in enumerate(
@@ -83,7 +83,7 @@ def test_batches_may_be_cut_anywhere(data: st.DataObject) -> None:
     )
 
 
-def sent(spec: FrameOperator, script: Events) -> dict[str, Any]:
+def sent(spec: OverOperator, script: Events) -> dict[str, Any]:
     """Returns everything that was emitted, in the order of the keys if the operator looks ahead.
 
     Then the cuts decide which rows of several keys are emitted together (semantics 29.8).

@@ -17,7 +17,7 @@ import pytest
 from panewise import SpecError, StreamWindow, WindowListener
 from panewise.engine.policy.operator import PolicyOperator
 from panewise.errors import InputError
-from panewise.spec import HeldPartition
+from panewise.spec import StoredPartition
 from panewise.streamwindow import count, partition_count, time, tuple_count
 from panewise.testing import run
 
@@ -387,13 +387,13 @@ class Choosing:
 def test_needs_partition_eviction_does_not_list_the_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
     """`needs_partition_eviction` does not list all partitions, because it may be read for each tuple."""
     shown = []
-    whole = HeldPartition.__init__
+    whole = StoredPartition.__init__
 
-    def noted(self: HeldPartition, *args: Any) -> None:
+    def noted(self: StoredPartition, *args: Any) -> None:
         shown.append(self)
         whole(self, *args)
 
-    monkeypatch.setattr(HeldPartition, "__init__", noted)
+    monkeypatch.setattr(StoredPartition, "__init__", noted)
     listener = WindowListener(Choosing, name="choosing", outputs={"x": "bigint"})
     spec = StreamWindow.tumbling(
         count(9), partition_by=["k"], partition_eviction=partition_count(95), listener=listener

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from panewise import Inputs, StreamTime
 from panewise.errors import SpecWarning
-from panewise.spec import Chain, FrameOperator, WindowOperator
+from panewise.spec import Chain, OverOperator, WindowOperator
 from panewise.testing import run
 from panewise.testing.chains import chains
 from panewise.testing.compare import same
@@ -60,7 +60,7 @@ def test_engine_is_oracle_at_length(kind: str, data: st.DataObject) -> None:
     check(data, kind)
 
 
-def agree_on(spec: Chain | FrameOperator, script: Events, types: dict[str, str]) -> None:
+def agree_on(spec: Chain | OverOperator, script: Events, types: dict[str, str]) -> None:
     wanted, got = (run(spec, script, runtime, types=types, windows=True) for runtime in ("oracle", "engine"))
     for one, other in zip(got, wanted, strict=True):
         assert_same(one, other)

@@ -6,7 +6,7 @@ import polars as pl
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.checkpoint import Stored
+from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.store.cache import Cache
 from panewise.engine.stored_library import StoredLibrary
 from panewise.state import MemoryRunStore
@@ -34,9 +34,9 @@ SLIDING: Final = pw.WindowOperator(
 SLIDING_SCHEMA: Final[dict[str, pl.DataType]] = dict.fromkeys(("k", "t", "v"), pl.Int64())
 
 
-def stepped(store: MemoryRunStore, now: int, rows: list[tuple[int, int]]) -> Stored:
+def stepped(store: MemoryRunStore, now: int, rows: list[tuple[int, int]]) -> StoredOperator:
     """Returns the state after a micro-batch with these rows (key, time), in a process with an empty cache."""
-    stored = Stored.load(SLIDING, SLIDING_SCHEMA, StoredLibrary(store, Cache()))
+    stored = StoredOperator.load(SLIDING, SLIDING_SCHEMA, StoredLibrary(store, Cache()))
     stored.operator.advance(now)
     stored.operator.add(pl.DataFrame([(k, t, 1) for k, t in rows], schema=SLIDING_SCHEMA, orient="row"))
     stored.commit()
@@ -49,7 +49,7 @@ def test_a_reading_of_the_clock_reads_no_runs() -> None:
     for batch in range(12):
         stepped(store, batch, [(10 * batch + key, batch) for key in range(10)])
     store.reads = 0
-    operator = Stored.load(SLIDING, SLIDING_SCHEMA, StoredLibrary(store, Cache())).operator
+    operator = StoredOperator.load(SLIDING, SLIDING_SCHEMA, StoredLibrary(store, Cache())).operator
     operator.advance(100)
     assert store.reads == 0
     assert operator.finish().panes.height == 120
@@ -63,6 +63,6 @@ def test_what_is_stored_of_sliding_windows_does_not_grow() -> None:
         rows_stored.append(sum(run.rows for run in stored.manifest.runs))
         if batch % 10 == 0:
             slices = stored.operator.state.slices
-            needed.append(0 if slices is None else slices.held.all().height)
+            needed.append(0 if slices is None else slices.by_time.all().height)
     assert max(needed[2:]) == min(needed[2:])
     assert max(rows_stored[100:]) <= max(rows_stored[:100]) <= 8 * max(needed)

@@ -130,8 +130,8 @@ def test_retractions_leave_the_latest_pane(kind: str, data: st.DataObject) -> No
         for pane in output["panes"]:
             window = tuple(pane[name] for name in (*spec.keys, "window_start", "window_end"))
             if pane["op"] == "-":
-                withdrawn = live.pop(window)
-                assert same({**withdrawn, "op": "-", "processing_time": pane["processing_time"]}, pane)
+                retractions = live.pop(window)
+                assert same({**retractions, "op": "-", "processing_time": pane["processing_time"]}, pane)
             else:
                 assert window not in live
                 live[window] = pane

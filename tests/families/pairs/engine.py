@@ -15,7 +15,7 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.uncombined import UncombinedOperator, UncombinedPort
 from panewise.engine.ingest.validate import ValidationResult, validate
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.progress.multi_input import Inputs, Told
+from panewise.engine.progress.multi_input import Inputs, InputWatermark
 from panewise.engine.protocol import Inspection, Schemas, TableReader
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable
@@ -86,7 +86,7 @@ class PairsOperator(UncombinedOperator):
 
     def header(self) -> dict[str, Any]:
         clocks, ended = self.state.clocks, sorted(self.state.ended)
-        reported = {name: [one.watermark, one.heard] for name, one in clocks.inputs.told_last}
+        reported = {name: [one.watermark, one.reported_at] for name, one in clocks.inputs.reports}
         return {
             "processing_time": clocks.processing_time,
             "watermark": clocks.watermark,
@@ -100,7 +100,7 @@ class PairsOperator(UncombinedOperator):
         if not checked(header):
             return self.state
         known = header["inputs"]
-        reported = tuple((name, Told(*one)) for name, one in known["told"].items())
+        reported = tuple((name, InputWatermark(*one)) for name, one in known["told"].items())
         inputs = Inputs(reported, known["since"])
         clocks = Clocks(header["processing_time"], header["watermark"], header["finished"], inputs)
         return replace(self.state, clocks=clocks, ended=frozenset(header["ended"]))
@@ -141,7 +141,7 @@ class PairsOperator(UncombinedOperator):
         )
         inputs = clocks.inputs
         for name in self.plan.ports if source is None else (source,):
-            inputs = inputs.told(name, watermark, now)
+            inputs = inputs.reported(name, watermark, now)
         return self._moved(replace(clocks, processing_time=now, inputs=inputs))
 
     def finish(self, port: str | None = None) -> Output:
@@ -149,7 +149,7 @@ class PairsOperator(UncombinedOperator):
         self.state, clocks = replace(self.state, ended=ended), self.state.clocks
         inputs = clocks.inputs
         for name in ended:
-            inputs = inputs.told(name, MAX_INSTANT, clocks.processing_time)
+            inputs = inputs.reported(name, MAX_INSTANT, clocks.processing_time)
         return self._moved(replace(clocks, inputs=inputs, finished=len(ended) == len(self.plan.ports)))
 
     def add(self, rows: pl.DataFrame, port: str = LEFT) -> Output:

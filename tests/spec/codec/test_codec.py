@@ -29,12 +29,12 @@ from panewise import (
 )
 from panewise import functions as F
 from panewise.errors import SpecWarning
-from panewise.spec import Frame, FrameColumn, FrameOperator, Inputs
+from panewise.spec import Frame, Inputs, OverColumn, OverOperator
 from panewise.spec.aggregates.aggregate import FUNCTIONS
 from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.triggers.composite import Composite
 from panewise.spec.triggers.simple import Leaf
-from panewise.testing.samples import ALL_TEXT, HOLDS, JOINED, USER_AGGREGATES, USER_WINDOWS
+from panewise.testing.samples import ALL_TEXT, GAP_WINDOWS, JOINED, USER_AGGREGATES, USER_WINDOWS
 from panewise.testing.strategies import specs
 
 SMALL: dict[str, Any] = {
@@ -113,16 +113,16 @@ def test_windows_of_rows(window: Any, written: dict[str, Any]) -> None:
 
 
 def test_window_functions_are_written_by_name() -> None:
-    spec = WindowOperator(window=HOLDS, aggregates=[F.count()])
+    spec = WindowOperator(window=GAP_WINDOWS, aggregates=[F.count()])
     written = to_dict(spec)
     assert written["window"] == {"kind": "custom", "name": "holds", "columns": ["gap"], "merge": False}
     read = from_dict(
-        {**written, "window": {**written["window"], "merge": "touching"}}, user_windows={"holds": HOLDS}
+        {**written, "window": {**written["window"], "merge": "touching"}}, user_windows={"holds": GAP_WINDOWS}
     ).window
     assert isinstance(read, Custom)
-    assert (read.function, read.columns, read.merge) == (HOLDS.function, ("gap",), "touching")
+    assert (read.function, read.columns, read.merge) == (GAP_WINDOWS.function, ("gap",), "touching")
     with pytest.raises(SpecError) as caught:
-        from_dict(written, user_windows={"other": HOLDS})
+        from_dict(written, user_windows={"other": GAP_WINDOWS})
     assert str(caught.value) == (
         "window.name='holds' | the user-defined windows given are ['other'] | give "
         "user_windows={'holds': ...}"
@@ -622,7 +622,7 @@ def test_inputs_of_rows_there_and_back(delay: Any) -> None:
     mark = Inputs(["a", "b"], "2 minutes", "s", delay)
     for spec in (
         WindowOperator(window=Tumbling(10), aggregates=[F.count()], watermark=mark),
-        FrameOperator(columns=[FrameColumn(F.count().alias("n"), Frame("rows", -1))], watermark=mark),
+        OverOperator(columns=[OverColumn(F.count().alias("n"), Frame("rows", -1))], watermark=mark),
     ):
         assert from_json(to_json(spec)) == spec
         assert spec.columns_read == ("event_time", "s")

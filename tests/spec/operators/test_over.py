@@ -11,9 +11,9 @@ from panewise import (
     Duration,
     FixedLag,
     Frame,
-    FrameColumn,
-    FrameOperator,
     Inputs,
+    OverColumn,
+    OverOperator,
     Position,
     StreamTime,
     UserAggregate,
@@ -21,7 +21,7 @@ from panewise import (
 )
 from panewise import functions as F
 from panewise.errors import SpecError
-from panewise.spec import Over, RowFunction, WindowSpec, frame_operator
+from panewise.spec import Over, RowFunction, WindowSpec, over_operator
 from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.describe import describe
 
@@ -33,44 +33,44 @@ LAST = UserAggregate(
     finish=str,
     result="string",
 )
-TOTAL = FrameColumn(F.sum("v").alias("total"), Frame("rows", -2, 0))
+TOTAL = OverColumn(F.sum("v").alias("total"), Frame("rows", -2, 0))
 BY_TIME = Window.partitionBy("k").orderBy("ts")
 
 SPECS = [
-    FrameOperator(columns=[TOTAL]),
-    FrameOperator(
-        columns=[TOTAL, FrameColumn(F.lag("v", 2, -1))],
+    OverOperator(columns=[TOTAL]),
+    OverOperator(
+        columns=[TOTAL, OverColumn(F.lag("v", 2, -1))],
         keys=["k", "j"],
         event_time="ts",
         order=["seq"],
         null_keys=True,
     ),
-    FrameOperator(
-        columns=[FrameColumn(F.row_number()), FrameColumn(F.nth_value("v", 3), Frame("rows", None, 2))],
+    OverOperator(
+        columns=[OverColumn(F.row_number()), OverColumn(F.nth_value("v", 3), Frame("rows", None, 2))],
         event_time=None,
     ),
-    FrameOperator(columns=[TOTAL], event_time=None, position=Position("p", "o", "s")),
-    FrameOperator(
-        columns=[FrameColumn(F.rank()), FrameColumn(F.dense_rank())],
+    OverOperator(columns=[TOTAL], event_time=None, position=Position("p", "o", "s")),
+    OverOperator(
+        columns=[OverColumn(F.rank()), OverColumn(F.dense_rank())],
         max_future_skew="1 hour",
         watermark=FixedLag(5),
     ),
-    FrameOperator(
-        columns=[FrameColumn(F.percentile("v", 0.9), Frame("range", None, 0))],
+    OverOperator(
+        columns=[OverColumn(F.percentile("v", 0.9), Frame("range", None, 0))],
         watermark=Inputs(["a", "b"], "1 minute"),
     ),
-    FrameOperator(columns=[FrameColumn(F.lag("v"))], watermark=StreamTime("1 second", per="all")),
-    FrameOperator(
+    OverOperator(columns=[OverColumn(F.lag("v"))], watermark=StreamTime("1 second", per="all")),
+    OverOperator(
         columns=[
-            FrameColumn(LAST("s"), Frame("range", -5, 3)),
-            FrameColumn(F.lead("flag", 1, False).alias("next")),
+            OverColumn(LAST("s"), Frame("range", -5, 3)),
+            OverColumn(F.lead("flag", 1, False).alias("next")),
         ]
     ),
 ]
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_json_both_ways(spec: FrameOperator) -> None:
+def test_json_both_ways(spec: OverOperator) -> None:
     users = {"last_text": LAST}
     assert from_json(to_json(spec), users) == spec
     assert from_dict(json.loads(json.dumps(to_dict(spec))), users) == spec
@@ -78,7 +78,7 @@ def test_json_both_ways(spec: FrameOperator) -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_every_operator_has_words(spec: FrameOperator) -> None:
+def test_every_operator_has_words(spec: OverOperator) -> None:
     told = describe(spec)
     assert all(column.name in told for column in spec.columns)
     assert told.splitlines()[-1].startswith("State: ")
@@ -101,11 +101,11 @@ def test_defaults_are_those_of_the_functions() -> None:
             ]
         }
     )
-    assert spec == FrameOperator(
+    assert spec == OverOperator(
         columns=[
-            FrameColumn(F.lag("v")),
-            FrameColumn(F.count(), Frame("rows", None)),
-            FrameColumn(F.row_number()),
+            OverColumn(F.lag("v")),
+            OverColumn(F.count(), Frame("rows", None)),
+            OverColumn(F.row_number()),
         ]
     )
 
@@ -178,24 +178,24 @@ CASES: list[tuple[Any, str]] = [
     (lambda: F.lag("v", 1, [1]), "lag(default=[1]) | only lag and lead have a default"),  # type: ignore[arg-type]
     (lambda: RowFunction("rank", "v", "r"), "rank(column='v') | rank takes no column | leave it out"),
     (lambda: RowFunction("ntile", "v", "r"), "fn='ntile' | a row function is one of"),
-    (lambda: FrameColumn(F.sum("v")), "sum(v) without a frame | it reads the rows of a frame"),
+    (lambda: OverColumn(F.sum("v")), "sum(v) without a frame | it reads the rows of a frame"),
     (
-        lambda: FrameColumn(F.rank(), Frame("rows", -1, 0)),
+        lambda: OverColumn(F.rank(), Frame("rows", -1, 0)),
         "rank() with Frame(kind='rows', start=-1, end=0) | rank reads all rows",
     ),
-    (lambda: FrameOperator(columns=[]), "columns=() | an operator makes one column or more"),
-    (lambda: FrameOperator(columns=TOTAL), "columns=FrameColumn("),  # type: ignore[arg-type]
-    (lambda: FrameOperator(columns=[F.sum("v")]), "columns=[Aggregate("),  # type: ignore[list-item]
+    (lambda: OverOperator(columns=[]), "columns=() | an operator makes one column or more"),
+    (lambda: OverOperator(columns=TOTAL), "columns=OverColumn("),  # type: ignore[arg-type]
+    (lambda: OverOperator(columns=[F.sum("v")]), "columns=[Aggregate("),  # type: ignore[list-item]
     (
-        lambda: FrameOperator(columns=[TOTAL, TOTAL]),
+        lambda: OverOperator(columns=[TOTAL, TOTAL]),
         ("'total' twice | new columns have different names, which no input column has"),
     ),
     (
-        lambda: FrameOperator(columns=[FrameColumn(F.sum("v").alias("v"), TOTAL.frame)]),
+        lambda: OverOperator(columns=[OverColumn(F.sum("v").alias("v"), TOTAL.frame)]),
         "'v' twice | new columns have different names, which no input column has",
     ),
     (
-        lambda: FrameOperator(columns=[TOTAL], keys=["k", "k"]),
+        lambda: OverOperator(columns=[TOTAL], keys=["k", "k"]),
         "keys=['k', 'k'] | a key is named once | name 'k' once",
     ),
     (
@@ -224,44 +224,44 @@ CASES: list[tuple[Any, str]] = [
         lambda: F.countDistinct("v"),
         "panewise.functions.countDistinct | panewise has only its other name | use count_distinct",
     ),
-    (lambda: FrameOperator(columns=[TOTAL], keys=[""]), "column '' | columns are named by non-empty strings"),
+    (lambda: OverOperator(columns=[TOTAL], keys=[""]), "column '' | columns are named by non-empty strings"),
     (
-        lambda: FrameOperator(columns=[TOTAL], order=["event_time"]),
+        lambda: OverOperator(columns=[TOTAL], order=["event_time"]),
         "order=('event_time',), event_time='event_time' | rows are always ordered",
     ),
     (
-        lambda: FrameOperator(columns=[TOTAL], order=["a"], position=Position()),
+        lambda: OverOperator(columns=[TOTAL], order=["a"], position=Position()),
         "order=('a',) and a position | a position is the arrival",
     ),
-    (lambda: FrameOperator(columns=[TOTAL], watermark=StreamTime()), "watermark=StreamTime("),
+    (lambda: OverOperator(columns=[TOTAL], watermark=StreamTime()), "watermark=StreamTime("),
     (
-        lambda: FrameOperator(columns=[TOTAL], event_time=None, max_future_skew=1),
+        lambda: OverOperator(columns=[TOTAL], event_time=None, max_future_skew=1),
         (
             "event_time=None, max_future_skew=Duration('1 microsecond') | max_future_skew and watermark need "
             "an event time | leave max_future_skew out, or name the event time"
         ),
     ),
     (
-        lambda: FrameOperator(columns=[TOTAL], max_future_skew=-1),
+        lambda: OverOperator(columns=[TOTAL], max_future_skew=-1),
         "max_future_skew=-1 | max_future_skew is not negative",
     ),
     (
-        lambda: FrameOperator(columns=[TOTAL], event_time=None, watermark=FixedLag(1)),
+        lambda: OverOperator(columns=[TOTAL], event_time=None, watermark=FixedLag(1)),
         "event_time=None, watermark=FixedLag(",
     ),
     (
-        lambda: FrameOperator(columns=[FrameColumn(F.rank())], event_time=None),
+        lambda: OverOperator(columns=[OverColumn(F.rank())], event_time=None),
         "rank(): rank without an event time | without an event time rows",
     ),
     (
-        lambda: FrameOperator(columns=[FrameColumn(F.count(), Frame("range", -5, 0))], event_time=None),
+        lambda: OverOperator(columns=[OverColumn(F.count(), Frame("range", -5, 0))], event_time=None),
         (
             "count(*): a RANGE frame without an event time | without an event time rows have "
             "no time to compare | order by the"
         ),
     ),
     (
-        lambda: FrameOperator(columns=[FrameColumn(F.count(), Frame("range", -5, 0))], order=["seq"]),
+        lambda: OverOperator(columns=[OverColumn(F.count(), Frame("range", -5, 0))], order=["seq"]),
         (
             "count(*): Frame(kind='range', start=-5, end=0) with order=('seq',) | a RANGE "
             "frame measures the distance of rows by the event time alone | leave"
@@ -288,14 +288,14 @@ CASES: list[tuple[Any, str]] = [
         "start='soon' | a duration is a sum of whole numbers of units, from weeks to microseconds",
     ),
     (lambda: F.sum("v").over("w"), "over('w') | over() takes a window of panewise"),  # type: ignore[arg-type]
-    (lambda: frame_operator({"a": F.sum("v")}), "a=Aggregate("),  # type: ignore[dict-item]
-    (lambda: frame_operator({}), "columns=() | an operator makes one column or more"),
+    (lambda: over_operator({"a": F.sum("v")}), "a=Aggregate("),  # type: ignore[dict-item]
+    (lambda: over_operator({}), "columns=() | an operator makes one column or more"),
     (
-        lambda: frame_operator({"a": F.sum("v").over(Window.partitionBy("k"))}),
+        lambda: over_operator({"a": F.sum("v").over(Window.partitionBy("k"))}),
         "a over a window without order and frame | without an order the",
     ),
     (
-        lambda: frame_operator(
+        lambda: over_operator(
             {"a": F.lag("v").over(BY_TIME), "b": F.lag("v").over(Window.partitionBy("j").orderBy("ts"))}
         ),
         (
@@ -304,7 +304,7 @@ CASES: list[tuple[Any, str]] = [
         ),
     ),
     (
-        lambda: frame_operator({"a": F.lag("v").over(Window.orderBy("seq"))}, "ts"),
+        lambda: over_operator({"a": F.lag("v").over(Window.orderBy("seq"))}, "ts"),
         (
             "orderBy('seq',), event_time='ts' | the rows of a stream are ordered by event "
             "time, or by arrival | order by 'ts'"
@@ -352,22 +352,22 @@ def test_windows_as_pyspark_writes_them() -> None:
 
 def test_the_operator_of_windows() -> None:
     """semantics 29.10: the default frame, the event time and order, and functions that ignore the frame."""
-    made = frame_operator(
+    made = over_operator(
         {"a": F.sum("v").over(BY_TIME), "b": F.lag("v").over(BY_TIME.rowsBetween(-1, 0))}, null_keys=True
     )
-    assert made == FrameOperator(
+    assert made == OverOperator(
         keys=["k"], event_time="ts", null_keys=True,
         columns=[
-            FrameColumn(F.sum("v").alias("a"), Frame("range", None, 0)), FrameColumn(F.lag("v").alias("b")),
+            OverColumn(F.sum("v").alias("a"), Frame("range", None, 0)), OverColumn(F.lag("v").alias("b")),
         ],
     )  # fmt: skip
-    ordered = frame_operator({"a": F.rank().over(Window.orderBy("ts", "x"))}, "ts", order=("y",))
+    ordered = over_operator({"a": F.rank().over(Window.orderBy("ts", "x"))}, "ts", order=("y",))
     assert (ordered.event_time, ordered.order) == ("ts", ("x", "y"))
     arriving = {"a": F.lag("v").over(Window.partitionBy("k"))}
     given: list[tuple[str | None, dict[str, Any]]] = [(None, {}), ("ts", {}), ("ts", {"order": ("o",)})]
-    orders = [frame_operator(arriving, time, **fields).order for time, fields in given]
+    orders = [over_operator(arriving, time, **fields).order for time, fields in given]
     assert orders == [(), ("ts",), ("o",)]
-    assert frame_operator(arriving, "ts", position=Position()).order == ()
+    assert over_operator(arriving, "ts", position=Position()).order == ()
 
 
 def test_an_alias_names_the_column() -> None:

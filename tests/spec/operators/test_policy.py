@@ -13,7 +13,7 @@ from panewise import functions as F
 from panewise.spec.codec import changed_fields, complete, from_dict, from_json, to_dict, to_json
 from panewise.spec.describe import describe
 from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time, tuple_count
-from panewise.testing.policies import CHOOSING, GATHERING, stream_windows
+from panewise.testing.policies import COUNTING, EVICTING, stream_windows
 from panewise.testing.samples import USER_AGGREGATES
 from tests.spec.cases import Rule, check
 
@@ -276,7 +276,7 @@ def test_rules(name: str) -> None:
     check(RULES[name])
 
 
-LISTENERS = {listener.name: listener for listener in (GATHERING, CHOOSING)}
+LISTENERS = {listener.name: listener for listener in (COUNTING, EVICTING)}
 
 
 @settings(max_examples=150, derandomize=True, database=None, deadline=None)

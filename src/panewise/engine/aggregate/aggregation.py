@@ -10,7 +10,7 @@ from panewise.engine.aggregate.partials import Part, rows_part
 from panewise.engine.aggregate.results import result
 from panewise.engine.aggregate.row_buffer import RowBuffer
 from panewise.engine.aggregate.types import result_type
-from panewise.engine.kernels.small_frames import grouped, kept
+from panewise.engine.kernels.small_frames import filter_rows, grouped
 from panewise.spec import Aggregate
 
 _AT = "__at"
@@ -51,7 +51,7 @@ class Aggregation:
         return {part.name: part.dtype for part in self.parts}
 
     @property
-    def _told(self) -> list[Part]:
+    def _all_parts(self) -> list[Part]:
         return [*self.parts, *self.passing]
 
     def lift(self, rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
@@ -65,7 +65,7 @@ class Aggregation:
         for part in self.parts:
             if part.sums is not None and not part.dtype.is_float():
                 overflow.refuse(rows, by, part.sums, part.dtype, part.sums)
-        return self._typed(grouped(rows, by, [part.lift.alias(part.name) for part in self._told]))
+        return self._typed(grouped(rows, by, [part.lift.alias(part.name) for part in self._all_parts]))
 
     def singles(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the partials of each row alone, in the order of the rows, without other columns."""
@@ -82,7 +82,7 @@ class Aggregation:
 
     def merging(self) -> list[pl.Expr]:
         """Returns the expressions that merge the partials of a group, which are in arrival order."""
-        return [part.merge.alias(part.name) for part in self._told]
+        return [part.merge.alias(part.name) for part in self._all_parts]
 
     def check_merge(self, partials: pl.DataFrame, by: list[str]) -> None:
         """Checks that the merged sums of each group fit their types (semantics 24.3, 24.16).
@@ -94,9 +94,9 @@ class Aggregation:
             if part.sums is not None and not part.dtype.is_float():
                 overflow.refuse(partials, by, part.name, part.dtype, part.sums)
 
-    def fired(self, judged: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def fired(self, windows: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns all windows, and the firing ones with their results. `fires` names the deciding column."""
-        return judged, kept(judged, judged[fires]).with_columns(self.results)
+        return windows, filter_rows(windows, windows[fires]).with_columns(self.results)
 
     def cleared(self, where: pl.Expr, fired: pl.Expr) -> list[pl.Expr]:
         """Returns the partial columns, emptied where `where` is true.
@@ -113,7 +113,7 @@ class Aggregation:
     def _typed(self, partials: pl.DataFrame, parts: Sequence[Part] | None = None) -> pl.DataFrame:
         wrong = [
             part
-            for part in (self._told if parts is None else parts)
+            for part in (self._all_parts if parts is None else parts)
             if partials.schema[part.name] != part.dtype
         ]
         return (

@@ -18,7 +18,7 @@ from panewise.engine.aggregate.results import result
 from panewise.engine.columns import ARRIVAL_NUMBER, ROWS
 from panewise.spec import Aggregate
 
-_GATHERED, _AT = "__gathered", "__at"
+_COLLECTED, _AT = "__gathered", "__at"
 # A constant second key. If rows are grouped by one sorted column, Polars 2.1 returns 0 for the variance of
 # a single NaN. If they are grouped by two columns, it returns NaN.
 _AGAIN = "__again"
@@ -46,20 +46,22 @@ class ArrivalOrderAggregation(Aggregation):
         self._of_rows = Aggregation(tuple(listed), schema) if listed else None
         if listed:
             columns = dict.fromkeys(name for aggregate in listed for name in aggregate.columns)
-            kept = {ARRIVAL_NUMBER: pl.Int64(), **{name: schema[name] for name in columns}}
-            together = pl.col(_GATHERED).explode(empty_as_null=False)
-            self.parts.append(Part(_GATHERED, pl.List(pl.Struct(kept)), pl.struct(*kept), together, []))
+            fields = {ARRIVAL_NUMBER: pl.Int64(), **{name: schema[name] for name in columns}}
+            together = pl.col(_COLLECTED).explode(empty_as_null=False)
+            self.parts.append(Part(_COLLECTED, pl.List(pl.Struct(fields)), pl.struct(*fields), together, []))
 
-    def fired(self, judged: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def fired(self, windows: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns all windows, and the firing ones with their results. `fires` names the deciding column."""
-        firing = judged.filter(fires)
-        told = firing.with_columns(self.results)
-        return judged, told if self._of_rows is None else told.hstack(self._computed(self._of_rows, firing))
+        firing = windows.filter(fires)
+        with_results = firing.with_columns(self.results)
+        return windows, with_results if self._of_rows is None else with_results.hstack(
+            self._computed(self._of_rows, firing)
+        )
 
     def _computed(self, of_rows: Aggregation, windows: pl.DataFrame) -> pl.DataFrame:
         """Returns the aggregates of the rows of each window, those of no rows if it has none."""
-        numbered = windows.select(_GATHERED).with_row_index(_AT).with_columns(pl.lit(0).alias(_AGAIN))
-        rows = numbered.filter(pl.col(_GATHERED).list.len() > 0).explode(_GATHERED).unnest(_GATHERED)
+        numbered = windows.select(_COLLECTED).with_row_index(_AT).with_columns(pl.lit(0).alias(_AGAIN))
+        rows = numbered.filter(pl.col(_COLLECTED).list.len() > 0).explode(_COLLECTED).unnest(_COLLECTED)
         partials = of_rows.lift(rows.sort(_AT, ARRIVAL_NUMBER), [_AT, _AGAIN])
         found = numbered.select(_AT).join(partials, on=_AT, how="left", maintain_order="left")
         none = pl.col(ROWS).is_null()

@@ -36,14 +36,14 @@ class EvictingAggregation(Aggregation):
         self._after = contents.spec.evictor is not None and contents.spec.evictor.after
         self.parts = [rows_part(), *contents.parts]
 
-    def fired(self, judged: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def fired(self, windows: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns all windows after eviction, and the firing windows with their results."""
         # Before eviction: the delta contains the rows that this firing evicts (semantics 21.9).
-        firing = judged.filter(fires).with_columns(self._contents.results)
+        firing = windows.filter(fires).with_columns(self._contents.results)
         firing = firing if self._after else self._evicted(firing)
         firing = firing.hstack(self._computed(firing))
         firing = self._evicted(firing) if self._after else firing
-        return pl.concat([judged.filter(~pl.col(fires)), firing.select(judged.columns)]), firing
+        return pl.concat([windows.filter(~pl.col(fires)), firing.select(windows.columns)]), firing
 
     def _evicted(self, windows: pl.DataFrame) -> pl.DataFrame:
         left = windows.with_columns(self._contents.left)

@@ -26,7 +26,7 @@ _Kind = TypeVar("_Kind", bound=Aggregation)
 _LISTS = {"median": "list", "percentile": "list", "mode": "list", "count_distinct": "set"}
 
 
-def told(aggregation: _Kind) -> _Kind:
+def range_aggregation(aggregation: _Kind) -> _Kind:
     """Returns the aggregation to use for ranges of the pieces of an aggregation.
 
     Each of its holistic aggregates has a part that already is the result. It replaces the part with the
@@ -42,8 +42,8 @@ def told(aggregation: _Kind) -> _Kind:
         else:
             results.append(read)
             needed.update(read.meta.root_names())
-    gone = {_values(aggregate) for aggregate in own.values()} - needed
-    made.parts = [*(part for part in aggregation.parts if part.name not in gone), *parts]
+    replaced = {_values(aggregate) for aggregate in own.values()} - needed
+    made.parts = [*(part for part in aggregation.parts if part.name not in replaced), *parts]
     made.results = results
     return made
 
@@ -56,21 +56,21 @@ def _values(aggregate: Aggregate) -> str:
 def _part(aggregate: Aggregate, aggregation: Aggregation) -> Part:
     """Returns a part that already is the result of a holistic aggregate. A later value overwrites it."""
     name, column = f"__told:{aggregate.name}", _values(aggregate)
-    tell: dict[str, Callable[[pl.Series, Places, Places], pl.Series]] = {
+    functions: dict[str, Callable[[pl.Series, Places, Places], pl.Series]] = {
         "median": lambda values, first, last: _quantile(values, first, last, 0.5),
         "percentile": lambda values, first, last: _quantile(values, first, last, aggregate.percentage or 0.0),
         "mode": _commonest,
         "count_distinct": _different,
     }
 
-    def of_spans(pieces: pl.DataFrame, first: Places, last: Places) -> pl.Series:
+    def over_ranges(pieces: pl.DataFrame, first: Places, last: Places) -> pl.Series:
         lists = pieces[column]
         ends = np.append(0, np.cumsum(lists.list.len().to_numpy().astype(np.intp)))
-        return tell[aggregate.fn](lists.explode(empty_as_null=False), ends[first], ends[last])
+        return functions[aggregate.fn](lists.explode(empty_as_null=False), ends[first], ends[last])
 
     latest, dtype = pl.col(name).last(), aggregation.result_types[aggregate.name]
     return Part(
-        name, dtype, latest, latest, 0 if aggregate.fn == "count_distinct" else None, spanned=of_spans
+        name, dtype, latest, latest, 0 if aggregate.fn == "count_distinct" else None, over_ranges=over_ranges
     )
 
 
@@ -150,21 +150,21 @@ class _Moving:
 
     def to(self, first: int, last: int) -> int:
         """Moves the range, and returns the smallest of its most frequent numbers, -1 if it is empty."""
-        self._come(range(self._last, last))
-        self._come(range(first, self._first))
-        self._go(range(self._first, first))
-        self._go(range(last, self._last))
+        self._add(range(self._last, last))
+        self._add(range(first, self._first))
+        self._remove(range(self._first, first))
+        self._remove(range(last, self._last))
         self._first, self._last = first, last
         return self._top()
 
-    def _come(self, places: range) -> None:
+    def _add(self, places: range) -> None:
         for number in map(self._numbers.__getitem__, places):
             count = self._counts[number] = self._counts[number] + 1
             if count == len(self._by_count):
                 self._by_count.append([])
             heappush(self._by_count[count], number)
 
-    def _go(self, places: range) -> None:
+    def _remove(self, places: range) -> None:
         for number in map(self._numbers.__getitem__, places):
             self._counts[number] -= 1
 

@@ -10,7 +10,7 @@ from typing import Final
 import polars as pl
 
 from panewise.engine.aggregate import rankings
-from panewise.engine.aggregate.partials import Joint, Part, Side, extreme, of_own
+from panewise.engine.aggregate.partials import Part, Side, SideMerge, extreme, of_own
 from panewise.engine.aggregate.types import result_type
 from panewise.engine.columns import ARRIVAL_NUMBER
 from panewise.spec import Aggregate
@@ -30,9 +30,9 @@ def part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Pa
 
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
     """Returns the expression that computes the result from the part."""
-    held = pl.col(_name(aggregate, index))
+    stored = pl.col(_name(aggregate, index))
     of_rows = aggregate.fn == "top_n_by"
-    value = held.list.eval(pl.element().struct.field("value")) if of_rows else held.struct.field("value")
+    value = stored.list.eval(pl.element().struct.field("value")) if of_rows else stored.struct.field("value")
     return value.cast(result_type(aggregate, schema)).alias(aggregate.name)
 
 
@@ -40,7 +40,7 @@ def _name(aggregate: Aggregate, index: int) -> str:
     return f"__{aggregate.fn}_turn{index}"
 
 
-def _turn(row: pl.Expr) -> pl.Expr:
+def _arrival_number(row: pl.Expr) -> pl.Expr:
     return row.struct.field("turn")
 
 
@@ -50,25 +50,25 @@ def _edge(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Pa
     dtype = pl.Struct({"turn": pl.Int64(), "value": schema[aggregate.column]})
     rows = pl.struct(pl.col(ARRIVAL_NUMBER).alias("turn"), pl.col(aggregate.column).alias("value"))
     rows = rows.filter(pl.col(aggregate.column).is_not_null()) if aggregate.ignorenulls else rows
-    held, turns = pl.col(name), _turn(pl.col(name))
+    stored, arrivals = pl.col(name), _arrival_number(pl.col(name))
     if aggregate.fn == "first":
-        merge = held.filter(turns == turns.min()).first()
+        merge = stored.filter(arrivals == arrivals.min()).first()
         return Part(
             name,
             dtype,
             rows.first(),
             merge,
             None,
-            joint=_joint(name, lambda one, other: _turn(one) < _turn(other)),
+            merge_sides=_first_by(name, lambda one, other: _arrival_number(one) < _arrival_number(other)),
         )
-    merge = held.filter(turns == turns.max()).first()
+    merge = stored.filter(arrivals == arrivals.max()).first()
     return Part(
         name,
         dtype,
         rows.last(),
         merge,
         None,
-        joint=_joint(name, lambda one, other: _turn(one) > _turn(other)),
+        merge_sides=_first_by(name, lambda one, other: _arrival_number(one) > _arrival_number(other)),
     )
 
 
@@ -81,17 +81,23 @@ def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]
     assert aggregate.by is not None
     fn, kind = aggregate.fn.removesuffix("_by"), schema[aggregate.by]
     dtype = pl.Struct({"turn": pl.Int64(), "rank": kind, "value": schema[aggregate.column]})
-    ranks, held = pl.col(aggregate.by), pl.col(name)
+    ranks, stored = pl.col(aggregate.by), pl.col(name)
     rows = pl.struct(
         pl.col(ARRIVAL_NUMBER).alias("turn"), ranks.alias("rank"), pl.col(aggregate.column).alias("value")
     )
-    best = _rank(held) == extreme(fn, _rank(held), kind)  # NaN equals NaN; null equals nothing
+    best = _rank(stored) == extreme(fn, _rank(stored), kind)  # NaN equals NaN; null equals nothing
     # Not sort_by: in Polars 2.1 it reads beyond the group if its keys are filtered.
-    merge = held.filter(best & (_turn(held) == _turn(held).filter(best).min())).first()
+    merge = stored.filter(
+        best & (_arrival_number(stored) == _arrival_number(stored).filter(best).min())
+    ).first()
 
     def before(one: pl.Expr, other: pl.Expr) -> pl.Expr:
         beyond = _rank(one) < _rank(other) if fn == "min" else _rank(one) > _rank(other)
-        return pl.when(_rank(one) == _rank(other)).then(_turn(one) < _turn(other)).otherwise(beyond)
+        return (
+            pl.when(_rank(one) == _rank(other))
+            .then(_arrival_number(one) < _arrival_number(other))
+            .otherwise(beyond)
+        )
 
     return Part(
         name,
@@ -99,7 +105,7 @@ def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]
         rows.filter(ranks == extreme(fn, ranks, kind)).first(),
         merge,
         None,
-        joint=_joint(name, before),
+        merge_sides=_first_by(name, before),
     )
 
 
@@ -117,19 +123,21 @@ def _top_rows(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -
         pl.col(aggregate.column).alias("value"),
     )
 
-    def best(held: pl.Expr) -> pl.Expr:
+    def best(stored: pl.Expr) -> pl.Expr:
         each = pl.element()
-        ordered = each.sort_by(_rank(each), _turn(each), descending=[not aggregate.ascending, False])
-        return held.list.eval(rankings.best(aggregate, ordered))
+        ordered = each.sort_by(
+            _rank(each), _arrival_number(each), descending=[not aggregate.ascending, False]
+        )
+        return stored.list.eval(rankings.best(aggregate, ordered))
 
-    joint = of_own(name, lambda one, other: best(pl.concat_list(one, other)))
+    merge_sides = of_own(name, lambda one, other: best(pl.concat_list(one, other)))
     return Part(
         name,
         dtype,
         best(rows.filter(known).implode()),
         best(pl.col(name).explode().implode()),
         [],
-        joint=joint,
+        merge_sides=merge_sides,
     )
 
 
@@ -137,7 +145,7 @@ def _rank(row: pl.Expr) -> pl.Expr:
     return row.struct.field("rank")
 
 
-def _joint(name: str, before: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Joint:
+def _first_by(name: str, before: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> SideMerge:
     """Returns the merge that takes the partial that is before the other one. A null stands for no rows."""
 
     def both(one: Side, other: Side) -> pl.Expr:

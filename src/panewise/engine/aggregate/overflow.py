@@ -72,7 +72,7 @@ def check(total: int, dtype: pl.DataType, named: str) -> None:
         raise overflow(named, total)
 
 
-def spans(values: pl.Series, first: Places, last: Places, named: str) -> pl.Series:
+def sums_of_ranges(values: pl.Series, first: Places, last: Places, named: str) -> pl.Series:
     """Returns the exact sums of decimals over half-open ranges, for sums that may not fit.
 
     The sum of a range that contains only nulls is null.

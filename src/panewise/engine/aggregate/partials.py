@@ -9,8 +9,8 @@ these expressions:
 - ``empty``: the partial of no rows;
 - ``single`` (if it is simple): the partial of each row alone, as an expression over rows;
 - ``pair`` (if it is simple): the merge of an earlier and a later partial, row by row;
-- ``joint``: as ``pair``, for two partials that each contain a row or more. It may read other parts of both.
-  Only parts that grow with their rows have neither ``pair`` nor ``joint``.
+- ``merge_sides``: as ``pair``, for two partials that each contain a row or more. It may read other parts of
+  both. Only parts that grow with their rows have neither ``pair`` nor ``merge_sides``.
 
 Invariant: merging is associative, and the partial of no rows is its neutral element. So the result does not
 depend on where batches are cut.
@@ -30,8 +30,8 @@ from panewise.spec import Aggregate
 
 Pair: TypeAlias = Callable[[pl.Expr, pl.Expr], pl.Expr]
 Side: TypeAlias = Callable[[str], pl.Expr]  # returns a part of one of two partials, by its name
-Joint: TypeAlias = Callable[[Side, Side], pl.Expr]
-Spanned: TypeAlias = Callable[[pl.DataFrame, Places, Places], pl.Series]
+SideMerge: TypeAlias = Callable[[Side, Side], pl.Expr]
+RangeFunction: TypeAlias = Callable[[pl.DataFrame, Places, Places], pl.Series]
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Part:
     empty: Any
     sums: str | None = None  # the input column, if the part is a sum that must not overflow
     pair: Pair | None = None  # as `merge`, for an earlier and a later partial
-    joint: Joint | None = None  # as `pair`, for two partials that contain rows; used if `pair` is None
+    merge_sides: SideMerge | None = None  # as `pair`, for partials that contain rows; used if `pair` is None
     single: pl.Expr | None = None  # as `lift`, for each row alone
-    spanned: Spanned | None = None  # computes the part over ranges of pieces, without merging
+    over_ranges: RangeFunction | None = None  # computes the part over ranges of pieces, without merging
     passing: bool = False  # emptied at every firing in any mode: contains only what is new since the last one
 
 
@@ -94,8 +94,8 @@ def sum_part(column: str, dtype: pl.DataType) -> Part:
     lift, merge = _null_if_none(value, value.sum()), _null_if_none(pl.col(name), pl.col(name).sum())
     both = _either(add)
     if isinstance(wide, pl.Decimal):  # in Polars a sum of two decimals has another type
-        joint = of_own(name, lambda one, other: both(one, other).cast(wide))
-        return Part(name, wide, lift, merge, None, sums=column, joint=joint, single=value)
+        merge_sides = of_own(name, lambda one, other: both(one, other).cast(wide))
+        return Part(name, wide, lift, merge, None, sums=column, merge_sides=merge_sides, single=value)
     return Part(name, wide, lift, merge, None, sums=column, pair=both, single=value)
 
 
@@ -115,7 +115,7 @@ def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
         if dtype.is_integer() or dtype.is_temporal()
         else None
     )
-    joint = of_own(name, lambda one, other: pl.when(ahead(fn, one, other)).then(one).otherwise(other))
+    merge_sides = of_own(name, lambda one, other: pl.when(ahead(fn, one, other)).then(one).otherwise(other))
     value = pl.col(column)
     return Part(
         name,
@@ -124,7 +124,7 @@ def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
         extreme(fn, pl.col(name), dtype),
         None,
         pair=pair,
-        joint=joint,
+        merge_sides=merge_sides,
         single=value,
     )
 
@@ -158,10 +158,14 @@ def edge_part(fn: str, column: str, dtype: pl.DataType, *, ignorenulls: bool) ->
         else (rows, partials.filter(pl.col(ROWS) > 0))
     )
     if fn == "first":
-        joint = of_own(name, lambda one, other: pl.coalesce(one, other) if ignorenulls else one)
-        return Part(name, dtype, rows.first(), partials.first(), None, joint=joint, single=pl.col(column))
-    joint = of_own(name, lambda one, other: pl.coalesce(other, one) if ignorenulls else other)
-    return Part(name, dtype, rows.last(), partials.last(), None, joint=joint, single=pl.col(column))
+        merge_sides = of_own(name, lambda one, other: pl.coalesce(one, other) if ignorenulls else one)
+        return Part(
+            name, dtype, rows.first(), partials.first(), None, merge_sides=merge_sides, single=pl.col(column)
+        )
+    merge_sides = of_own(name, lambda one, other: pl.coalesce(other, one) if ignorenulls else other)
+    return Part(
+        name, dtype, rows.last(), partials.last(), None, merge_sides=merge_sides, single=pl.col(column)
+    )
 
 
 def moment_parts(column: str) -> tuple[Part, Part]:
@@ -171,16 +175,16 @@ def moment_parts(column: str) -> tuple[Part, Part]:
     """
     n, mean, m2 = pl.col(f"__n:{column}"), pl.col(f"__mean:{column}"), pl.col(f"__m2:{column}")
     total = n.sum()
-    joint = (n * mean).sum() / total
+    merged_mean = (n * mean).sum() / total
     value = pl.col(column).cast(pl.Float64)
     return (
         Part(
             f"__mean:{column}",
             pl.Float64(),
             value.mean().fill_null(0.0),
-            pl.when(total > 0).then(joint).otherwise(0.0),
+            pl.when(total > 0).then(merged_mean).otherwise(0.0),
             0.0,
-            joint=lambda one, other: _moments(one, other, column)[0],
+            merge_sides=lambda one, other: _moments(one, other, column)[0],
             single=value.fill_null(0.0),
         ),
         Part(
@@ -188,9 +192,9 @@ def moment_parts(column: str) -> tuple[Part, Part]:
             pl.Float64(),
             # Not var(ddof=0): Polars 2.1 returns 0 for a single NaN if it knows that the keys are sorted.
             ((value - value.mean()) ** 2).sum(),
-            pl.when(total > 0).then(m2.sum() + (n * (mean - joint) ** 2).sum()).otherwise(0.0),
+            pl.when(total > 0).then(m2.sum() + (n * (mean - merged_mean) ** 2).sum()).otherwise(0.0),
             0.0,
-            joint=lambda one, other: _moments(one, other, column)[1],
+            merge_sides=lambda one, other: _moments(one, other, column)[1],
             single=(value - value).fill_null(0.0),  # NaN for an infinite value, as its variance is
         ),
     )
@@ -200,9 +204,14 @@ def _moments(one: Side, other: Side, column: str) -> tuple[pl.Expr, pl.Expr]:
     """Returns the mean and the sum of squared deviations of two partials together."""
     n, mean, m2 = f"__n:{column}", f"__mean:{column}", f"__m2:{column}"
     total = one(n) + other(n)
-    joint = (one(n) * one(mean) + other(n) * other(mean)) / total
-    spread = one(m2) + other(m2) + one(n) * (one(mean) - joint) ** 2 + other(n) * (other(mean) - joint) ** 2
-    return pl.when(total > 0).then(joint).otherwise(0.0), pl.when(total > 0).then(spread).otherwise(0.0)
+    merged_mean = (one(n) * one(mean) + other(n) * other(mean)) / total
+    spread = (
+        one(m2)
+        + other(m2)
+        + one(n) * (one(mean) - merged_mean) ** 2
+        + other(n) * (other(mean) - merged_mean) ** 2
+    )
+    return pl.when(total > 0).then(merged_mean).otherwise(0.0), pl.when(total > 0).then(spread).otherwise(0.0)
 
 
 def list_part(column: str, dtype: pl.DataType) -> Part:
@@ -245,13 +254,13 @@ def sketch_part(column: str, dtype: pl.DataType, rsd: float) -> Part:
         .map_batches(sketch.hash_values, return_dtype=pl.UInt64, returns_scalar=False)
     )
     lift, merge = sketch.smallest(hashed, size), sketch.smallest(pl.col(name).explode().drop_nulls(), size)
-    joint = of_own(
+    merge_sides = of_own(
         name, lambda one, other: pl.concat_list(one, other).list.unique().list.sort().list.head(size)
     )
     single = pl.concat_list(
         pl.col(column).map_batches(sketch.hash_values, return_dtype=pl.UInt64, is_elementwise=True)
     ).list.drop_nulls()
-    return Part(name, pl.List(pl.UInt64), lift, merge, [], joint=joint, single=single)
+    return Part(name, pl.List(pl.UInt64), lift, merge, [], merge_sides=merge_sides, single=single)
 
 
 def user_part(aggregate: Aggregate, index: int) -> Part:
@@ -265,13 +274,13 @@ def user_part(aggregate: Aggregate, index: int) -> Part:
     )
     merger = user.merger(aggregate.user)
     merge = pl.col(name).implode().map_batches(merger, return_dtype=pl.String, returns_scalar=True)
-    joint = of_own(
+    merge_sides = of_own(
         name,
         lambda one, other: pl.concat_list(one, other).map_batches(
             merger, return_dtype=pl.String, is_elementwise=True
         ),
     )
-    return Part(name, pl.String(), lift, merge, user.empty(aggregate.user), joint=joint)
+    return Part(name, pl.String(), lift, merge, user.empty(aggregate.user), merge_sides=merge_sides)
 
 
 def sum_type(dtype: pl.DataType) -> pl.DataType:
@@ -294,6 +303,6 @@ def _either(both: Pair) -> Pair:
     return lambda one, other: pl.coalesce(both(one, other), one, other)
 
 
-def of_own(name: str, both: Pair) -> Joint:
+def of_own(name: str, both: Pair) -> SideMerge:
     """Returns a merge that reads no part but the named one."""
     return lambda one, other: both(one(name), other(name))

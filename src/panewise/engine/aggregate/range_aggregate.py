@@ -17,11 +17,11 @@ from panewise.engine.aggregate import overflow
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.overflow import LIMIT, greatest
 from panewise.engine.aggregate.partials import Part
-from panewise.engine.kernels.small_frames import Mask, picked, spread, stacked
+from panewise.engine.kernels.small_frames import Mask, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
 
 _LATER = "__later:"
-_SPAN = "__span"
+_RANGE = "__span"
 _STRETCH = 1 << 12  # ranges of lists are computed together if they begin within so many pieces
 _WORTH = 4  # pieces are condensed if there are at least so many for each bound of a range
 _SHORT = 1 << 7  # ranges of lists with up to so many pieces are merged without blocks
@@ -46,28 +46,32 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: p
     longest = int((last - first).max()) if len(first) else 0
     exact = [part for part in aggregation.parts if _leaves_decimals(part, pieces)]
     joins = {part.name for part in aggregation.parts if _joins(part, longest)} - {part.name for part in exact}
-    told = [part for part in aggregation.parts if part.name in joins]
-    joined = _joined_in_stretches(told, *_condensed(told, _wide(told, pieces, longest), first, last))
+    from_blocks = [part for part in aggregation.parts if part.name in joins]
+    joined = _joined_in_stretches(
+        from_blocks, *_condensed(from_blocks, _wide(from_blocks, pieces, longest), first, last)
+    )
     rest = [
         part
         for part in aggregation.parts
-        if part.name not in joins and part.spanned is None and part not in exact
+        if part.name not in joins and part.over_ranges is None and part not in exact
     ]
     both = joined.hstack(_merged(rest, pieces, first, last)) if rest else joined
-    _refuse_overflow(told, both)
-    spanned = [
-        part.spanned(pieces, first, last).alias(part.name)
+    _refuse_overflow(from_blocks, both)
+    computed = [
+        part.over_ranges(pieces, first, last).alias(part.name)
         for part in aggregation.parts
-        if part.spanned is not None
+        if part.over_ranges is not None
     ]
-    spanned += [overflow.spans(pieces[part.name], first, last, part.sums or part.name) for part in exact]
-    return both.hstack(spanned).select(pl.col(part.name).cast(part.dtype) for part in aggregation.parts)
+    computed += [
+        overflow.sums_of_ranges(pieces[part.name], first, last, part.sums or part.name) for part in exact
+    ]
+    return both.hstack(computed).select(pl.col(part.name).cast(part.dtype) for part in aggregation.parts)
 
 
 def _joins(part: Part, longest: int) -> bool:
     """Returns whether a part is computed from blocks. For short ranges of lists a direct merge is faster."""
     return part.pair is not None or (
-        part.joint is not None and not (part.dtype.is_nested() and longest <= _SHORT)
+        part.merge_sides is not None and not (part.dtype.is_nested() and longest <= _SHORT)
     )
 
 
@@ -88,11 +92,11 @@ def _wide(parts: list[Part], pieces: pl.DataFrame, longest: int) -> pl.DataFrame
     return pieces.select(part.name for part in parts).with_columns(pl.col(at_risk).cast(pl.Int128))
 
 
-def _refuse_overflow(parts: list[Part], spans: pl.DataFrame) -> None:
+def _refuse_overflow(parts: list[Part], ranges: pl.DataFrame) -> None:
     for part in parts:
-        if part.sums is None or spans.schema[part.name] != pl.Int128():
+        if part.sums is None or ranges.schema[part.name] != pl.Int128():
             continue
-        for total in (spans[part.name].min(), spans[part.name].max()):
+        for total in (ranges[part.name].min(), ranges[part.name].max()):
             if isinstance(total, int) and not -LIMIT <= total < LIMIT:
                 raise overflow.overflow(part.sums, total)
 
@@ -108,9 +112,9 @@ def _condensed(
     if count * _WORTH > pieces.height or not count:
         return pieces, first, last
     inside = (number > 0) & (number < count)  # not before the first bound or after the last one
-    numbered = pieces.hstack([pl.Series(_SPAN, number[:-1])]).filter(pl.Series(inside[:-1]))
-    merged = numbered.group_by(_SPAN, maintain_order=True).agg(part.merge.alias(part.name) for part in parts)
-    return merged.drop(_SPAN).cast(pieces.schema), number[first] - 1, number[last] - 1
+    numbered = pieces.hstack([pl.Series(_RANGE, number[:-1])]).filter(pl.Series(inside[:-1]))
+    merged = numbered.group_by(_RANGE, maintain_order=True).agg(part.merge.alias(part.name) for part in parts)
+    return merged.drop(_RANGE).cast(pieces.schema), number[first] - 1, number[last] - 1
 
 
 def _joined_in_stretches(
@@ -129,45 +133,45 @@ def _joined_in_stretches(
     for some in np.split(order, np.flatnonzero(np.diff(stretch[order])) + 1):
         low, high = (int(first[some].min()), int(last[some].max())) if len(some) else (0, 0)
         made.append(_joined(parts, pieces.slice(low, high - low), first[some] - low, last[some] - low))
-    return made[0] if len(made) == 1 else picked(stacked(made), np.argsort(order))
+    return made[0] if len(made) == 1 else take_rows(vstack_frames(made), np.argsort(order))
 
 
 def _joined(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
-    joints = [_expression(part).alias(part.name) for part in parts]
-    spans, blocks = picked(pieces, first), pieces
+    merges = [_expression(part).alias(part.name) for part in parts]
+    ranges, blocks = take_rows(pieces, first), pieces
     at, left, size = first + 1, last - first - 1, 1
     while True:
-        takes = (left & size) > 0
-        if takes.any():
-            more = _both(spans, picked(blocks, np.where(takes, at, 0)), joints)
-            spans = more if takes.all() else _chosen(takes, more, spans)
-            at = at + size * takes
+        uses = (left & size) > 0
+        if uses.any():
+            more = _both(ranges, take_rows(blocks, np.where(uses, at, 0)), merges)
+            ranges = more if uses.all() else _chosen(uses, more, ranges)
+            at = at + size * uses
         size *= 2
         if not (left >= size).any():
-            return spans
+            return ranges
         half = size // 2
-        blocks = _both(blocks.head(blocks.height - half), blocks.slice(half), joints)
+        blocks = _both(blocks.head(blocks.height - half), blocks.slice(half), merges)
 
 
 def _expression(part: Part) -> pl.Expr:
     if part.pair is not None:
         return part.pair(pl.col(part.name), pl.col(_LATER + part.name))
-    assert part.joint is not None
-    return part.joint(pl.col, lambda name: pl.col(_LATER + name))
+    assert part.merge_sides is not None
+    return part.merge_sides(pl.col, lambda name: pl.col(_LATER + name))
 
 
-def _both(earlier: pl.DataFrame, later: pl.DataFrame, joints: list[pl.Expr]) -> pl.DataFrame:
+def _both(earlier: pl.DataFrame, later: pl.DataFrame, merges: list[pl.Expr]) -> pl.DataFrame:
     return earlier.hstack([column.alias(_LATER + column.name) for column in later.get_columns()]).select(
-        joints
+        merges
     )
 
 
-def _chosen(takes: Mask, more: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
-    mask = pl.Series(takes)
+def _chosen(uses: Mask, more: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFrame:
+    mask = pl.Series(uses)
     return pl.DataFrame(
         [
             one.zip_with(mask, other)
-            for one, other in zip(more.get_columns(), spans.get_columns(), strict=True)
+            for one, other in zip(more.get_columns(), ranges.get_columns(), strict=True)
         ]
     )
 
@@ -179,9 +183,9 @@ def _merged(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places
     """
     lengths = [pieces[part.name].list.len().to_numpy() for part in parts if isinstance(part.dtype, pl.List)]
     before = np.append(0, np.cumsum(1 + sum(lengths, np.zeros(pieces.height, dtype=np.int64))))
-    held = np.cumsum(before[last] - before[first])
-    cuts = np.flatnonzero(np.diff(held // _TOGETHER)) + 1
-    return stacked(
+    count = np.cumsum(before[last] - before[first])
+    cuts = np.flatnonzero(np.diff(count // _TOGETHER)) + 1
+    return vstack_frames(
         [
             _merged_at_once(parts, pieces, *some)
             for some in zip(np.split(first, cuts), np.split(last, cuts), strict=True)
@@ -191,10 +195,10 @@ def _merged(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places
 
 def _merged_at_once(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
     lengths = last - first
-    spans = pl.Series(_SPAN, np.repeat(np.arange(len(first)), lengths))
-    held = picked(pieces, spread(first, lengths)).hstack([spans])
+    ranges = pl.Series(_RANGE, np.repeat(np.arange(len(first)), lengths))
+    members = take_rows(pieces, expand_ranges(first, lengths)).hstack([ranges])
     return (
-        held.group_by(_SPAN, maintain_order=True)
+        members.group_by(_RANGE, maintain_order=True)
         .agg(part.merge.alias(part.name) for part in parts)
-        .drop(_SPAN)
+        .drop(_RANGE)
     )

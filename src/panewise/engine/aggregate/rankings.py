@@ -30,12 +30,15 @@ def extreme_row_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.Dat
         # NaN equals NaN; null equals nothing.
         return pl.col(value).filter(pl.col(rank) == extreme(fn, pl.col(rank), dtype)).first()
 
-    def joint(one: Side, other: Side) -> pl.Expr:
+    def merge_sides(one: Side, other: Side) -> pl.Expr:
         return pl.when(ahead(fn, one(ranks.name), other(ranks.name))).then(one(name)).otherwise(other(name))
 
     lift, merge = first(aggregate.column, aggregate.by), first(name, ranks.name)
     single = pl.when(pl.col(aggregate.by).is_not_null()).then(pl.col(aggregate.column))
-    return [ranks, Part(name, schema[aggregate.column], lift, merge, None, joint=joint, single=single)]
+    return [
+        ranks,
+        Part(name, schema[aggregate.column], lift, merge, None, merge_sides=merge_sides, single=single),
+    ]
 
 
 def top_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:
@@ -56,7 +59,13 @@ def top_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -
         schema[aggregate.column],
     )
     return Part(
-        name, pl.List(dtype), lift, merge, [], joint=of_own(name, both), single=alone(aggregate.column, dtype)
+        name,
+        pl.List(dtype),
+        lift,
+        merge,
+        [],
+        merge_sides=of_own(name, both),
+        single=alone(aggregate.column, dtype),
     )
 
 
@@ -75,10 +84,16 @@ def top_rows_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataTyp
     lift = best(aggregate, _sorted(aggregate, rows.filter(known), pl.col(aggregate.by).filter(known)))
     # Sorted inside the list: in Polars 2.1, sort_by of exploded values fails if groups are not contiguous.
     merged = best(aggregate, _sorted(aggregate, pl.element(), pl.element().struct.field("by")))
-    joint = of_own(name, lambda one, other: pl.concat_list(one, other).list.eval(merged))
+    merge_sides = of_own(name, lambda one, other: pl.concat_list(one, other).list.eval(merged))
     single = pl.concat_list(pl.when(known).then(rows)).list.drop_nulls()
     return Part(
-        name, dtype, lift, pl.col(name).explode().implode().list.eval(merged), [], joint=joint, single=single
+        name,
+        dtype,
+        lift,
+        pl.col(name).explode().implode().list.eval(merged),
+        [],
+        merge_sides=merge_sides,
+        single=single,
     )
 
 
@@ -97,5 +112,5 @@ def best(aggregate: Aggregate, ordered: pl.Expr) -> pl.Expr:
 
 def result(aggregate: Aggregate, index: int) -> pl.Expr:
     """Returns the expression that computes the result from the part."""
-    held = pl.col(value_name(aggregate, index))
-    return held.list.eval(pl.element().struct.field("value")) if aggregate.fn == "top_n_by" else held
+    stored = pl.col(value_name(aggregate, index))
+    return stored.list.eval(pl.element().struct.field("value")) if aggregate.fn == "top_n_by" else stored

@@ -19,10 +19,10 @@ Schema = dict[str, pl.DataType]
 
 @dataclass(frozen=True)
 class RowBuffer:
-    """The row buffer of windows. `kept` are the stored columns, `delta` those of the deltas of panes."""
+    """The row buffer of windows. `stored` are the stored columns, `delta` those of the deltas of panes."""
 
     spec: WindowOperator
-    kept: Schema
+    stored: Schema
     delta: Schema
 
     @property
@@ -40,8 +40,8 @@ class RowBuffer:
         """The columns that the window table has for the row buffer."""
         rows = Part(
             ROW_BUFFER,
-            pl.List(pl.Struct(self.kept)),
-            pl.struct(*self.kept),
+            pl.List(pl.Struct(self.stored)),
+            pl.struct(*self.stored),
             pl.col(ROW_BUFFER).explode(empty_as_null=False),
             [],
             passing=not self.lasting,
@@ -55,8 +55,8 @@ class RowBuffer:
         if not self.delta:
             return []
         rows = pl.col(ROW_BUFFER).list.tail(pl.col(NEW_ROWS)) if self.counted else pl.col(ROW_BUFFER)
-        told = pl.struct(pl.element().struct.field(name) for name in self.delta)
-        return [(rows if list(self.delta) == list(self.kept) else rows.list.eval(told)).alias("delta")]
+        fields = pl.struct(pl.element().struct.field(name) for name in self.delta)
+        return [(rows if list(self.delta) == list(self.stored) else rows.list.eval(fields)).alias("delta")]
 
     @property
     def result_types(self) -> Schema:
@@ -67,7 +67,7 @@ class RowBuffer:
     def left(self) -> pl.Expr:
         """The rows that the evictor leaves."""
         assert self.spec.evictor is not None
-        return eviction(self.spec.evictor, pl.col(ROW_BUFFER), self.spec.event_time, self.kept).alias(
+        return eviction(self.spec.evictor, pl.col(ROW_BUFFER), self.spec.event_time, self.stored).alias(
             ROW_BUFFER
         )
 
@@ -76,7 +76,7 @@ def contents_of(spec: WindowOperator, schema: Schema) -> RowBuffer | None:
     """Returns the row buffer of the windows of an operator, None if they need none."""
     if spec.evictor is None and spec.delta is False:
         return None
-    told = [name for name in schema if not name.startswith("__")] if spec.delta is True else spec.delta or ()
+    delta = [name for name in schema if not name.startswith("__")] if spec.delta is True else spec.delta or ()
     needed: list[str] = []
     if spec.evictor is not None:
         needed = [
@@ -84,9 +84,9 @@ def contents_of(spec: WindowOperator, schema: Schema) -> RowBuffer | None:
             *evictor_columns(spec.evictor),
             *(name for what in spec.measures for name in what.columns),
         ]
-    names = dict.fromkeys((*told, *needed)) or list(schema)[:1]  # structs need a field
-    kept = {name: schema[name] for name in names}
-    contents = RowBuffer(spec, kept, {name: schema[name] for name in told})
+    names = dict.fromkeys((*delta, *needed)) or list(schema)[:1]  # structs need a field
+    stored = {name: schema[name] for name in names}
+    contents = RowBuffer(spec, stored, {name: schema[name] for name in delta})
     if spec.evictor is not None:
-        eviction(spec.evictor, pl.col(ROW_BUFFER), spec.event_time, kept)
+        eviction(spec.evictor, pl.col(ROW_BUFFER), spec.event_time, stored)
     return contents

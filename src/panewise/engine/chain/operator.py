@@ -74,13 +74,13 @@ class ChainOperator(Operator):
 
     def _through(self, evaluations: Iterable[pl.DataFrame]) -> pl.DataFrame:
         """Returns the panes of the last stage, given those of the window operator for each evaluation."""
-        sent = [self._evaluation(panes) for panes in evaluations if not panes.is_empty()]
-        return pl.concat(sent) if sent else pl.DataFrame(schema=self.plan.pane_schema)
+        emitted = [self._evaluation(panes) for panes in evaluations if not panes.is_empty()]
+        return pl.concat(emitted) if emitted else pl.DataFrame(schema=self.plan.pane_schema)
 
     def _evaluation(self, panes: pl.DataFrame) -> pl.DataFrame:
         stages = list(self.state.stages)
         for number, plan in enumerate(self.stages):
-            panes, tables = stage.taken(plan, stages[number], panes, self.state.clocks)
+            panes, tables = stage.process(plan, stages[number], panes, self.state.clocks)
             contributions, windows = (sealed_if_long(table) for table in tables)
             stages[number] = (contributions, windows)
         self.state = replace(self.state, stages=tuple(stages))

@@ -8,7 +8,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, START, live_column
-from panewise.engine.kernels.keys import shown_key
+from panewise.engine.kernels.keys import output_key
 from panewise.engine.store.run import Shape
 from panewise.engine.windowing.panes import stamped
 from panewise.engine.windowing.plan import Plan
@@ -48,7 +48,7 @@ class StagePlan:
         self.identity, self.origin = [*self.keys, *PLACE], [*before, *PLACE]
         self.cell = [*(key for key in self.keys if key in before), *PLACE]
         self.retracting = chain.first.accumulation == "retracting"
-        self.keeps = chain.first.accumulation != "discarding"
+        self.stores_contributions = chain.first.accumulation != "discarding"
         self.compares = self.retracting or chain.first.only_updated
         bounds = dict.fromkeys(PLACE, pl.Int64())
         read = dict.fromkeys(
@@ -65,8 +65,8 @@ class StagePlan:
         self.pane_schema = self._panes(panes)
 
     def _live(self) -> dict[str, pl.DataType]:
-        kept = self.aggregation.result_types | LIVE_PANE
-        return {LIVE: pl.Boolean(), **{live_column(name): dtype for name, dtype in kept.items()}}
+        columns = self.aggregation.result_types | LIVE_PANE
+        return {LIVE: pl.Boolean(), **{live_column(name): dtype for name, dtype in columns.items()}}
 
     def _panes(self, before: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
         """Returns the columns of the stage's panes (semantics 20, 30.6)."""
@@ -86,7 +86,7 @@ class StagePlan:
 
         As a key -0.0 becomes 0.0. A global window gets the least and the greatest instant as its bounds.
         """
-        zero = [shown_key(key, panes.schema[key]) for key in self.keys]
+        zero = [output_key(key, panes.schema[key]) for key in self.keys]
         end = pl.col("window_end") + 1 if closed_at_end(self.spec.window) else pl.col("window_end")
         bounds = [
             pl.col("window_start").fill_null(MIN_INSTANT).alias(START),

@@ -13,14 +13,14 @@ from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, START, TOM
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Library
 from panewise.engine.store.stored_table import StoredTable
-from panewise.engine.windowing.panes import shown_end, stamped
+from panewise.engine.windowing.panes import output_end, stamped
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Global
 
 Tables = tuple[StoredTable, StoredTable]  # contributions and windows
 
 COMPLETE, LAST, ON_TIME = "__complete", "__last", "__on_time"
-FILLED, SENT = "__filled", "__sent"  # whether a window contains rows, and whether it emits a pane
+FILLED, EMITS = "__filled", "__sent"  # whether a window contains rows, and whether it emits a pane
 _RANK = "__rank"
 
 
@@ -31,7 +31,7 @@ def nothing(plan: StagePlan, libraries: tuple[Library, Library]) -> Tables:
     )
 
 
-def taken(
+def process(
     plan: StagePlan, tables: Tables, panes: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, Tables]:
     """Processes the panes of one evaluation.
@@ -42,11 +42,13 @@ def taken(
         return pl.DataFrame(schema=plan.pane_schema), tables
     rows = plan.rows(panes)
     touched = _touched(plan, rows)
-    contributions, held = _put(plan, tables[0], rows, touched) if plan.keeps else (tables[0], rows)
-    results = _results(plan, held)
-    judged = _judged(plan, touched, results, tables[1].find(touched[plan.identity]), clocks)
-    windows = tables[1].changed(_after(plan, judged), tables[1].newest.clear().drop(TOMBSTONE))
-    return _sent(plan, judged, clocks.processing_time), (contributions, windows)
+    contributions, stored = (
+        _put(plan, tables[0], rows, touched) if plan.stores_contributions else (tables[0], rows)
+    )
+    results = _results(plan, stored)
+    evaluated = _evaluated(plan, touched, results, tables[1].find(touched[plan.identity]), clocks)
+    windows = tables[1].changed(_after(plan, evaluated), tables[1].newest.clear().drop(TOMBSTONE))
+    return _emitted_panes(plan, evaluated, clocks.processing_time), (contributions, windows)
 
 
 def _touched(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
@@ -79,7 +81,7 @@ def _results(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _judged(
+def _evaluated(
     plan: StagePlan, touched: pl.DataFrame, results: pl.DataFrame, known: pl.DataFrame, clocks: Clocks
 ) -> pl.DataFrame:
     """Returns the touched windows with their results, their stored rows, and whether they emit a pane now."""
@@ -95,13 +97,13 @@ def _judged(
     # Only the first pane of a window that is not EARLY can be ON_TIME (semantics 30.3).
     windows = windows.with_columns(pl.col(ON_TIME) & (pl.col(NONSPECULATIVE) == 0))
     if not plan.compares:
-        return windows.with_columns(pl.col(FILLED).alias(SENT))
+        return windows.with_columns(pl.col(FILLED).alias(EMITS))
     same = pl.all_horizontal(
         pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types
     )
     news = ~(pl.col(LIVE) & same) | _requested(plan)
     return windows.with_columns(pl.col(LIVE).fill_null(False)).with_columns(
-        (pl.col(FILLED) & news).alias(SENT)
+        (pl.col(FILLED) & news).alias(EMITS)
     )
 
 
@@ -115,20 +117,20 @@ def _requested(plan: StagePlan) -> pl.Expr:
     return requested
 
 
-def _after(plan: StagePlan, judged: pl.DataFrame) -> pl.DataFrame:
+def _after(plan: StagePlan, evaluated: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows that the table stores for the windows after their panes have been emitted."""
     updates = [
-        (pl.col(INDEX) + pl.col(SENT)).alias(INDEX),
-        (pl.col(NONSPECULATIVE) + (pl.col(SENT) & pl.col(COMPLETE))).alias(NONSPECULATIVE),
+        (pl.col(INDEX) + pl.col(EMITS)).alias(INDEX),
+        (pl.col(NONSPECULATIVE) + (pl.col(EMITS) & pl.col(COMPLETE))).alias(NONSPECULATIVE),
     ]
     if plan.compares:
         values = {name: pl.col(name) for name in plan.aggregation.result_types} | _numbering()
-        updates.append(((pl.col(LIVE) | pl.col(SENT)) & pl.col(FILLED)).alias(LIVE))
+        updates.append(((pl.col(LIVE) | pl.col(EMITS)) & pl.col(FILLED)).alias(LIVE))
         updates += [
-            pl.when(SENT).then(value).otherwise(pl.col(live_column(name))).alias(live_column(name))
+            pl.when(EMITS).then(value).otherwise(pl.col(live_column(name))).alias(live_column(name))
             for name, value in values.items()
         ]
-    return judged.with_columns(updates).select(
+    return evaluated.with_columns(updates).select(
         pl.col(name).cast(dtype) for name, dtype in plan.windows.schema.items()
     )
 
@@ -151,18 +153,18 @@ def _numbering() -> dict[str, pl.Expr]:
     }
 
 
-def _sent(plan: StagePlan, judged: pl.DataFrame, processing_time: int) -> pl.DataFrame:
+def _emitted_panes(plan: StagePlan, evaluated: pl.DataFrame, processing_time: int) -> pl.DataFrame:
     """Returns the panes that the windows emit, in order (semantics 30.7).
 
     In retracting mode each pane follows the retraction of the live one. A window without rows emits only the
     retraction.
     """
-    sent = _panes(plan, judged.filter(SENT), "+", _numbering(), processing_time)
+    emitted = _panes(plan, evaluated.filter(EMITS), "+", _numbering(), processing_time)
     if plan.retracting:
         live = {name: pl.col(live_column(name)) for name in plan.aggregation.result_types | LIVE_PANE}
-        gone = judged.filter(pl.col(LIVE) & (pl.col(SENT) | ~pl.col(FILLED)))
-        sent = pl.concat([_panes(plan, gone, "-", live, processing_time), sent])
-    ranked = sent.with_columns((pl.col(OP) == "+").alias(_RANK))
+        retracted = evaluated.filter(pl.col(LIVE) & (pl.col(EMITS) | ~pl.col(FILLED)))
+        emitted = pl.concat([_panes(plan, retracted, "-", live, processing_time), emitted])
+    ranked = emitted.with_columns((pl.col(OP) == "+").alias(_RANK))
     order = ["window_end", "window_start", *plan.keys, _RANK]
     return ranked.sort(order, nulls_last=False, maintain_order=True).drop(_RANK)
 
@@ -171,7 +173,7 @@ def _panes(
     plan: StagePlan, windows: pl.DataFrame, op: str, values: dict[str, pl.Expr], processing_time: int
 ) -> pl.DataFrame:
     unbounded = isinstance(plan.spec.window, Global)
-    start, end = (pl.lit(None), pl.lit(None)) if unbounded else (pl.col(START), shown_end(plan.spec))
+    start, end = (pl.lit(None), pl.lit(None)) if unbounded else (pl.col(START), output_end(plan.spec))
     bounds = {"window_start": start, "window_end": end, **stamped(plan.spec, end)}
     made = {**bounds, **values, OP: pl.lit(op), "processing_time": pl.lit(processing_time)}
     return windows.select(

@@ -72,23 +72,23 @@ class Marks:
         """Returns the marks after the rows are received."""
         if spec.position is None or rows.is_empty():
             return self
-        return self.raised(spec, Marks.noted(spec, rows))
+        return self.advanced_by(spec, Marks.offsets_of(spec, rows))
 
-    def raised(self, spec: Entry, noted: pl.DataFrame | None) -> "Marks":
-        """Returns the marks after rows are received, given what :meth:`noted` returns for them.
+    def advanced_by(self, spec: Entry, offsets: pl.DataFrame | None) -> "Marks":
+        """Returns the marks after rows are received, given what :meth:`offsets_of` returns for them.
 
         It may have been called in another process.
         """
-        if spec.position is None or noted is None:
+        if spec.position is None or offsets is None:
             return self
         by = list(spec.position.columns[:-1])
         if not spec.position.ordered:
-            return self._received(spec.position, noted)
-        known = noted if self.table is None else pl.concat([self.table, noted])
+            return self._received(spec.position, offsets)
+        known = offsets if self.table is None else pl.concat([self.table, offsets])
         return Marks(known.group_by(by, maintain_order=True).agg(pl.col(MARK).max()).sort(by))
 
     @staticmethod
-    def noted(spec: Entry, rows: pl.DataFrame) -> pl.DataFrame | None:
+    def offsets_of(spec: Entry, rows: pl.DataFrame) -> pl.DataFrame | None:
         """Returns the offsets of rows: what the marks need to know of them.
 
         For each (source, partition) this is the highest offset or, for positions that are not ordered, the
@@ -116,10 +116,10 @@ class Marks:
 
     def _received(self, position: Position, runs: pl.DataFrame) -> "Marks":
         known = self._offsets(position)
-        came: dict[tuple[Any, ...], list[Run]] = {}
+        arrived: dict[tuple[Any, ...], list[Run]] = {}
         for *origin, first, last in runs.rows():
-            came.setdefault(tuple(origin), []).append((first, last))
-        for one, those in came.items():
+            arrived.setdefault(tuple(origin), []).append((first, last))
+        for one, those in arrived.items():
             known.setdefault(one, Offsets(position.remember or 1)).receive(those)
         rows = [(*one, *interval) for one, offsets in known.items() for interval in offsets.rows()]
         table = pl.DataFrame(rows, schema=runs.schema, orient="row")

@@ -8,7 +8,7 @@ import polars as pl
 
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.progress.multi_input import Inputs, Told
+from panewise.engine.progress.multi_input import Inputs, InputWatermark
 from panewise.errors import StateError
 from panewise.spec import Entry, row_driven
 from panewise.spec import Inputs as InputsSpec
@@ -54,7 +54,7 @@ def clocks_header(clocks: Clocks, entry: Entry) -> dict[str, Any]:
         "finished": clocks.finished,
     }
     if isinstance(entry.watermark, InputsSpec) or row_driven(entry.watermark) is not None:
-        reported = {name: [one.watermark, one.heard] for name, one in clocks.inputs.told_last}
+        reported = {name: [one.watermark, one.reported_at] for name, one in clocks.inputs.reports}
         header["inputs"] = {"since": clocks.inputs.since, "told": reported}
     return header
 
@@ -64,7 +64,9 @@ def read_clocks(header: Mapping[str, Any], before: Clocks) -> Clocks:
     if not header:
         return before
     known = header.get("inputs", {"told": {}, "since": None})
-    inputs = Inputs(tuple((name, Told(*told)) for name, told in known["told"].items()), known["since"])
+    inputs = Inputs(
+        tuple((name, InputWatermark(*report)) for name, report in known["told"].items()), known["since"]
+    )
     return replace(
         before,
         processing_time=header["processing_time"],

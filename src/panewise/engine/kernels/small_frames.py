@@ -22,19 +22,19 @@ _AT = "__at"
 _ONE = "__one"
 
 
-def kept(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
+def filter_rows(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
     """Returns the rows for which the mask is true. The mask has no nulls."""
     count = mask.sum()
     if count == frame.height:
         return frame
     if count == 1:
-        return picked(frame, mask.arg_true().to_numpy())
+        return take_rows(frame, mask.arg_true().to_numpy())
     if frame.height > _FEW or not frame.width:
         return frame.filter(mask)
     return pl.DataFrame([column.filter(mask) for column in frame.get_columns()])
 
 
-def picked(frame: pl.DataFrame, places: Places) -> pl.DataFrame:
+def take_rows(frame: pl.DataFrame, places: Places) -> pl.DataFrame:
     """Returns the rows at the given positions."""
     if len(places) == 1 and any(dtype.is_nested() for dtype in frame.dtypes):
         return _one_row(frame, int(places[0]))
@@ -65,7 +65,7 @@ def ordered(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         return frame.sort(by, nulls_last=False, maintain_order=True)
     columns = [frame[name].to_physical() for name in by]
     if all(column.dtype in WHOLE and not column.null_count() for column in columns):
-        return picked(frame, order([column.to_numpy() for column in columns]))
+        return take_rows(frame, order([column.to_numpy() for column in columns]))
     places = frame.select(by).with_row_index(_AT)
     for name in reversed(by):
         places = places.sort(name, nulls_last=False, maintain_order=True)
@@ -79,10 +79,10 @@ def distinct(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     code = codes(rows, keys)
     some = np.full(int(code.max()) + 1, -1, dtype=np.intp)
     some[code] = np.arange(rows.height)
-    return picked(rows.select(keys), some[some >= 0])
+    return take_rows(rows.select(keys), some[some >= 0])
 
 
-def gathered(rows: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, Places, Places]:
+def group_positions(rows: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, Places, Places]:
     """Groups the rows by key.
 
     Returns:
@@ -96,17 +96,17 @@ def gathered(rows: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, Places,
     code = codes(rows, keys)
     places, counts = order([code]), np.bincount(code)
     counts = counts[counts > 0]
-    return picked(rows.select(keys), places[np.cumsum(counts) - counts]), places, counts
+    return take_rows(rows.select(keys), places[np.cumsum(counts) - counts]), places, counts
 
 
-def spread(starts: Places, lengths: Places) -> Places:
+def expand_ranges(starts: Places, lengths: Places) -> Places:
     """Returns the positions in several ranges, given by start and length, one range after the other."""
     ends = np.cumsum(lengths)
     places: Places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
     return places
 
 
-def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def vstack_frames(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Returns the rows of all frames, one frame after the other. The frames have the same columns."""
     filled = [frame for frame in frames if frame.height] or frames[:1]
     return reduce(pl.DataFrame.vstack, filled)
@@ -147,7 +147,7 @@ def without(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> pl.D
     """
     places = rows.select(by).with_row_index(_AT)
     left = places.join(others, on=by, how="anti", nulls_equal=True, maintain_order="left")[_AT]
-    return rows if len(left) == rows.height else picked(rows, left.to_numpy().astype(np.intp))
+    return rows if len(left) == rows.height else take_rows(rows, left.to_numpy().astype(np.intp))
 
 
 def equal(rows: pl.DataFrame, at: Places, others: pl.DataFrame, which: Places, names: Sequence[str]) -> Mask:

@@ -48,7 +48,7 @@ def _firsts(layout: Layout, offset: int) -> Numbers:
 
 
 def _places(layout: Layout, offset: int, side: str) -> Numbers:
-    """Returns, for each target, where its time plus the offset stands in its sequence.
+    """Returns, for each target, where its time plus the offset is in its sequence.
 
     With `side="left"` that is the first position with a time at or after the sum, with `side="right"` the
     first with a later time. The sum saturates at the ends of 64 bits.
@@ -56,18 +56,18 @@ def _places(layout: Layout, offset: int, side: str) -> Numbers:
     at, times = layout.targets, layout.times
     low, high = (int(times.min()), int(times.max())) if len(times) else (0, 0)
     wanted = shifted(times[at], offset)
-    span = high - low + 2
-    if span * (len(layout.start) + 1) < MAX_INSTANT:
+    width = high - low + 2
+    if width * (len(layout.start) + 1) < MAX_INSTANT:
         ranks, wanted = times - low, np.clip(wanted, low - 1, high + 1) - low
     else:  # key and time do not fit in 64 bits together: use the places of times among all times
         different = np.unique(times)
         ranks = np.searchsorted(different, times)
-        span = len(different) + 1
+        width = len(different) + 1
         wanted = np.searchsorted(different, wanted, side="left" if side == "left" else "right") - (
             side == "right"
         )
     # The sequences stand one after the other, so positions are sorted by key and time together.
-    keys = layout.code * (span + 1)
+    keys = layout.code * (width + 1)
     return np.searchsorted(keys + ranks, keys[at] + wanted, side="left" if side == "left" else "right")
 
 

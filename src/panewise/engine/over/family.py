@@ -12,25 +12,25 @@ from panewise.engine.over.plan import OverPlan
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import Inspection, Schemas, TableReader
 from panewise.families import INPUT
-from panewise.spec import FrameOperator
+from panewise.spec import OverOperator
 
 if TYPE_CHECKING:
-    from panewise.engine.over.operator import OverOperator
+    from panewise.engine.over.operator import OverEngine
 
 
-def compile(spec: FrameOperator, schemas: Schemas) -> OverPlan:  # noqa: A001 - the name of the protocol
+def compile(spec: OverOperator, schemas: Schemas) -> OverPlan:  # noqa: A001 - the name of the protocol
     """Returns the plan."""
     return OverPlan(spec, schemas[INPUT])
 
 
-def operator(spec: FrameOperator, schemas: Schemas) -> "OverOperator":
+def operator(spec: OverOperator, schemas: Schemas) -> "OverEngine":
     """Returns an operator that has taken no step."""
-    from panewise.engine.over.operator import OverOperator  # noqa: PLC0415 - see above
+    from panewise.engine.over.operator import OverEngine  # noqa: PLC0415 - see above
 
-    return OverOperator(spec, schemas[INPUT])
+    return OverEngine(spec, schemas[INPUT])
 
 
-def inspect(spec: FrameOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
+def inspect(spec: OverOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the rows that have not passed (semantics 29.2)."""
     from panewise.engine.over.operator import passed_until  # noqa: PLC0415 - see above
 

@@ -26,8 +26,8 @@ from panewise.engine.ingest import arrival
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.uncombined import UncombinedOperator
-from panewise.engine.kernels.keys import shown_key
-from panewise.engine.kernels.small_frames import distinct, ordered, picked
+from panewise.engine.kernels.keys import output_key
+from panewise.engine.kernels.small_frames import distinct, ordered, take_rows
 from panewise.engine.over import retention
 from panewise.engine.over.plan import TIME, OverPlan
 from panewise.engine.over.ranges import Span, blocks_of, sequences
@@ -38,10 +38,10 @@ from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.families import INPUT
-from panewise.spec import FrameOperator
+from panewise.spec import OverOperator
 
 
-class OverOperator(UncombinedOperator):
+class OverEngine(UncombinedOperator):
     """An OVER operator on Polars frames.
 
     Args:
@@ -52,7 +52,7 @@ class OverOperator(UncombinedOperator):
         SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.
     """
 
-    def __init__(self, spec: FrameOperator, schema: Mapping[str, pl.DataType]) -> None:
+    def __init__(self, spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
         self.plan = OverPlan(spec, schema)
         self.spec = spec
         self.state = OverState.empty(self.plan)
@@ -135,8 +135,8 @@ class OverOperator(UncombinedOperator):
         passed = passed_until(self.plan.spec, clocks)
         if passed is None or clocks.finished:
             return dict.fromkeys(self.state.tables, passed)
-        kept, reach = (max(MIN_INSTANT, passed - us) for us in (self.plan.us_behind, self.plan.reach))
-        known = {"waiting": passed, "kept": kept, "running": None, "passed": reach, "blocks": reach}
+        recent, reach = (max(MIN_INSTANT, passed - us) for us in (self.plan.us_behind, self.plan.reach))
+        known = {"waiting": passed, "recent": recent, "running": None, "passed": reach, "blocks": reach}
         return {name: known[name] for name in self.state.tables}
 
     def output_watermark(self) -> int | None:
@@ -159,25 +159,25 @@ class OverOperator(UncombinedOperator):
         """
         rows = [self.state.waiting.all().select(*self.plan.keys, TIME)]
         if self.plan.ahead:
-            kept = self.state.kept.all()
+            recent = self.state.recent.all()
             last = pl.col(ROW_NUMBER) > pl.col(ROW_NUMBER).max().over(self.plan.keys) - self.plan.ahead
-            timed = pl.col(STORED_TIME) if STORED_TIME in kept.columns else pl.col(TIME)
-            rows.append(kept.filter(last).select(*self.plan.keys, timed.alias(TIME)))
+            timed = pl.col(STORED_TIME) if STORED_TIME in recent.columns else pl.col(TIME)
+            rows.append(recent.filter(last).select(*self.plan.keys, timed.alias(TIME)))
         start = pl.lit(None, dtype=pl.Int64) if self.plan.spec.event_time is None else pl.col(TIME)
         end = pl.when(start < MAX_INSTANT).then(start + 1).otherwise(start)
-        keys = [shown_key(name, self.plan.schema[name]).alias(name) for name in self.plan.spec.keys]
-        told = {
+        keys = [output_key(name, self.plan.schema[name]).alias(name) for name in self.plan.spec.keys]
+        columns = {
             "window_start": start,
             "window_end": end,
             "pending": pl.lit(1, dtype=pl.Int64),
             "closed": pl.lit(False),
         }
-        shown = (
+        output = (
             pl.concat(rows)
-            .with_columns(value.alias(name) for name, value in told.items())
-            .select(*keys, *told)
+            .with_columns(value.alias(name) for name, value in columns.items())
+            .select(*keys, *columns)
         )
-        return shown.sort(["window_end", "window_start", *self.plan.spec.keys], nulls_last=False)
+        return output.sort(["window_end", "window_start", *self.plan.spec.keys], nulls_last=False)
 
     def _split(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns the rows that are in time, and the rows of the late output (semantics 29.3)."""
@@ -254,9 +254,9 @@ class OverOperator(UncombinedOperator):
         layout = Layout(plan, step)
         made = values(layout, self._sequences(step, span, keys))
         tables = dict(state.tables)
-        if plan.keeps:
-            changes = retention.kept(layout, self.horizons(state.clocks)["kept"])
-            tables["kept"] = state.kept.changed(*changes)
+        if plan.stores_recent:
+            changes = retention.recent_rows(layout, self.horizons(state.clocks)["recent"])
+            tables["recent"] = state.recent.changed(*changes)
         if plan.runs:
             now = retention.running(layout, made.running)
             tables["running"] = state.running.changed(now, _no_rows(state.running))
@@ -267,12 +267,12 @@ class OverOperator(UncombinedOperator):
         return self._in_order(layout, made.new)
 
     def _known(self, keys: pl.DataFrame) -> pl.DataFrame:
-        """Returns the rows of `kept` that the rows of these keys may need: all, if rows wait at the end."""
-        kept = self.state.kept
-        if not self.plan.keeps:
-            return _no_rows(kept)
+        """Returns the rows of `recent` that the rows of these keys may need: all, if rows wait at the end."""
+        recent = self.state.recent
+        if not self.plan.stores_recent:
+            return _no_rows(recent)
         everything = self.state.clocks.finished and self.plan.ahead
-        return kept.all() if everything else kept.of_keys(keys, self.plan.keys)
+        return recent.all() if everything else recent.of_keys(keys, self.plan.keys)
 
     def _sequences(self, step: Step, span: Span, keys: pl.DataFrame) -> list[Layout]:
         """Returns the sequences of each job of `plan.ranges`."""
@@ -297,18 +297,18 @@ class OverOperator(UncombinedOperator):
             place = layout.source[layout.targets] - (layout.stack.height - rows.height - layout.later)
             back = np.empty(len(place), dtype=np.int64)
             back[place] = np.arange(len(place))
-            return rows.select(*plan.payload).hstack(picked(new, back))
-        sent = picked(layout.stack, layout.source[layout.targets]).select(
+            return rows.select(*plan.payload).hstack(take_rows(new, back))
+        emitted = take_rows(layout.stack, layout.source[layout.targets]).select(
             *plan.payload, *([STORED_TIME] if plan.sorts else [])
         )
-        both = sent.hstack(new).hstack(
+        both = emitted.hstack(new).hstack(
             [layout.keys[key].gather(layout.code[layout.targets]).alias(f"__by:{key}") for key in plan.keys]
         )
         by = [*([STORED_TIME, *plan.spec.order] if plan.sorts else []), *(f"__by:{key}" for key in plan.keys)]
         return ordered(both, by).select(*plan.pane_schema)
 
 
-def passed_until(spec: FrameOperator, clocks: Clocks) -> int | None:
+def passed_until(spec: OverOperator, clocks: Clocks) -> int | None:
     """Returns the time up to which, inclusive, rows have passed (semantics 29.2); None before the first."""
     if clocks.finished:
         return MAX_INSTANT

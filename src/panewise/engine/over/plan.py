@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.aggregate.holistic import told
+from panewise.engine.aggregate.holistic import range_aggregation
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import (
     BLOCK_START,
@@ -29,7 +29,7 @@ from panewise.engine.ingest.validate import ValidationResult, validate
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spec import Aggregate, Frame, FrameOperator, RowFunction, row_driven
+from panewise.spec import Aggregate, Frame, OverOperator, RowFunction, row_driven
 from panewise.spec.type_checks import check_types
 
 # In the tables: the time of the row, which expires when the horizon of its table reaches this time. The last
@@ -68,7 +68,7 @@ class OverPlan(UncombinedPort):
     The operator has three tables:
 
     - `waiting`: the rows that have not passed, in the order of time.
-    - `kept`: rows that have passed, and that later rows look back to or that have not been emitted.
+    - `recent`: rows that have passed, and that later rows look back to or that have not been emitted.
     - `running`: for each key the partials of frames without a start, the `nth_value`s of such frames, and the
       number of rows that have passed.
 
@@ -81,7 +81,7 @@ class OverPlan(UncombinedPort):
         SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.
     """
 
-    def __init__(self, spec: FrameOperator, schema: Mapping[str, pl.DataType]) -> None:
+    def __init__(self, spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
         check_columns(spec, schema)
         check_types(spec, types_of(schema))
         _check_new(spec, schema)
@@ -102,7 +102,7 @@ class OverPlan(UncombinedPort):
         self.ahead, self.us_ahead = min(spec.rows_ahead, _MOST), spec.us_ahead
         self.reach = _us_behind(spec)
         self.behind, self.us_behind = min(_rows_behind(spec), _MOST), 0 if self.ranges else self.reach
-        # Whether ranges look back to the table `kept`. A range that begins at the time of its row does so,
+        # Whether ranges look back to the table `recent`. A range that begins at the time of its row does so,
         # too, if the row may wait for later rows: rows of the same time may be emitted before it.
         self.looks_back = self.us_behind > 0 or (self.ahead > 0 and _from_peers(spec))
         self.ranks = any(column.what.fn in ("rank", "dense_rank") for column in self.functions)
@@ -115,7 +115,7 @@ class OverPlan(UncombinedPort):
         ]
         self.folds_to = min(0, min(ends, default=0) + 1)
         self.read = {name: self.schema[name] for name in self._columns_of_values()}
-        self.waiting, self.kept, self.running = self._tables()
+        self.waiting, self.recent, self.running = self._tables()
         self.passed, self.blocks = self._tables_of_ranges()
 
     @property
@@ -124,7 +124,7 @@ class OverPlan(UncombinedPort):
         return {INPUT: self}
 
     @property
-    def entry(self) -> FrameOperator:
+    def entry(self) -> OverOperator:
         """The specification of the input port."""
         return self.spec
 
@@ -134,8 +134,8 @@ class OverPlan(UncombinedPort):
         return self.waiting.schema
 
     @property
-    def keeps(self) -> bool:
-        """Whether rows that have passed are stored in `kept`."""
+    def stores_recent(self) -> bool:
+        """Whether rows that have passed are stored in `recent`."""
         return bool(self.behind or self.ahead or self.us_behind)
 
     @property
@@ -192,11 +192,11 @@ class OverPlan(UncombinedPort):
         own = {ONE_KEY: pl.Int8()} if ONE_KEY in self.keys else {}
         waiting: Schema = {**self.payload, **own, TIME: pl.Int64()}
         ranks: Schema = dict.fromkeys((RANK, DENSE_RANK), pl.Int64()) if self.ranks and self.ahead else {}
-        told = self.payload if self.ahead else self.read
+        columns = self.payload if self.ahead else self.read
         times: Schema = {STORED_TIME: pl.Int64()} if self.spec.event_time is not None else {}
-        kept: Schema = {
+        recent: Schema = {
             **keys,
-            **told,
+            **columns,
             SLOT: pl.Int64(),
             ROW_NUMBER: pl.Int64(),
             TIME: pl.Int64(),
@@ -206,7 +206,7 @@ class OverPlan(UncombinedPort):
         running: Schema = {**keys, TIME: pl.Int64(), **self._running()}
         return (
             Shape(waiting, self.sorts or [TIME], []),
-            Shape(kept, [*self.keys, SLOT], self.keys),
+            Shape(recent, [*self.keys, SLOT], self.keys),
             Shape(running, self.keys, self.keys),
         )
 
@@ -240,24 +240,24 @@ class OverPlan(UncombinedPort):
         return {ROW_COUNT: pl.Int64(), **({TIME_COUNT: pl.Int64()} if self.ranks else {}), **parts, **values}
 
 
-def _check_new(spec: FrameOperator, schema: Mapping[str, pl.DataType]) -> None:
+def _check_new(spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
     for column in spec.columns:
         if column.name in schema:
             rule = "new columns have different names, which no input column has"
             raise SpecError(f"{column.name!r} twice", rule, "give the new column another name")
 
 
-def _jobs(spec: FrameOperator, schema: Schema) -> list[Job]:
+def _jobs(spec: OverOperator, schema: Schema) -> list[Job]:
     frames: dict[Frame, list[Aggregate]] = {}
     for column in spec.columns:
         if isinstance(column.what, Aggregate):
             assert column.frame is not None
             frames.setdefault(column.frame, []).append(column.what)
     compiled = [(frame, Aggregation(tuple(made), schema)) for frame, made in frames.items()]
-    return [Job(frame, made, told(made), f"__{n}") for n, (frame, made) in enumerate(compiled)]
+    return [Job(frame, made, range_aggregation(made), f"__{n}") for n, (frame, made) in enumerate(compiled)]
 
 
-def _ranges(spec: FrameOperator, jobs: list[Job]) -> list[Job]:
+def _ranges(spec: OverOperator, jobs: list[Job]) -> list[Job]:
     """Returns the jobs of ranges that look back, if partials are enough for all of them; otherwise none.
 
     Partials are enough if no row waits for rows after it, and every column with such a range is an aggregate
@@ -277,7 +277,7 @@ def _ranges(spec: FrameOperator, jobs: list[Job]) -> list[Job]:
     return [job for job in jobs if job.frame.kind == "range" and (job.frame.start or 0) < 0]
 
 
-def _rows_behind(spec: FrameOperator) -> int:
+def _rows_behind(spec: OverOperator) -> int:
     """Returns how many of the rows before a row its columns may need as rows, not as partials."""
     found = [0]
     for column in spec.columns:
@@ -288,7 +288,7 @@ def _rows_behind(spec: FrameOperator) -> int:
     return max(found)
 
 
-def _us_behind(spec: FrameOperator) -> int:
+def _us_behind(spec: OverOperator) -> int:
     starts = [
         column.frame.start
         for column in spec.columns
@@ -297,7 +297,7 @@ def _us_behind(spec: FrameOperator) -> int:
     return max([0, *(-start for start in starts if start is not None)])
 
 
-def _from_peers(spec: FrameOperator) -> bool:
+def _from_peers(spec: OverOperator) -> bool:
     """Returns whether a range begins with the rows of equal time."""
     return any(
         column.frame is not None and column.frame.kind == "range" and column.frame.start == 0

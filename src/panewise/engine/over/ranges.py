@@ -64,13 +64,13 @@ def sequences(
     rows = passed.between(end.low, until).with_columns(
         pl.col(TIME).alias(STORED_TIME), pl.lit(False).alias(IS_BLOCK)
     )
-    held = (
+    whole_blocks = (
         blocks.filter(whole)
         .sort(TIME)
         .with_columns(pl.col(TIME).alias(STORED_TIME), pl.lit(True).alias(IS_BLOCK))
     )
     known = (
-        pl.concat([rows, held], how="diagonal")
+        pl.concat([rows, whole_blocks], how="diagonal")
         .with_row_index(ROW_NUMBER)
         .with_columns(pl.col(ROW_NUMBER).cast(pl.Int64))
     )
@@ -82,12 +82,12 @@ def pieces(layout: Layout, job: Job) -> pl.DataFrame:
     singles = job.aggregation.singles(layout.values)
     if IS_BLOCK not in layout.stack.columns:
         return singles
-    stands_for = layout.column(IS_BLOCK).fill_null(False)
-    if not stands_for.any():
+    is_block = layout.column(IS_BLOCK).fill_null(False)
+    if not is_block.any():
         return singles
     stored = (layout.column(job.stored(part.name)).alias(part.name) for part in job.aggregation.parts)
     return pl.DataFrame(
-        [one.zip_with(~stands_for, other) for one, other in zip(singles.get_columns(), stored, strict=True)]
+        [one.zip_with(~is_block, other) for one, other in zip(singles.get_columns(), stored, strict=True)]
     )
 
 
@@ -104,7 +104,7 @@ def blocks_of(plan: OverPlan, rows: pl.DataFrame, span: Span) -> pl.DataFrame:
             )
         else:
             lifted = job.aggregation.lift(rows, plan.keys)
-            made = made.hstack(lifted.select(pl.col(name).alias(told) for name, told in names.items()))
+            made = made.hstack(lifted.select(pl.col(name).alias(stored) for name, stored in names.items()))
     low = MIN_INSTANT if span.low is None else span.low
     timed = made.with_columns(
         pl.lit(low, dtype=pl.Int64).alias(BLOCK_START), pl.lit(span.high, dtype=pl.Int64).alias(TIME)

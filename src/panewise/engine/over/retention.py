@@ -5,7 +5,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import DENSE_RANK, RANK, ROW_COUNT, ROW_NUMBER, SLOT, TIME_COUNT
-from panewise.engine.kernels.small_frames import picked, spread
+from panewise.engine.kernels.small_frames import expand_ranges, take_rows
 from panewise.engine.over.bounds import shifted
 from panewise.engine.over.plan import TIME
 from panewise.engine.over.sequences import Flags, Layout, Numbers
@@ -29,8 +29,8 @@ def _peers(layout: Layout) -> Numbers:
     return np.where(some, last + 1, before)
 
 
-def kept(layout: Layout, horizon: int | None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Returns the rows to put into the table `kept`, and those to delete from it.
+def recent_rows(layout: Layout, horizon: int | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns the rows to put into the table `recent`, and those to delete from it.
 
     A row is *pinned* while later rows need it for its place among the rows, while it has not been emitted,
     and while a row that has not been emitted looks back to it. Pinned rows are stored with the last instant
@@ -41,8 +41,8 @@ def kept(layout: Layout, horizon: int | None) -> tuple[pl.DataFrame, pl.DataFram
     plan = layout.plan
     position = _candidates(layout)
     code = layout.code[position]
-    unsent = layout.sent_until[code]
-    pinned: Flags = position >= unsent - plan.behind
+    unemitted = layout.emitted_until[code]
+    pinned: Flags = position >= unemitted - plan.behind
     ends: Numbers = np.full(len(position), MAX_INSTANT)
     stays = pinned
     if plan.looks_back:
@@ -51,11 +51,11 @@ def kept(layout: Layout, horizon: int | None) -> tuple[pl.DataFrame, pl.DataFram
         ends = np.where(pinned, MAX_INSTANT, times)
         stays = pinned | (True if horizon is None else times > horizon)
     fresh = position >= layout.first_new[code]
-    before = layout.kept_ends[layout.source[position]]
+    before = layout.stored_ends[layout.source[position]]
     changed = fresh if not plan.looks_back else fresh | (ends != before)
-    put = _told(layout, position[stays & changed], ends[stays & changed])
-    gone = position[~stays & ~fresh & (before == MAX_INSTANT)] if plan.looks_back else position[:0]
-    return put, _told(layout, gone, np.full(len(gone), MAX_INSTANT))
+    put = _table_rows(layout, position[stays & changed], ends[stays & changed])
+    deleted = position[~stays & ~fresh & (before == MAX_INSTANT)] if plan.looks_back else position[:0]
+    return put, _table_rows(layout, deleted, np.full(len(deleted), MAX_INSTANT))
 
 
 def _candidates(layout: Layout) -> Numbers:
@@ -70,7 +70,7 @@ def _candidates(layout: Layout) -> Numbers:
         if plan.looks_back
         else np.maximum(layout.first_new, layout.passed - plan.behind - plan.ahead)
     )
-    return spread(first, layout.passed - first)
+    return expand_ranges(first, layout.passed - first)
 
 
 def _seen_back(layout: Layout, code: Numbers, times: Numbers) -> Flags:
@@ -78,30 +78,33 @@ def _seen_back(layout: Layout, code: Numbers, times: Numbers) -> Flags:
 
     The first row of a key that has not been emitted looks back furthest, so only that one is tested.
     """
-    waits = (layout.sent_until < layout.passed)[code]
-    first = layout.times[np.minimum(layout.sent_until, len(layout.times) - 1)][code]
+    waits = (layout.emitted_until < layout.passed)[code]
+    first = layout.times[np.minimum(layout.emitted_until, len(layout.times) - 1)][code]
     seen: Flags = waits & (times >= shifted(first, -layout.plan.us_behind))
     return seen
 
 
-def _told(layout: Layout, position: Numbers, ends: Numbers) -> pl.DataFrame:
-    """Returns the rows at these positions as rows of the table `kept`, with `ends` as their times."""
+def _table_rows(layout: Layout, position: Numbers, ends: Numbers) -> pl.DataFrame:
+    """Returns the rows at these positions as rows of the table `recent`, with `ends` as their times."""
     plan = layout.plan
     number = layout.number[position]
     # If only the last rows of a key are needed, a new row takes the slot of the oldest one.
     ring = max(1, plan.behind + plan.ahead)
     slot = number if plan.looks_back else number % ring
-    frame = picked(layout.stack, layout.source[position])
-    keys = picked(layout.keys, layout.code[position])
+    frame = take_rows(layout.stack, layout.source[position])
+    keys = take_rows(layout.keys, layout.code[position])
     made = {SLOT: slot, ROW_NUMBER: number, TIME: ends}
-    if RANK in plan.kept.schema:
+    if RANK in plan.recent.schema:
         made |= {RANK: layout.ranks[0][position], DENSE_RANK: layout.ranks[1][position]}
     # A row that is emitted or read later has its own key, which may be -0.0 where that of its group is 0.0
     # (semantics 29.1).
     own = plan.payload if plan.ahead else plan.read
     columns = {name: frame[name] if name in own else keys[name] for name in plan.keys}
     columns |= {name: pl.Series(name, values) for name, values in made.items()}
-    told = [columns[name] if name in columns else frame[name] for name in plan.kept.schema]
+    columns_in_order = [columns[name] if name in columns else frame[name] for name in plan.recent.schema]
     return pl.DataFrame(
-        [series.cast(dtype) for series, dtype in zip(told, plan.kept.schema.values(), strict=True)]
+        [
+            series.cast(dtype)
+            for series, dtype in zip(columns_in_order, plan.recent.schema.values(), strict=True)
+        ]
     )

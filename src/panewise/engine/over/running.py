@@ -10,7 +10,7 @@ import polars as pl
 
 from panewise.engine.aggregate import range_aggregate
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.kernels.small_frames import picked, stacked
+from panewise.engine.kernels.small_frames import take_rows, vstack_frames
 from panewise.engine.over.bounds import bounds
 from panewise.engine.over.plan import Job
 from panewise.engine.over.sequences import Flags, Layout, Numbers
@@ -19,13 +19,13 @@ from panewise.engine.over.sequences import Flags, Layout, Numbers
 def over(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.DataFrame:
     """Returns the partials over the ranges of positions [low, high). A range with high <= low is empty."""
     some: Flags = high > low
-    held = range_aggregate.over(aggregation, pieces, pl.Series(low[some]), pl.Series(high[some]))
+    partials = range_aggregate.over(aggregation, pieces, pl.Series(low[some]), pl.Series(high[some]))
     if some.all():
-        return held
+        return partials
     nothing = pl.DataFrame(
         [pl.Series(part.name, [part.empty], dtype=part.dtype) for part in aggregation.parts]
     )
-    return picked(stacked([held, nothing]), np.where(some, np.cumsum(some) - 1, held.height))
+    return take_rows(vstack_frames([partials, nothing]), np.where(some, np.cumsum(some) - 1, partials.height))
 
 
 def results(job: Job, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.DataFrame:
@@ -78,7 +78,7 @@ class Running:
         order = np.empty(len(keys) + len(positions), dtype=np.int64)
         order[self._place(positions, self._layout.code[positions])] = positions
         order[self._begin[keys]] = rows.height + keys
-        return picked(stacked([rows, known]), order)
+        return take_rows(vstack_frames([rows, known]), order)
 
 
 def _folded(layout: Layout, count: Numbers) -> Numbers:

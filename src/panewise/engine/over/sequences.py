@@ -14,7 +14,14 @@ import numpy.typing as npt
 import polars as pl
 
 from panewise.engine.columns import RANK, ROW_COUNT, ROW_NUMBER, STORED_TIME, TIME_COUNT
-from panewise.engine.kernels.small_frames import gathered, joined, ordered, picked, spread, stacked
+from panewise.engine.kernels.small_frames import (
+    expand_ranges,
+    group_positions,
+    joined,
+    ordered,
+    take_rows,
+    vstack_frames,
+)
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.over.plan import TIME, OverPlan
 
@@ -31,14 +38,14 @@ class Step:
     Attributes:
         rows: the rows that pass, in order.
         after: rows that still wait, and that ranges reach ahead to.
-        kept: stored rows that have passed.
+        stored: stored rows that have passed.
         running: the rows of the table `running` for the keys.
         finished: whether this is the end of input, so that no row follows.
     """
 
     rows: pl.DataFrame
     after: pl.DataFrame
-    kept: pl.DataFrame
+    stored: pl.DataFrame
     running: pl.DataFrame
     finished: bool
 
@@ -51,13 +58,13 @@ class Layout:
         start: by key, the position at which its sequence begins.
         first_new: by key, the position at which the rows that pass in this step begin.
         passed: by key, the position before which they end.
-        kept_count: by key, how many stored rows come first.
+        stored_count: by key, how many stored rows come first.
         new_count: by key, how many rows pass in this step.
         later: how many rows in `stack` still wait.
         code: by position, the place of the key in `keys`.
         source: by position, the place of the row in `stack`.
         stack: the needed columns of all rows, the stored ones first.
-        kept_ends: by place in `stack`, the time with which a row was stored, 0 if it was not.
+        stored_ends: by place in `stack`, the time with which a row was stored, 0 if it was not.
     """
 
     def __init__(self, plan: OverPlan, step: Step) -> None:
@@ -65,33 +72,33 @@ class Layout:
         groups, order, counts = _grouped(plan, step)
         self.keys = groups
         known = (
-            ordered(_coded(groups, step.kept, plan.keys), [_CODE, ROW_NUMBER])
-            if step.kept.height
-            else step.kept
+            ordered(_coded(groups, step.stored, plan.keys), [_CODE, ROW_NUMBER])
+            if step.stored.height
+            else step.stored
         )
         later = ordered(_coded(groups, step.after, plan.keys), [_CODE]) if step.after.height else step.after
         sizes = [_sizes(known, len(groups)), counts, _sizes(later, len(groups))]
-        self.kept_count, self.new_count, self.later = sizes[0], counts, later.height
+        self.stored_count, self.new_count, self.later = sizes[0], counts, later.height
         total = sizes[0] + sizes[1] + sizes[2]
         self.start: Numbers = np.cumsum(total) - total
         self.first_new: Numbers = self.start + sizes[0]
         self.passed: Numbers = self.first_new + counts
         self.code: Numbers = np.repeat(np.arange(len(groups)), total)
         self.stack = _stack(plan, known, step.rows, later)
-        self.kept_ends = np.append(
+        self.stored_ends = np.append(
             known[TIME].to_numpy(), np.zeros(step.rows.height + later.height, dtype=np.int64)
         )
         self.source = self._source(order, sizes)
 
     def _source(self, order: Places, sizes: list[Numbers]) -> Numbers:
         """Returns, for each position, the place of its row in the stack."""
-        kept, new = int(sizes[0].sum()), len(order)
+        stored, new = int(sizes[0].sum()), len(order)
         source = np.empty(len(self.code), dtype=np.int64)
-        source[spread(self.first_new, sizes[1])] = kept + order
-        if kept:
-            source[spread(self.start, sizes[0])] = np.arange(kept)
-        if len(source) > kept + new:
-            source[spread(self.passed, sizes[2])] = np.arange(kept + new, len(source))
+        source[expand_ranges(self.first_new, sizes[1])] = stored + order
+        if stored:
+            source[expand_ranges(self.start, sizes[0])] = np.arange(stored)
+        if len(source) > stored + new:
+            source[expand_ranges(self.passed, sizes[2])] = np.arange(stored + new, len(source))
         return source
 
     @cached_property
@@ -109,7 +116,7 @@ class Layout:
         if self.plan.runs:
             return self.running[ROW_COUNT].fill_null(0).to_numpy()
         before = np.zeros(len(self.keys), dtype=np.int64)
-        some = self.kept_count > 0
+        some = self.stored_count > 0
         if not some.any():
             return before
         before[some] = self.stack[ROW_NUMBER].to_numpy()[self.source[self.first_new[some] - 1]] + 1
@@ -124,7 +131,7 @@ class Layout:
     def number(self) -> Numbers:
         """By position, the number of the row among all rows of its key, from 0."""
         return np.arange(len(self.code)) + np.repeat(
-            self.count_before - self.kept_count - self.start, self.total
+            self.count_before - self.stored_count - self.start, self.total
         )
 
     @property
@@ -145,26 +152,26 @@ class Layout:
     @cached_property
     def values(self) -> pl.DataFrame:
         """The columns that functions read, by position."""
-        return picked(self.stack.select(list(self.plan.read) or [_ANY]), self.source)
+        return take_rows(self.stack.select(list(self.plan.read) or [_ANY]), self.source)
 
     @cached_property
-    def first_unsent(self) -> Numbers:
+    def first_unemitted(self) -> Numbers:
         """By key, the position of its first row that earlier steps have not emitted."""
-        first: Numbers = self.first_new - np.minimum(self.plan.ahead, self.kept_count)
+        first: Numbers = self.first_new - np.minimum(self.plan.ahead, self.stored_count)
         return first
 
     @cached_property
-    def sent_until(self) -> Numbers:
+    def emitted_until(self) -> Numbers:
         """By key, the position before which the rows end that this step emits."""
         if self.step.finished:
             return self.passed
-        until: Numbers = np.maximum(self.passed - self.plan.ahead, self.first_unsent)
+        until: Numbers = np.maximum(self.passed - self.plan.ahead, self.first_unemitted)
         return until
 
     @cached_property
     def targets(self) -> Numbers:
         """The positions of the rows that this step emits."""
-        return spread(self.first_unsent, self.sent_until - self.first_unsent)
+        return expand_ranges(self.first_unemitted, self.emitted_until - self.first_unemitted)
 
     @cached_property
     def peers_begin(self) -> Numbers:
@@ -208,16 +215,16 @@ class Layout:
         dense = counted - np.repeat(before - peers, self.total)
         if RANK not in self.stack.columns:
             return rank, dense
-        kept = [self.column(name).fill_null(0).to_numpy() for name in (RANK, "__dense")]
-        return np.where(new, rank, kept[0]), np.where(new, dense, kept[1])
+        stored = [self.column(name).fill_null(0).to_numpy() for name in (RANK, "__dense")]
+        return np.where(new, rank, stored[0]), np.where(new, dense, stored[1])
 
 
 def _grouped(plan: OverPlan, step: Step) -> tuple[pl.DataFrame, Places, Numbers]:
     """Returns the keys, the places of the rows that pass, key by key, and their number for each key."""
-    keys, order, counts = gathered(step.rows, plan.keys)
-    if step.finished and step.kept.height:  # rows of keys that pass no row may wait to be emitted
+    keys, order, counts = group_positions(step.rows, plan.keys)
+    if step.finished and step.stored.height:  # rows of keys that pass no row may wait to be emitted
         others = (
-            step.kept.select(plan.keys)
+            step.stored.select(plan.keys)
             .unique(maintain_order=True)
             .join(keys, on=plan.keys, how="anti", nulls_equal=True)
         )
@@ -239,14 +246,14 @@ def _sizes(coded: pl.DataFrame, groups: int) -> Numbers:
     return np.bincount(coded[_CODE].to_numpy(), minlength=groups).astype(np.int64)
 
 
-def _stack(plan: OverPlan, kept: pl.DataFrame, rows: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+def _stack(plan: OverPlan, stored: pl.DataFrame, rows: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     """Returns the needed columns of all rows: the stored ones, those that pass, those that wait."""
-    told = (
+    columns = (
         plan.payload if plan.ahead else {name: plan.schema[name] for name in (*plan.read, *plan.spec.order)}
     )
     timed = [pl.col(TIME).alias(STORED_TIME)] if plan.spec.event_time is not None else []
     some = pl.lit(0, dtype=pl.Int8).alias(_ANY)
-    came = [frame.with_columns(some).select(*told, *timed, _ANY) for frame in (rows, after)]
-    if not kept.height:
-        return stacked(came)
-    return pl.concat([kept.drop(TIME), *came], how="diagonal")
+    arrived = [frame.with_columns(some).select(*columns, *timed, _ANY) for frame in (rows, after)]
+    if not stored.height:
+        return vstack_frames(arrived)
+    return pl.concat([stored.drop(TIME), *arrived], how="diagonal")

@@ -19,7 +19,7 @@ class OverState(InputState):
     """
 
     waiting: TimeQueue
-    kept: StoredTable
+    recent: StoredTable
     running: StoredTable
     passed: TimeQueue | None = None
     blocks: StoredTable | None = None
@@ -29,7 +29,7 @@ class OverState(InputState):
         """Returns the state before the first step."""
         return cls(
             waiting=TimeQueue.nothing(plan.waiting, MemoryLibrary()),
-            kept=StoredTable.nothing(plan.kept, MemoryLibrary()),
+            recent=StoredTable.nothing(plan.recent, MemoryLibrary()),
             running=StoredTable.nothing(plan.running, MemoryLibrary()),
             passed=TimeQueue.nothing(plan.passed, MemoryLibrary()) if plan.ranges else None,
             blocks=StoredTable.nothing(plan.blocks, MemoryLibrary()) if plan.ranges else None,
@@ -40,7 +40,7 @@ class OverState(InputState):
         """The tables that the operator has."""
         own: dict[str, StoredTable | None] = {
             "waiting": self.waiting,
-            "kept": self.kept,
+            "recent": self.recent,
             "running": self.running,
             "passed": self.passed,
             "blocks": self.blocks,

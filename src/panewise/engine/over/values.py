@@ -10,7 +10,7 @@ from panewise.engine.over.bounds import bounds
 from panewise.engine.over.ranges import pieces
 from panewise.engine.over.running import Running, results
 from panewise.engine.over.sequences import Flags, Layout, Numbers
-from panewise.spec import FrameColumn, RowFunction
+from panewise.spec import OverColumn, RowFunction
 
 _FAR = 1 << 62  # a number of rows that no stream reaches; sums with a position fit in 64 bits
 
@@ -49,7 +49,7 @@ def values(layout: Layout, ranges: Sequence[Layout] = ()) -> Values:
     return Values(pl.DataFrame([by_name[column.name] for column in plan.spec.columns]), running)
 
 
-def _of_function(layout: Layout, column: FrameColumn) -> pl.Series:
+def _of_function(layout: Layout, column: OverColumn) -> pl.Series:
     what, at = column.what, layout.targets
     assert isinstance(what, RowFunction)
     match what.fn:
@@ -65,7 +65,7 @@ def _of_function(layout: Layout, column: FrameColumn) -> pl.Series:
     code, longest = layout.code[at], len(layout.code)
     place = at + min(what.n, longest) * (-1 if what.fn == "lag" else 1)
     inside = (place >= layout.start[code]) & (place < layout.passed[code])
-    found = _gathered(layout, what, place, inside)
+    found = _values_at(layout, what, place, inside)
     default = layout.plan.defaults[column.name]
     if default is not None and not inside.all():
         found = found.zip_with(
@@ -74,7 +74,7 @@ def _of_function(layout: Layout, column: FrameColumn) -> pl.Series:
     return found.alias(what.name)
 
 
-def _gathered(layout: Layout, what: RowFunction, place: Numbers, inside: Flags) -> pl.Series:
+def _values_at(layout: Layout, what: RowFunction, place: Numbers, inside: Flags) -> pl.Series:
     """Returns the column of the function at each place, null where `inside` is false."""
     values = layout.values[what.columns[0]]
     index = pl.Series(np.where(inside, place, 0).astype(np.uint32))
@@ -83,7 +83,7 @@ def _gathered(layout: Layout, what: RowFunction, place: Numbers, inside: Flags) 
     )
 
 
-def _nth(layout: Layout, column: FrameColumn, what: RowFunction) -> pl.Series:
+def _nth(layout: Layout, column: OverColumn, what: RowFunction) -> pl.Series:
     """Returns the value in the n-th row of each frame, null if it has fewer rows."""
     assert column.frame is not None
     assert what.n is not None
@@ -91,13 +91,13 @@ def _nth(layout: Layout, column: FrameColumn, what: RowFunction) -> pl.Series:
     skipped = min(what.n, len(layout.code) + 1) - 1
     if column.frame.start is not None:
         place = low + skipped
-        return _gathered(layout, what, place, (place < high)).alias(what.name)
+        return _values_at(layout, what, place, (place < high)).alias(what.name)
     code = layout.code[layout.targets]
-    first = layout.count_before - layout.kept_count  # by key, the number of the first row of its sequence
+    first = layout.count_before - layout.stored_count  # by key, the number of the first row of its sequence
     place = layout.start[code] + (min(what.n, _FAR) - 1 - first[code])
     reached = place < np.maximum(low, high)  # whether the frame has n rows
     inside = reached & (place >= layout.start[code])
-    found = _gathered(layout, what, np.where(inside, place, 0), inside)
+    found = _values_at(layout, what, np.where(inside, place, 0), inside)
     known = layout.running[_stored(layout, what)].gather(pl.Series(code.astype(np.uint32)))
     return found.zip_with(pl.Series(inside | ~reached), known).alias(what.name)
 
@@ -113,6 +113,6 @@ def firsts(layout: Layout) -> list[pl.Series]:
         assert what.n is not None
         place = layout.first_new + (min(what.n, _FAR) - 1 - layout.count_before)
         inside = (layout.count_before < what.n) & (layout.count >= what.n)
-        found = _gathered(layout, what, np.where(inside, place, 0), inside)
+        found = _values_at(layout, what, np.where(inside, place, 0), inside)
         made.append(found.zip_with(pl.Series(inside), layout.running[name]).alias(name))
     return made

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.aggregate.range_aggregate import over
-from panewise.engine.kernels.keys import shown_key
-from panewise.engine.kernels.small_frames import picked
+from panewise.engine.kernels.keys import output_key
+from panewise.engine.kernels.small_frames import take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.policy.listeners import ListenerLog
 from panewise.engine.policy.partitions import Log
@@ -19,21 +19,27 @@ _PLACE = "__place"
 
 def log_of(plan: PolicyPlan, tuples: Tuples, now: int) -> Log:
     """Returns an empty log for a step with these tuples. It calls listeners if the specification has any."""
-    wanted = frozenset(plan.spec.told)
+    wanted = frozenset(plan.spec.emitted_events)
     if plan.spec.listener is None:
         return Log(wanted)
 
-    def shown() -> list[dict[str, Any]]:
-        return _shown(plan, tuples).to_list()
+    def output_tuples() -> list[dict[str, Any]]:
+        return _output_tuples(plan, tuples).to_list()
 
-    nested = any(dtype.is_nested() for dtype in plan.shown.values())
+    nested = any(dtype.is_nested() for dtype in plan.output_columns.values())
     names = _names(plan, tuples.keys)
     return ListenerLog(
-        wanted, spec=plan.spec, names=names, tuples=shown, nested=nested, now=now, states=tuples.listeners()
+        wanted,
+        spec=plan.spec,
+        names=names,
+        tuples=output_tuples,
+        nested=nested,
+        now=now,
+        states=tuples.listeners(),
     )
 
 
-def told(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> pl.DataFrame:
+def panes_of(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> pl.DataFrame:
     """Returns the panes of the events of a step, in the order of the events."""
     if not log.events:
         return pl.DataFrame(schema=plan.pane_schema)
@@ -44,20 +50,20 @@ def told(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> pl.DataFrame:
     if plan.aggregation is not None:
         contents = _aggregated(plan, tuples, lows, highs)
     else:
-        contents = pl.DataFrame([stretches(_shown(plan, tuples), lows, highs).alias("tuples")])
+        contents = pl.DataFrame([stretches(_output_tuples(plan, tuples), lows, highs).alias("tuples")])
     return _panes(plan, tuples, log.events, log.partitions, contents, now)
 
 
-def _shown(plan: PolicyPlan, tuples: Tuples) -> pl.Series:
-    """Returns a struct of the shown columns for each tuple."""
+def _output_tuples(plan: PolicyPlan, tuples: Tuples) -> pl.Series:
+    """Returns a struct of the output columns for each tuple."""
     # No expression makes structs without fields.
-    if not plan.shown:
+    if not plan.output_columns:
         return pl.Series([{}] * len(tuples.tuples), dtype=pl.Struct({}))
-    return tuples.tuples.struct.unnest().select(pl.struct(*plan.shown)).to_series()
+    return tuples.tuples.struct.unnest().select(pl.struct(*plan.output_columns)).to_series()
 
 
 def _names(plan: PolicyPlan, keys: pl.DataFrame) -> list[dict[str, Any]]:
-    """Returns the shown `partition_by` columns of each partition as a dict."""
+    """Returns the `partition_by` columns of each partition as a dict."""
     return _named(plan, keys).to_dicts() if plan.spec.partition_by else [{}] * keys.height
 
 
@@ -75,7 +81,7 @@ def _panes(
 
 def _named(plan: PolicyPlan, keys: pl.DataFrame) -> pl.DataFrame:
     """Returns the `partition_by` columns of the partitions, as panes show them."""
-    return keys.select(shown_key(name, plan.schema[name]).alias(name) for name in plan.spec.partition_by)
+    return keys.select(output_key(name, plan.schema[name]).alias(name) for name in plan.spec.partition_by)
 
 
 def _aggregated(plan: PolicyPlan, tuples: Tuples, lows: Places, highs: Places) -> pl.DataFrame:
@@ -89,7 +95,7 @@ def _aggregated(plan: PolicyPlan, tuples: Tuples, lows: Places, highs: Places) -
     if some.any():
         rows = tuples.tuples.struct.unnest().with_row_index(_PLACE)
         pieces = aggregation.lift(rows, [_PLACE]).drop(_PLACE)
-        spans = over(aggregation, pieces, pl.Series(lows[some]), pl.Series(highs[some]))
-        partials = pl.concat([partials, spans])
+        of_ranges = over(aggregation, pieces, pl.Series(lows[some]), pl.Series(highs[some]))
+        partials = pl.concat([partials, of_ranges])
         which[some] = np.arange(1, some.sum() + 1)
-    return picked(partials.select(aggregation.results), which)
+    return take_rows(partials.select(aggregation.results), which)

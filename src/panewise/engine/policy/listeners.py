@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from panewise.engine.policy.partitions import Log, Partition
-from panewise.spec import HeldPartition, StreamWindow, WindowEvent
+from panewise.spec import StoredPartition, StreamWindow, WindowEvent
 from panewise.spec.operators.policy.events import Evictions, Name, key_of
 
 _LAST = ("PARTITION_EVICTION", "FINAL")  # the last event of a partition
@@ -24,7 +24,7 @@ class ListenerLog(Log):
     Args:
         spec: the specification, which has a listener.
         names: the `partition_by` columns of each partition, by the number of the partition.
-        tuples: returns the shown columns of the tuple at each place of the pool; called at most once, and
+        tuples: returns the output columns of the tuple at each place of the pool; called at most once, and
             only if there is an event.
         nested: whether tuples contain lists or structs, which must be copied with them.
         now: the processing time.
@@ -42,9 +42,9 @@ class ListenerLog(Log):
 
     def __post_init__(self) -> None:
         self._listening: dict[int, Any] = {}
-        self._asked = Evictions(self.spec.partition_eviction, self)
+        self._requests = Evictions(self.spec.partition_eviction, self)
 
-    def note(self, event: str, partition: Partition, low: int, high: int) -> None:
+    def add(self, event: str, partition: Partition, low: int, high: int) -> None:
         """Calls the listener of the partition with an event, if the option `events` names it.
 
         After the last event of the partition its listener is purged.
@@ -54,8 +54,8 @@ class ListenerLog(Log):
                 requests an eviction that is refused.
         """
         number = partition.number
-        if event in self.told:
-            rows = self._told(number, event, low, high)
+        if event in self.logged:
+            rows = self._rows_of(number, event, low, high)
             self.events += [event] * len(rows)
             self.partitions += [number] * len(rows)
             self.given += rows
@@ -63,47 +63,47 @@ class ListenerLog(Log):
             self._listening.pop(number, None)
             self.states.pop(number, None)
 
-    def asked(self) -> int | None:
+    def next_request(self) -> int | None:
         """Takes the next requested eviction, and returns the number of its partition; None if none is left.
 
         Requests for partitions that the step does not know are skipped.
         """
-        while (name := self._asked.next()) is not None:
+        while (name := self._requests.next()) is not None:
             if name in self._numbers:
                 return self._numbers[name]
         return None
 
     def forget(self) -> None:
         """Discards all open requests."""
-        self._asked.asked.clear()
+        self._requests.requested.clear()
 
-    def _told(self, number: int, event: str, low: int, high: int) -> list[dict[str, Any]]:
+    def _rows_of(self, number: int, event: str, low: int, high: int) -> list[dict[str, Any]]:
         listener = self.spec.listener
         assert listener is not None
         if number not in self._listening:
             self._listening[number] = listener.restored(self.states.get(number))
         # Copies, as the listener may change them.
         tuples = tuple(deepcopy(one) if self.nested else dict(one) for one in self._tuples[low:high])
-        told = WindowEvent(event, dict(self.names[number]), tuples, self.now, self._asked)
-        rows = listener.told(self._listening[number], told)
+        window_event = WindowEvent(event, dict(self.names[number]), tuples, self.now, self._requests)
+        rows = listener.notify(self._listening[number], window_event)
         self.states[number] = listener.state_of(self._listening[number])
         return rows
 
-    def all(self) -> Iterator[HeldPartition]:
+    def all(self) -> Iterator[StoredPartition]:
         """Returns the partitions of the step that exist, the least recent insertion first."""
-        return map(self._shown, self.living.values())
+        return map(self._stored_partition, self.live.values())
 
-    def find(self, name: Name) -> HeldPartition | None:
+    def find(self, name: Name) -> StoredPartition | None:
         """Returns the partition of this name, None if it does not exist."""
-        partition = self.living.get(self._numbers.get(name, -1))
-        return None if partition is None else self._shown(partition)
+        partition = self.live.get(self._numbers.get(name, -1))
+        return None if partition is None else self._stored_partition(partition)
 
     def counts(self) -> tuple[int, int]:
         """Returns the number of partitions, and the number of tuples in all of them."""
-        return len(self.living), self.total
+        return len(self.live), self.total
 
-    def _shown(self, partition: Partition) -> HeldPartition:
-        return HeldPartition(dict(self.names[partition.number]), partition.high - partition.low)
+    def _stored_partition(self, partition: Partition) -> StoredPartition:
+        return StoredPartition(dict(self.names[partition.number]), partition.high - partition.low)
 
     @cached_property
     def _tuples(self) -> Sequence[dict[str, Any]]:

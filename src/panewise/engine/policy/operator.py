@@ -112,7 +112,7 @@ class PolicyOperator(UncombinedOperator):
         ordered = arrival.in_order(self.plan.entry, arrival.placed(valid))
         fresh = self.state.marks.without_replays(self.plan.entry, ordered)
         self.raise_marks(self.state.marks.after(self.plan.entry, ordered))
-        output, replays = self._taken(fresh), ordered.height - fresh.height
+        output, replays = self._process(fresh), ordered.height - fresh.height
         return replace(output, counts=output.counts + Counts(rows_in=replays, replays=replays))
 
     def advance(
@@ -142,11 +142,11 @@ class PolicyOperator(UncombinedOperator):
         found = self.state.partitions.find(self.plan.named(partition))
         tuples = self._tuples(self._choices(found), self._no_rows())
 
-        def go(partitions: Partitions) -> None:
+        def evict_found(partitions: Partitions) -> None:
             for number in tuples.numbers_of(self.plan, found):
                 partitions.evict(number)
 
-        return self._worked(tuples, go)
+        return self._worked(tuples, evict_found)
 
     def drain(self) -> Output:
         """Completes outstanding work, of which there never is any (semantics 10.21)."""
@@ -175,13 +175,13 @@ class PolicyOperator(UncombinedOperator):
 
         The columns are the keys, window_start and window_end (null), pending (how many tuples), and closed.
         """
-        keys = self.plan.shown_keys if self.plan.spec.partition_by else []
+        keys = self.plan.output_keys if self.plan.spec.partition_by else []
         bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end")]
         pending = pl.col(TUPLES).list.len().cast(pl.Int64).alias("pending")
-        shown = self.state.partitions.all().select(*keys, *bounds, pending, pl.lit(False).alias("closed"))
-        return shown.sort(self.plan.spec.partition_by, nulls_last=False) if keys else shown
+        output = self.state.partitions.all().select(*keys, *bounds, pending, pl.lit(False).alias("closed"))
+        return output.sort(self.plan.spec.partition_by, nulls_last=False) if keys else output
 
-    def _taken(self, rows: pl.DataFrame) -> Output:
+    def _process(self, rows: pl.DataFrame) -> Output:
         """Processes rows, which are in arrival order and contain no replays."""
         if self.state.clocks.finished:
             made = {REASON: pl.lit("finished"), **NO_WINDOWS}
@@ -190,32 +190,32 @@ class PolicyOperator(UncombinedOperator):
             invalid = invalid.select(*self.plan.invalid_schema, PLACE)
             counts = Counts(rows_in=rows.height, late=rows.height)
             return replace(self._nothing, late=late, invalid=invalid, counts=counts)
-        taken, refused = split(self.plan, rows)
-        output = self._inserted(taken)
-        counts = Counts(rows_in=rows.height, applied=taken.height, invalid=refused.height)
+        accepted, refused = split(self.plan, rows)
+        output = self._inserted(accepted)
+        counts = Counts(rows_in=rows.height, applied=accepted.height, invalid=refused.height)
         return replace(output, invalid=refused.select(*self.plan.invalid_schema, PLACE), counts=counts)
 
     def _inserted(self, rows: pl.DataFrame) -> Output:
         if rows.is_empty():
             return self._nothing
         markers = rows.select(pl.repeat(False, pl.len()) | is_marker(self.plan)).to_series()
-        came = rows.filter(~markers)
+        new_tuples = rows.filter(~markers)
         trigger = self.plan.spec.trigger
         values = (
-            comparable(came[trigger.column]).to_list()
+            comparable(new_tuples[trigger.column]).to_list()
             if isinstance(trigger, DeltaPolicy)
-            else [None] * came.height
+            else [None] * new_tuples.height
         )
         everything = markers.any() or counts_all(self.plan.spec.partition_eviction)
         windows = self.state.partitions
-        held = (
+        stored = (
             windows.all()
             if everything
-            else windows.find(came.select(self.plan.shown_keys).unique(maintain_order=True))
+            else windows.find(new_tuples.select(self.plan.output_keys).unique(maintain_order=True))
         )
-        tuples = self._tuples(held, came)
+        tuples = self._tuples(stored, new_tuples)
 
-        def take(partitions: Partitions) -> None:
+        def process(partitions: Partitions) -> None:
             following = iter(zip(tuples.numbers, values, strict=True))
             for marks in markers.to_list():
                 if marks:
@@ -223,29 +223,29 @@ class PolicyOperator(UncombinedOperator):
                 else:
                     partitions.insert(*next(following))
 
-        return self._worked(tuples, self._begun(take) if markers.any() else take)
+        return self._worked(tuples, self._begun(process) if markers.any() else process)
 
     def _due(self) -> Output:
         """Raises the events that are due at the last reading of the clock."""
         if self.state.clocks.finished:
             return self._nothing
-        held = self._overdue()
-        if not self.plan.spec.partition_by and held.is_empty() and self.state.partitions.all().is_empty():
+        overdue = self._overdue()
+        if not self.plan.spec.partition_by and overdue.is_empty() and self.state.partitions.all().is_empty():
             return self._all(self._begun(Partitions.due))
-        return self._nothing if held.is_empty() else self._work(self._choices(held), Partitions.due)
+        return self._nothing if overdue.is_empty() else self._work(self._choices(overdue), Partitions.due)
 
-    def _choices(self, held: pl.DataFrame) -> pl.DataFrame:
+    def _choices(self, stored: pl.DataFrame) -> pl.DataFrame:
         """Returns the partitions to load: all if a listener may evict any of them, else those affected."""
         spec = self.plan.spec
         return (
             self.state.partitions.all()
-            if spec.listener and counts_all(spec.partition_eviction) and held.height
-            else held
+            if spec.listener and counts_all(spec.partition_eviction) and stored.height
+            else stored
         )
 
     def _overdue(self) -> pl.DataFrame:
         now = self.state.clocks.processing_time
-        return self.state.partitions.concerned(pl.col(END) <= now, lambda run: run.low <= now)
+        return self.state.partitions.select(pl.col(END) <= now, lambda run: run.low <= now)
 
     def _begun(self, work: _Work) -> _Work:
         """Returns the work, with the creation of the only partition of an operator without keys before it.
@@ -256,7 +256,7 @@ class PolicyOperator(UncombinedOperator):
             return work
 
         def begin_and(partitions: Partitions) -> None:
-            if not partitions.living:
+            if not partitions.live:
                 partitions.begin(0)
             work(partitions)
 
@@ -270,12 +270,12 @@ class PolicyOperator(UncombinedOperator):
         one_key = {key: pl.Int8() for key in self.plan.keys if key == ONE_KEY}
         return pl.DataFrame(schema={**one_key, **self.plan.schema})
 
-    def _tuples(self, held: pl.DataFrame, rows: pl.DataFrame) -> Tuples:
-        return Tuples.of(self.plan, held, rows, self.state.clocks.processing_time)
+    def _tuples(self, stored: pl.DataFrame, rows: pl.DataFrame) -> Tuples:
+        return Tuples.of(self.plan, stored, rows, self.state.clocks.processing_time)
 
-    def _work(self, held: pl.DataFrame, work: _Work) -> Output:
+    def _work(self, stored: pl.DataFrame, work: _Work) -> Output:
         """Does the work on stored partitions, without new rows."""
-        return self._worked(self._tuples(held, self._no_rows()), work)
+        return self._worked(self._tuples(stored, self._no_rows()), work)
 
     def _worked(self, tuples: Tuples, work: _Work) -> Output:
         """Runs the policies, stores the partitions that are left, and returns the panes of the events."""
@@ -284,9 +284,9 @@ class PolicyOperator(UncombinedOperator):
         partitions = Partitions(plan.spec, tuples.pool(plan), log, now, self.state.tally)
         tuples.into(partitions)
         work(partitions)
-        panes = events.told(plan, log, tuples, now)
+        panes = events.panes_of(plan, log, tuples, now)
         listeners = log.states if isinstance(log, ListenerLog) else {}
-        self._store(tuples.put(plan, partitions, listeners), tuples.gone(plan, partitions))
+        self._store(tuples.put(plan, partitions, listeners), tuples.removed(plan, partitions))
         self.state = replace(self.state, tally=partitions.tally)
         return replace(self._nothing, panes=panes)
 

@@ -58,8 +58,8 @@ class Log:
     """The events of a step, in the order in which they occur.
 
     Attributes:
-        told: the names of the events that are logged.
-        living: the partitions that exist, in the order of their last insertions, by their numbers.
+        logged: the names of the events that are logged.
+        live: the partitions that exist, in the order of their last insertions, by their numbers.
             :class:`Partitions` updates it.
         total: how many tuples they contain. :class:`Partitions` updates it.
         events: the name of each event.
@@ -68,23 +68,23 @@ class Log:
         highs: the place after the last tuple of each event.
     """
 
-    told: frozenset[str]
-    living: dict[int, "Partition"] = field(default_factory=dict)
+    logged: frozenset[str]
+    live: dict[int, "Partition"] = field(default_factory=dict)
     total: int = 0
     events: list[str] = field(default_factory=list)
     partitions: list[int] = field(default_factory=list)
     lows: list[int] = field(default_factory=list)
     highs: list[int] = field(default_factory=list)
 
-    def note(self, event: str, partition: Partition, low: int, high: int) -> None:
+    def add(self, event: str, partition: Partition, low: int, high: int) -> None:
         """Adds an event with the tuples [low, high), if events of this name are logged."""
-        if event in self.told:
+        if event in self.logged:
             self.events.append(event)
             self.partitions.append(partition.number)
             self.lows.append(low)
             self.highs.append(high)
 
-    def asked(self) -> int | None:
+    def next_request(self) -> int | None:
         """Takes the next requested eviction, and returns the number of its partition (semantics 10.26).
 
         Returns None if no request is left. Without listeners there are no requests.
@@ -116,50 +116,50 @@ class Partitions:
     def __init__(self, spec: StreamWindow, pool: Pool, log: Log, now: int, tally: int) -> None:
         self._spec, self._pool, self._log, self._now = spec, pool, log, now
         self.tally = tally  # insertions so far
-        self.living = log.living
+        self.live = log.live
 
-    def hold(self, partition: Partition) -> None:
+    def add_stored(self, partition: Partition) -> None:
         """Adds a stored partition. Call it in the order of their last insertions, the least recent first."""
-        self.living[partition.number] = partition
+        self.live[partition.number] = partition
         self._log.total += partition.high - partition.low
 
     def begin(self, number: int) -> Partition:
         """Creates a partition, and returns it."""
         at = self._pool.following[number]
         partition = Partition(number, at, at, self._now, used=self.tally, fed=self._now)
-        self.living[number] = partition
+        self.live[number] = partition
         if self._spec.kind == "sliding" and isinstance(self._spec.evict, TimePolicy):
             self._fill(partition)
         return partition
 
     def insert(self, number: int, value: Any) -> None:
         """Processes the next new tuple of a partition. `value` is its value for a trigger by delta."""
-        partition = self.living.pop(number, None)
+        partition = self.live.pop(number, None)
         if partition is None:
             partition = self.begin(number)
-        self.living[number] = partition  # moves it to the end of the order
+        self.live[number] = partition  # moves it to the end of the order
         if self._spec.kind == "tumbling":
             self._into_tumbling(partition)
         else:
             self._into_sliding(partition, value)
-        self._evict_asked()
+        self._evict_requested()
         self._make_room()
 
     def marker(self) -> None:
         """Processes a marker: each partition evicts all its tuples."""
         for partition in self._in_order():
             self._tumble(partition)
-            self._evict_asked()
+            self._evict_requested()
 
     def due(self) -> None:
         """Processes a reading of the clock, partition by partition."""
         for partition in self._in_order():
             self._due_in(partition)
-            self._evict_asked()
+            self._evict_requested()
 
     def finish(self) -> None:
         """Processes the end of input: every partition is purged."""
-        for partition in list(self.living.values()):
+        for partition in list(self.live.values()):
             if self._spec.flush_on_final and partition.low < partition.high:
                 self._tumble(partition)
             self._leave(partition, "FINAL")
@@ -167,26 +167,26 @@ class Partitions:
 
     def evict(self, number: int) -> None:
         """Evicts a partition, if it exists, and then the partitions that listeners request."""
-        if number in self.living:
-            self._leave(self.living[number], "PARTITION_EVICTION")
-            self._evict_asked()
+        if number in self.live:
+            self._leave(self.live[number], "PARTITION_EVICTION")
+            self._evict_requested()
 
-    def _evict_asked(self) -> None:
-        while (number := self._log.asked()) is not None:
-            if number in self.living:
-                self._leave(self.living[number], "PARTITION_EVICTION")
+    def _evict_requested(self) -> None:
+        while (number := self._log.next_request()) is not None:
+            if number in self.live:
+                self._leave(self.live[number], "PARTITION_EVICTION")
 
     def _in_order(self) -> Iterator[Partition]:
         """Yields the partitions in order, without those that are evicted in the meantime."""
-        for number, partition in list(self.living.items()):
-            if number in self.living:
+        for number, partition in list(self.live.items()):
+            if number in self.live:
                 yield partition
 
     def _leave(self, partition: Partition, event: str) -> None:
         """Purges a partition, and logs its last event."""
-        del self.living[partition.number]
+        del self.live[partition.number]
         self._log.total -= partition.high - partition.low
-        self._log.note(event, partition, partition.low, partition.high)
+        self._log.add(event, partition, partition.low, partition.high)
 
     def next_due(self, partition: Partition) -> int:
         """Returns the first processing time at which something is due in the partition."""
@@ -277,26 +277,26 @@ class Partitions:
     def _make_room(self) -> None:
         if not self._too_much():
             return
-        while self.living and (first := self._first()).low == first.high:
+        while self.live and (first := self._first()).low == first.high:
             self.evict(first.number)
         while self._too_much():
             self.evict(self._first().number)
 
     def _first(self) -> Partition:
-        return next(iter(self.living.values()))
+        return next(iter(self.live.values()))
 
     def _too_much(self) -> bool:
-        gone = self._spec.partition_eviction
-        if isinstance(gone, PartitionCount):
-            return len(self.living) > gone.n
-        return isinstance(gone, TupleCount) and self._log.total > gone.n
+        limit = self._spec.partition_eviction
+        if isinstance(limit, PartitionCount):
+            return len(self.live) > limit.n
+        return isinstance(limit, TupleCount) and self._log.total > limit.n
 
     def _enter(self, partition: Partition, at: int) -> None:
         self.tally += 1
         partition.used, partition.fed, partition.changed = self.tally, self._now, True
         partition.high = self._pool.following[partition.number] = at + 1
         self._log.total += 1
-        self._log.note("INSERTION", partition, at, at + 1)
+        self._log.add("INSERTION", partition, at, at + 1)
 
     def _tumble(self, partition: Partition) -> None:
         self._slide(partition, partition.high)
@@ -304,17 +304,17 @@ class Partitions:
     def _slide(self, partition: Partition, low: int) -> None:
         first, partition.low, partition.changed = partition.low, low, True
         self._log.total -= low - first
-        self._log.note("EVICTION", partition, first, low)
+        self._log.add("EVICTION", partition, first, low)
 
     def _trigger(self, partition: Partition) -> None:
         if partition.full or not self._spec.only_when_full:
             partition.changed = False
-            self._log.note("TRIGGER", partition, partition.low, partition.high)
+            self._log.add("TRIGGER", partition, partition.low, partition.high)
 
     def _fill(self, partition: Partition) -> None:
         if not partition.full:
             partition.full = True
-            self._log.note("INITIAL_FULL", partition, partition.low, partition.high)
+            self._log.add("INITIAL_FULL", partition, partition.low, partition.high)
 
 
 def _differ(policy: DeltaPolicy, new: Any, old: Any) -> bool:

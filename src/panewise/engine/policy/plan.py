@@ -29,7 +29,7 @@ from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.schema import check_columns
 from panewise.engine.ingest.uncombined import UncombinedPort
 from panewise.engine.ingest.validate import ValidationResult, validate
-from panewise.engine.kernels.keys import shown_key
+from panewise.engine.kernels.keys import output_key
 from panewise.engine.store.run import Shape
 from panewise.errors import InputError, SpecError
 from panewise.families import INPUT
@@ -60,9 +60,9 @@ class PolicyPlan(UncombinedPort):
         check_types(spec, types_of(self.schema))
         self.invalid_schema, self.late_schema = {**self.schema, REASON: pl.String()}, late_schema(self.schema)
         _check_units(spec, self.schema)
-        self.shown = self._shown()
+        self.output_columns = self._output_columns()
         self.aggregation = Aggregation(spec.aggregates, self.schema) if spec.aggregates else None
-        self.kept = self._kept()
+        self.stored_columns = self._stored_columns()
         self.contents = self._contents()
         key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         named = {name: dtype for name, dtype in key_types.items() if name in spec.partition_by}
@@ -103,10 +103,10 @@ class PolicyPlan(UncombinedPort):
         return validate(self.entry, self.schema, rows, processing_time)
 
     @property
-    def shown_keys(self) -> list[pl.Expr]:
+    def output_keys(self) -> list[pl.Expr]:
         """The expressions of the keys, in which -0.0 is 0.0 (semantics 15.2)."""
         return [
-            shown_key(key, self.schema[key]).alias(key) if key in self.schema else pl.col(key)
+            output_key(key, self.schema[key]).alias(key) if key in self.schema else pl.col(key)
             for key in self.keys
         ]
 
@@ -127,14 +127,14 @@ class PolicyPlan(UncombinedPort):
             pl.Series(name, [value], dtype=self.schema[name])
             for name, value in zip(self.keys, values, strict=True)
         ]
-        return pl.DataFrame(made).select(self.shown_keys)
+        return pl.DataFrame(made).select(self.output_keys)
 
     @property
     def times_tuples(self) -> bool:
         """Whether the processing time at which each tuple arrived is stored."""
         return self.spec.kind == "sliding" and isinstance(self.spec.evict, TimePolicy)
 
-    def _shown(self) -> Schema:
+    def _output_columns(self) -> Schema:
         """Returns the columns of tuples that panes or listeners show; none with aggregates."""
         if self.spec.aggregates:
             return {}
@@ -143,14 +143,17 @@ class PolicyPlan(UncombinedPort):
             for name in self.spec.columns or [name for name in self.schema if not name.startswith("__")]
         }
 
-    def _kept(self) -> Schema:
+    def _stored_columns(self) -> Schema:
         """Returns the columns of tuples that are stored.
 
         There is at least one, as the number of rows without columns would be lost.
         """
         read = [column for aggregate in self.spec.aggregates for column in aggregate.columns]
         compared = [self.spec.evict.column] if isinstance(self.spec.evict, DeltaPolicy) else []
-        names = dict.fromkeys((*self.shown, *read, *compared)) or (*self.spec.columns_read, *self.schema)[:1]
+        names = (
+            dict.fromkeys((*self.output_columns, *read, *compared))
+            or (*self.spec.columns_read, *self.schema)[:1]
+        )
         return {name: self.schema[name] for name in names}
 
     def _contents(self) -> Schema:
@@ -159,20 +162,20 @@ class PolicyPlan(UncombinedPort):
             return dict(self.aggregation.result_types)
         if self.spec.listener is not None:
             return {name: user.TYPES[kind] for name, kind in self.spec.listener.outputs}
-        return {"tuples": pl.List(pl.Struct(self.shown))}
+        return {"tuples": pl.List(pl.Struct(self.output_columns))}
 
     def _bookkeeping(self) -> Schema:
-        told: Schema = dict.fromkeys((USED, FED, ACTED, UNTRIGGERED), pl.Int64()) | dict.fromkeys(
+        columns: Schema = dict.fromkeys((USED, FED, ACTED, UNTRIGGERED), pl.Int64()) | dict.fromkeys(
             (FULL, CHANGED), pl.Boolean()
         )
-        told[TUPLES] = pl.List(pl.Struct(self.kept))
+        columns[TUPLES] = pl.List(pl.Struct(self.stored_columns))
         if self.times_tuples:
-            told[ARRIVED] = pl.List(pl.Int64())
+            columns[ARRIVED] = pl.List(pl.Int64())
         if isinstance(self.spec.trigger, DeltaPolicy):
-            told[REFERENCE] = comparable_type(self.schema[self.spec.trigger.column])
+            columns[REFERENCE] = comparable_type(self.schema[self.spec.trigger.column])
         if self.spec.listener is not None:
-            told[LISTENER] = pl.String()
-        return told
+            columns[LISTENER] = pl.String()
+        return columns
 
 
 def comparable_type(dtype: pl.DataType) -> pl.DataType:

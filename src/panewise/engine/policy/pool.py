@@ -21,7 +21,7 @@ from panewise.engine.columns import (
     UNTRIGGERED,
     USED,
 )
-from panewise.engine.kernels.small_frames import joined, spread
+from panewise.engine.kernels.small_frames import expand_ranges, joined
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.policy.partitions import Partition, Partitions, Pool
 from panewise.engine.policy.plan import PolicyPlan, comparable_type
@@ -36,7 +36,7 @@ class Tuples:
 
     Attributes:
         keys: the key of each partition, with its number.
-        held: the rows of the table of the stored partitions, with their numbers.
+        stored: the rows of the table of the stored partitions, with their numbers.
         numbers: the number of the partition of each new row.
         tuples: by place, the tuple as a struct.
         arrived: by place, the processing time at which the tuple arrived; 0 if it is not stored.
@@ -44,33 +44,35 @@ class Tuples:
     """
 
     keys: pl.DataFrame
-    held: pl.DataFrame
+    stored: pl.DataFrame
     numbers: list[int]
     tuples: pl.Series
     arrived: pl.Series
     firsts: Places
 
     @classmethod
-    def of(cls, plan: PolicyPlan, held: pl.DataFrame, rows: pl.DataFrame, now: int) -> "Tuples":
+    def of(cls, plan: PolicyPlan, stored: pl.DataFrame, rows: pl.DataFrame, now: int) -> "Tuples":
         """Returns the pool of stored partitions (rows of the table) and of new rows. As a key -0.0 is 0.0."""
-        held = held.sort(USED)
+        stored = stored.sort(USED)
         # The only partition of an operator without keys has a number even if it does not exist yet.
         only = pl.DataFrame({ONE_KEY: pl.Series([0] if plan.keys == [ONE_KEY] else [], dtype=pl.Int8)})
-        named = rows.select(plan.shown_keys)
-        known = [held.select(plan.keys), named, *([only] if plan.keys == [ONE_KEY] else [])]
+        named = rows.select(plan.output_keys)
+        known = [stored.select(plan.keys), named, *([only] if plan.keys == [ONE_KEY] else [])]
         keys = pl.concat(known).unique(maintain_order=True).with_row_index(_NUMBER)
-        held = joined(held, keys, plan.keys)
+        stored = joined(stored, keys, plan.keys)
         numbers = joined(named, keys, plan.keys)[_NUMBER]
-        before = held.select(_NUMBER, pl.col(TUPLES).alias(_TUPLE), *([ARRIVED] if plan.times_tuples else []))
+        before = stored.select(
+            _NUMBER, pl.col(TUPLES).alias(_TUPLE), *([ARRIVED] if plan.times_tuples else [])
+        )
         before = before.explode(before.columns[1:], empty_as_null=False)
         if not plan.times_tuples:
             before = before.with_columns(pl.lit(0, dtype=pl.Int64).alias(ARRIVED))
         after = rows.select(
-            numbers, pl.struct(*plan.kept).alias(_TUPLE), pl.lit(now, dtype=pl.Int64).alias(ARRIVED)
+            numbers, pl.struct(*plan.stored_columns).alias(_TUPLE), pl.lit(now, dtype=pl.Int64).alias(ARRIVED)
         )
         pool = pl.concat([before, after]).sort(_NUMBER, maintain_order=True)
         firsts = np.searchsorted(pool[_NUMBER].to_numpy(), np.arange(keys.height)).astype(np.intp)
-        return cls(keys, held, numbers.to_list(), pool[_TUPLE], pool[ARRIVED], firsts)
+        return cls(keys, stored, numbers.to_list(), pool[_TUPLE], pool[ARRIVED], firsts)
 
     def pool(self, plan: PolicyPlan) -> Pool:
         """Returns what the policies read. The first new tuple of a partition follows its stored tuples."""
@@ -81,67 +83,67 @@ class Tuples:
             else []
         )
         following = self.firsts.copy()
-        following[self.held[_NUMBER].to_numpy()] += self.held[TUPLES].list.len().to_numpy()
+        following[self.stored[_NUMBER].to_numpy()] += self.stored[TUPLES].list.len().to_numpy()
         return Pool(self.arrived.to_list() if plan.times_tuples else [], values, following.tolist())
 
     def into(self, partitions: Partitions) -> None:
         """Adds the stored partitions to those that the policies work on."""
         names = [_NUMBER, ACTED, USED, FED, UNTRIGGERED, FULL, CHANGED]
-        lengths = self.held[TUPLES].list.len().to_list()
+        lengths = self.stored[TUPLES].list.len().to_list()
         references = (
-            self.held[REFERENCE].to_list() if REFERENCE in self.held.columns else [None] * len(lengths)
+            self.stored[REFERENCE].to_list() if REFERENCE in self.stored.columns else [None] * len(lengths)
         )
-        told = self.held.select(names).rows()
+        stored_fields = self.stored.select(names).rows()
         for (number, acted, used, fed, untriggered, full, changed), length, reference in zip(
-            told, lengths, references, strict=True
+            stored_fields, lengths, references, strict=True
         ):
             low = int(self.firsts[number])
-            partitions.hold(
+            partitions.add_stored(
                 Partition(number, low, low + length, acted, used, fed, untriggered, reference, full, changed)
             )
 
-    def numbers_of(self, plan: PolicyPlan, held: pl.DataFrame) -> list[int]:
+    def numbers_of(self, plan: PolicyPlan, stored: pl.DataFrame) -> list[int]:
         """Returns the numbers of partitions that are given as rows of the table."""
-        return self.keys.join(held, on=plan.keys, how="semi", nulls_equal=True)[_NUMBER].to_list()
+        return self.keys.join(stored, on=plan.keys, how="semi", nulls_equal=True)[_NUMBER].to_list()
 
     def listeners(self) -> dict[int, str]:
         """Returns the stored states of listeners as JSON, by the numbers of their partitions."""
-        told = self.held.select(_NUMBER, LISTENER).drop_nulls()
-        return dict(told.rows())
+        states = self.stored.select(_NUMBER, LISTENER).drop_nulls()
+        return dict(states.rows())
 
     def put(self, plan: PolicyPlan, partitions: Partitions, listeners: dict[int, str]) -> pl.DataFrame:
         """Returns the rows that the table stores for the partitions that are left."""
-        living = list(partitions.living.values())
+        live = list(partitions.live.values())
         lows, highs = (
-            np.array([getattr(one, name) for one in living], dtype=np.intp) for name in ("low", "high")
+            np.array([getattr(one, name) for one in live], dtype=np.intp) for name in ("low", "high")
         )
-        told: dict[str, Sequence[object] | pl.Series] = {
-            START: [0] * len(living),
-            END: [partitions.next_due(one) for one in living],
-            USED: [one.used for one in living],
-            FED: [one.fed for one in living],
-            ACTED: [one.acted for one in living],
-            UNTRIGGERED: [one.untriggered for one in living],
-            FULL: [one.full for one in living],
-            CHANGED: [one.changed for one in living],
+        values: dict[str, Sequence[object] | pl.Series] = {
+            START: [0] * len(live),
+            END: [partitions.next_due(one) for one in live],
+            USED: [one.used for one in live],
+            FED: [one.fed for one in live],
+            ACTED: [one.acted for one in live],
+            UNTRIGGERED: [one.untriggered for one in live],
+            FULL: [one.full for one in live],
+            CHANGED: [one.changed for one in live],
             TUPLES: stretches(self.tuples, lows, highs),
-            REFERENCE: [one.reference for one in living],
-            LISTENER: [listeners.get(one.number) for one in living],
+            REFERENCE: [one.reference for one in live],
+            LISTENER: [listeners.get(one.number) for one in live],
         }
         if plan.times_tuples:
-            told[ARRIVED] = stretches(self.arrived, lows, highs)
-        keys = self.keys[[one.number for one in living]].select(plan.keys)
+            values[ARRIVED] = stretches(self.arrived, lows, highs)
+        keys = self.keys[[one.number for one in live]].select(plan.keys)
         columns = [
-            pl.Series(name, told[name], dtype=dtype)
+            pl.Series(name, values[name], dtype=dtype)
             for name, dtype in plan.table_schema.items()
             if name not in plan.keys
         ]
         return keys.hstack(columns).select(*plan.table_schema)
 
-    def gone(self, plan: PolicyPlan, partitions: Partitions) -> pl.DataFrame:
+    def removed(self, plan: PolicyPlan, partitions: Partitions) -> pl.DataFrame:
         """Returns the rows by which the table deletes the stored partitions that are not left."""
-        left = pl.Series(list(partitions.living), dtype=self.held.schema[_NUMBER])
-        return bare(plan, self.held.filter(~pl.col(_NUMBER).is_in(left.implode())))
+        left = pl.Series(list(partitions.live), dtype=self.stored.schema[_NUMBER])
+        return bare(plan, self.stored.filter(~pl.col(_NUMBER).is_in(left.implode())))
 
 
 def bare(plan: PolicyPlan, rows: pl.DataFrame) -> pl.DataFrame:
@@ -149,9 +151,9 @@ def bare(plan: PolicyPlan, rows: pl.DataFrame) -> pl.DataFrame:
 
     Deleted partitions are written like this, as tombstones.
     """
-    told = {*plan.keys, START, END}
+    written = {*plan.keys, START, END}
     return rows.select(
-        pl.col(name) if name in told else pl.lit(None, dtype=dtype).alias(name)
+        pl.col(name) if name in written else pl.lit(None, dtype=dtype).alias(name)
         for name, dtype in plan.table_schema.items()
     )
 
@@ -164,7 +166,7 @@ def comparable(values: pl.Series) -> pl.Series:
 def stretches(values: pl.Series, lows: Places, highs: Places) -> pl.Series:
     """Returns, for each range of places [low, high), the list of its values."""
     lengths = highs - lows
-    places = spread(lows, lengths)
+    places = expand_ranges(lows, lengths)
     found = pl.DataFrame(
         {
             _AT: pl.Series(np.repeat(np.arange(len(lows)), lengths), dtype=pl.Int64),

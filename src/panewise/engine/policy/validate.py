@@ -27,8 +27,10 @@ def split(plan: PolicyPlan, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFr
     if not tests:
         return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
     reason = pl.coalesce(pl.when(test).then(pl.lit(text)) for test, text in tests)
-    judged = rows.with_columns(pl.when(~is_marker(plan)).then(reason).alias(REASON))
-    return judged.filter(pl.col(REASON).is_null()).drop(REASON), judged.filter(pl.col(REASON).is_not_null())
+    reasoned = rows.with_columns(pl.when(~is_marker(plan)).then(reason).alias(REASON))
+    return reasoned.filter(pl.col(REASON).is_null()).drop(REASON), reasoned.filter(
+        pl.col(REASON).is_not_null()
+    )
 
 
 def _reasons(plan: PolicyPlan) -> list[tuple[pl.Expr, str]]:
@@ -47,7 +49,7 @@ def _reasons(plan: PolicyPlan) -> list[tuple[pl.Expr, str]]:
         if plan.schema[name].is_float():
             tests.append((pl.col(name).is_nan().fill_null(False), f"delta {name} is NaN"))
     if spec.listener is not None:
-        for name in dict.fromkeys((*spec.partition_by, *plan.shown)):
+        for name in dict.fromkeys((*spec.partition_by, *plan.output_columns)):
             beyond = _beyond(pl.col(name), plan.schema[name])
             tests += [] if beyond is None else [(beyond, f"{name} is outside the years 1 to 9999")]
     return tests

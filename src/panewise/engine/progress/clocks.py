@@ -53,7 +53,7 @@ class Clocks:
         )
 
     @property
-    def told(self) -> int | None:
+    def instant_watermark(self) -> int | None:
         """The watermark if it is an instant, None if it is a number of rows."""
         return None if self.counted else self.watermark
 
@@ -77,7 +77,7 @@ class Clocks:
         of_rows = row_driven(spec.watermark)
         sources = spec.watermark if isinstance(spec.watermark, InputsSpec) else of_rows
         if sources is not None:
-            inputs = inputs if of_rows else inputs.told(source, watermark, now)
+            inputs = inputs if of_rows else inputs.reported(source, watermark, now)
             inputs = inputs.read(None if processing_time is None else now)
             watermark = inputs.least(sources, now)
         marks = [
@@ -105,10 +105,10 @@ class Clocks:
 
         `latest` has the highest event time of the rows of each input.
         """
-        told = self.inputs.row_driven(inputs, latest, self.processing_time)
-        marks = (self.watermark, told.least(inputs, self.processing_time))
+        after = self.inputs.row_driven(inputs, latest, self.processing_time)
+        marks = (self.watermark, after.least(inputs, self.processing_time))
         return replace(
-            self, watermark=max((mark for mark in marks if mark is not None), default=None), inputs=told
+            self, watermark=max((mark for mark in marks if mark is not None), default=None), inputs=after
         )
 
     def complete(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:
@@ -160,8 +160,8 @@ class Clocks:
     def horizon_of_row(self, spec: WindowOperator) -> pl.Expr:
         """Returns the horizon (:meth:`horizon`) for each row of a frame, null if no window has expired."""
         horizon = self.horizon_of_key(spec) if self.by_key and not self.finished else self.horizon(spec)
-        told = horizon if isinstance(horizon, pl.Expr) else pl.repeat(horizon, pl.len(), dtype=pl.Int64)
-        return told.alias("horizon")
+        value = horizon if isinstance(horizon, pl.Expr) else pl.repeat(horizon, pl.len(), dtype=pl.Int64)
+        return value.alias("horizon")
 
     def late_by(self, time: pl.Expr) -> pl.Expr:
         """Returns how far the watermark is ahead of an event time, in microseconds (semantics 13.4).

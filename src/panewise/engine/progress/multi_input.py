@@ -12,14 +12,14 @@ from panewise.spec import RowInputs
 
 
 @dataclass(frozen=True)
-class Told:
-    """The watermark of an input, and the processing time at which the input last reported one (`heard`).
+class InputWatermark:
+    """The watermark of an input, and the processing time at which the input last reported one.
 
-    `heard` is None if that was before the first reading of the clock.
+    This time is None if the report was before the first reading of the clock.
     """
 
     watermark: int | None = None
-    heard: int | None = None
+    reported_at: int | None = None
 
 
 @dataclass(frozen=True)
@@ -29,20 +29,20 @@ class Inputs:
     An input that has not reported since the first reading is silent from that reading on.
     """
 
-    told_last: tuple[tuple[str, Told], ...] = ()
+    reports: tuple[tuple[str, InputWatermark], ...] = ()
     since: int | None = None
 
-    def told(self, source: str | None, watermark: int | None, now: int) -> "Inputs":
+    def reported(self, source: str | None, watermark: int | None, now: int) -> "Inputs":
         """Returns the inputs after one of them has reported a watermark.
 
         A watermark that is not higher than the one before only shows that the input is active.
         """
         if source is None or watermark is None:
             return self
-        known = dict(self.told_last)
-        before = known.get(source, Told()).watermark
-        heard = None if self.since is None else now
-        known[source] = Told(watermark if before is None else max(before, watermark), heard)
+        known = dict(self.reports)
+        before = known.get(source, InputWatermark()).watermark
+        reported_at = None if self.since is None else now
+        known[source] = InputWatermark(watermark if before is None else max(before, watermark), reported_at)
         return Inputs(tuple(known.items()), self.since)
 
     def row_driven(self, inputs: RowInputs, latest: Mapping[str, int], now: int) -> "Inputs":
@@ -53,7 +53,7 @@ class Inputs:
         after = self
         for name in inputs.names:
             if name in latest:
-                after = after.told(name, saturating_add(latest[name], -inputs.delay_of(name)), now)
+                after = after.reported(name, saturating_add(latest[name], -inputs.delay_of(name)), now)
         return after
 
     def read(self, processing_time: int | None) -> "Inputs":
@@ -61,7 +61,7 @@ class Inputs:
         return (
             self
             if self.since is not None or processing_time is None
-            else Inputs(self.told_last, processing_time)
+            else Inputs(self.reports, processing_time)
         )
 
     def least(self, inputs: RowInputs, now: int) -> int | None:
@@ -69,18 +69,20 @@ class Inputs:
 
         None if one of these has no watermark yet, or if all inputs are idle.
         """
-        known = dict(self.told_last)
+        known = dict(self.reports)
         marks = [
-            told.watermark
-            for told in (known.get(name, Told()) for name in inputs.names)
-            if not self._is_idle(told, inputs, now)
+            report.watermark
+            for report in (known.get(name, InputWatermark()) for name in inputs.names)
+            if not self._is_idle(report, inputs, now)
         ]
         return None if not marks or None in marks else min(mark for mark in marks if mark is not None)
 
-    def _is_idle(self, told: Told, inputs: RowInputs, now: int) -> bool:
+    def _is_idle(self, report: InputWatermark, inputs: RowInputs, now: int) -> bool:
         if inputs.idle_after is None or self.since is None:
             return False
-        return now - (self.since if told.heard is None else told.heard) >= inputs.idle_after.us
+        return (
+            now - (self.since if report.reported_at is None else report.reported_at) >= inputs.idle_after.us
+        )
 
 
 def later(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:

@@ -28,7 +28,7 @@ from panewise.engine.columns import (
     TOMBSTONE,
 )
 from panewise.engine.kernels.hashing import Hashes, row_hashes
-from panewise.engine.kernels.small_frames import kept, picked
+from panewise.engine.kernels.small_frames import filter_rows, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.store.statistics import earliest
 from panewise.state import Run
@@ -61,7 +61,7 @@ class RunRows:
         """Returns the rows as a run. They may be in any order."""
         hashes = row_hashes(rows, shape.by)
         order = np.argsort(hashes, kind="stable")
-        return cls(picked(rows, order).hstack([pl.Series(HASH, hashes[order])]))
+        return cls(take_rows(rows, order).hstack([pl.Series(HASH, hashes[order])]))
 
     @classmethod
     def again(cls, rows: pl.DataFrame, shape: Shape) -> "RunRows":
@@ -110,9 +110,11 @@ class RunRows:
 
     def _earliest(self, kind: str, where: pl.Expr) -> int | None:
         """Returns the earliest instant of this kind among the windows that pass a test."""
-        told = earliest(self.frame.columns, kind)
+        instant = earliest(self.frame.columns, kind)
         return (
-            None if told is None else cast(int | None, self.frame.select_seq(told.filter(where).min()).item())
+            None
+            if instant is None
+            else cast(int | None, self.frame.select_seq(instant.filter(where).min()).item())
         )
 
 
@@ -169,20 +171,20 @@ def merged(
     `bottom` says that no older run has rows with these hashes. Then tombstones hide nothing, and are removed.
     """
     together = pl.concat(newest_first)
-    together = picked(together, np.argsort(together[HASH].to_numpy(), kind="stable"))
+    together = take_rows(together, np.argsort(together[HASH].to_numpy(), kind="stable"))
     hashes = together[HASH].to_numpy()
     again = np.concatenate([[False], hashes[1:] == hashes[:-1]])
     if again.any():
         several = again | np.concatenate([again[1:], [False]])
-        newest = kept(together.with_row_index("__at"), pl.Series(several)).unique(
+        newest = filter_rows(together.with_row_index("__at"), pl.Series(several)).unique(
             shape.identity, keep="first", maintain_order=True
         )
         chosen = ~several
         chosen[newest["__at"].to_numpy()] = True
-        together = kept(together, pl.Series(chosen))
+        together = filter_rows(together, pl.Series(chosen))
     if horizon is not None:
-        together = kept(together, together[END] > horizon)
-    return kept(together, ~together[TOMBSTONE]) if bottom else together
+        together = filter_rows(together, together[END] > horizon)
+    return filter_rows(together, ~together[TOMBSTONE]) if bottom else together
 
 
 def parted(rows: pl.DataFrame) -> list[pl.DataFrame]:

@@ -15,7 +15,14 @@ import polars as pl
 
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import END, HASH, MARK_SUFFIX, PENDING, START, TOMBSTONE
-from panewise.engine.kernels.small_frames import distinct, joined, kept, picked, stacked, without
+from panewise.engine.kernels.small_frames import (
+    distinct,
+    filter_rows,
+    joined,
+    take_rows,
+    vstack_frames,
+    without,
+)
 from panewise.engine.store.compaction import Merge, allowance, next_merge
 from panewise.engine.store.lookup import Found, Wanted
 from panewise.engine.store.run import Library, RunRows, Shape, merged, parted
@@ -63,11 +70,11 @@ class StoredTable:
     def look_up(self, wanted: pl.DataFrame) -> Found:
         """Returns the windows of :meth:`find`, and which of the wanted windows each of them is."""
         found = [self._found_in_newest(wanted)]
-        if self._living():
+        if self._live_runs():
             left = Wanted.of(wanted.select_seq(self.shape.identity), self.shape.by)
             found += self._found_in_runs(left.without(found[0].which) if len(found[0].which) else left)
-        held = [self._alive(one) for one in found]
-        return Found(stacked([one.rows for one in held]), np.concatenate([one.which for one in held]))
+        alive = [self._alive(one) for one in found]
+        return Found(vstack_frames([one.rows for one in alive]), np.concatenate([one.which for one in alive]))
 
     def of_keys(self, rows: pl.DataFrame, keys: list[str], starts: Stretches | None = None) -> pl.DataFrame:
         """Returns all stored windows of the keys of the rows, or those that start in one of the given ranges.
@@ -77,10 +84,10 @@ class StoredTable:
         different = distinct(rows, keys)
         mine = self.newest.join(different, on=keys, how="semi", nulls_equal=True, maintain_order="left")
         found = [mine if starts is None else mine.filter(_within(mine[START], starts))]
-        if self._living():
+        if self._live_runs():
             wanted = Wanted.of(different, self.shape.by)
-            found += [self._in_run(run, wanted, starts).rows for run in reversed(self._living())]
-        return self._shown(reduce(self._with_older, found))
+            found += [self._in_run(run, wanted, starts).rows for run in reversed(self._live_runs())]
+        return self._alive_rows(reduce(self._with_older, found))
 
     def _with_older(self, newer: pl.DataFrame, older: pl.DataFrame) -> pl.DataFrame:
         """Returns the newer rows, and the older rows that they do not hide."""
@@ -88,27 +95,27 @@ class StoredTable:
             return older if newer.is_empty() else newer
         return pl.concat([newer, without(older, newer, self.shape.identity)])
 
-    def concerned(self, test: pl.Expr, may: Callable[[Run], bool]) -> pl.DataFrame:
+    def select(self, test: pl.Expr, may: Callable[[Run], bool]) -> pl.DataFrame:
         """Returns the stored windows that pass a test. `may` decides whether a run can contain any."""
         if self.horizon is not None:  # runs may still contain expired windows
             test = test & (pl.col(END) > self.horizon)
         found = [_passing(self.newest, test)]
-        living = self._living()
-        for place, run in enumerate(living):
+        runs = self._live_runs()
+        for place, run in enumerate(runs):
             if may(run):
                 rows = _passing(self.library.read(run, self.shape).frame, test)
                 if rows.height:
-                    found.append(self._not_hidden(rows, living[place + 1 :]))
-        return self._shown(stacked(found))
+                    found.append(self._not_hidden(rows, runs[place + 1 :]))
+        return self._alive_rows(vstack_frames(found))
 
     def all(self) -> pl.DataFrame:
         """Returns all stored windows."""
-        return self.concerned(pl.lit(True), lambda run: True)
+        return self.select(pl.lit(True), lambda run: True)
 
     def next_end(self, after: int | None) -> int | None:
         """Returns a lower bound of the first window end after an instant, None if there is no such end."""
         ends = [_next_end(self.newest, after)]
-        for run in self._living():
+        for run in self._live_runs():
             if after is None or run.low > after:
                 ends.append(run.low)
             elif run.high > after:
@@ -126,30 +133,30 @@ class StoredTable:
         waits = (pl.col(PENDING) > 0) & (mark > (MIN_INSTANT if after is None else after))
         later = mark.filter(waits).min().alias(MARK_SUFFIX)
         marks = [self.newest.select(later).item()]
-        for run in self._living():
+        for run in self._live_runs():
             if run.mark is None or after is None or run.mark > after:
                 marks.append(run.mark)
             else:
                 marks.append(self.library.read(run, self.shape).frame.select(later).item())
         return min((at for at in marks if isinstance(at, int)), default=None)
 
-    def changed(self, put: pl.DataFrame, gone: pl.DataFrame) -> Self:
-        """Returns the table with the windows `put` added or replaced, and without the windows `gone`.
+    def changed(self, put: pl.DataFrame, deleted: pl.DataFrame) -> Self:
+        """Returns the table with the windows `put` added or replaced, and without the windows `deleted`.
 
         A window in both is put.
         """
         news = put.with_columns_seq(pl.lit(False).alias(TOMBSTONE))
-        if self.runs and not gone.is_empty():
-            news = stacked([news, self._dead(put, gone)])
+        if self.runs and not deleted.is_empty():
+            news = vstack_frames([news, self._dead(put, deleted)])
         if self.newest.is_empty():
             return replace(self, newest=news)
         identity = self.shape.identity
-        touched = pl.concat([put.select(identity), gone.select(identity)])
+        touched = pl.concat([put.select(identity), deleted.select(identity)])
         return replace(self, newest=pl.concat([without(self.newest, touched, identity), news]))
 
-    def _dead(self, put: pl.DataFrame, gone: pl.DataFrame) -> pl.DataFrame:
+    def _dead(self, put: pl.DataFrame, deleted: pl.DataFrame) -> pl.DataFrame:
         """Returns tombstones for deleted windows that runs may contain. Expired windows need none."""
-        left = self._unexpired(gone)
+        left = self._unexpired(deleted)
         if not left.is_empty():
             left = without(left, put, self.shape.identity)
         return left.with_columns_seq(pl.lit(True).alias(TOMBSTONE))
@@ -160,12 +167,12 @@ class StoredTable:
 
     def sealed(self) -> Self:
         """Returns the same table with the newest rows in a run, after the merges that are due."""
-        runs = self._living()
+        runs = self._live_runs()
         newest = self._unexpired(self.newest)
         # Not newest.clear(): a cleared column of one row keeps its value, which may be long.
         table = replace(self, newest=pl.DataFrame(schema=newest.schema), runs=runs)
         if not runs and newest[TOMBSTONE].any():
-            newest = kept(newest, ~newest[TOMBSTONE])
+            newest = filter_rows(newest, ~newest[TOMBSTONE])
         if newest.is_empty():
             return table
         added = table._added(RunRows.of(newest, self.shape), None)
@@ -189,7 +196,7 @@ class StoredTable:
         _, which = mine.places_in(newest, self.library.read(newest, self.shape))
         return len(np.unique(which)) == run.rows  # the newest run may contain a tombstone twice
 
-    def _living(self) -> tuple[Run, ...]:
+    def _live_runs(self) -> tuple[Run, ...]:
         """Returns the runs that may contain windows that have not expired."""
         return (
             self.runs if self.horizon is None else tuple(run for run in self.runs if run.high > self.horizon)
@@ -198,7 +205,7 @@ class StoredTable:
     def _unexpired(self, rows: pl.DataFrame) -> pl.DataFrame:
         if self.horizon is None or not _some_until(rows, self.horizon):
             return rows
-        return kept(rows, rows[END] > self.horizon)
+        return filter_rows(rows, rows[END] > self.horizon)
 
     def _alive(self, found: Found) -> Found:
         """Returns the rows that are neither tombstones nor expired, with the columns of the table."""
@@ -207,23 +214,23 @@ class StoredTable:
         if self.horizon is not None and _some_until(rows, self.horizon):
             alive &= rows[END] > self.horizon
         if not alive.all():
-            rows, which = kept(rows, alive), which[alive.to_numpy()]
+            rows, which = filter_rows(rows, alive), which[alive.to_numpy()]
         return Found(rows[list(self.shape.schema)], which)
 
-    def _shown(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def _alive_rows(self, rows: pl.DataFrame) -> pl.DataFrame:
         return self._alive(Found(rows, np.arange(rows.height))).rows
 
     def _found_in_newest(self, wanted: pl.DataFrame) -> Found:
         if self.newest.is_empty():
             return Found(self.newest, np.empty(0, dtype=np.intp))
         identity = self.shape.identity
-        asked = wanted.select(identity).with_row_index(_AT)
-        found = joined(self.newest, asked, identity)
+        requested = wanted.select(identity).with_row_index(_AT)
+        found = joined(self.newest, requested, identity)
         return Found(found.drop(_AT), found[_AT].to_numpy().astype(np.intp))
 
     def _found_in_runs(self, wanted: Wanted) -> Iterable[Found]:
         """Yields the newest rows of the wanted windows, including tombstones."""
-        for run in reversed(self._living()):
+        for run in reversed(self._live_runs()):
             if not len(wanted.hashes):
                 return
             found = self._in_run(run, wanted)
@@ -241,18 +248,18 @@ class StoredTable:
         if starts is not None:
             some = _within(indexed.frame[START].gather(at), starts).to_numpy()
             at, which = at[some], which[some]
-        return Found(picked(indexed.bare, at) if len(at) else self.newest.clear(), which)
+        return Found(take_rows(indexed.bare, at) if len(at) else self.newest.clear(), which)
 
     def _not_hidden(self, rows: pl.DataFrame, newer: tuple[Run, ...]) -> pl.DataFrame:
         """Returns the rows of a run that no newer row hides. `newer` are the newer runs."""
         identity = self.shape.identity
         if not self.newest.is_empty():
             rows = without(rows, self.newest, identity)
-        told = Wanted(rows[identity], np.arange(rows.height), rows[HASH].to_numpy())
+        remaining = Wanted(rows[identity], np.arange(rows.height), rows[HASH].to_numpy())
         for run in newer:
-            _, which = told.places_in(run, self.library.read(run, self.shape))
-            told = told.without(which) if len(which) else told
-        return picked(rows.drop(HASH), told.places)
+            _, which = remaining.places_in(run, self.library.read(run, self.shape))
+            remaining = remaining.without(which) if len(which) else remaining
+        return take_rows(rows.drop(HASH), remaining.places)
 
     def _added(self, rows: RunRows, part: int | None) -> Run:
         run = rows.described(self.library.new_name(), part)
@@ -285,7 +292,7 @@ def _passing(rows: pl.DataFrame, test: pl.Expr) -> pl.DataFrame:
     if rows.is_empty():
         return rows
     passes = rows.with_columns_seq(test.alias(_PASSES))[_PASSES]
-    return kept(rows, passes) if passes.any() else rows.clear()
+    return filter_rows(rows, passes) if passes.any() else rows.clear()
 
 
 def _some_until(rows: pl.DataFrame, instant: int) -> bool:

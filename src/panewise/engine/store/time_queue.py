@@ -13,7 +13,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, HASH, TOMBSTONE
-from panewise.engine.kernels.small_frames import ordered, stacked
+from panewise.engine.kernels.small_frames import ordered, vstack_frames
 from panewise.engine.store.compaction import FAN_IN, allowance, similar
 from panewise.engine.store.run import RunRows
 from panewise.engine.store.stored_table import StoredTable
@@ -30,7 +30,7 @@ class TimeQueue(StoredTable):
     def put(self, rows: pl.DataFrame) -> Self:
         """Returns the queue with more rows, which are in the order of arrival."""
         marked = rows.select(*self.shape.schema).with_columns(pl.lit(False).alias(TOMBSTONE))
-        return replace(self, newest=stacked([self.newest, marked]))
+        return replace(self, newest=vstack_frames([self.newest, marked]))
 
     def between(self, low: int | None, high: int) -> pl.DataFrame:
         """Returns the rows with low < time <= high, in order. If `low` is None there is no lower bound."""
@@ -45,7 +45,7 @@ class TimeQueue(StoredTable):
         inside &= True if low is None else self.newest[END] > low
         found.append(self._ordered(self.newest.filter(inside)))
         filled = [rows for rows in found if rows.height] or found[-1:]
-        rows = stacked(filled) if len(filled) == 1 else self._ordered(stacked(filled))
+        rows = vstack_frames(filled) if len(filled) == 1 else self._ordered(vstack_frames(filled))
         return rows[list(self.shape.schema)]
 
     def all(self) -> pl.DataFrame:
@@ -55,7 +55,7 @@ class TimeQueue(StoredTable):
     def sealed(self) -> Self:
         """Returns the same queue with the newest rows in a run, after the merges that are due."""
         newest = self._ordered(self._unexpired(self.newest))
-        table = replace(self, newest=newest.clear(), runs=self._living())
+        table = replace(self, newest=newest.clear(), runs=self._live_runs())
         if newest.is_empty():
             return table
         table = replace(table, runs=(*table.runs, table._added(_indexed(newest), None)))
@@ -63,7 +63,7 @@ class TimeQueue(StoredTable):
         while len(group := similar(table.runs)) >= FAN_IN and (
             spent == 0 or spent + sum(run.rows for run in group) <= may
         ):
-            rows = stacked([self.library.read(run, self.shape).bare for run in group])
+            rows = vstack_frames([self.library.read(run, self.shape).bare for run in group])
             together = self._ordered(self._unexpired(rows))
             spent += rows.height
             others = table.runs[: len(table.runs) - len(group)]

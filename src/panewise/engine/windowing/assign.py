@@ -19,7 +19,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, SLICE, START, TIME
-from panewise.engine.kernels.small_frames import spread
+from panewise.engine.kernels.small_frames import expand_ranges
 from panewise.engine.windowing import calendars
 from panewise.spec import (
     AnyWindow,
@@ -132,11 +132,11 @@ class Slicing:
         """
         return [
             (start, end)
-            for start, end in self._holding(instant)
+            for start, end in self._windows_containing(instant)
             if start >= MIN_INSTANT and end <= MAX_INSTANT
         ]
 
-    def _holding(self, instant: int) -> list[tuple[int, int]]:
+    def _windows_containing(self, instant: int) -> list[tuple[int, int]]:
         match self.window:
             case Tumbling():
                 size, origin = length(self.window.size), self.window.origin
@@ -145,7 +145,7 @@ class Slicing:
             case Hopping():
                 return _hopping(self.window, instant)
             case Calendar():
-                return calendars.holding(self.window, instant)
+                return calendars.windows_containing(self.window, instant)
             case Cumulating():
                 size, step, origin = self.window.size.us, self.window.step.us, self.window.origin
                 start = origin + (instant - origin) // size * size
@@ -192,14 +192,14 @@ class Slicing:
         columns = zip(*found, strict=True) if found else ((), (), ())
         return pl.DataFrame(
             [
-                pl.Series(name, told, dtype=pl.Int64)
-                for name, told in zip((SLICE, START, END), columns, strict=True)
+                pl.Series(name, values, dtype=pl.Int64)
+                for name, values in zip((SLICE, START, END), columns, strict=True)
             ]
         )
 
     def missing_reason(self, instant: int) -> str:
         """Returns the reason why no window contains an instant (semantics 15)."""
-        gap = isinstance(self.window, Hopping) and not self._holding(instant)
+        gap = isinstance(self.window, Hopping) and not self._windows_containing(instant)
         return "gap" if gap else "window out of range"
 
 
@@ -214,7 +214,7 @@ def _hopping(window: Hopping, instant: int) -> list[tuple[int, int]]:
 def _table(numbered: Numbered, slices: Instants) -> pl.DataFrame:
     first, stop = numbered.ranges(slices)
     counts = np.maximum(0, stop - first)
-    start, end = numbered.bounds(spread(first, counts))
+    start, end = numbered.bounds(expand_ranges(first, counts))
     columns = {SLICE: np.repeat(slices, counts), START: start, END: end}
     return pl.DataFrame([pl.Series(name, column, dtype=pl.Int64) for name, column in columns.items()])
 

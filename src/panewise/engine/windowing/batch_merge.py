@@ -9,7 +9,7 @@ import polars as pl
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.overflow import LIMIT, greatest
 from panewise.engine.columns import BORN, PENDING
-from panewise.engine.kernels.small_frames import kept, picked, stacked
+from panewise.engine.kernels.small_frames import filter_rows, take_rows, vstack_frames
 from panewise.engine.store.lookup import Found
 
 _ADDED = "__added:"
@@ -30,7 +30,7 @@ def paired(
     pairs = {part.name: part.pair for part in aggregation.parts if part.pair is not None}
     if len(pairs) < len(aggregation.parts):
         return None
-    added = picked(new[[PENDING, *([BORN] if periodic else []), *pairs]], known.which)
+    added = take_rows(new[[PENDING, *([BORN] if periodic else []), *pairs]], known.which)
     if any(
         part.sums is not None and _may_overflow(known.rows[part.name], added[part.name])
         for part in aggregation.parts
@@ -43,12 +43,12 @@ def paired(
         if periodic
         else []
     )
-    held = both.with_columns_seq(pl.col(PENDING) + pl.col(_ADDED + PENDING), *since, *sums)[
+    merged = both.with_columns_seq(pl.col(PENDING) + pl.col(_ADDED + PENDING), *since, *sums)[
         known.rows.columns
     ]
     others = np.ones(new.height, dtype=np.bool_)
     others[known.which] = False
-    return stacked([held, kept(new, pl.Series(others))])
+    return vstack_frames([merged, filter_rows(new, pl.Series(others))])
 
 
 def any_order(aggregation: Aggregation, pieces: pl.DataFrame) -> bool:

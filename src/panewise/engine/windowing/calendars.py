@@ -41,13 +41,13 @@ def starts(window: Calendar, times: pl.Series) -> pl.Series:
     return pl.Series(times.name, start[np.searchsorted(at, instants, side="right") - 1], dtype=pl.Int64)
 
 
-def holding(window: Calendar, instant: int) -> list[tuple[int, int]]:
+def windows_containing(window: Calendar, instant: int) -> list[tuple[int, int]]:
     """Returns a list with the window that contains an instant; an empty list if the window does not exist."""
     day = instant // (_DAY * _US)
     if not _FIRST <= day < _LAST:
         return []
-    shown = max(reached for at, reached in _reached(window.zone, day) if at * _US <= instant)
-    found = _bounds(window, _number(window, shown))
+    local_date = max(reached for at, reached in _reached(window.zone, day) if at * _US <= instant)
+    found = _bounds(window, _number(window, local_date))
     return [] if found is None else [found]
 
 
@@ -55,19 +55,19 @@ def holding(window: Calendar, instant: int) -> list[tuple[int, int]]:
 def _steps(window: Calendar, day: int) -> list[tuple[int, int]]:
     """Returns the instants of a UTC day from which rows are in another window, with that window's start."""
     found = []
-    for at, shown in _reached(window.zone, day):
-        bounds = _bounds(window, _number(window, shown))
+    for at, local_date in _reached(window.zone, day):
+        bounds = _bounds(window, _number(window, local_date))
         found.append((at * _US, MIN_INSTANT if bounds is None else bounds[0]))
     return found
 
 
-def _number(window: Calendar, shown: int) -> int:
+def _number(window: Calendar, local_date: int) -> int:
     """Returns the number of the window that contains a date; the window of 1970-01-01 has the number 0."""
     if window.unit == "day":
-        return shown // window.n
+        return local_date // window.n
     if window.unit == "week":
-        return (shown - _week_origin(window)) // (7 * window.n)
-    day = date.fromordinal(shown + _EPOCH_ORDINAL)
+        return (local_date - _week_origin(window)) // (7 * window.n)
+    day = date.fromordinal(local_date + _EPOCH_ORDINAL)
     return ((day.year - 1970) * 12 + day.month - 1) // (_MONTHS[window.unit] * window.n)
 
 
@@ -82,7 +82,7 @@ def _bounds(window: Calendar, number: int) -> tuple[int, int] | None:
     days = [_first_date(window, number), _first_date(window, number + 1)]
     if not all(_FIRST - 1 <= day <= _LAST + 1 for day in days):
         return None
-    start, end = (_first_shown(window.zone, day) for day in days)
+    start, end = (_first_second(window.zone, day) for day in days)
     return (start * _US, end * _US) if start >= _FIRST * _DAY and end <= _LAST * _DAY else None
 
 
@@ -100,12 +100,14 @@ def _first_date(window: Calendar, number: int) -> int:
 
 
 @lru_cache(_REMEMBERED)
-def _first_shown(zone: str, wanted: int) -> int:
+def _first_second(zone: str, wanted: int) -> int:
     """Returns the second at which clocks first show a date or a later one.
 
     Local midnight is at most 16 hours from midnight in UTC. So two UTC days are searched.
     """
-    return next(at for day in (wanted - 1, wanted) for at, shown in _reached(zone, day) if shown >= wanted)
+    return next(
+        at for day in (wanted - 1, wanted) for at, local_date in _reached(zone, day) if local_date >= wanted
+    )
 
 
 @lru_cache(_REMEMBERED)
@@ -120,11 +122,12 @@ def _reached(zone: str, day: int) -> list[tuple[int, int]]:
     for start, end, offset in (piece for before in (2, 1, 0) for piece in _pieces(zone, day - before)):
         first, last = (start + offset) // _DAY, (end - 1 + offset) // _DAY
         found += [
-            (max(start, shown * _DAY - offset), shown) for shown in range(max(first, latest + 1), last + 1)
+            (max(start, local_date * _DAY - offset), local_date)
+            for local_date in range(max(first, latest + 1), last + 1)
         ]
         latest = max(latest, last)
-    begun = max(shown for at, shown in found if at <= day * _DAY)
-    return [(day * _DAY, begun), *((at, shown) for at, shown in found if at > day * _DAY)]
+    begun = max(local_date for at, local_date in found if at <= day * _DAY)
+    return [(day * _DAY, begun), *((at, local_date) for at, local_date in found if at > day * _DAY)]
 
 
 def _pieces(zone: str, day: int) -> Iterator[tuple[int, int, int]]:

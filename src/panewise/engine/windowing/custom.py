@@ -32,21 +32,21 @@ def split(window: Custom, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFram
         )
     given = window.function(rows.select(pl.col(TIME).alias("event_time"), *window.columns))
     if not isinstance(given, (pl.Series, list)) or len(given) != rows.height:
-        told = (
+        description = (
             f"{len(given)} for {rows.height} rows"
             if isinstance(given, (pl.Series, list))
             else type(given).__name__
         )
         raise InputError(
-            f"windows of {window.name}: {told}",
+            f"windows of {window.name}: {description}",
             _RULE,
             "return one list for each row, in the order of the rows",
         )
-    judged = rows.hstack(
+    validated = rows.hstack(
         _of_series(window, given) if isinstance(given, pl.Series) else _of_lists(window, given)
     )
     good = pl.col(REASON).is_null()
-    return judged.filter(good).drop(REASON), judged.filter(~good).drop(OWN_WINDOWS)
+    return validated.filter(good).drop(REASON), validated.filter(~good).drop(OWN_WINDOWS)
 
 
 def _of_series(window: Custom, given: pl.Series) -> pl.DataFrame:
@@ -78,9 +78,9 @@ def _typed(window: Custom, given: pl.Series) -> pl.Series:
 
 
 def _of_lists(window: Custom, given: list[Any]) -> pl.DataFrame:
-    judged = [_of_list(window, one) for one in given]
+    results = [_of_list(window, one) for one in given]
     schema = {OWN_WINDOWS: _WINDOWS, REASON: pl.String()}
-    return pl.DataFrame(judged, schema=schema, orient="row")
+    return pl.DataFrame(results, schema=schema, orient="row")
 
 
 def _of_list(window: Custom, given: Any) -> tuple[list[dict[str, int]], str | None]:

@@ -19,7 +19,7 @@ from panewise.engine.columns import (
     UNFLIPPED,
     live_column,
 )
-from panewise.engine.kernels.small_frames import kept
+from panewise.engine.kernels.small_frames import filter_rows
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import key_watermarks
@@ -30,7 +30,7 @@ from panewise.spec import Global
 from panewise.state import Run
 
 COMPLETE, FLIP, EXPIRED = "__complete", "__flip", "__expired"
-WANTS, CLOSES, FIRE, REQUESTED, SENT = "__wants", "__closes", "__fire", "__requested", "__sent"
+READY, CLOSES, FIRE, REQUESTED, EMITTED = "__wants", "__closes", "__fire", "__requested", "__sent"
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class Evaluation:
     """The result of one evaluation.
 
     Attributes:
-        kept: the windows that remain, as they are after the evaluation.
-        gone: the windows that have expired.
-        sent: the windows that emit a pane, as they were before the firing, with the columns of the pane.
+        stored: the windows that remain, as they are after the evaluation.
+        expired: the windows that have expired.
+        emitted: the windows that emit a pane, as they were before the firing, with the columns of the pane.
     """
 
-    kept: pl.DataFrame
-    gone: pl.DataFrame
-    sent: pl.DataFrame
+    stored: pl.DataFrame
+    expired: pl.DataFrame
+    emitted: pl.DataFrame
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ def due(plan: Plan, before: Clocks, now: Clocks) -> Due:
     # A window whose rows the trigger holds back is unflipped, too, but an evaluation has seen it complete
     # before.
     flips = pl.col(UNFLIPPED) & now.complete(spec, pl.col(END)) & ~before.complete(spec, pl.col(END))
-    wants = plan.trigger.wants(TriggerContext.at(spec, now)) & ~pl.col(CLOSED)
-    test = flips | now.expired(spec, pl.col(END)) | wants
+    ready = plan.trigger.ready(TriggerContext.at(spec, now)) & ~pl.col(CLOSED)
+    test = flips | now.expired(spec, pl.col(END)) | ready
     if plan.by_key and not now.finished:
         test = test & key_watermarks.IS_WINDOW
     moves = ((before.watermark, now.watermark), (before.horizon(spec), now.horizon(spec)))
@@ -115,7 +115,7 @@ def next_due(
         expiry = None if first is None else first + spec.lateness_us
     made = (
         None
-        if slices is None or not plan.lazy
+        if slices is None or not plan.made_when_complete
         else plan.slide.next_completion(slices.next_end, clocks.watermark)
     )
     found = [at for at in (flip, expiry, mark, made) if at is not None and at <= MAX_INSTANT]
@@ -124,15 +124,15 @@ def next_due(
 
 def evaluate(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> Evaluation:
     """Evaluates each of the windows once."""
-    judged, results = plan.aggregation.fired(_judged(plan, windows, clocks), FIRE)
-    sent = _sent(plan, results)
-    after = _after(plan, judged, sent, clocks)
-    gone = kept(after, after[EXPIRED]).select(windows.columns)
-    left = kept(after, ~after[EXPIRED]).select(windows.columns)
-    return Evaluation(left, gone, sent)
+    decided, results = plan.aggregation.fired(_with_decisions(plan, windows, clocks), FIRE)
+    emitted = _emitting_firings(plan, results)
+    after = _after_firings(plan, decided, emitted, clocks)
+    expired = filter_rows(after, after[EXPIRED]).select(windows.columns)
+    stored = filter_rows(after, ~after[EXPIRED]).select(windows.columns)
+    return Evaluation(stored, expired, emitted)
 
 
-def _judged(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+def _with_decisions(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """Returns the windows with their decisions as columns."""
     spec, complete, open_ = plan.spec, clocks.complete(plan.spec, pl.col(END)), ~pl.col(CLOSED)
     with_times = windows.with_columns(
@@ -140,29 +140,29 @@ def _judged(plan: Plan, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
         (pl.col(UNFLIPPED) & complete & open_).alias(FLIP),
         clocks.expired(spec, pl.col(END)).alias(EXPIRED),
     )
-    now = _seen(plan, clocks)
-    wants, closes, pending = (
-        plan.trigger.wants(now) & open_,
+    now = _trigger_context(plan, clocks)
+    ready, closes, pending = (
+        plan.trigger.ready(now) & open_,
         plan.trigger.closes(now) & open_,
         pl.col(PENDING) > 0,
     )
     last = pl.col(EXPIRED) | closes
-    firing, requested = (wants | last) & pending, pl.lit(False)
+    firing, requested = (ready | last) & pending, pl.lit(False)
     if spec.on_time == "always":  # a trigger that holds rows back is not overridden (21.4)
-        requested = requested | (pl.col(FLIP) & (wants | firing))
+        requested = requested | (pl.col(FLIP) & (ready | firing))
     if spec.closing == "always":
         requested = requested | last
     fire = open_ & (firing | requested)
-    decided = {FIRE: fire, WANTS: wants, CLOSES: closes, REQUESTED: requested & open_}
-    return with_times.with_columns(decision.alias(name) for name, decision in decided.items())
+    decisions = {FIRE: fire, READY: ready, CLOSES: closes, REQUESTED: requested & open_}
+    return with_times.with_columns(decision.alias(name) for name, decision in decisions.items())
 
 
-def _seen(plan: Plan, clocks: Clocks) -> TriggerContext:
+def _trigger_context(plan: Plan, clocks: Clocks) -> TriggerContext:
     """Returns the trigger context for windows that have ``__complete`` and ``__flip`` as columns."""
     return replace(TriggerContext.at(plan.spec, clocks, pl.col(FLIP)), complete=pl.col(COMPLETE))
 
 
-def _sent(plan: Plan, results: pl.DataFrame) -> pl.DataFrame:
+def _emitting_firings(plan: Plan, results: pl.DataFrame) -> pl.DataFrame:
     """Returns the firings that emit a pane, with the columns of its timing.
 
     Where panes are compared, a firing that equals the live pane emits nothing (semantics 21.1, 21.6).
@@ -174,13 +174,13 @@ def _sent(plan: Plan, results: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("ON_TIME"))
         .otherwise(pl.lit("LATE"))
     )
-    sent = results
+    emitted = results
     if plan.compares and not plan.spec.delta:  # a pane with new rows in its delta is always emitted (21.10)
         same = pl.all_horizontal(
             pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types
         )
-        sent = results.filter(~(pl.col(LIVE) & same) | pl.col(REQUESTED))
-    return sent.with_columns(
+        emitted = results.filter(~(pl.col(LIVE) & same) | pl.col(REQUESTED))
+    return emitted.with_columns(
         timing.alias("timing"),
         pl.col(INDEX).alias("index"),
         pl.when(COMPLETE).then(pl.col(NONSPECULATIVE)).otherwise(-1).alias("nonspeculative_index"),
@@ -189,36 +189,36 @@ def _sent(plan: Plan, results: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _after(plan: Plan, judged: pl.DataFrame, sent: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+def _after_firings(plan: Plan, decided: pl.DataFrame, emitted: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """Returns the windows after the firings."""
     spec, aggregation, identity = plan.spec, plan.aggregation, plan.identity
     names = list(aggregation.result_types | LIVE_PANE) if plan.compares else []
     if plan.compares:
-        news = sent.select(
-            *identity, pl.lit(True).alias(SENT), *(pl.col(name).alias(f"__new:{name}") for name in names)
+        news = emitted.select(
+            *identity, pl.lit(True).alias(EMITTED), *(pl.col(name).alias(f"__new:{name}") for name in names)
         )
-        marked = judged.join(
+        marked = decided.join(
             news, on=identity, how="left", nulls_equal=True, maintain_order="left"
-        ).with_columns(pl.col(SENT).fill_null(False))
+        ).with_columns(pl.col(EMITTED).fill_null(False))
     else:  # every firing emits a pane
-        marked = judged.with_columns(pl.col(FIRE).fill_null(False).alias(SENT))
+        marked = decided.with_columns(pl.col(FIRE).fill_null(False).alias(EMITTED))
     fired = pl.col(FIRE)
     updates = [
         pl.when(fired).then(0).otherwise(pl.col(PENDING)).alias(PENDING),
         pl.when(fired).then(clocks.processing_time).otherwise(pl.col(FIRED)).alias(FIRED),
-        (pl.col(INDEX) + pl.col(SENT)).alias(INDEX),
-        (pl.col(NONSPECULATIVE) + (pl.col(SENT) & pl.col(COMPLETE))).alias(NONSPECULATIVE),
+        (pl.col(INDEX) + pl.col(EMITTED)).alias(INDEX),
+        (pl.col(NONSPECULATIVE) + (pl.col(EMITTED) & pl.col(COMPLETE))).alias(NONSPECULATIVE),
         (pl.col(UNFLIPPED) & (~pl.col(COMPLETE) | (~fired & (pl.col(PENDING) > 0)))).alias(UNFLIPPED),
         (pl.col(CLOSED) | pl.col(CLOSES)).alias(CLOSED),
-        *plan.trigger.fired(_seen(plan, clocks), pl.col(WANTS)),
+        *plan.trigger.fired(_trigger_context(plan, clocks), pl.col(READY)),
         *aggregation.cleared(
             (fired & (spec.accumulation == "discarding")) | pl.col(CLOSES), fired | pl.col(CLOSES)
         ),
     ]
     if plan.compares:
-        updates.append((pl.col(LIVE) | pl.col(SENT)).alias(LIVE))
+        updates.append((pl.col(LIVE) | pl.col(EMITTED)).alias(LIVE))
         updates += [
-            pl.when(SENT)
+            pl.when(EMITTED)
             .then(pl.col(f"__new:{name}"))
             .otherwise(pl.col(live_column(name)))
             .alias(live_column(name))

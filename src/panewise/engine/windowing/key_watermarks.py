@@ -35,7 +35,7 @@ def without(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(IS_WINDOW)
 
 
-def told(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+def watermarks_of(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Returns the watermarks of keys among rows of the table."""
     return rows.filter(~IS_WINDOW).select(*keys, KEY_WATERMARK)
 

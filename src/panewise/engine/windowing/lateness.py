@@ -23,7 +23,7 @@ from panewise.engine.columns import (
     START,
 )
 from panewise.engine.ingest.late_output import late_columns, reason_of
-from panewise.engine.kernels.small_frames import kept, picked
+from panewise.engine.kernels.small_frames import filter_rows, take_rows
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.assign import Slicing
 from panewise.engine.windowing.overlaps import Overlaps, first_many
@@ -57,7 +57,7 @@ class SliceTable:
     frame: pl.DataFrame
 
     @classmethod
-    def judged(cls, frame: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> "SliceTable":
+    def of_windows(cls, frame: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> "SliceTable":
         """Returns the table of windows, which are given by slice, start and end, sorted by slice."""
         horizon = clocks.horizon(spec)
         expired = (
@@ -70,7 +70,7 @@ class SliceTable:
     @property
     def alive(self) -> pl.DataFrame:
         """Slice, start and end of the windows that have not expired, sorted by slice."""
-        frame = kept(self.frame, ~self.frame[EXPIRED_WINDOWS]) if self.any_expired else self.frame
+        frame = filter_rows(self.frame, ~self.frame[EXPIRED_WINDOWS]) if self.any_expired else self.frame
         return frame[[SLICE, START, END]]
 
     @property
@@ -125,15 +125,15 @@ class SliceTable:
 
     def expanded(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns each row once for each of its unexpired windows, with the bounds in place of the slice."""
-        alive, asked = self.alive, rows[SLICE].to_numpy()
+        alive, of_rows = self.alive, rows[SLICE].to_numpy()
         slices = alive[SLICE].to_numpy()
-        first, last = np.searchsorted(slices, asked), np.searchsorted(slices, asked, side="right")
+        first, last = np.searchsorted(slices, of_rows), np.searchsorted(slices, of_rows, side="right")
         counts = last - first
         windows, rest = first, rows[[name for name in rows.columns if name != SLICE]]
         if (counts != 1).any():
             which = np.repeat(np.arange(len(counts)), counts)
             windows = np.arange(len(which)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
-            rest = picked(rest, which)
+            rest = take_rows(rest, which)
         return rest.hstack([pl.Series(bound, alive[bound].to_numpy()[windows]) for bound in (START, END)])
 
     @property
@@ -150,7 +150,7 @@ def windows_of_slices(
     numbered = slicing.numbered(different)
     if numbered is not None and first_many(numbered, different, MANY):
         return Overlaps(numbered, different, clocks.horizon(spec))
-    return SliceTable.judged(slicing.table(slices), spec, clocks)
+    return SliceTable.of_windows(slicing.table(slices), spec, clocks)
 
 
 def missed(
@@ -178,8 +178,12 @@ def missed(
         clocks, pl.when(pl.col(EXPIRED_WINDOWS).any()).then(pl.lit("expired")).otherwise(pl.lit("closed"))
     )
     partial = (pl.len() < pl.col(ALL_WINDOWS).first()).alias(PARTIAL)
-    shown = lost.sort(START, END, maintain_order=True).with_columns(_shown(spec).alias(MISSED_WINDOWS))
-    return shown.group_by(by, maintain_order=True).agg(pl.col(MISSED_WINDOWS), reason.alias(REASON), partial)
+    with_bounds = lost.sort(START, END, maintain_order=True).with_columns(
+        _output_bounds(spec).alias(MISSED_WINDOWS)
+    )
+    return with_bounds.group_by(by, maintain_order=True).agg(
+        pl.col(MISSED_WINDOWS), reason.alias(REASON), partial
+    )
 
 
 def late_rows(
@@ -190,13 +194,13 @@ def late_rows(
     return late.select(late_columns(columns, {}, clocks)), int(late[PARTIAL].sum())
 
 
-def _shown(spec: WindowOperator) -> pl.Expr:
+def _output_bounds(spec: WindowOperator) -> pl.Expr:
     """Returns a window as the late output shows it; the window of Global() has no bounds (semantics 11)."""
     bounds = (START, END)
-    told = (
+    values = (
         pl.lit(None, dtype=pl.Int64) if isinstance(spec.window, Global) else pl.col(bound) for bound in bounds
     )
-    return pl.struct(*(bound.alias(name) for bound, name in zip(told, ("start", "end"), strict=True)))
+    return pl.struct(*(bound.alias(name) for bound, name in zip(values, ("start", "end"), strict=True)))
 
 
 def behind(
@@ -207,7 +211,9 @@ def behind(
     columns: dict[str, pl.DataType],
 ) -> pl.DataFrame:
     """Returns the late output of rows that drop_by="row" drops: they miss all their windows."""
-    windows = table.listed(rows[SLICE]).sort(START, END).select(SLICE, _shown(spec).alias(MISSED_WINDOWS))
+    windows = (
+        table.listed(rows[SLICE]).sort(START, END).select(SLICE, _output_bounds(spec).alias(MISSED_WINDOWS))
+    )
     of_slice = windows.group_by(SLICE, maintain_order=True).agg(MISSED_WINDOWS)
     late = rows.join(of_slice, on=SLICE, how="left", maintain_order="left")
     return late.select(

@@ -14,7 +14,7 @@ import polars as pl
 from panewise.engine.aggregate import range_aggregate
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.columns import ALL_WINDOWS, END, EXPIRED_WINDOWS, KEY_WATERMARK, SLICE, START
-from panewise.engine.kernels.small_frames import grouped, joined, picked, spread
+from panewise.engine.kernels.small_frames import expand_ranges, grouped, joined, take_rows
 from panewise.engine.kernels.sorting import Places, codes, order
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.assign import Instants, Numbered
@@ -59,7 +59,7 @@ class Classes:
     def members(self) -> tuple[Places, Places]:
         """The positions of the slices of each class, class by class, and the class of each position."""
         counts = self.high - self.low
-        return spread(self.low, counts), np.repeat(np.arange(len(counts)), counts)
+        return expand_ranges(self.low, counts), np.repeat(np.arange(len(counts)), counts)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Overlaps:
             )
         else:
             places, number = classes.members
-            members = picked(ordered, places).hstack([pl.Series(_CLASS, number)])
+            members = take_rows(ordered, places).hstack([pl.Series(_CLASS, number)])
             aggregation.check_merge(members, [_CLASS])
             merged = grouped(members, [_CLASS], aggregation.merging()).drop(_CLASS)
         return self._windows(ordered.select(keys), classes, merged)
@@ -112,7 +112,7 @@ class Overlaps:
         places, number = classes.members
         members = ordered.select(_AT).to_series().to_numpy()[places]
         by = order([number, members])
-        expanded = picked(rows, members[by]).hstack([pl.Series(_CLASS, number[by])])
+        expanded = take_rows(rows, members[by]).hstack([pl.Series(_CLASS, number[by])])
         lifted = aggregation.lift(expanded, [_CLASS]).drop(_CLASS)
         return self._windows(ordered.select(keys), classes, lifted)
 
@@ -131,7 +131,7 @@ class Overlaps:
         first, stop = self.numbered.ranges(slices[SLICE].to_numpy())
         expired = np.clip(self._alive_of_rows(slices, spec, clocks), first, stop) - first
         where = np.repeat(np.arange(slices.height), expired)
-        found = [self._missed(slices, keys, where, spread(first, expired), stop - first, expired=True)]
+        found = [self._missed(slices, keys, where, expand_ranges(first, expired), stop - first, expired=True)]
         if closed.height:
             numbers = pl.Series(
                 _NUMBER, self.numbered.starting_at(closed[START].to_numpy(), closed[END].to_numpy())
@@ -147,7 +147,7 @@ class Overlaps:
         """Returns slice, start and end of all windows of the given slices."""
         at = slices.unique().sort().to_numpy()
         first, stop = self.numbered.ranges(at)
-        start, end = self.numbered.bounds(spread(first, stop - first))
+        start, end = self.numbered.bounds(expand_ranges(first, stop - first))
         return pl.DataFrame({SLICE: np.repeat(at, stop - first), START: start, END: end})
 
     def _missed(
@@ -163,7 +163,7 @@ class Overlaps:
         start, end = self.numbered.bounds(numbers)
         bounds = pl.DataFrame({START: start, END: end, ALL_WINDOWS: counts[places]})
         return (
-            picked(slices.select(*keys, SLICE), places)
+            take_rows(slices.select(*keys, SLICE), places)
             .hstack(bounds)
             .with_columns(pl.lit(expired).alias(EXPIRED_WINDOWS))
         )
@@ -186,7 +186,7 @@ class Overlaps:
         first, stop = self.numbered.ranges(pieces[SLICE].to_numpy()[at])
         first = np.maximum(first, self._first_alive())
         some = first < stop
-        return picked(pieces, at[some]), Classes.of(code[at[some]], first[some], stop[some])
+        return take_rows(pieces, at[some]), Classes.of(code[at[some]], first[some], stop[some])
 
     def _windows(
         self, of: pl.DataFrame, classes: Classes, partials: pl.DataFrame | None = None
@@ -195,10 +195,10 @@ class Overlaps:
 
         `of` has the keys of the slices, in the same order.
         """
-        start, end = self.numbered.bounds(spread(classes.first, classes.length))
-        told = picked(of, classes.low)
-        told = told if partials is None else told.hstack(partials)
-        repeated = picked(told, np.repeat(np.arange(told.height), classes.length))
+        start, end = self.numbered.bounds(expand_ranges(classes.first, classes.length))
+        of_classes = take_rows(of, classes.low)
+        of_classes = of_classes if partials is None else of_classes.hstack(partials)
+        repeated = take_rows(of_classes, np.repeat(np.arange(of_classes.height), classes.length))
         return repeated.hstack([pl.Series(START, start), pl.Series(END, end)])
 
 

@@ -3,7 +3,7 @@
 import polars as pl
 
 from panewise.engine.columns import END, LIVE, START, live_column
-from panewise.engine.kernels.keys import shown_key
+from panewise.engine.kernels.keys import output_key
 from panewise.engine.kernels.small_frames import ordered
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Global, WindowOperator, closed_at_end
@@ -20,7 +20,7 @@ def schema(
     return {**named, **bounds, **results, **LIVE_PANE, "op": pl.String(), "processing_time": pl.Int64()}
 
 
-def sent(
+def emitted_panes(
     columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int
 ) -> pl.DataFrame:
     """Returns the panes of windows that fired; in retracting mode the live pane is retracted before each."""
@@ -31,7 +31,7 @@ def sent(
     return _ordered(plus, spec)
 
 
-def withdrawn(
+def retractions(
     columns: dict[str, pl.DataType], spec: WindowOperator, windows: pl.DataFrame, processing_time: int
 ) -> pl.DataFrame:
     """Returns the retractions of merged-away windows (semantics 9.2)."""
@@ -48,7 +48,7 @@ def _pane(
     live: bool,
 ) -> pl.DataFrame:
     unbounded = isinstance(spec.window, Global)
-    end = pl.lit(None) if unbounded else shown_end(spec)
+    end = pl.lit(None) if unbounded else output_end(spec)
     made = {
         "window_start": pl.lit(None) if unbounded else pl.col(START),
         "window_end": end,
@@ -56,20 +56,20 @@ def _pane(
         "op": pl.lit(op),
         "processing_time": pl.lit(processing_time),
     }
-    kept = {live_column(name) for name in columns}
+    live_columns = {live_column(name) for name in columns}
     expressions = []
     for name, dtype in columns.items():
         source = (
             pl.col(live_column(name))
-            if live and live_column(name) in kept & set(windows.columns)
+            if live and live_column(name) in live_columns & set(windows.columns)
             else pl.col(name)
         )
-        value = shown_key(name, dtype) if name in spec.keys else made.get(name, source)
+        value = output_key(name, dtype) if name in spec.keys else made.get(name, source)
         expressions.append(value.cast(dtype).alias(name))
     return windows.select(expressions)
 
 
-def shown_end(spec: WindowOperator) -> pl.Expr:
+def output_end(spec: WindowOperator) -> pl.Expr:
     """Returns a window's end as outputs show it: its last instant if it is closed there (semantics 7.2)."""
     return pl.col(END) - 1 if closed_at_end(spec.window) else pl.col(END)
 

@@ -8,7 +8,7 @@ import polars as pl
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.arrival_order import ArrivalOrderAggregation
 from panewise.engine.aggregate.evicting import EvictingAggregation
-from panewise.engine.aggregate.holistic import told
+from panewise.engine.aggregate.holistic import range_aggregation
 from panewise.engine.aggregate.partials import Part
 from panewise.engine.aggregate.row_buffer import contents_of
 from panewise.engine.aggregate.types import types_of
@@ -85,17 +85,19 @@ class Plan:
         self.late_schema = late_schema(self.schema)
         self.invalid_schema = {**self.schema, REASON: pl.String()}
         self.slicing = slicing_of(spec.window)
-        together = self.by_key or not self.lazy  # a step reads all slices of the keys of its rows
+        together = (
+            self.by_key or not self.made_when_complete
+        )  # a step reads all slices of the keys of its rows
         sliced = {**key_types, START: pl.Int64(), END: pl.Int64(), **self.pieces.schema}
         self.slices = Shape(sliced, self.identity, self.keys if together else self.identity)
         # Whether a window may contain several slices.
-        self.slices_meet = isinstance(spec.window, (Hopping, Cumulating, Custom))
+        self.joins_slices = isinstance(spec.window, (Hopping, Cumulating, Custom))
         self.can_close = data_loss_reason(spec) is not None  # else windows close only when they expire
 
     def _of_sliding(self, spec: WindowOperator) -> None:
         """Sets the attributes that only sliding windows use."""
         self.sliding = isinstance(spec.window, Sliding)
-        self.lazy = self.sliding and fires_only_when_complete(
+        self.made_when_complete = self.sliding and fires_only_when_complete(
             spec.trigger
         )  # windows are made when they are complete
         # The partials of a window are made from slices each time, unless firings discard them.
@@ -103,8 +105,8 @@ class Plan:
         self.in_arrival_order = isinstance(self.aggregation, ArrivalOrderAggregation)
         self.pieces = self.aggregation  # the aggregation of slices
         # Partials that are never merged with those of a stored window need not be mergeable.
-        if self.sliding and (self.rebuilt_from_slices or (self.lazy and spec.lateness_us == 0)):
-            self.aggregation = told(self.pieces)
+        if self.sliding and (self.rebuilt_from_slices or (self.made_when_complete and spec.lateness_us == 0)):
+            self.aggregation = range_aggregation(self.pieces)
 
     @property
     def ports(self) -> dict[str, "Plan"]:

@@ -10,14 +10,14 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import KEY_WATERMARK, SLICE, TIME
-from panewise.engine.kernels.small_frames import Mask, gathered, picked
+from panewise.engine.kernels.small_frames import Mask, group_positions, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.plan import Plan
 from panewise.spec import Hopping
 
 RUN = "__run"  # the number of a run of consecutive rows of one key and slice; it never falls
-_CAME = "__came"
+_ARRIVED = "__came"
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Numbered:
     moved: pl.DataFrame
 
 
-def came(plan: Plan, rows: pl.DataFrame) -> tuple[pl.DataFrame, Places]:
+def keys_and_places(plan: Plan, rows: pl.DataFrame) -> tuple[pl.DataFrame, Places]:
     """Returns each key with its number of rows, and the positions of the rows, key by key."""
-    keys, places, counts = gathered(rows, plan.keys)
-    return keys.hstack([pl.Series(_CAME, counts, dtype=pl.Int64)]), places
+    keys, places, counts = group_positions(rows, plan.keys)
+    return keys.hstack([pl.Series(_ARRIVED, counts, dtype=pl.Int64)]), places
 
 
 def of_keys(
@@ -44,15 +44,15 @@ def of_keys(
 ) -> Numbered:
     """Numbers the rows (in arrival order) of each key, beginning at the key's watermark in `before`, or at 0.
 
-    `keys` and `places` are the result of :func:`came` for the rows. The rows are first grouped by key, so
-    that each later step is one pass.
+    `keys` and `places` are the result of :func:`keys_and_places` for the rows. The rows are first grouped by
+    key, so that each later step is one pass.
     """
     known = key_watermarks.marked(keys, before, plan.keys).with_columns(pl.col(KEY_WATERMARK).fill_null(0))
-    received, counts = known[KEY_WATERMARK].to_numpy(), known[_CAME].to_numpy()
+    received, counts = known[KEY_WATERMARK].to_numpy(), known[_ARRIVED].to_numpy()
     first = np.cumsum(counts) - counts
     number = pl.Series(TIME, np.arange(rows.height) + np.repeat(received - first, counts))
-    numbered = picked(rows.drop(TIME), places).hstack([number])
-    moved = known.select(*plan.keys, (pl.col(KEY_WATERMARK) + pl.col(_CAME)).alias(KEY_WATERMARK))
+    numbered = take_rows(rows.drop(TIME), places).hstack([number])
+    moved = known.select(*plan.keys, (pl.col(KEY_WATERMARK) + pl.col(_ARRIVED)).alias(KEY_WATERMARK))
     if plan.sliding:
         marked = numbered.hstack([pl.Series(KEY_WATERMARK, np.repeat(received, counts))])
         return Numbered(marked, marked.clear(), moved)
@@ -85,7 +85,7 @@ def lifted(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
         if len(runs)
         else np.empty(0, dtype=np.intp)
     )
-    return picked(rows[[*plan.keys, SLICE]], first).hstack(plan.aggregation.lift(rows, [RUN]).drop(RUN))
+    return take_rows(rows[[*plan.keys, SLICE]], first).hstack(plan.aggregation.lift(rows, [RUN]).drop(RUN))
 
 
 def of_all(rows: pl.DataFrame, received: int) -> pl.DataFrame:

@@ -18,12 +18,12 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import CAUSE, END, MISSED_SESSIONS, ORDER, OWN_WINDOWS, SESSION, START, TIME
-from panewise.engine.kernels.small_frames import Mask, joined, picked
+from panewise.engine.kernels.small_frames import Mask, joined, take_rows
 from panewise.engine.kernels.sorting import Integers, Line, Places, codes, order
 from panewise.engine.progress.clocks import Clocks
 from panewise.spec import Custom, Rows, Session, WindowOperator, closed_at_end, merging_at_touch
 
-_HELD, _ALIVE, _DOUBTFUL, _HORIZON = "__is_held", "__alive", "__doubtful", "__horizon"
+_IS_STORED, _ALIVE, _DOUBTFUL, _HORIZON = "__is_held", "__alive", "__doubtful", "__horizon"
 
 
 @dataclass(frozen=True)
@@ -50,19 +50,19 @@ class Sessions:
     row_horizon: pl.Expr | None  # with drop_by="row": rows before this are late
     by_row: bool  # drop_by="row": no row is late because of its session
 
-    def assign(self, rows: pl.DataFrame, held: pl.DataFrame, closed: pl.DataFrame) -> Assigned:
+    def assign(self, rows: pl.DataFrame, stored: pl.DataFrame, closed: pl.DataFrame) -> Assigned:
         """Assigns rows (in arrival order, numbered by ``__order``) to sessions.
 
-        `held` are the stored open sessions and `closed` the stored closed sessions of the rows' keys.
+        `stored` are the stored open sessions and `closed` the stored closed sessions of the rows' keys.
         """
         rows = rows.with_columns(_own(self.window, rows.schema))
         rows, behind = self._behind(rows)
         rows, shut = self._shut(rows, closed)
-        rows, expired = self._expired(rows, held)
+        rows, expired = self._expired(rows, stored)
         late = pl.concat([behind, shut, expired]).sort(ORDER)
-        swept = self._swept(rows, held)
-        members = held.select(*self.keys, START, END, swept.of_held).filter(
-            swept.of_held.is_in(swept.sessions[SESSION].implode())
+        swept = self._swept(rows, stored)
+        members = stored.select(*self.keys, START, END, swept.of_live).filter(
+            swept.of_live.is_in(swept.sessions[SESSION].implode())
         )
         return Assigned(rows.drop(START, END).with_columns(swept.of_rows), late, swept.sessions, members)
 
@@ -79,8 +79,8 @@ class Sessions:
 
     def _interval(self, start: str, end: str) -> pl.Expr:
         """Returns a session as outputs show it: with its last instant if closed there (semantics 9.9)."""
-        shown = pl.col(end) - 1 if closed_at_end(self.window) else pl.col(end)
-        return pl.struct(pl.col(start).alias("start"), shown.alias("end"))
+        output_end = pl.col(end) - 1 if closed_at_end(self.window) else pl.col(end)
+        return pl.struct(pl.col(start).alias("start"), output_end.alias("end"))
 
     def _shut(self, rows: pl.DataFrame, closed: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Splits off the rows whose own window would merge with closed sessions, which they miss."""
@@ -89,23 +89,23 @@ class Sessions:
         other = closed.select(*self.keys, pl.col(START).alias("__s"), pl.col(END).alias("__e"))
         pairs = joined(rows.select(*self.keys, ORDER, START, END), other, self.keys)
         a, b, c, d = pl.col(START), pl.col(END), pl.col("__s"), pl.col("__e")
-        meets = (a <= d) & (c <= b) if merging_at_touch(self.window) else (a < d) & (c < b)
-        met = (
-            pairs.filter(meets)
+        overlaps = (a <= d) & (c <= b) if merging_at_touch(self.window) else (a < d) & (c < b)
+        missed = (
+            pairs.filter(overlaps)
             .sort("__s", "__e")
             .group_by(ORDER)
             .agg(self._interval("__s", "__e").alias(MISSED_SESSIONS))
         )
         late = (
-            rows.join(met, on=ORDER, maintain_order="left")
+            rows.join(missed, on=ORDER, maintain_order="left")
             .with_columns(pl.lit("closed").alias(CAUSE))
             .drop(START, END)
         )
-        return rows.join(met, on=ORDER, how="anti", maintain_order="left"), late.select(
+        return rows.join(missed, on=ORDER, how="anti", maintain_order="left"), late.select(
             self._late(rows.clear(), "closed").columns
         )
 
-    def _expired(self, rows: pl.DataFrame, held: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def _expired(self, rows: pl.DataFrame, stored: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Splits off the rows whose merged session has expired when they arrive."""
         none = self._late(rows.clear(), "expired")
         if self.horizon is None or self.by_row:
@@ -113,7 +113,7 @@ class Sessions:
         rows = rows.with_columns((pl.col(END) <= self.horizon).fill_null(False).alias(_DOUBTFUL))
         if not rows[_DOUBTFUL].any():
             return rows.drop(_DOUBTFUL), none
-        swept = self._swept(rows, held)
+        swept = self._swept(rows, stored)
         mine = rows.select(
             START,
             END,
@@ -121,27 +121,29 @@ class Sessions:
             _DOUBTFUL,
             self.horizon.alias(_HORIZON),
             swept.of_rows,
-            pl.lit(False).alias(_HELD),
+            pl.lit(False).alias(_IS_STORED),
         )
         both = pl.concat(
-            [mine, held.select(START, END, swept.of_held, pl.lit(True).alias(_HELD))], how="diagonal"
+            [mine, stored.select(START, END, swept.of_live, pl.lit(True).alias(_IS_STORED))], how="diagonal"
         )
-        alive = (pl.col(_HELD) | ~pl.col(_DOUBTFUL)).any().over(SESSION)
+        alive = (pl.col(_IS_STORED) | ~pl.col(_DOUBTFUL)).any().over(SESSION)
         doubt = (pl.col(_DOUBTFUL).fill_null(False)).any().over(SESSION)
         both = both.with_columns(alive.alias(_ALIVE))
-        hopeless = both.filter(~pl.col(_ALIVE) & ~pl.col(_HELD))[ORDER].to_list()
-        contested = both.filter(pl.col(_ALIVE) & doubt).select(SESSION, START, END, ORDER, _HELD, _HORIZON)
+        hopeless = both.filter(~pl.col(_ALIVE) & ~pl.col(_IS_STORED))[ORDER].to_list()
+        contested = both.filter(pl.col(_ALIVE) & doubt).select(
+            SESSION, START, END, ORDER, _IS_STORED, _HORIZON
+        )
         late = pl.Series(ORDER, hopeless + self._settle(contested), dtype=rows.schema[ORDER])
         rows = rows.drop(_DOUBTFUL)
-        gone = pl.col(ORDER).is_in(late.implode())
-        return rows.filter(~gone), self._late(rows.filter(gone), "expired")
+        is_late = pl.col(ORDER).is_in(late.implode())
+        return rows.filter(~is_late), self._late(rows.filter(is_late), "expired")
 
     def _settle(self, contested: pl.DataFrame) -> list[int]:
         """Returns the ``__order`` of the contested rows that are late, decided in arrival order."""
         late: list[int] = []
         for stretch in contested.partition_by(SESSION, maintain_order=True):
-            live = [(r[START], r[END]) for r in stretch.filter(_HELD).to_dicts()]
-            for row in stretch.filter(~pl.col(_HELD)).sort(ORDER).to_dicts():
+            live = [(r[START], r[END]) for r in stretch.filter(_IS_STORED).to_dicts()]
+            for row in stretch.filter(~pl.col(_IS_STORED)).sort(ORDER).to_dicts():
                 live, accepted = self._arrive(live, row)
                 if not accepted:
                     late.append(row[ORDER])
@@ -150,19 +152,19 @@ class Sessions:
     def _arrive(self, live: list[tuple[int, int]], row: dict[str, Any]) -> tuple[list[tuple[int, int]], bool]:
         start, end = row[START], row[END]
         reach = 1 if merging_at_touch(self.window) else 0
-        met = [(s, e) for s, e in live if start < e + reach and s < end + reach]
-        union = min([start, *(s for s, _ in met)]), max([end, *(e for _, e in met)])
+        overlapping = [(s, e) for s, e in live if start < e + reach and s < end + reach]
+        union = min([start, *(s for s, _ in overlapping)]), max([end, *(e for _, e in overlapping)])
         if row[_HORIZON] is not None and union[1] <= row[_HORIZON]:
             return live, False
-        return [window for window in live if window not in met] + [union], True
+        return [window for window in live if window not in overlapping] + [union], True
 
-    def _swept(self, rows: pl.DataFrame, held: pl.DataFrame) -> "_Swept":
+    def _swept(self, rows: pl.DataFrame, stored: pl.DataFrame) -> "_Swept":
         """Sweeps rows and stored sessions, key by key in the order of their starts.
 
         A session ends where the next start lies beyond every end so far.
         """
         points = pl.concat(
-            [held.select(*self.keys, START, END), rows.select(*self.keys, START, END)], rechunk=True
+            [stored.select(*self.keys, START, END), rows.select(*self.keys, START, END)], rechunk=True
         )
         begin, end = points[START].to_numpy(), points[END].to_numpy()
         places, fresh = _stretches(
@@ -171,17 +173,17 @@ class Sessions:
         number = np.empty(len(places), dtype=np.uint32)
         number[places] = np.cumsum(fresh)
         firsts = np.flatnonzero(fresh)
-        grown = np.logical_or.reduceat(places >= held.height, firsts) if len(firsts) else fresh
+        grown = np.logical_or.reduceat(places >= stored.height, firsts) if len(firsts) else fresh
         bounds = {
             START: begin[places[firsts]],
             END: np.maximum.reduceat(end[places], firsts) if len(firsts) else end,
         }
-        named = picked(points.select(self.keys), places[firsts])
+        named = take_rows(points.select(self.keys), places[firsts])
         sessions = named.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).alias(SESSION), **bounds)
         return _Swept(
             sessions.filter(grown),
-            pl.Series(SESSION, number[: held.height]),
-            pl.Series(SESSION, number[held.height :]),
+            pl.Series(SESSION, number[: stored.height]),
+            pl.Series(SESSION, number[stored.height :]),
         )
 
 
@@ -190,7 +192,7 @@ class _Swept:
     """The sessions that got rows, with numbers and bounds; the number of each stored session and each row."""
 
     sessions: pl.DataFrame
-    of_held: pl.Series
+    of_live: pl.Series
     of_rows: pl.Series
 
 

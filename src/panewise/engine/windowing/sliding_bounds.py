@@ -14,7 +14,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, SLIDE_CODE, START
-from panewise.engine.kernels.small_frames import picked
+from panewise.engine.kernels.small_frames import take_rows
 from panewise.engine.kernels.sorting import Line, Places, codes, order
 from panewise.spec import Rows, Sliding, closed_at_end
 
@@ -61,7 +61,7 @@ class Slide:
         """Returns start and end of that window, if it fits."""
         return (time, time + self.size + 1) if self.window.anchor == "start" else (time - self.size, time + 1)
 
-    def shown(self, start: pl.Expr, end: pl.Expr) -> pl.Expr:
+    def output_bounds(self, start: pl.Expr, end: pl.Expr) -> pl.Expr:
         """Returns a window as outputs show it: with its last instant if closed at its end (semantics 7.2)."""
         return pl.struct(start.alias("start"), (end - 1 if closed_at_end(self.window) else end).alias("end"))
 
@@ -168,18 +168,18 @@ def coded(keys: list[str], *frames: pl.DataFrame) -> list[pl.DataFrame]:
 
 def in_order(pieces: pl.DataFrame) -> pl.DataFrame:
     """Returns slices or windows sorted by ``__code`` and start."""
-    return picked(pieces, order([pieces[SLIDE_CODE].to_numpy(), pieces[START].to_numpy()]))
+    return take_rows(pieces, order([pieces[SLIDE_CODE].to_numpy(), pieces[START].to_numpy()]))
 
 
-def positions(pieces: pl.DataFrame, spans: pl.DataFrame) -> tuple[Places, Places]:
-    """Returns for each span the half-open range of positions of its pieces among sorted pieces.
+def positions(pieces: pl.DataFrame, ranges: pl.DataFrame) -> tuple[Places, Places]:
+    """Returns for each of the ranges the half-open range of positions of its pieces among sorted pieces.
 
     These are the pieces of its ``__code`` that start at or after its start and before its end.
     """
-    bounds = [pieces[START].to_numpy(), spans[START].to_numpy(), spans[END].to_numpy()]
-    of_pieces, of_spans = pieces[SLIDE_CODE].to_numpy(), spans[SLIDE_CODE].to_numpy()
-    line = Line.of(np.concatenate([of_pieces, of_spans]), *bounds)
+    bounds = [pieces[START].to_numpy(), ranges[START].to_numpy(), ranges[END].to_numpy()]
+    of_pieces, of_ranges = pieces[SLIDE_CODE].to_numpy(), ranges[SLIDE_CODE].to_numpy()
+    line = Line.of(np.concatenate([of_pieces, of_ranges]), *bounds)
     at = line.places(of_pieces, bounds[0])
-    return np.searchsorted(at, line.places(of_spans, bounds[1])), np.searchsorted(
-        at, line.places(of_spans, bounds[2])
+    return np.searchsorted(at, line.places(of_ranges, bounds[1])), np.searchsorted(
+        at, line.places(of_ranges, bounds[2])
     )

@@ -93,7 +93,7 @@ def merged(
     With `periodic`, BORN is that of the earliest pending row.
     """
     aggregation.check_merge(rows, by)
-    held = pl.col(WAS_STORED)
+    stored = pl.col(WAS_STORED)
     keep_first = pl.col(UNFLIPPED).first()  # a stored window comes first, and keeps its flip
     aggregations = [
         pl.col(PENDING).sum(),
@@ -109,7 +109,7 @@ def merged(
     ]
     live = [name for name in schema if is_live_column(name)]
     if LIVE in schema:
-        aggregations += [pl.col(LIVE).any(), *(pl.col(name).filter(held).first() for name in live)]
+        aggregations += [pl.col(LIVE).any(), *(pl.col(name).filter(stored).first() for name in live)]
     groups = grouped(rows, by, aggregations)
     return groups.with_columns_seq(
         pl.col(name).cast(dtype) for name, dtype in schema.items() if name in groups.columns

@@ -54,7 +54,7 @@ def _with_unmade(
     keys = keys_of(spec)
     marked = slices
     if clocks.by_key:
-        marked = key_watermarks.marked(slices, key_watermarks.told(stored, keys), keys)
+        marked = key_watermarks.marked(slices, key_watermarks.watermarks_of(stored, keys), keys)
     rows = waiting(spec, Slide(spec.window, keys), in_order(*coded(keys, marked)), clocks)
     more = rows.select(*keys, START, END)
     return pl.concat([windows.select(more.columns), more]) if windows.width else more

@@ -42,7 +42,7 @@ class Intake:
 
 
 def of_rows(
-    plan: Plan, held: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
+    plan: Plan, stored: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
 ) -> Intake:
     """Applies rows to windows that do not merge.
 
@@ -51,7 +51,7 @@ def of_rows(
     """
     rows, slices = _sliced(plan, rows, clocks)
     rows, behind = _without_behind(plan, rows, slices, clocks, columns)
-    closed = _closed(plan, held, rows, slices)
+    closed = _closed(plan, stored, rows, slices)
     found = lateness.missed(rows, slices, plan.keys, closed, plan.spec, clocks)
     late, partially = behind, 0
     if found is not None:
@@ -66,7 +66,7 @@ def of_rows(
         pieces = key_watermarks.marked(pieces, rows, plan.keys).filter(
             ~clocks.expired(plan.spec, pl.col(END))
         )
-    intake = _into_windows(plan, held, pieces, once, closed, clocks)
+    intake = _into_windows(plan, stored, pieces, once, closed, clocks)
     return Intake(
         *intake, late=late, applied=rows.height, late_count=late.height - partially, partially_late=partially
     )
@@ -77,16 +77,16 @@ def _sliced(plan: Plan, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFram
     if plan.slicing is not None:
         return rows, lateness.windows_of_slices(plan.slicing, rows[SLICE], plan.spec, clocks)
     rows, windows = custom.sliced(rows)
-    return rows, SliceTable.judged(windows, plan.spec, clocks)
+    return rows, SliceTable.of_windows(windows, plan.spec, clocks)
 
 
 def of_partials(
-    plan: Plan, held: StoredTable, partials: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
+    plan: Plan, stored: StoredTable, partials: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
 ) -> Intake:
     """Applies rows that were pre-aggregated per key and slice; late rows can only be counted."""
     assert plan.slicing is not None
     slices = lateness.windows_of_slices(plan.slicing, partials[SLICE], plan.spec, clocks)
-    closed = _closed(plan, held, partials, slices)
+    closed = _closed(plan, stored, partials, slices)
     found = lateness.missed(partials, slices, plan.keys, closed, plan.spec, clocks)
     rows_in = int(partials[ROWS].sum())
     late_count = partially = 0
@@ -99,7 +99,7 @@ def of_partials(
             lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left"
         )
     intake = _into_windows(
-        plan, held, slices.pieces(plan.keys, plan.aggregation, partials), slices.disjoint, closed, clocks
+        plan, stored, slices.pieces(plan.keys, plan.aggregation, partials), slices.disjoint, closed, clocks
     )
     none = pl.DataFrame(schema=columns)
     return Intake(
@@ -107,11 +107,13 @@ def of_partials(
     )
 
 
-def _closed(plan: Plan, held: StoredTable, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> pl.DataFrame:
+def _closed(
+    plan: Plan, stored: StoredTable, rows: pl.DataFrame, slices: SliceTable | Overlaps
+) -> pl.DataFrame:
     """Returns the closed windows among those of the rows."""
     if not plan.can_close:
         return plan.no_windows()
-    return held.find(slices.windows_of(plan.keys, rows)).filter(CLOSED)
+    return stored.find(slices.windows_of(plan.keys, rows)).filter(CLOSED)
 
 
 def _without_behind(
@@ -133,7 +135,7 @@ def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> tu
 
     Where the order of rows matters, a window has one piece. Otherwise it may have one for each slice.
     """
-    if plan.ordered and plan.slices_meet:
+    if plan.ordered and plan.joins_slices:
         return slices.pieces_in_order(plan.keys, plan.aggregation, rows), True
     lifted = (
         row_numbering.lifted(plan, rows) if plan.counted else plan.aggregation.lift(rows, [*plan.keys, SLICE])
@@ -142,7 +144,7 @@ def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> tu
 
 
 def _into_windows(
-    plan: Plan, held: StoredTable, pieces: pl.DataFrame, once: bool, closed: pl.DataFrame, clocks: Clocks
+    plan: Plan, stored: StoredTable, pieces: pl.DataFrame, once: bool, closed: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Merges pieces of windows with the stored windows; returns touched, replaced and merged-away windows.
 
@@ -158,7 +160,7 @@ def _into_windows(
     if plain and not once and any_order(plan.aggregation, new):
         new, once = joined(plan, new.clear(), new, plan.identity), True
     wanted = new[plan.identity]
-    known = held.look_up(wanted if once else wanted.unique(maintain_order=True))
+    known = stored.look_up(wanted if once else wanted.unique(maintain_order=True))
     touched = paired(plan.aggregation, known, new, periodic=plan.periodic) if plain and once else None
     if touched is None:
         touched = joined(plan, known.rows, new, plan.identity) if known.rows.height or not once else new
@@ -182,7 +184,7 @@ def triggered(
 ) -> pl.DataFrame:
     """Returns windows as table rows after their rows were passed to the triggers.
 
-    `same` is that of :meth:`TriggerTree.taken`.
+    `same` is that of :meth:`TriggerTree.after_rows`.
     """
-    windows = plan.trigger.taken(windows, now, same)
+    windows = plan.trigger.after_rows(windows, now, same)
     return windows.select_seq(pl.col(name).cast(dtype) for name, dtype in plan.table_schema.items())

@@ -14,7 +14,7 @@ from panewise.engine.columns import ARRIVAL_NUMBER, CLOSED, ORDER, PENDING, PLAC
 from panewise.engine.ingest import arrival, validate
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.kernels.keys import shown_key
+from panewise.engine.kernels.keys import output_key
 from panewise.engine.kernels.small_frames import joined
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
@@ -198,10 +198,10 @@ class Operator:
         """
         if partials.is_empty():
             return self._nothing
-        taken = intake.of_partials(
+        effect = intake.of_partials(
             self.plan, self.state.windows, partials, self.state.clocks, self._late_columns
         )
-        output = self._settle(taken, int(partials[ROWS].sum()))
+        output = self._settle(effect, int(partials[ROWS].sum()))
         return replace(output, late=pl.DataFrame(schema=self.plan.late_schema))
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
@@ -210,29 +210,29 @@ class Operator:
 
     def output_watermark(self) -> int | None:
         """Returns the watermark. Panes on time have ends up to it, later ones have ends above it."""
-        return self.state.clocks.told
+        return self.state.clocks.instant_watermark
 
     def next_due(self) -> int | None:
         """Returns :func:`panewise.engine.windowing.firing.next_due` for the present state."""
-        slices = None if self.state.slices is None else self.state.slices.held
+        slices = None if self.state.slices is None else self.state.slices.by_time
         return firing.next_due(self.plan, self.state.windows, self.state.clocks, slices)
 
     def live(self) -> pl.DataFrame:
         """Returns the live windows: keys, window_start, window_end, pending, closed."""
         spec = self.plan.spec
-        bounds = [pl.col(START).alias("window_start"), panes.shown_end(spec).alias("window_end")]
+        bounds = [pl.col(START).alias("window_start"), panes.output_end(spec).alias("window_end")]
         if isinstance(spec.window, Global):
             bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end")]
-        keys = [shown_key(name, self.plan.schema[name]).alias(name) for name in spec.keys]
+        keys = [output_key(name, self.plan.schema[name]).alias(name) for name in spec.keys]
         windows = self.state.windows.all()
         windows = key_watermarks.without(windows) if self.plan.by_key else windows
-        if self.state.slices is not None and self.plan.lazy:
-            waiting = unmade(self.plan, self.state.slices, self.state.clocks, self._told_marks())
+        if self.state.slices is not None and self.plan.made_when_complete:
+            waiting = unmade(self.plan, self.state.slices, self.state.clocks, self._key_watermarks())
             windows = pl.concat([windows.select(waiting.columns), waiting])
-        shown = windows.select(
+        output = windows.select(
             *keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed")
         )
-        return shown.sort(["window_end", "window_start", *spec.keys], nulls_last=False)
+        return output.sort(["window_end", "window_start", *spec.keys], nulls_last=False)
 
     @property
     def _late_columns(self) -> dict[str, pl.DataType]:
@@ -250,52 +250,52 @@ class Operator:
         no_gaps = self._in_gaps(rows.clear())
         if rows.is_empty():
             return replace(self._nothing, late=pl.DataFrame(schema=self._late_columns), invalid=no_gaps)
-        taken = self._taken_of_all(rows) if self.plan.counted else self._taken(rows)
-        return replace(self._settle(taken, rows.height), late=taken.late, invalid=no_gaps)
+        effect = self._apply_over_all_keys(rows) if self.plan.counted else self._apply(rows)
+        return replace(self._settle(effect, rows.height), late=effect.late, invalid=no_gaps)
 
     def _in_gaps(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns rows as invalid ones, with their place."""
         return rows.select(*self.plan.schema, pl.lit("gap", dtype=pl.String).alias(REASON), PLACE)
 
-    def _taken(self, rows: pl.DataFrame) -> Intake:
+    def _apply(self, rows: pl.DataFrame) -> Intake:
         if self.state.slices is not None:
             return of_sliding(
                 self.plan, self.state.windows, self.state.slices, rows, self.state.clocks, self._late_columns
             )
-        take = of_sessions if merging(self.plan.spec.window) else intake.of_rows
-        return take(self.plan, self.state.windows, rows, self.state.clocks, self._late_columns)
+        apply = of_sessions if merging(self.plan.spec.window) else intake.of_rows
+        return apply(self.plan, self.state.windows, rows, self.state.clocks, self._late_columns)
 
     def _batch_by_key(self, rows: pl.DataFrame) -> Output:
         """Applies rows with the watermarks of their keys, moves these, and evaluates (semantics 12.8)."""
         plan = self.plan
-        keys, places = row_numbering.came(plan, rows)
+        keys, places = row_numbering.keys_and_places(plan, rows)
         mine = self.state.windows.of_keys(keys, plan.keys)
-        before, gaps, moved = key_watermarks.told(mine, plan.keys), rows.clear(), pl.DataFrame()
+        before, gaps, moved = key_watermarks.watermarks_of(mine, plan.keys), rows.clear(), pl.DataFrame()
         if plan.counted:
             numbered = row_numbering.of_keys(plan, rows, keys, places, before)
-            taken, gaps, moved = self._taken(numbered.rows), numbered.gaps, numbered.moved
+            effect, gaps, moved = self._apply(numbered.rows), numbered.gaps, numbered.moved
         else:
-            taken = self._taken(key_watermarks.marked(rows, before, plan.keys))
+            effect = self._apply(key_watermarks.marked(rows, before, plan.keys))
             moved = key_watermarks.moved(plan, rows, before)
-        others = key_watermarks.others(plan, mine, moved, taken.touched, taken.replaced)
-        touched, slices = pl.concat([taken.touched, others]), taken.slices
+        others = key_watermarks.others(plan, mine, moved, effect.touched, effect.replaced)
+        touched, slices = pl.concat([effect.touched, others]), effect.slices
         if slices is not None:
             completed, slices = completed_of_keys(plan, slices, before, moved, self.state.clocks)
             touched = pl.concat([touched, completed])
         touched = key_watermarks.refreshed(plan, touched, moved)
         output = self._settle(
-            replace(taken, touched=touched, slices=slices, replaced=pl.concat([taken.replaced, others])),
+            replace(effect, touched=touched, slices=slices, replaced=pl.concat([effect.replaced, others])),
             rows.height,
         )
         self._store(key_watermarks.written(plan, moved), plan.no_windows())
         return replace(
             output,
-            late=taken.late,
+            late=effect.late,
             invalid=self._in_gaps(gaps),
             counts=output.counts + Counts(invalid=gaps.height),
         )
 
-    def _taken_of_all(self, rows: pl.DataFrame) -> Intake:
+    def _apply_over_all_keys(self, rows: pl.DataFrame) -> Intake:
         """Applies rows that are numbered over all keys (semantics 9.6).
 
         Rows of other keys can complete sessions. These are evaluated together with the sessions that got
@@ -303,17 +303,17 @@ class Operator:
         """
         plan, clocks = self.plan, self.state.clocks
         received = clocks.watermark or 0
-        taken = self._taken(row_numbering.of_all(rows, received))
+        effect = self._apply(row_numbering.of_all(rows, received))
         moved = replace(clocks, watermark=received + rows.height)
         due = firing.due(plan, clocks, moved)
-        others = self.state.windows.concerned(due.test, due.may)
-        for known in (taken.touched, taken.replaced):
+        others = self.state.windows.select(due.test, due.may)
+        for known in (effect.touched, effect.replaced):
             others = others.join(known, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
         self.state = replace(
             self.state, windows=self.state.windows.expired(moved.horizon(plan.spec)), clocks=moved
         )
         return replace(
-            taken, touched=pl.concat([taken.touched, others]), replaced=pl.concat([taken.replaced, others])
+            effect, touched=pl.concat([effect.touched, others]), replaced=pl.concat([effect.replaced, others])
         )
 
     def _each(self, rows: pl.DataFrame) -> Output:
@@ -337,50 +337,53 @@ class Operator:
         panes_in_order = pl.concat(placed).sort(ORDER, maintain_order=True)
         return replace(Output.joined(outputs), panes=panes_in_order)
 
-    def _with_place(self, sent: pl.DataFrame, turn: pl.DataFrame) -> pl.DataFrame:
+    def _with_place(self, emitted: pl.DataFrame, turn: pl.DataFrame) -> pl.DataFrame:
         """Adds to panes the place of the row of their key, or of the only row."""
         keys = list(self.plan.spec.keys) if turn.height > 1 else []
         places = turn.select(*keys, ORDER)
-        return joined(sent, places, keys) if keys else sent.join(places, how="cross")
+        return joined(emitted, places, keys) if keys else emitted.join(places, how="cross")
 
-    def _settle(self, taken: Intake, rows_in: int) -> Output:
+    def _settle(self, effect: Intake, rows_in: int) -> Output:
         """Evaluates the windows that got rows, and stores them."""
         plan, now = self.plan, self.state.clocks.processing_time
-        result = firing.evaluate(plan, taken.touched, self.state.clocks)
-        self._store(result.kept, pl.concat([taken.replaced, result.gone]))
-        self._keep(taken.slices)
-        sent = panes.sent(plan.window_panes, plan.spec, result.sent, now)
-        if plan.retracting and not taken.merged_away.is_empty():
-            sent = pl.concat([panes.withdrawn(plan.window_panes, plan.spec, taken.merged_away, now), sent])
-        counts = Counts(rows_in, taken.applied, 0, taken.late_count, 0, taken.partially_late)
-        return replace(self._nothing, panes=sent, counts=counts)
+        result = firing.evaluate(plan, effect.touched, self.state.clocks)
+        self._store(result.stored, pl.concat([effect.replaced, result.expired]))
+        self._store_slices(effect.slices)
+        emitted = panes.emitted_panes(plan.window_panes, plan.spec, result.emitted, now)
+        if plan.retracting and not effect.merged_away.is_empty():
+            emitted = pl.concat(
+                [panes.retractions(plan.window_panes, plan.spec, effect.merged_away, now), emitted]
+            )
+        counts = Counts(rows_in, effect.applied, 0, effect.late_count, 0, effect.partially_late)
+        return replace(self._nothing, panes=emitted, counts=counts)
 
     def _tick(self, clocks: Clocks) -> Output:
         """Moves the clocks, and evaluates the windows that this concerns."""
         plan, due = self.plan, firing.due(self.plan, self.state.clocks, clocks)
-        concerned, horizon = self.state.windows.concerned(due.test, due.may), clocks.horizon(plan.spec)
+        affected, horizon = self.state.windows.select(due.test, due.may), clocks.horizon(plan.spec)
         if self.state.slices is not None:
-            more, slices = completed(plan, self.state.slices, self.state.clocks, clocks, self._told_marks)
-            concerned = pl.concat([concerned, more])
-            self._keep(slices.expired(horizon))
+            more, slices = completed(plan, self.state.slices, self.state.clocks, clocks, self._key_watermarks)
+            affected = pl.concat([affected, more])
+            self._store_slices(slices.expired(horizon))
         self.state = replace(self.state, windows=self.state.windows.expired(horizon), clocks=clocks)
-        if concerned.is_empty():
+        if affected.is_empty():
             return self._nothing
-        result = firing.evaluate(plan, concerned, clocks)
-        self._store(result.kept, result.gone)
+        result = firing.evaluate(plan, affected, clocks)
+        self._store(result.stored, result.expired)
         return replace(
-            self._nothing, panes=panes.sent(plan.window_panes, plan.spec, result.sent, clocks.processing_time)
+            self._nothing,
+            panes=panes.emitted_panes(plan.window_panes, plan.spec, result.emitted, clocks.processing_time),
         )
 
-    def _told_marks(self) -> pl.DataFrame:
+    def _key_watermarks(self) -> pl.DataFrame:
         """Returns the watermarks of all keys, if each key has its own; else an empty table."""
         return (
-            key_watermarks.told(self.state.windows.all(), self.plan.keys)
+            key_watermarks.watermarks_of(self.state.windows.all(), self.plan.keys)
             if self.plan.by_key
             else self.plan.no_windows()
         )
 
-    def _keep(self, slices: Slices | None) -> None:
+    def _store_slices(self, slices: Slices | None) -> None:
         """Stores the slices of sliding windows."""
         if slices is not None:
             known = self.state.slices or slices
@@ -390,7 +393,7 @@ class Operator:
             tables = [sealed_if_long(table) for table in slices.tables]
             self.state = replace(self.state, slices=slices.having(tables))
 
-    def _store(self, put: pl.DataFrame, gone: pl.DataFrame) -> None:
-        windows = self.state.windows.changed(put, gone)
-        self.changed = self.changed or not (put.is_empty() and gone.is_empty())
+    def _store(self, put: pl.DataFrame, removed: pl.DataFrame) -> None:
+        windows = self.state.windows.changed(put, removed)
+        self.changed = self.changed or not (put.is_empty() and removed.is_empty())
         self.state = replace(self.state, windows=sealed_if_long(windows))

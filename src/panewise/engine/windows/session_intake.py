@@ -28,13 +28,13 @@ _SAME = "__same"
 
 
 def of_sessions(
-    plan: Plan, held: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
+    plan: Plan, stored: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
 ) -> Intake:
     """Applies rows (in arrival order) to sessions. `columns` are those of the late output."""
     mine = (
-        key_watermarks.without(held.of_keys(rows, plan.keys))
+        key_watermarks.without(stored.of_keys(rows, plan.keys))
         if plan.by_key
-        else held.of_keys(rows, plan.keys)
+        else stored.of_keys(rows, plan.keys)
     )
     assigned = sessions_at(clocks, plan.spec, plan.keys).assign(
         rows, mine.filter(~pl.col(CLOSED)), mine.filter(CLOSED)

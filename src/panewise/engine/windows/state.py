@@ -40,7 +40,7 @@ class WindowState(InputState):
     @property
     def slice_tables(self) -> dict[str, StoredTable]:
         """The slices of sliding windows, and their blocks."""
-        return {} if self.slices is None else {SLICES: self.slices.held, BLOCKS: self.slices.blocks}
+        return {} if self.slices is None else {SLICES: self.slices.by_time, BLOCKS: self.slices.blocks}
 
     def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
         """Returns the state with other tables."""

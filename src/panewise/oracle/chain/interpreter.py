@@ -10,7 +10,7 @@ from typing import Any
 
 from panewise.oracle.aggregate.aggregates import aggregate
 from panewise.oracle.columns import decimal_scale, same_value, sort_key
-from panewise.oracle.outputs import Output, joined
+from panewise.oracle.outputs import Output, concatenate
 from panewise.oracle.progress.clock import Clock
 from panewise.oracle.rows import as_key
 from panewise.oracle.windowing.assign import stamp
@@ -45,12 +45,12 @@ class ChainInterpreter:
         kinds, before = kinds_of(chain.first.keys, chain.first.measures, self._types), chain.first.keys
         for stage in chain.stages:
             measures = chain.measures(stage)
-            self._stages.append(_Following(chain.first, stage, measures, before, kinds))
+            self._stages.append(_StageState(chain.first, stage, measures, before, kinds))
             kinds, before = kinds_of(stage.keys, measures, kinds), stage.keys
 
     def add(self, rows: Iterable[dict[str, Any]]) -> Output:
         """Adds a batch; the panes of each evaluation pass through all stages (semantics 30.3)."""
-        return joined(self._through(output) for output in self._first.evaluations(rows))
+        return concatenate(self._through(output) for output in self._first.evaluations(rows))
 
     def watermark(self, to: int, source: str | None = None) -> Output:
         """Moves the watermark; with several inputs, that of the input `source`."""
@@ -73,7 +73,7 @@ class ChainInterpreter:
         return self._first.windows()
 
     @property
-    def kept(self) -> int:
+    def stored_count(self) -> int:
         """The number of panes and windows that all stages store."""
         return sum(len(stage.rows) + len(stage.groups) for stage in self._stages)
 
@@ -95,7 +95,7 @@ class _Group:
 
 
 @dataclass
-class _Following:
+class _StageState:
     """A stage of a chain.
 
     Attributes:
@@ -127,42 +127,46 @@ class _Following:
             self.rows.pop(_identity(self.before, pane), None)
             if pane["op"] == "+":
                 self.rows[_identity(self.before, pane)] = pane
-        sent = [
+        emitted = [
             one for group in sorted(arrived, key=_order) for one in self._fire(group, arrived[group], clock)
         ]
         if self.spec.accumulation == "discarding":
             self.rows.clear()
         self._forget(clock)
-        return sent
+        return emitted
 
     def _fire(self, identity: Identity, arrived: list[Pane], clock: Clock) -> list[Pane]:
         window = self.groups.setdefault(identity, _Group())
-        held = [
+        stored = [
             (_order(key), row)
             for key, row in self.rows.items()
             if _identity(self.stage.keys, row) == identity
         ]
-        rows = [row for _, row in sorted(held, key=lambda pair: pair[0])]
-        withdrawal = (
+        rows = [row for _, row in sorted(stored, key=lambda pair: pair[0])]
+        retraction = (
             []
             if window.live is None or self.spec.accumulation != "retracting"
-            else [{**window.live, **_withdrawn(clock)}]
+            else [{**window.live, **_retraction(clock)}]
         )
         if not rows:
             window.live = None
-            return withdrawal
+            return retraction
         values = {
             what.name: aggregate(what, rows, self.kinds.get(what.column or "")) for what in self.measures
         }
-        pane = {**self._told(identity), **values, **self._numbering(window, identity[1], arrived, clock)}
-        if self._is_unchanged(window, values) and not self._asked_for(pane):
+        pane = {
+            **self._window_columns(identity),
+            **values,
+            **self._numbering(window, identity[1], arrived, clock),
+        }
+        if self._is_unchanged(window, values) and not self._requested(pane):
             return []
         window.panes += 1
         window.nonspeculative += pane["timing"] != "EARLY"
         window.live = pane
-        return [*withdrawal, pane]
+        return [*retraction, pane]
 
-    def _told(self, identity: Identity) -> Pane:
+    def _window_columns(self, identity: Identity) -> Pane:
         start, end, *key = identity
         stamped: dict[str, int | None] = {"timestamp": end} if self.spec.timestamp == "end" else {}
         if self.spec.timestamp == "window_time":
@@ -177,7 +181,7 @@ class _Following:
     def _numbering(self, window: _Group, end: int | None, arrived: list[Pane], clock: Clock) -> Pane:
         """Returns the timing, indexes and flags of a pane (semantics 30.3)."""
         on_time = any(pane["op"] == "+" and pane["timing"] == "ON_TIME" for pane in arrived)
-        past, on_time = self._past(end), on_time and window.nonspeculative == 0
+        past, on_time = self._half_open_end(end), on_time and window.nonspeculative == 0
         timing = "EARLY" if not clock.reached(past) else "ON_TIME" if on_time else "LATE"
         return {
             "timing": timing,
@@ -195,23 +199,25 @@ class _Following:
             return False
         return all(same_value(value, live[name]) for name, value in values.items())
 
-    def _asked_for(self, pane: Pane) -> bool:
+    def _requested(self, pane: Pane) -> bool:
         on_time = self.spec.on_time == "always" and pane["timing"] == "ON_TIME"
         return on_time or (self.spec.closing == "always" and bool(pane["is_last"]))
 
     def _forget(self, clock: Clock) -> None:
         """Purges the rows and windows that have expired (semantics 30.9)."""
         self.rows = {
-            key: row for key, row in self.rows.items() if not expired(self.spec, clock, self._past(key[1]))
+            key: row
+            for key, row in self.rows.items()
+            if not expired(self.spec, clock, self._half_open_end(key[1]))
         }
         self.groups = {
             key: group
             for key, group in self.groups.items()
-            if not expired(self.spec, clock, self._past(key[1]))
+            if not expired(self.spec, clock, self._half_open_end(key[1]))
         }
 
-    def _past(self, end: int | None) -> int | None:
-        """Returns the end of the half-open window whose end is shown as `end` (semantics 7.2)."""
+    def _half_open_end(self, end: int | None) -> int | None:
+        """Returns the end of the half-open window whose end outputs show as `end` (semantics 7.2)."""
         return end + 1 if end is not None and closed_at_end(self.spec.window) else end
 
 
@@ -226,7 +232,7 @@ def _order(identity: Identity) -> tuple[Any, ...]:
     return (sort_key(end), sort_key(start), [sort_key(value) for value in key])
 
 
-def _withdrawn(clock: Clock) -> Pane:
+def _retraction(clock: Clock) -> Pane:
     return {"op": "-", "processing_time": clock.processing_time}
 
 

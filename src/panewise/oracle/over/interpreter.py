@@ -11,12 +11,12 @@ from panewise.chrono import MAX_INSTANT
 from panewise.errors import InputError, SpecError
 from panewise.oracle.aggregate.aggregates import aggregate
 from panewise.oracle.columns import as_type, check_type, sort_key
-from panewise.oracle.outputs import Output, nothing
+from panewise.oracle.outputs import Output, empty_output
 from panewise.oracle.positions import Positions
 from panewise.oracle.progress.clock import Clock
 from panewise.oracle.progress.clocks import Clocks, Key
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
-from panewise.spec import Aggregate, Frame, FrameColumn, FrameOperator, RowFunction
+from panewise.spec import Aggregate, Frame, OverColumn, OverOperator, RowFunction
 
 
 @dataclass
@@ -24,7 +24,7 @@ class _Sequence:
     """The rows of a key that have passed, in the order of semantics 29.1, and the number of those emitted."""
 
     passed: list[Row] = field(default_factory=list)
-    sent: int = 0
+    emitted: int = 0
 
 
 class OverInterpreter:
@@ -37,7 +37,7 @@ class OverInterpreter:
         types: types of columns, as for :class:`panewise.oracle.Interpreter`.
 
     >>> from panewise import functions as F
-    >>> oracle = OverInterpreter(FrameOperator(columns=[FrameColumn(F.sum("v").alias("total"),
+    >>> oracle = OverInterpreter(OverOperator(columns=[OverColumn(F.sum("v").alias("total"),
     ...     Frame("rows", -1, 0))]))
     >>> _ = oracle.add([{"event_time": t, "v": t * t} for t in (3, 1, 2)])
     >>> [(row["v"], row["total"]) for row in oracle.watermark(3)["panes"]]
@@ -46,7 +46,7 @@ class OverInterpreter:
     Source: semantics 29.
     """
 
-    def __init__(self, spec: FrameOperator, types: dict[str, str] | None = None) -> None:
+    def __init__(self, spec: OverOperator, types: dict[str, str] | None = None) -> None:
         self._spec, self._types = spec, dict(types or {})
         for column, kind in self._types.items():
             check_type(column, kind)
@@ -66,7 +66,7 @@ class OverInterpreter:
             raise InputError(
                 "rows after finish", "nothing is added after the end of input", "add the rows before finish"
             )
-        output, given_rows = nothing(), list(rows)
+        output, given_rows = empty_output(), list(rows)
         for column in self._spec.columns:
             if any(column.name in given for given in given_rows):
                 raise SpecError(
@@ -74,27 +74,29 @@ class OverInterpreter:
                     "new columns have different names, which no input column has",
                     "give the new column another name",
                 )
-        judged = [self._taken(given, output) for given in arrival_order(self._spec, self._types, given_rows)]
-        self._waiting += [row for row in judged if row is not None]
-        output["panes"] = self._sent()
-        if self._clocks.tell_seen():
-            output["panes"] += self._sent()
+        applied = [
+            self._applied_row(given, output) for given in arrival_order(self._spec, self._types, given_rows)
+        ]
+        self._waiting += [row for row in applied if row is not None]
+        output["panes"] = self._emit()
+        if self._clocks.report_seen():
+            output["panes"] += self._emit()
         return output
 
     def watermark(self, to: int, source: str | None = None) -> Output:
         """Moves the watermark; with several inputs, that of the input `source`."""
-        self._clocks.tell(to, source)
-        return self._moved()
+        self._clocks.report(to, source)
+        return self._evaluate()
 
     def clock(self, to: int) -> Output:
         """Moves the processing time."""
         self._clocks.read(to)
-        return self._moved()
+        return self._evaluate()
 
     def finish(self) -> Output:
         """Ends the input: all rows pass and are emitted (semantics 29.2, 29.8)."""
         self.now.finished = True
-        return self._moved()
+        return self._evaluate()
 
     @property
     def now(self) -> Clock:
@@ -106,13 +108,15 @@ class OverInterpreter:
 
         Each is the window [t, t + 1 microsecond) (semantics 29.2). Without an event time it has no bounds.
         """
-        held = [
+        waiting = [
             *self._waiting,
-            *(row for rows in self._sequences.values() for row in rows.passed[rows.sent :]),
+            *(row for rows in self._sequences.values() for row in rows.passed[rows.emitted :]),
         ]
-        told = [{**self._keys(row.key), **self._bounds(row), "pending": 1, "closed": False} for row in held]
+        windows = [
+            {**self._keys(row.key), **self._bounds(row), "pending": 1, "closed": False} for row in waiting
+        ]
         return sorted(
-            told,
+            windows,
             key=lambda one: [
                 sort_key(one[name]) for name in ("window_end", "window_start", *self._spec.keys)
             ],
@@ -128,7 +132,7 @@ class OverInterpreter:
 
     # Rows in
 
-    def _taken(self, given: dict[str, Any], output: Output) -> Row | None:
+    def _applied_row(self, given: dict[str, Any], output: Output) -> Row | None:
         """Validates and counts a row; returns it if it is applied, None otherwise (semantics 29.3, 29.11)."""
         counts = output["counts"]
         counts["rows_in"] += 1
@@ -138,7 +142,7 @@ class OverInterpreter:
             counts["invalid"] += 1
             return None
         row = read(self._spec, self._types, given, self.now.processing_time)
-        self._clocks.saw_of_input(row.values, row.time)
+        self._clocks.record_time(row.values, row.time)
         if self._positions.is_replay(self._spec.position, row.values):
             counts["replays"] += 1
             return None
@@ -155,24 +159,24 @@ class OverInterpreter:
 
     # Rows out
 
-    def _moved(self) -> Output:
-        return nothing() | {"panes": self._sent()}
+    def _evaluate(self) -> Output:
+        return empty_output() | {"panes": self._emit()}
 
-    def _sent(self) -> list[dict[str, Any]]:
+    def _emit(self) -> list[dict[str, Any]]:
         """Lets rows pass; returns the rows to emit, with their new columns (semantics 29.2, 29.8)."""
         # The sort is stable, so rows that are equal in the order stay in arrival order.
         ready = sorted((row for row in self._waiting if self._is_ready(row)), key=self._order)
         self._waiting = [row for row in self._waiting if not self._is_ready(row)]
         for row in ready:
             self._sequences.setdefault(row.key, _Sequence()).passed.append(row)
-        sent = [(row, new) for rows in self._sequences.values() for row, new in self._of_key(rows)]
+        emitted = [(row, new) for rows in self._sequences.values() for row, new in self._of_key(rows)]
         if self._spec.rows_ahead:
             # Rows may have passed in earlier evaluations, so ties are ordered by their keys (semantics 29.8).
-            sent.sort(key=lambda pair: (self._order(pair[0]), [sort_key(value) for value in pair[0].key]))
+            emitted.sort(key=lambda pair: (self._order(pair[0]), [sort_key(value) for value in pair[0].key]))
         else:
             places = {id(row): place for place, row in enumerate(ready)}
-            sent.sort(key=lambda pair: places[id(pair[0])])
-        return [{**row.values, **new} for row, new in sent]
+            emitted.sort(key=lambda pair: places[id(pair[0])])
+        return [{**row.values, **new} for row, new in emitted]
 
     def _order(self, row: Row) -> list[Any]:
         """Returns the sort key of a row: its time, then its order columns (semantics 29.1).
@@ -189,16 +193,16 @@ class OverInterpreter:
         return self.now.watermark is not None and self.now.watermark > row.time + self._spec.us_ahead
 
     def _of_key(self, rows: _Sequence) -> list[tuple[Row, dict[str, Any]]]:
-        sent = []
-        while rows.sent < len(rows.passed) and (
-            self.now.finished or rows.sent + self._spec.rows_ahead < len(rows.passed)
+        emitted = []
+        while rows.emitted < len(rows.passed) and (
+            self.now.finished or rows.emitted + self._spec.rows_ahead < len(rows.passed)
         ):
-            new = {column.name: self._value(column, rows, rows.sent) for column in self._spec.columns}
-            sent.append((rows.passed[rows.sent], new))
-            rows.sent += 1
-        return sent
+            new = {column.name: self._value(column, rows, rows.emitted) for column in self._spec.columns}
+            emitted.append((rows.passed[rows.emitted], new))
+            rows.emitted += 1
+        return emitted
 
-    def _value(self, column: FrameColumn, rows: _Sequence, at: int) -> Any:
+    def _value(self, column: OverColumn, rows: _Sequence, at: int) -> Any:
         if column.frame is None:
             assert isinstance(column.what, RowFunction)
             return self._of_all(column.what, rows.passed, at)

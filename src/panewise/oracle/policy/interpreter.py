@@ -8,10 +8,10 @@ from panewise.errors import InputError
 from panewise.oracle.aggregate.aggregates import aggregate
 from panewise.oracle.columns import check_type
 from panewise.oracle.outputs import COUNTS, Output
-from panewise.oracle.policy.listener import Listening
+from panewise.oracle.policy.listener import PartitionListener
 from panewise.oracle.policy.partition import Partition, Tuple, exceeds
 from panewise.oracle.policy.partitions import Partitions
-from panewise.oracle.policy.rows import is_marker, without_place
+from panewise.oracle.policy.rows import invalid_tuple_reason, is_marker
 from panewise.oracle.positions import Positions
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.spec import StreamWindow
@@ -36,7 +36,7 @@ class PolicyInterpreter:
         self._now = 0
         self._finished = False
         self._partitions = Partitions(spec)
-        self._asked = Evictions(spec.partition_eviction, self._partitions)
+        self._evictions = Evictions(spec.partition_eviction, self._partitions)
         self._positions = Positions()
         self._checkpoint: tuple[Partitions, Positions] | None = None
         self._output: Output = {}
@@ -54,27 +54,27 @@ class PolicyInterpreter:
                 "rows after finish", "nothing is added after the end of input", "add the rows before finish"
             )
 
-        def take() -> None:
+        def add_rows() -> None:
             for row in arrival_order(self._spec.tuples, self._types, list(rows)):
                 outcome = self._row(row)
                 self._output["counts"]["rows_in"] += 1
                 self._output["counts"][outcome] += 1
 
-        return self._doing(take)
+        return self._output_of(add_rows)
 
     def clock(self, to: int) -> Output:
         """Reads the clock (semantics 10.10)."""
 
         def read_clock() -> None:
             self._now = max(self._now, to)
-            self._begin()
-            self._due()
+            self._create_only_partition()
+            self._act_on_time()
 
-        return self._doing(read_clock)
+        return self._output_of(read_clock)
 
     def watermark(self, to: int, source: str | None = None) -> Output:
         """Does nothing: policy windows have no event time."""
-        return self._doing(lambda: None)
+        return self._output_of(lambda: None)
 
     def finish(self) -> Output:
         """Ends the input: purges every partition (semantics 10.12)."""
@@ -82,16 +82,16 @@ class PolicyInterpreter:
         def end() -> None:
             if self._finished:
                 return
-            self._begin()
+            self._create_only_partition()
             self._finished = True
             for partition in self._partitions.in_order():
                 if self._spec.flush_on_final and partition.tuples:
                     self._tumble(partition)
                 self._partitions.remove(partition)
                 self._raise("FINAL", partition, partition.tuples)
-            self._asked.asked.clear()
+            self._evictions.requested.clear()
 
-        return self._doing(end)
+        return self._output_of(end)
 
     def evict(self, named: dict[str, Any]) -> Output:
         """Evicts a partition that is named by the columns of `partition_by` (semantics 10.23).
@@ -100,25 +100,25 @@ class PolicyInterpreter:
             InputError: if the name does not consist of these columns, or there are none.
         """
 
-        def go() -> None:
+        def evict_named() -> None:
             key = self._partitions.key(named)
             if key in self._partitions:
                 self._evict_partition(self._partitions[key])
-                self._evict_asked()
+                self._evict_requested()
 
-        return self._doing(go)
+        return self._output_of(evict_named)
 
     def drain(self) -> Output:
         """Completes all outstanding work, of which there is never any (semantics 10.21)."""
-        return self._doing(lambda: None)
+        return self._output_of(lambda: None)
 
     def checkpoint(self) -> Output:
         """Saves the state, to which :meth:`reset` returns (semantics 10.21)."""
 
-        def note() -> None:
+        def save() -> None:
             self._checkpoint = deepcopy((self._partitions, self._positions))
 
-        return self._doing(note)
+        return self._output_of(save)
 
     def reset(self) -> Output:
         """Returns to the state of the last checkpoint; what is due then happens at once (semantics 10.22).
@@ -126,37 +126,37 @@ class PolicyInterpreter:
         Raises:
             InputError: if there is no checkpoint.
         """
-        kept = self._checkpoint
-        if kept is None:
+        saved = self._checkpoint
+        if saved is None:
             raise InputError(
                 "a reset without a checkpoint",
                 "a reset returns to the last checkpoint",
                 "make a checkpoint before it",
             )
 
-        def go_back() -> None:
-            self._put_back(*deepcopy(kept))
-            self._due()
+        def restore() -> None:
+            self._restore(*deepcopy(saved))
+            self._act_on_time()
 
-        return self._doing(go_back)
+        return self._output_of(restore)
 
     def reset_to_initial(self) -> Output:
         """Purges all partitions, marks and listeners without an event (semantics 10.22)."""
 
         def forget() -> None:
-            self._put_back(Partitions(self._spec), Positions())
+            self._restore(Partitions(self._spec), Positions())
 
-        return self._doing(forget)
+        return self._output_of(forget)
 
     def windows(self) -> list[dict[str, Any]]:
         """Returns the stored partitions, with the number of their tuples, in the order of their keys."""
         return self._partitions.windows()
 
-    def _put_back(self, partitions: Partitions, positions: Positions) -> None:
+    def _restore(self, partitions: Partitions, positions: Positions) -> None:
         self._partitions, self._positions = partitions, positions
-        self._asked = Evictions(self._spec.partition_eviction, partitions)
+        self._evictions = Evictions(self._spec.partition_eviction, partitions)
 
-    def _doing(self, what: Callable[[], None]) -> Output:
+    def _output_of(self, what: Callable[[], None]) -> Output:
         self._output = {"panes": [], "late": [], "invalid": [], "counts": dict.fromkeys(COUNTS, 0)}
         what()
         return self._output
@@ -170,15 +170,15 @@ class PolicyInterpreter:
             row = read(tuples, self._types, given, self._now)
             if self._positions.is_replay(self._spec.position, row.values):
                 return "replays"
-            reason = without_place(self._spec, row)
+            reason = invalid_tuple_reason(self._spec, row)
         if reason is not None:
             self._output["invalid"].append({"row": dict(given), "reason": reason})
             return "invalid"
         if is_marker(self._spec, row):
-            self._begin()
+            self._create_only_partition()
             for partition in self._partitions.in_order():
                 self._tumble(partition)
-                self._evict_asked()
+                self._evict_requested()
         else:
             self._insert(row)
         return "applied"
@@ -188,18 +188,20 @@ class PolicyInterpreter:
         partition = Partition(row.key, self._now) if begins else self._partitions[row.key]
         self._partitions.put(partition)
         if begins:
-            self._began(partition)
+            self._start(partition)
         new = Tuple(
-            {name: value for name, value in row.values.items() if self._is_shown(name)}, row.values, self._now
+            {name: value for name, value in row.values.items() if self._is_output_column(name)},
+            row.values,
+            self._now,
         )
         if self._spec.kind == "tumbling":
             self._into_tumbling(partition, new)
         else:
             self._into_sliding(partition, new)
-        self._evict_asked()
+        self._evict_requested()
         self._make_room()
 
-    def _is_shown(self, name: str) -> bool:
+    def _is_output_column(self, name: str) -> bool:
         return self._spec.columns is None or name in self._spec.columns
 
     def _into_tumbling(self, partition: Partition, new: Tuple) -> None:
@@ -236,19 +238,19 @@ class PolicyInterpreter:
 
     # Creation of partitions, and time (semantics 10.6, 10.10)
 
-    def _begin(self) -> None:
+    def _create_only_partition(self) -> None:
         """Creates, once, the only partition of an operator without `partition_by` (semantics 10.6)."""
         if not self._spec.partition_by and () not in self._partitions and not self._finished:
             self._partitions.put(Partition((), self._now))
-            self._began(self._partitions[()])
+            self._start(self._partitions[()])
 
-    def _began(self, partition: Partition) -> None:
+    def _start(self, partition: Partition) -> None:
         if self._spec.kind == "sliding" and isinstance(self._spec.evict, TimePolicy):
             self._full(partition)
 
-    def _due(self) -> None:
+    def _act_on_time(self) -> None:
         """Does what is due at the current processing time, partition by partition (semantics 10.10)."""
-        evict, trigger, gone = self._spec.evict, self._spec.trigger, self._spec.partition_eviction
+        evict, trigger, eviction = self._spec.evict, self._spec.trigger, self._spec.partition_eviction
         for partition in self._partitions.in_order():
             if isinstance(evict, TimePolicy) and self._spec.kind == "sliding":
                 leaving = [one for one in partition.tuples if self._now - one.arrived > evict.duration.us]
@@ -265,9 +267,9 @@ class PolicyInterpreter:
                 partition.acted = self._now
                 if partition.changed or not self._spec.skip_unchanged:
                     self._trigger(partition)
-            if isinstance(gone, PartitionAge) and self._now - partition.fed >= gone.duration.us:
+            if isinstance(eviction, PartitionAge) and self._now - partition.fed >= eviction.duration.us:
                 self._evict_partition(partition)
-            self._evict_asked()
+            self._evict_requested()
 
     # Partition eviction (semantics 10.14, 10.26)
 
@@ -278,18 +280,18 @@ class PolicyInterpreter:
             if partition.tuples:
                 break
             self._evict_partition(partition)
-            self._evict_asked()
+            self._evict_requested()
         while self._partitions.too_many:
             self._evict_partition(next(self._partitions.in_order()))
-            self._evict_asked()
+            self._evict_requested()
 
     def _evict_partition(self, partition: Partition) -> None:
         self._partitions.remove(partition)
         self._raise("PARTITION_EVICTION", partition, partition.tuples)
 
-    def _evict_asked(self) -> None:
+    def _evict_requested(self) -> None:
         """Evicts the partitions whose eviction listeners have requested, in that order (semantics 10.26)."""
-        while (key := self._asked.next()) is not None:
+        while (key := self._evictions.next()) is not None:
             if key in self._partitions:
                 self._evict_partition(self._partitions[key])
 
@@ -324,7 +326,7 @@ class PolicyInterpreter:
 
         Events that the option `events` does not name are skipped.
         """
-        if event not in self._spec.told:
+        if event not in self._spec.emitted_events:
             return
         names = self._partitions.names(partition)
         for contents in self._contents(event, names, partition, list(tuples)):
@@ -335,12 +337,12 @@ class PolicyInterpreter:
     ) -> list[dict[str, Any]]:
         spec = self._spec
         if spec.listener is not None:
-            partition.listening = partition.listening or Listening(spec.listener)
-            return partition.listening.told(
-                event, names, [one.shown for one in tuples], self._now, self._asked
+            partition.listener = partition.listener or PartitionListener(spec.listener)
+            return partition.listener.notify(
+                event, names, [one.columns for one in tuples], self._now, self._evictions
             )
         if not spec.aggregates:
-            return [{"tuples": [dict(one.shown) for one in tuples]}]
+            return [{"tuples": [dict(one.columns) for one in tuples]}]
         rows = [one.values for one in tuples]
         return [
             {what.name: aggregate(what, rows, self._types.get(what.column or "")) for what in spec.aggregates}

@@ -7,14 +7,14 @@ from panewise.spec.operators.policy.events import Evictions, WindowEvent
 from panewise.spec.operators.policy.listener import WindowListener
 
 
-class Listening:
+class PartitionListener:
     """A listener and its state, which is stored as JSON text between events."""
 
     def __init__(self, listener: WindowListener) -> None:
         self._listener = listener
         self._state: str | None = None
 
-    def told(
+    def notify(
         self,
         event: str,
         partition: dict[str, Any],
@@ -30,7 +30,7 @@ class Listening:
             InputError: if the listener returns anything but rows of its outputs, or its state is not JSON.
         """
         made = self._listener.restored(self._state)
-        rows = self._listener.told(
+        rows = self._listener.notify(
             made, WindowEvent(event, dict(partition), tuple(dict(one) for one in tuples), now, evictions)
         )
         self._state = self._listener.state_of(made)

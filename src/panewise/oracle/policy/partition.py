@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from panewise.oracle.policy.listener import Listening
+from panewise.oracle.policy.listener import PartitionListener
 from panewise.spec.operators.policy.policies import DeltaPolicy
 
 
@@ -15,12 +15,12 @@ class Tuple:
     """A row in a window.
 
     Attributes:
-        shown: the columns that events contain (semantics 10.16).
+        columns: the columns that events contain (semantics 10.16).
         values: all columns that are read.
         arrived: the processing time at which the row arrived.
     """
 
-    shown: dict[str, Any]
+    columns: dict[str, Any]
     values: dict[str, Any]
     arrived: int
 
@@ -38,7 +38,7 @@ class Partition:
         reference: the tuple that a trigger by `delta` compares with (semantics 10.8).
         full: whether INITIAL_FULL has occurred.
         changed: whether there was an insertion or an eviction since the last TRIGGER (semantics 10.18).
-        listening: its listener object, once an event has called it.
+        listener: its listener object, once an event has called it.
     """
 
     key: tuple[Any, ...]
@@ -49,7 +49,7 @@ class Partition:
     reference: Tuple | None = None
     full: bool = False
     changed: bool = False
-    listening: Listening | None = None
+    listener: PartitionListener | None = None
 
     def first_while(self, test: Callable[[Tuple], bool]) -> list[Tuple]:
         """Returns the oldest tuples, up to the first that fails the test."""

@@ -6,7 +6,7 @@ from typing import Any
 from panewise.oracle.columns import sort_key
 from panewise.oracle.policy.partition import Partition
 from panewise.oracle.rows import as_key
-from panewise.spec import HeldPartition, StreamWindow
+from panewise.spec import StoredPartition, StreamWindow
 from panewise.spec.operators.policy.events import Name, key_of, name_of
 from panewise.spec.operators.policy.policies import PartitionCount, TupleCount
 
@@ -16,53 +16,54 @@ class Partitions:
 
     def __init__(self, spec: StreamWindow) -> None:
         self._spec = spec
-        self._held: dict[Name, Partition] = {}
+        self._stored: dict[Name, Partition] = {}
 
     def __contains__(self, key: object) -> bool:
-        return key in self._held
+        return key in self._stored
 
     def __getitem__(self, key: Name) -> Partition:
-        return self._held[key]
+        return self._stored[key]
 
     def put(self, partition: Partition) -> None:
         """Adds a partition, or moves it to the end of the order, because it received a tuple."""
-        self._held.pop(partition.key, None)
-        self._held[partition.key] = partition
+        self._stored.pop(partition.key, None)
+        self._stored[partition.key] = partition
 
     def remove(self, partition: Partition) -> None:
         """Removes a partition."""
-        del self._held[partition.key]
+        del self._stored[partition.key]
 
     def in_order(self) -> Iterator[Partition]:
         """Iterates over the partitions that exist now; skips those that are removed before their turn."""
-        for partition in list(self._held.values()):
-            if partition.key in self._held:
+        for partition in list(self._stored.values()):
+            if partition.key in self._stored:
                 yield partition
 
     @property
     def too_many(self) -> bool:
         """Whether there are more partitions, or more tuples, than the policy allows (semantics 10.14)."""
-        gone = self._spec.partition_eviction
+        policy = self._spec.partition_eviction
         partitions, tuples = self.counts()
-        if isinstance(gone, PartitionCount):
-            return partitions > gone.n
-        return isinstance(gone, TupleCount) and tuples > gone.n
+        if isinstance(policy, PartitionCount):
+            return partitions > policy.n
+        return isinstance(policy, TupleCount) and tuples > policy.n
 
     # What listeners see (semantics 10.27)
 
-    def all(self) -> list[HeldPartition]:
+    def all(self) -> list[StoredPartition]:
         """Returns the name of each partition and the number of its tuples."""
         return [
-            HeldPartition(self.names(partition), len(partition.tuples)) for partition in self._held.values()
+            StoredPartition(self.names(partition), len(partition.tuples))
+            for partition in self._stored.values()
         ]
 
-    def find(self, name: Name) -> HeldPartition | None:
+    def find(self, name: Name) -> StoredPartition | None:
         """Returns the partition of this name; None if it does not exist."""
         return next((one for one in self.all() if key_of(one.partition) == name), None)
 
     def counts(self) -> tuple[int, int]:
         """Returns the number of partitions, and the number of tuples in all of them."""
-        return len(self._held), sum(len(partition.tuples) for partition in self._held.values())
+        return len(self._stored), sum(len(partition.tuples) for partition in self._stored.values())
 
     # Names
 
@@ -84,6 +85,8 @@ class Partitions:
 
         `pending` is the number of their tuples.
         """
-        held = sorted(self._held.values(), key=lambda partition: [sort_key(value) for value in partition.key])
+        stored = sorted(
+            self._stored.values(), key=lambda partition: [sort_key(value) for value in partition.key]
+        )
         bounds = {"window_start": None, "window_end": None}
-        return [{**self.names(one), **bounds, "pending": len(one.tuples), "closed": False} for one in held]
+        return [{**self.names(one), **bounds, "pending": len(one.tuples), "closed": False} for one in stored]

@@ -11,7 +11,7 @@ def is_marker(spec: StreamWindow, row: Row) -> bool:
     return isinstance(spec.evict, PunctPolicy) and row.values[spec.evict.column] is True
 
 
-def without_place(spec: StreamWindow, row: Row) -> str | None:
+def invalid_tuple_reason(spec: StreamWindow, row: Row) -> str | None:
     """Returns the reason why a row that passed all other tests is invalid as a tuple.
 
     Tests the keys and the values of `delta` columns (semantics 10.1, 10.4). Returns None for a marker and

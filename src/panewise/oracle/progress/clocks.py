@@ -57,7 +57,7 @@ class Clocks:
         elif self._inputs is not None:
             self.common.raise_watermark(self._inputs.clock(now))
 
-    def tell(self, to: int, source: str | None) -> None:
+    def report(self, to: int, source: str | None) -> None:
         """Takes a watermark from outside; with several inputs, that of the input `source`.
 
         Raises:
@@ -80,9 +80,9 @@ class Clocks:
             self.common.raise_watermark(to)
             return
         assert source is not None, "one of several inputs"
-        self.common.raise_watermark(self._inputs.tell(source, to, self.common.processing_time))
+        self.common.raise_watermark(self._inputs.report(source, to, self.common.processing_time))
 
-    def saw(self, latest: dict[Key, int]) -> set[Key]:
+    def raise_key_watermarks(self, latest: dict[Key, int]) -> set[Key]:
         """Moves, after a batch, the watermarks of single keys; returns the keys whose watermark has moved.
 
         `latest` has the highest event time or row number of each key in the batch (semantics 8.1, 12.8).
@@ -101,15 +101,15 @@ class Clocks:
         self._of_keys |= further
         return set(further)
 
-    def saw_of_input(self, values: dict[str, Any], time: int) -> None:
+    def record_time(self, values: dict[str, Any], time: int) -> None:
         """Records the event time of a valid row, if rows drive the watermark (semantics 12.9, 12.10)."""
         if isinstance(self._spec.watermark, StreamTime) and self._spec.watermark.per == "all":
             self._seen = time if self._seen is None else max(time, self._seen)
         inputs = row_driven(self._spec.watermark)
         if inputs is not None and self._inputs is not None:
-            self._inputs.saw(values[str(inputs.column)], time)
+            self._inputs.record_time(values[str(inputs.column)], time)
 
-    def tell_seen(self) -> bool:
+    def report_seen(self) -> bool:
         """Moves the watermark that rows drive, after a batch (semantics 12.9, 12.10).
 
         Returns whether a valid row of the batch reported, so that an evaluation is due.
@@ -120,5 +120,5 @@ class Clocks:
             return True
         if self._inputs is None or not self._inputs.seen:
             return False
-        self.common.raise_watermark(self._inputs.tell_seen(self.common.processing_time))
+        self.common.raise_watermark(self._inputs.report_seen(self.common.processing_time))
         return True

@@ -11,35 +11,35 @@ class InputClocks:
     They return None if all inputs are idle, or if one that is not idle has not reported yet.
 
     >>> clocks = InputClocks(Inputs(["a", "b"], idle_after=5))
-    >>> clocks.tell("a", 10, 0), clocks.tell("b", 7, 0), clocks.tell("b", 6, 0)
+    >>> clocks.report("a", 10, 0), clocks.report("b", 7, 0), clocks.report("b", 6, 0)
     (None, 7, 7)
     """
 
     def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
         self._marks: dict[str, int] = {}
-        self._heard: dict[str, int] = {}
+        self._reported_at: dict[str, int] = {}
         self._seen: dict[str, int] = {}  # the highest event time of each input in the current batch
         self._reading = False
 
-    def tell(self, name: str, to: int, processing_time: int) -> int | None:
+    def report(self, name: str, to: int, processing_time: int) -> int | None:
         """Records a watermark that an input reports; returns the operator's watermark (semantics 12.5)."""
         self._marks[name] = max(to, self._marks.get(name, to))
         if self._reading:
-            self._heard[name] = processing_time
+            self._reported_at[name] = processing_time
         return self._least(processing_time)
 
-    def saw(self, name: str, time: int) -> None:
+    def record_time(self, name: str, time: int) -> None:
         """Records the event time of a valid row of an input (semantics 12.9)."""
         self._seen[name] = max(time, self._seen.get(name, time))
 
-    def tell_seen(self, processing_time: int) -> int | None:
+    def report_seen(self, processing_time: int) -> int | None:
         """Reports, after a batch, the watermarks of all inputs with valid rows in it (semantics 12.9).
 
         They report at once. Returns the operator's watermark.
         """
         for name, time in self._seen.items():
-            self.tell(name, saturating_add(time, -self._inputs.delay_of(name)), processing_time)
+            self.report(name, saturating_add(time, -self._inputs.delay_of(name)), processing_time)
         self._seen = {}
         return self._least(processing_time)
 
@@ -55,19 +55,19 @@ class InputClocks:
         """
         if not self._reading:
             self._reading = True
-            self._heard = dict.fromkeys(self._inputs.names, processing_time)
+            self._reported_at = dict.fromkeys(self._inputs.names, processing_time)
         return self._least(processing_time)
 
     def _least(self, processing_time: int) -> int | None:
-        awake = [name for name in self._inputs.names if not self._is_idle(name, processing_time)]
-        if not awake or any(name not in self._marks for name in awake):
+        active = [name for name in self._inputs.names if not self._is_idle(name, processing_time)]
+        if not active or any(name not in self._marks for name in active):
             return None
-        return min(self._marks[name] for name in awake)
+        return min(self._marks[name] for name in active)
 
     def _is_idle(self, name: str, processing_time: int) -> bool:
         idle_after = self._inputs.idle_after
         return (
             idle_after is not None
-            and name in self._heard
-            and processing_time >= self._heard[name] + idle_after.us
+            and name in self._reported_at
+            and processing_time >= self._reported_at[name] + idle_after.us
         )

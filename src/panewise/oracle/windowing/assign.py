@@ -87,7 +87,7 @@ def own_sliding(window: Sliding, t: int) -> Bounds:
     return (start, start + size + 1)
 
 
-def told(window: AnyWindow, bounds: Bounds) -> Bounds:
+def output_bounds(window: AnyWindow, bounds: Bounds) -> Bounds:
     """Returns the bounds as outputs show them (semantics 7.2).
 
     The end of a window that is closed at both ends is its last instant.
@@ -96,9 +96,9 @@ def told(window: AnyWindow, bounds: Bounds) -> Bounds:
     return (start, end - 1) if end is not None and closed_at_end(window) else (start, end)
 
 
-def stamp(window: AnyWindow, shown: int | None) -> int | None:
-    """Returns the last instant of a window, given its end as :func:`told` shows it (semantics 22.1)."""
-    return shown if shown is None or closed_at_end(window) else shown - 1
+def stamp(window: AnyWindow, output_end: int | None) -> int | None:
+    """Returns the last instant of a window, given its end in :func:`output_bounds` (semantics 22.1)."""
+    return output_end if output_end is None or closed_at_end(window) else output_end - 1
 
 
 def reach(window: Session, values: Mapping[str, Any]) -> int:
@@ -128,7 +128,7 @@ def finite(bounds: Bounds) -> tuple[int, int]:
     return start, end
 
 
-def meet(window: AnyWindow, one: Bounds, other: Bounds) -> bool:
+def overlap(window: AnyWindow, one: Bounds, other: Bounds) -> bool:
     """Returns whether two windows of a key merge, because they overlap or touch (semantics 9, 9.4)."""
     (one_start, one_end), (other_start, other_end) = finite(one), finite(other)
     if merging_at_touch(window):

@@ -26,7 +26,7 @@ def calendar_window(window: Calendar, t: int) -> tuple[int, int] | None:
         return None
     zone = time_zone(window.zone)
     # Starts high enough: even if clocks were put back before t, they have not shown a date this late.
-    number = _number(window, _shown(zone, t) + timedelta(days=2))
+    number = _number(window, _local_date(zone, t) + timedelta(days=2))
     while True:
         start, end = (_start(window, zone, n) for n in (number, number + 1))
         if start is None:
@@ -36,7 +36,7 @@ def calendar_window(window: Calendar, t: int) -> tuple[int, int] | None:
         number -= 1
 
 
-def _shown(zone: ZoneInfo, t: int) -> date:
+def _local_date(zone: ZoneInfo, t: int) -> date:
     """Returns the local date at an instant."""
     return (_EPOCH + timedelta(microseconds=t)).astimezone(zone).date()
 
@@ -99,7 +99,7 @@ def first_instant(zone: ZoneInfo, day: date) -> int:
     before, after = late - 1_000_000, early
     while after - before > 1_000_000:
         middle = before + (after - before) // 2_000_000 * 1_000_000
-        before, after = (before, middle) if _shown(zone, middle) >= day else (middle, after)
+        before, after = (before, middle) if _local_date(zone, middle) >= day else (middle, after)
     return after
 
 

@@ -8,7 +8,7 @@ from panewise.spec import CountEvictor, DeltaEvictor, Evictor, TimeEvictor
 _Rows = list[dict[str, Any]]
 
 
-def left(evictor: Evictor, rows: _Rows, event_time: str) -> _Rows:
+def remaining(evictor: Evictor, rows: _Rows, event_time: str) -> _Rows:
     """Returns the rows that are not evicted; takes and returns rows in arrival order."""
     match evictor:
         case CountEvictor():

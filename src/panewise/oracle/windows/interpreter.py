@@ -8,17 +8,17 @@ from panewise.chrono import MAX_INSTANT
 from panewise.errors import InputError
 from panewise.oracle.aggregate.aggregates import aggregate
 from panewise.oracle.columns import check_type, same_value
-from panewise.oracle.outputs import Output, joined, nothing
+from panewise.oracle.outputs import Output, concatenate, empty_output
 from panewise.oracle.positions import Positions
 from panewise.oracle.progress.clock import Clock
 from panewise.oracle.progress.clocks import Clocks
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
-from panewise.oracle.windowing.assign import Bounds, exists, finite, meet, stamp, told, windows_of
-from panewise.oracle.windows.evictors import left
+from panewise.oracle.windowing.assign import Bounds, exists, finite, output_bounds, overlap, stamp, windows_of
+from panewise.oracle.windows.evictors import remaining
 from panewise.oracle.windows.live_window import WindowState, pane_order
-from panewise.oracle.windows.row_numbering import Numbers
+from panewise.oracle.windows.row_numbering import RowNumbering
 from panewise.oracle.windows.sliding import Slides
-from panewise.oracle.windows.trigger import Decision, decide, expired, moment
+from panewise.oracle.windows.trigger import Decision, decide, expired, trigger_context
 from panewise.oracle.windows.trigger_tree import Node
 from panewise.spec import Sliding, WindowOperator, counted, merging
 
@@ -48,10 +48,10 @@ class Interpreter:
             check_type(column, kind)
         self._clocks = Clocks(spec)
         self._clock = self._clocks.common
-        self._held: dict[tuple[Any, ...], WindowState] = {}
+        self._stored: dict[tuple[Any, ...], WindowState] = {}
         self._positions = Positions()
         self._slides = Slides(spec.window) if isinstance(spec.window, Sliding) else None
-        self._numbers = Numbers(spec.window) if counted(spec.window) else None
+        self._row_numbering = RowNumbering(spec.window) if counted(spec.window) else None
         # For each key, the latest event time (in windows of rows, the highest number) in the current batch.
         self._seen: dict[tuple[Any, ...], int] = {}
 
@@ -63,7 +63,7 @@ class Interpreter:
         Raises:
             InputError: after finish (semantics 12.2).
         """
-        return joined(self.evaluations(rows))
+        return concatenate(self.evaluations(rows))
 
     def evaluations(self, rows: Iterable[dict[str, Any]]) -> Iterator[Output]:
         """Yields the output of :meth:`add` evaluation by evaluation, lazily."""
@@ -73,11 +73,11 @@ class Interpreter:
             )
         ordered = arrival_order(self._spec, self._types, list(rows))
         for batch in ([row] for row in ordered) if self._spec.evaluate == "record" else [ordered]:
-            output = nothing()
+            output = empty_output()
             self._batch(batch, output)
             yield output
-            if self._clocks.tell_seen():
-                yield self._evaluated_all()
+            if self._clocks.report_seen():
+                yield self._evaluate_all()
 
     def watermark(self, to: int, source: str | None = None) -> Output:
         """Moves the watermark; with several inputs, that of the input `source`.
@@ -85,8 +85,8 @@ class Interpreter:
         Raises:
             InputError: if a watermark from outside has no meaning (semantics 6.8, 8.6, 12.8 to 12.10).
         """
-        self._clocks.tell(to, source)
-        return self._evaluated_all()
+        self._clocks.report(to, source)
+        return self._evaluate_all()
 
     def clock(self, to: int) -> Output:
         """Moves the processing time."""
@@ -97,13 +97,13 @@ class Interpreter:
         if processing_time is not None:
             self._clocks.read(processing_time)
         if watermark is not None:
-            self._clocks.tell(watermark, None)
-        return self._evaluated_all()
+            self._clocks.report(watermark, None)
+        return self._evaluate_all()
 
     def finish(self) -> Output:
         """Ends the input (semantics 12.2)."""
         self._clock.finished = True
-        return self._evaluated_all()
+        return self._evaluate_all()
 
     @property
     def now(self) -> Clock:
@@ -114,41 +114,41 @@ class Interpreter:
         """Returns the stored windows, closed ones included, in the order of (end, start, keys)."""
         return [
             {**self._identity(window), "pending": window.pending, "closed": window.closed}
-            for window in sorted(self._held.values(), key=pane_order)
+            for window in sorted(self._stored.values(), key=pane_order)
         ]
 
     # A batch
 
     def _batch(self, rows: list[dict[str, Any]], output: Output) -> None:
         self._seen = {}
-        before = list(self._held.values())
+        before = list(self._stored.values())
         for window in before:
             window.settled = window.pending
         for number, given in enumerate(rows):
             outcome = self._row(number, given, output)
             output["counts"]["rows_in"] += 1
             output["counts"][outcome] += 1
-        after = list(self._held.values())
+        after = list(self._stored.values())
         replaced = [window for window in before if not any(window is other for other in after)]
         fed = [window for window in after if window.fresh]
         for window in fed:
-            window.settle(moment(self._clocks.of(window.key), window.end))
-        moved = self._moved()
-        concerned = [
+            window.settle(trigger_context(self._clocks.of(window.key), window.end))
+        moved = self._move_watermarks()
+        affected = [
             window for window in after if window.key in moved or any(window is other for other in fed)
         ]
-        output["panes"] += self._withdrawn(replaced)
-        output["panes"] += self._evaluated(concerned)
+        output["panes"] += self._retraction(replaced)
+        output["panes"] += self._evaluate_each(affected)
 
-    def _moved(self) -> set[tuple[Any, ...]]:
+    def _move_watermarks(self) -> set[tuple[Any, ...]]:
         """Moves the watermarks that rows of a batch move (semantics 8.1, 9.6, 12.8).
 
         Returns the keys whose windows are evaluated even if they got no rows (semantics 18.2).
         """
-        if self._numbers is not None and merging(self._spec.window) and self._seen:
+        if self._row_numbering is not None and merging(self._spec.window) and self._seen:
             self._clock.raise_watermark(max(self._seen.values()) + 1)
-            return {window.key for window in self._held.values()}
-        return self._clocks.saw(self._seen)
+            return {window.key for window in self._stored.values()}
+        return self._clocks.raise_key_watermarks(self._seen)
 
     def _row(self, number: int, given: dict[str, Any], output: Output) -> str:
         """Validates and applies one row; returns the name of the count that it adds to (semantics 15.1)."""
@@ -157,14 +157,14 @@ class Interpreter:
             output["invalid"].append({"row": dict(given), "reason": reason})
             return "invalid"
         row = read(self._spec, self._types, given, self._clock.processing_time)
-        self._clocks.saw_of_input(row.values, row.time)
+        self._clocks.record_time(row.values, row.time)
         if self._positions.is_replay(self._spec.position, row.values):
             return "replays"
-        if self._numbers is not None:
-            row = replace(row, time=self._numbers.next(row.key))
+        if self._row_numbering is not None:
+            row = replace(row, time=self._row_numbering.next(row.key))
         self._seen[row.key] = max(row.time, self._seen.get(row.key, row.time))
         # In windows of rows a gap is tested last, because the row has its number only now (semantics 8.3).
-        if self._numbers is not None and not self._windows_of(row):
+        if self._row_numbering is not None and not self._windows_of(row):
             output["invalid"].append({"row": dict(given), "reason": "gap"})
             return "invalid"
         applied, missed = self._apply(number, row)
@@ -198,7 +198,7 @@ class Interpreter:
     def _apply_to_each(self, number: int, row: Row, windows: list[Bounds]) -> dict[Bounds, str]:
         missed: dict[Bounds, str] = {}
         for bounds in windows:
-            window = self._held.get((row.key, *bounds))
+            window = self._stored.get((row.key, *bounds))
             if expired(self._spec, self._clocks.of(row.key), bounds[1]):
                 missed[bounds] = "expired"
             elif window is not None and window.closed:
@@ -213,7 +213,7 @@ class Interpreter:
             row, lambda bounds: expired(self._spec, self._clocks.of(row.key), bounds[1])
         )
         for bounds, inside in windows:
-            known = self._held.get((row.key, *bounds))
+            known = self._stored.get((row.key, *bounds))
             window = known or self._open(row, bounds)
             for other in inside:
                 if known is None or other is row:
@@ -228,38 +228,38 @@ class Interpreter:
         return row.time < watermark - lateness
 
     def _apply_to_session(self, number: int, row: Row, own: Bounds) -> dict[Bounds, str]:
-        """Merges a row with the sessions that it meets, unless it is late (semantics 9, 13.2).
+        """Merges a row with the sessions that it overlap, unless it is late (semantics 9, 13.2).
 
         Returns the windows that a late row missed, each with the reason.
         """
-        met = [
+        overlapping = [
             window
-            for window in self._held.values()
-            if window.key == row.key and meet(self._spec.window, own, window.bounds)
+            for window in self._stored.values()
+            if window.key == row.key and overlap(self._spec.window, own, window.bounds)
         ]
-        closed = sorted(finite(window.bounds) for window in met if window.closed)
+        closed = sorted(finite(window.bounds) for window in overlapping if window.closed)
         if closed:
             return dict.fromkeys(closed, "closed")
-        extents = [finite(own), *(finite(window.bounds) for window in met)]
+        extents = [finite(own), *(finite(window.bounds) for window in overlapping)]
         start, end = min(first for first, _ in extents), max(last for _, last in extents)
         if expired(self._spec, self._clocks.of(row.key), end):
             return {own: "expired"}
-        if [window.bounds for window in met] == [(start, end)]:
-            met[0].take(number, row, self._clock.processing_time)
+        if [window.bounds for window in overlapping] == [(start, end)]:
+            overlapping[0].take(number, row, self._clock.processing_time)
             return {}
-        for window in met:
-            del self._held[(window.key, *window.bounds)]
+        for window in overlapping:
+            del self._stored[(window.key, *window.bounds)]
         merged = self._open(row, (start, end))
-        merged.take_over(met)
+        merged.take_over(overlapping)
         merged.take(number, row, self._clock.processing_time)
         return {}
 
     def _open(self, row: Row, bounds: Bounds) -> WindowState:
-        now = moment(self._clocks.of(row.key), bounds[1])
+        now = trigger_context(self._clocks.of(row.key), bounds[1])
         window = WindowState(
             row.key, *bounds, Node(self._spec.trigger, now), now.processing_time, awaits_end=not now.complete
         )
-        self._held[(row.key, *bounds)] = window
+        self._stored[(row.key, *bounds)] = window
         return window
 
     def _late(self, row: Row, missed: dict[Bounds, str], partial: bool) -> dict[str, Any]:
@@ -268,19 +268,19 @@ class Interpreter:
         return {
             "row": dict(row.given),
             "reason": "expired" if "expired" in reasons else reasons.pop(),
-            "windows": [list(told(self._spec.window, bounds)) for bounds in missed],
+            "windows": [list(output_bounds(self._spec.window, bounds)) for bounds in missed],
             "late_by": None
-            if watermark is None or self._numbers is not None
+            if watermark is None or self._row_numbering is not None
             else min(max(0, watermark - row.time), MAX_INSTANT),  # a duration has 64 bits (semantics 13.4)
             "partial": partial,
         }
 
     # An evaluation
 
-    def _evaluated_all(self) -> Output:
-        return {**nothing(), "panes": self._evaluated(list(self._held.values()))}
+    def _evaluate_all(self) -> Output:
+        return {**empty_output(), "panes": self._evaluate_each(list(self._stored.values()))}
 
-    def _evaluated(self, windows: list[WindowState]) -> list[dict[str, Any]]:
+    def _evaluate_each(self, windows: list[WindowState]) -> list[dict[str, Any]]:
         panes = []
         for window in sorted(windows, key=pane_order):
             panes += self._evaluate(window)
@@ -289,14 +289,14 @@ class Interpreter:
     def _evaluate(self, window: WindowState) -> list[dict[str, Any]]:
         if window.closed:
             if expired(self._spec, self._clocks.of(window.key), window.end):
-                del self._held[(window.key, *window.bounds)]
+                del self._stored[(window.key, *window.bounds)]
             return []
         decision = decide(self._spec, self._clocks.of(window.key), window)
-        panes = self._fire(window, decision) if decision.fires or decision.asked_for else []
+        panes = self._fire(window, decision) if decision.fires or decision.requested else []
         window.awaits_end = window.awaits_end and not decision.flips
-        window.held_back = decision.on_time and window.pending > 0
+        window.awaits_on_time = decision.on_time and window.pending > 0
         if decision.expires:
-            del self._held[(window.key, *window.bounds)]
+            del self._stored[(window.key, *window.bounds)]
         elif decision.finishes:
             window.close()
         return panes
@@ -310,30 +310,30 @@ class Interpreter:
         window.new, window.pending, window.since = [], 0, self._clock.processing_time
         if self._spec.accumulation == "discarding":
             window.stored = []
-        if self._is_unchanged(window, values) and not decision.asked_for and not (self._spec.delta and new):
+        if self._is_unchanged(window, values) and not decision.requested and not (self._spec.delta and new):
             return []
         pane = {
             **self._identity(window),
-            **self._stamped(window),
+            **self._timestamp(window),
             **values,
             **self._delta(new),
             **self._numbering(window, decision),
         }
-        withdrawal = self._withdrawn([window])
+        retraction = self._retraction([window])
         window.live = pane
-        return [*withdrawal, pane]
+        return [*retraction, pane]
 
     def _contents(self, window: WindowState) -> dict[str, Any]:
         """Computes the aggregates, and evicts rows before or after that (semantics 11.1)."""
         evictor, time = self._spec.evictor, self._spec.event_time or ""
         if evictor is not None and not evictor.after:
-            window.stored = left(evictor, window.stored, time)
+            window.stored = remaining(evictor, window.stored, time)
         values = {
             what.name: aggregate(what, window.stored, self._type_of(what.column))
             for what in self._spec.measures
         }
         if evictor is not None and evictor.after:
-            window.stored = left(evictor, window.stored, time)
+            window.stored = remaining(evictor, window.stored, time)
         return values
 
     def _delta(self, new: list[dict[str, Any]]) -> dict[str, Any]:
@@ -357,12 +357,12 @@ class Interpreter:
 
     def _identity(self, window: WindowState) -> dict[str, Any]:
         keys = dict(zip(self._spec.keys, window.key, strict=True))
-        start, end = told(self._spec.window, window.bounds)
+        start, end = output_bounds(self._spec.window, window.bounds)
         return {**keys, "window_start": start, "window_end": end}
 
-    def _stamped(self, window: WindowState) -> dict[str, Any]:
+    def _timestamp(self, window: WindowState) -> dict[str, Any]:
         """Returns the `timestamp` of a pane if it depends on the window, not on rows (semantics 22, 22.1)."""
-        end = told(self._spec.window, window.bounds)[1]
+        end = output_bounds(self._spec.window, window.bounds)[1]
         stamps = {"end": end, "window_time": stamp(self._spec.window, end)}
         return {"timestamp": stamps[self._spec.timestamp]} if self._spec.timestamp in stamps else {}
 
@@ -385,7 +385,7 @@ class Interpreter:
             "processing_time": self._clock.processing_time,
         }
 
-    def _withdrawn(self, windows: list[WindowState]) -> list[dict[str, Any]]:
+    def _retraction(self, windows: list[WindowState]) -> list[dict[str, Any]]:
         """Returns the retractions of the windows' live panes, in retracting mode (semantics 9.2, 20.3)."""
         if self._spec.accumulation != "retracting":
             return []

@@ -23,8 +23,8 @@ class WindowState:
         node: its trigger.
         since: processing time of its last firing, or else of its first row (F of semantics 16.3).
         awaits_end: whether it was opened before its end was reached and has not flipped yet (semantics 16.4).
-        held_back: whether its next firing is the on-time firing: its trigger did not fire the rows that were
-            pending when it flipped (semantics 20.1).
+        awaits_on_time: whether its next firing is the on-time firing: its trigger did not fire the rows that
+            were pending when it flipped (semantics 20.1).
         stored: its row buffer before the current batch (semantics 21).
         new: the rows in `stored` that are new since its last firing. In a session that replaced others and
             has not fired since, these are all rows (semantics 21.8).
@@ -45,7 +45,7 @@ class WindowState:
     node: Node
     since: int
     awaits_end: bool
-    held_back: bool = False
+    awaits_on_time: bool = False
     stored: list[dict[str, Any]] = field(default_factory=list)
     new: list[dict[str, Any]] = field(default_factory=list)
     fresh: list[tuple[int, Row]] = field(default_factory=list)
@@ -96,8 +96,8 @@ class WindowState:
         settled = self.pending - len(self.fresh)
         for number, (_, row) in enumerate(self.fresh):
             self.node.take(row, replace(now, pending=settled + number))
-        came = [row.values for _, row in self.fresh]
-        self.stored, self.new = [*self.stored, *came], [*self.new, *came]
+        arrived = [row.values for _, row in self.fresh]
+        self.stored, self.new = [*self.stored, *arrived], [*self.new, *arrived]
         self.fresh, self.replaces = [], []
 
     def close(self) -> None:

@@ -7,11 +7,11 @@ from panewise.spec import AnyWindow, counted_by_key
 Key = tuple[Any, ...]
 
 
-class Numbers:
+class RowNumbering:
     """Numbers the rows received from 0: for each key separately or, for sessions, across all keys.
 
     >>> from panewise.spec import Session, Tumbling, rows
-    >>> of_keys, of_all = Numbers(Tumbling(rows(3))), Numbers(Session(rows(3)))
+    >>> of_keys, of_all = RowNumbering(Tumbling(rows(3))), RowNumbering(Session(rows(3)))
     >>> [(of_keys.next(key), of_all.next(key)) for key in [("a",), ("b",), ("a",)]]
     [(0, 0), (0, 1), (1, 2)]
     """

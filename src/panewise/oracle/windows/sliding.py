@@ -24,10 +24,12 @@ class Slides:
         self._window = window
         self._rows: dict[Key, list[Row]] = {}
 
-    def holding(self, row: Row) -> list[Bounds]:
+    def windows_containing(self, row: Row) -> list[Bounds]:
         """Returns the windows that contain a row once it is stored, by start and end (semantics 7.5)."""
         times = {row.time, *(other.time for other in self._rows.get(row.key, ()))}
-        return sorted((bounds for bounds in made_by(self._window, times) if _holds(bounds, row)), key=finite)
+        return sorted(
+            (bounds for bounds in made_by(self._window, times) if _contains(bounds, row)), key=finite
+        )
 
     def take(
         self, row: Row, late: Callable[[Bounds], bool]
@@ -42,18 +44,18 @@ class Slides:
             Whether the row was applied; the windows that it missed; and, if it was applied, every window of
             its key that has not expired and contains rows, with these rows in arrival order.
         """
-        holding = self.holding(row)
-        if all(late(bounds) for bounds in holding):
+        containing = self.windows_containing(row)
+        if all(late(bounds) for bounds in containing):
             return False, [own_sliding(self._window, row.time)], []
         rows = self._rows.setdefault(row.key, [])
         rows.append(row)
         windows = [
             bounds for bounds in made_by(self._window, {other.time for other in rows}) if not late(bounds)
         ]
-        filled = [(bounds, [other for other in rows if _holds(bounds, other)]) for bounds in windows]
+        filled = [(bounds, [other for other in rows if _contains(bounds, other)]) for bounds in windows]
         return (
             True,
-            [bounds for bounds in holding if late(bounds)],
+            [bounds for bounds in containing if late(bounds)],
             [(bounds, inside) for bounds, inside in filled if inside],
         )
 
@@ -69,6 +71,6 @@ def made_by(window: Sliding, times: Iterable[int]) -> set[Bounds]:
     return {bounds for bounds in made if exists(bounds)}
 
 
-def _holds(bounds: Bounds, row: Row) -> bool:
+def _contains(bounds: Bounds, row: Row) -> bool:
     start, end = finite(bounds)
     return start <= row.time < end

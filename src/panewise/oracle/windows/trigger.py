@@ -16,7 +16,7 @@ def expired(spec: WindowOperator, clock: Clock, end: int | None) -> bool:
     return clock.reached(saturating_add(end, spec.lateness_us))
 
 
-def moment(clock: Clock, end: int | None) -> TriggerContext:
+def trigger_context(clock: Clock, end: int | None) -> TriggerContext:
     """Returns the trigger context of a window with this end, when it opens or while rows are passed to it."""
     return TriggerContext(clock.processing_time, clock.watermark, clock.finished, clock.reached(end))
 
@@ -31,7 +31,7 @@ class Decision:
         expires: the window expires (semantics 13).
         finishes: the window's trigger is finished, so that the window closes (semantics 19).
         fires: the window fires its pending rows.
-        asked_for: a pane is emitted on request, even if no rows are pending (semantics 21.4).
+        requested: a pane is emitted on request, even if no rows are pending (semantics 21.4).
     """
 
     flips: bool
@@ -39,7 +39,7 @@ class Decision:
     expires: bool
     finishes: bool
     fires: bool
-    asked_for: bool
+    requested: bool
 
 
 def decide(spec: WindowOperator, clock: Clock, window: WindowState) -> Decision:
@@ -47,18 +47,18 @@ def decide(spec: WindowOperator, clock: Clock, window: WindowState) -> Decision:
     flips = window.awaits_end and clock.reached(window.end)
     expires = expired(spec, clock, window.end)
     now = replace(
-        moment(clock, window.end),
+        trigger_context(clock, window.end),
         flips=flips,
         pending=window.pending,
         since=window.since,
         pending_since=window.pending_since,
     )
-    wants = window.node.wants(now)
-    if wants:
+    ready = window.node.is_ready(now)
+    if ready:
         window.node.fire(now)
     finishes = window.node.finished
-    fires = window.pending > 0 and (wants or finishes or expires)
-    on_time = flips or window.held_back
-    asked_on_time = spec.on_time == "always" and on_time and (wants or fires)
-    asked_last = spec.closing == "always" and (expires or finishes)
-    return Decision(flips, on_time, expires, finishes, fires, asked_on_time or asked_last)
+    fires = window.pending > 0 and (ready or finishes or expires)
+    on_time = flips or window.awaits_on_time
+    requested_on_time = spec.on_time == "always" and on_time and (ready or fires)
+    requested_last = spec.closing == "always" and (expires or finishes)
+    return Decision(flips, on_time, expires, finishes, fires, requested_on_time or requested_last)

@@ -69,7 +69,7 @@ class Node:
 
     def __init__(self, trigger: Trigger, now: TriggerContext) -> None:
         self.trigger = trigger
-        self.parts = [Node(part, now) for part in _inside(trigger)]
+        self.parts = [Node(part, now) for part in _parts_of(trigger)]
         self.reference: Any = None
         self.latest: Any = None
         self.arm(now, 0)
@@ -82,8 +82,8 @@ class Node:
         self.done, self.count, self.deadline, self.marked = False, pending, MAX_INSTANT + 1, False
         first = isinstance(self.trigger, AfterEach)
         for number, part in enumerate(self.parts):
-            in_force = number == 0 if first else self._in_force(number)
-            part.arm(now, pending if in_force else 0)
+            active = number == 0 if first else self._is_active(number)
+            part.arm(now, pending if active else 0)
 
     @property
     def finished(self) -> bool:
@@ -99,7 +99,7 @@ class Node:
                 return self.done and self.trigger.late is None
         return self.done
 
-    def _in_force(self, number: int) -> bool:
+    def _is_active(self, number: int) -> bool:
         match self.trigger:
             case AfterWatermark(early=early):
                 return (number == 0 and early is not None) != self.done
@@ -123,7 +123,7 @@ class Node:
             case OnDelta():
                 self._take_value(self.trigger, row.values[self.trigger.column])
         for number, part in enumerate(self.parts):
-            if self._in_force(number):
+            if self._is_active(number):
                 part.take(row, now)
 
     def _take_time(self, period: int, time: int, now: TriggerContext) -> None:
@@ -145,19 +145,19 @@ class Node:
         self.latest = value
         self.marked = self.marked or abs(value - self.reference) > trigger.amount
 
-    def wants(self, now: TriggerContext) -> bool:
+    def is_ready(self, now: TriggerContext) -> bool:
         """Returns whether the node is ready (semantics 16.8 to 16.10)."""
         if self.finished:
             return False
         if not self.parts and not isinstance(self.trigger, AfterWatermark):
-            return self._leaf_wants(now)
+            return self._is_leaf_ready(now)
         if isinstance(self.trigger, AfterWatermark) and not self.done and now.complete:
             return now.pending > 0 or now.flips
         if isinstance(self.trigger, AfterAll):
-            return all(part.finished or part.wants(now) for part in self.parts)
-        return any(part.wants(now) for number, part in enumerate(self.parts) if self._in_force(number))
+            return all(part.finished or part.is_ready(now) for part in self.parts)
+        return any(part.is_ready(now) for number, part in enumerate(self.parts) if self._is_active(number))
 
-    def _leaf_wants(self, now: TriggerContext) -> bool:
+    def _is_leaf_ready(self, now: TriggerContext) -> bool:
         match self.trigger:
             case AfterCount(n=n):
                 return self.count >= n
@@ -185,7 +185,9 @@ class Node:
                 for part in self.parts:
                     part.arm(now, 0)
                 return
-        eager = [part for number, part in enumerate(self.parts) if self._in_force(number) and part.wants(now)]
+        eager = [
+            part for number, part in enumerate(self.parts) if self._is_active(number) and part.is_ready(now)
+        ]
         for part in self.parts:
             if part in eager:
                 part.fire(now)
@@ -218,13 +220,16 @@ class Node:
                 self._take_over_sides(others, now, each, passed)
                 return
             case AfterEventTime(period=period):
-                coming = [other._coming(period.us, now, own) for other, own in zip(others, each, strict=True)]
-                self.deadline = min(coming)
+                deadlines = [
+                    other._merged_deadline(period.us, now, own)
+                    for other, own in zip(others, each, strict=True)
+                ]
+                self.deadline = min(deadlines)
             case AfterCount() | AfterProcessingTime() | OnPunctuation() | OnDelta():
                 self._take_over_memory(others)
         for number, part in enumerate(self.parts):
             if (
-                self._in_force(number)
+                self._is_active(number)
                 or isinstance(self.trigger, AfterEach)
                 and all(before.finished for before in self.parts[:number])
             ):
@@ -232,7 +237,7 @@ class Node:
         if isinstance(self.trigger, Repeatedly) and self.parts[0].finished:
             self.parts[0].arm(now, pending)
 
-    def _coming(self, period: int, now: TriggerContext, pending: int) -> int:
+    def _merged_deadline(self, period: int, now: TriggerContext, pending: int) -> int:
         """Returns the deadline that counts when sessions are merged (semantics 16.15).
 
         A deadline that was reached while no row is pending counts as the first multiple above the watermark.
@@ -259,13 +264,13 @@ class Node:
         """
         self.done = passed
         for number, part in enumerate(self.parts):
-            if self._in_force(number) and all(other.done == passed for other in others):
+            if self._is_active(number) and all(other.done == passed for other in others):
                 part.take_over([other.parts[number] for other in others], now, each)
             else:
-                part.arm(now, sum(each) if self._in_force(number) else 0)
+                part.arm(now, sum(each) if self._is_active(number) else 0)
 
 
-def _inside(trigger: Trigger) -> list[Trigger]:
+def _parts_of(trigger: Trigger) -> list[Trigger]:
     """Returns the parts of a node; those of AfterWatermark are wrapped in Repeatedly (semantics 16.9)."""
     match trigger:
         case AfterWatermark():

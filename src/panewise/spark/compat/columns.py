@@ -65,14 +65,14 @@ class Call:
         if len(given.get("cols", ())) or given.get("frequency", 1) != 1:
             rule = "on a stream a function over a window reads one column, each row once"
             raise SpecError(f"{self.name}{self.args!r}", rule, "count or repeat the values before")
-        kept = {
+        remaining = {
             name: value
             for name, value in given.items()
             if name not in ("cols", "frequency", "deterministic") and value is not None
         }
         made = {
             _OWN_NAMES.get(name, name): read(value) if name in _OWN_NAMES else value
-            for name, value in kept.items()
+            for name, value in remaining.items()
         }
         try:
             function = getattr(panewise.functions, _OTHER_NAMES.get(self.name, self.name))

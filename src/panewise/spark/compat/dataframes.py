@@ -156,12 +156,14 @@ def _streamed(
     if name == "select":
         args = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
         args = [
-            column for given in args for column in (df.columns if text_of(given) == "*" else [_shown(given)])
+            column
+            for given in args
+            for column in (df.columns if text_of(given) == "*" else [_aliased(given)])
         ]
     return on_stream(tuple(args)), on_stream(dict(kwargs))
 
 
-def _shown(column: Any) -> Any:
+def _aliased(column: Any) -> Any:
     """Returns a column under the name that Spark would give it, not that of the column in its place."""
     known = memory_of(column)
     return column if known is None or known.named or not known.functions else column.alias(text_of(column))
@@ -176,12 +178,12 @@ def _operated(df: DataFrame, functions: tuple[Function, ...], step: Step, made: 
     if known is None:
         return _made(Derivation(df, functions, (step,), made))
     for one in functions:
-        one.call.over(one.window, lambda column: _as_it_came(text_of(column), known.made))
+        one.call.over(one.window, lambda column: _checked_text(text_of(column), known.made))
     together = tuple(dict.fromkeys((*known.functions, *functions)))
     return _made(Derivation(known.base, together, (*known.steps, step), known.made | made))
 
 
-def _as_it_came(text: str, made: frozenset[str]) -> str:
+def _checked_text(text: str, made: frozenset[str]) -> str:
     """Returns the text of a column or expression, and refuses one that reads a column in `made`.
 
     Names are compared without regard to case, as Spark does by default.
@@ -203,12 +205,12 @@ def _as_it_came(text: str, made: frozenset[str]) -> str:
 def _made(derivation: Derivation) -> DataFrame:
     base, inputs = derivation.base, _Inputs(derivation)
     names = [_free(f"window_function_{n}", base) for n in range(1, len(derivation.functions) + 1)]
-    overs = {
+    new_columns = {
         name: one.call.over(one.window, inputs.name_of)
         for name, one in zip(names, derivation.functions, strict=True)
     }
     result = over(base.withColumns(as_plain(inputs.expressions)) if inputs.expressions else base).withColumns(
-        overs
+        new_columns
     )
     tokens = {one.name: SF.col(name) for name, one in zip(names, derivation.functions, strict=True)}
     rows = result.rows.select(

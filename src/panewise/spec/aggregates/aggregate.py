@@ -21,18 +21,16 @@ ORDERLESS = frozenset(
     | {"stddev", "variance", "stddev_pop", "var_pop", "top_n"}
 )
 # The state grows with the values; for approx_count_distinct up to a bound. The order of rows does not matter.
-GATHERING = frozenset(
-    {"median", "percentile", "approx_count_distinct", "count_distinct", "mode", "sort_list"}
-)
+GROWING = frozenset({"median", "percentile", "approx_count_distinct", "count_distinct", "mode", "sort_list"})
 # Order-sensitive. For max_by, min_by and top_n_by only the order among rows of equal `by` matters.
 ORDERED = frozenset({"first", "last", "collect_list", "collect_set", "max_by", "min_by", "top_n_by", "user"})
-FUNCTIONS = ORDERLESS | GATHERING | ORDERED
+FUNCTIONS = ORDERLESS | GROWING | ORDERED
 # The result is a list.
 LISTS = frozenset({"collect_list", "collect_set", "sort_list", "top_n", "top_n_by"})
 
 _PLAIN = re.compile(r"^\S(.*\S)?$")
 _DEFAULT_NAME = re.compile(r"\w+\(.*\)( FILTER \(WHERE .*\))?", re.DOTALL)
-_TAKERS: Final = {
+_OPTION_FUNCTIONS: Final = {
     "ignorenulls": {"first", "last"},
     "percentage": {"percentile"},
     "rsd": {"approx_count_distinct"},
@@ -209,11 +207,11 @@ def _check_options(aggregate: Aggregate) -> None:
     """Checks that each option belongs to the function, is given where it is required, and is in range."""
     fn = aggregate.fn
     for field in fields(aggregate):
-        value, takers = getattr(aggregate, field.name), _TAKERS.get(field.name)
-        if takers is not None and value is not field.default and fn not in takers:
+        value, functions = getattr(aggregate, field.name), _OPTION_FUNCTIONS.get(field.name)
+        if functions is not None and value is not field.default and fn not in functions:
             raise SpecError(
                 f"{fn}({field.name}={value!r})",
-                f"{field.name} belongs to {sorted(takers)}",
+                f"{field.name} belongs to {sorted(functions)}",
                 f"leave {field.name} out",
             )
     if not isinstance(aggregate.ignorenulls, bool):
@@ -238,14 +236,14 @@ def _check_options(aggregate: Aggregate) -> None:
 def _check_ranking(aggregate: Aggregate) -> None:
     """Checks the options of rankings: `by`, `n`, `ascending` and `distinct`."""
     fn, by, n = aggregate.fn, aggregate.by, aggregate.n
-    if fn in _TAKERS["by"] and (not isinstance(by, str) or not by):
+    if fn in _OPTION_FUNCTIONS["by"] and (not isinstance(by, str) or not by):
         raise SpecError(f"{fn}(by={by!r})", f"{fn} ranks rows by a column", "give by=, the name of a column")
-    if fn in _TAKERS["n"] and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
+    if fn in _OPTION_FUNCTIONS["n"] and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
         raise SpecError(
             f"{fn}(n={n!r})", f"{fn} takes a whole number of values, one or more", "give n=1 or more"
         )
     for option, value in (("ascending", aggregate.ascending), ("distinct", aggregate.distinct)):
-        if fn in _TAKERS[option] and not isinstance(value, bool):
+        if fn in _OPTION_FUNCTIONS[option] and not isinstance(value, bool):
             raise SpecError(f"{fn}({option}={value!r})", f"{option} is True or False", "give one of these")
 
 

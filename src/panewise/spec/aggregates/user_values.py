@@ -51,7 +51,7 @@ def checked_result(user: "UserAggregate", value: Any) -> Any:
     Raises:
         InputError: if it is neither None nor a value of that type.
     """
-    fits, held = _held(value, user.result)
+    fits, converted = _as_type(value, user.result)
     if not fits:
         rule = (
             f"the result of a user-defined aggregate is of its declared type, {user.result}, or None "
@@ -60,20 +60,20 @@ def checked_result(user: "UserAggregate", value: Any) -> Any:
         raise InputError(
             f"{user.name!r}: result {value!r}", rule, "give such a value in finish, or declare another result"
         )
-    return held
+    return converted
 
 
-def _held(value: Any, kind: str) -> tuple[bool, Any]:
+def _as_type(value: Any, kind: str) -> tuple[bool, Any]:
     """Returns whether a value fits a type, and the value as one of this type."""
     if value is None:
         return True, None
     if kind.startswith("array<"):
         items = (
-            [_held(item, kind[len("array<") : -1]) for item in value]
+            [_as_type(item, kind[len("array<") : -1]) for item in value]
             if isinstance(value, list)
             else [(False, None)]
         )
-        return all(fits for fits, _ in items), [held for _, held in items]
+        return all(fits for fits, _ in items), [converted for _, converted in items]
     match kind:
         case "bigint":
             return type(value) is int and -(2**63) <= value < 2**63, value

@@ -14,8 +14,8 @@ from panewise.spec.fields import Reader, duration, flag, members_of, names, or_n
 from panewise.spec.operators.over.operator import (
     ROW_FUNCTIONS,
     Frame,
-    FrameColumn,
-    FrameOperator,
+    OverColumn,
+    OverOperator,
     RowFunction,
 )
 from panewise.spec.position import Position
@@ -23,7 +23,7 @@ from panewise.spec.protocol import Users
 from panewise.spec.watermarks import FixedLag, Inputs, StreamTime
 
 COLUMNS: Final = "columns"  # the field that distinguishes an OVER operator from a window operator
-NAMES: Final = tuple(field.name for field in fields(FrameOperator))
+NAMES: Final = tuple(field.name for field in fields(OverOperator))
 
 
 def reads(document: Mapping[str, Any]) -> bool:
@@ -31,18 +31,18 @@ def reads(document: Mapping[str, Any]) -> bool:
     return COLUMNS in document and "stream_window" not in document
 
 
-def to_dict(spec: FrameOperator) -> dict[str, Any]:
+def to_dict(spec: OverOperator) -> dict[str, Any]:
     """Returns the operator as a dict of plain values, with every field.
 
     >>> from panewise import functions as F
-    >>> to_dict(FrameOperator(columns=[FrameColumn(F.sum("v").alias("total"),
+    >>> to_dict(OverOperator(columns=[OverColumn(F.sum("v").alias("total"),
     ...     Frame("rows", -2, 0))]))["columns"]
     [{'fn': 'sum', 'column': 'v', 'name': 'total', 'frame': {'kind': 'rows', 'start': -2, 'end': 0}}]
     """
     return {name: _plain_columns(spec) if name == COLUMNS else _plain(getattr(spec, name)) for name in NAMES}
 
 
-def from_dict(document: Mapping[str, Any], users: Users) -> FrameOperator:
+def from_dict(document: Mapping[str, Any], users: Users) -> OverOperator:
     """Returns the operator that a dict describes.
 
     A dict without `null_keys` means False, which was the default of earlier releases.
@@ -50,10 +50,10 @@ def from_dict(document: Mapping[str, Any], users: Users) -> FrameOperator:
     Raises:
         SpecError: as :func:`panewise.spec.codec.from_dict` does.
     """
-    told = members_of(document, "", set(NAMES), required=(COLUMNS,))
-    given = {name: _FIELDS[name](value, name) for name, value in told.items() if name != COLUMNS}
-    return FrameOperator(
-        columns=_columns(told[COLUMNS], users["aggregates"]), **{"null_keys": False, **given}
+    members = members_of(document, "", set(NAMES), required=(COLUMNS,))
+    given = {name: _FIELDS[name](value, name) for name, value in members.items() if name != COLUMNS}
+    return OverOperator(
+        columns=_columns(members[COLUMNS], users["aggregates"]), **{"null_keys": False, **given}
     )
 
 
@@ -75,7 +75,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _plain_columns(spec: FrameOperator) -> list[dict[str, Any]]:
+def _plain_columns(spec: OverOperator) -> list[dict[str, Any]]:
     return [_plain_function(column.what) | _plain_frame(column.frame) for column in spec.columns]
 
 
@@ -90,40 +90,40 @@ def _plain_frame(frame: Frame | None) -> dict[str, Any]:
     return {} if frame is None else {"frame": {"kind": frame.kind, "start": frame.start, "end": frame.end}}
 
 
-def _columns(value: Any, users: Mapping[str, Any]) -> list[FrameColumn]:
+def _columns(value: Any, users: Mapping[str, Any]) -> list[OverColumn]:
     if not isinstance(value, (list, tuple)):
         raise wrong(COLUMNS, value, "a list of columns")
     return [_column(item, f"{COLUMNS}[{n}]", users) for n, item in enumerate(value)]
 
 
-def _column(value: Any, where: str, users: Mapping[str, Any]) -> FrameColumn:
+def _column(value: Any, where: str, users: Mapping[str, Any]) -> OverColumn:
     if not isinstance(value, Mapping):
         raise wrong(where, value, "an object with named fields")
     function = {name: item for name, item in value.items() if name != "frame"}
     frame = None if value.get("frame") is None else _frame(value["frame"], f"{where}.frame")
     fn = function.get("fn", "count")  # aggregate_from refuses a missing one
     if isinstance(fn, str) and fn in ROW_FUNCTIONS:
-        return FrameColumn(_row_function(function, where), frame)
+        return OverColumn(_row_function(function, where), frame)
     if not isinstance(fn, str) or fn not in FUNCTIONS:
         raise SpecError(
             f"{where}.fn={fn!r}",
             f"the functions are {sorted((*FUNCTIONS, *ROW_FUNCTIONS))}",
             "give one of these",
         )
-    return FrameColumn(aggregate_from(function, where, users), frame)
+    return OverColumn(aggregate_from(function, where, users), frame)
 
 
 def _row_function(value: Mapping[str, Any], where: str) -> RowFunction:
-    told = members_of(value, where, {"fn", "column", "name", "n", "default"}, required=("fn",))
-    fn, column, default = told["fn"], told.get("column"), told.get("default")
-    n = told.get("n", 1 if fn in ("lag", "lead") else None)
+    members = members_of(value, where, {"fn", "column", "name", "n", "default"}, required=("fn",))
+    fn, column, default = members["fn"], members.get("column"), members.get("default")
+    n = members.get("n", 1 if fn in ("lag", "lead") else None)
     name = f"{fn}()" if column is None else default_name(fn, column, n, default)
-    return RowFunction(fn, column, text(told.get("name", name), f"{where}.name"), n, default)
+    return RowFunction(fn, column, text(members.get("name", name), f"{where}.name"), n, default)
 
 
 def _frame(value: Any, where: str) -> Frame:
-    told = members_of(value, where, {"kind", "start", "end"}, required=("kind",))
-    return Frame(told["kind"], told.get("start"), told.get("end", 0))
+    members = members_of(value, where, {"kind", "start", "end"}, required=("kind",))
+    return Frame(members["kind"], members.get("start"), members.get("end", 0))
 
 
 _FIELDS: dict[str, Reader] = {

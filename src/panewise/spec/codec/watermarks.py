@@ -38,9 +38,13 @@ def watermark_from(*kinds: type[Watermark]) -> Reader:
     def read(value: Any, where: str) -> Watermark:
         kind = kind_of(value, where, known)
         parts = _PARTS[kind]
-        told = members_of(value, where, {"kind", *parts}, required=_REQUIRED.get(kind, ()))
+        members = members_of(value, where, {"kind", *parts}, required=_REQUIRED.get(kind, ()))
         return known[kind](
-            **{name: reader(told[name], f"{where}.{name}") for name, reader in parts.items() if name in told}
+            **{
+                name: reader(members[name], f"{where}.{name}")
+                for name, reader in parts.items()
+                if name in members
+            }
         )
 
     return read

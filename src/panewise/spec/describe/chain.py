@@ -21,13 +21,13 @@ def _stage(chain: Chain, stage: Stage) -> str:
         "retracted first, and a pane equal to it is not emitted",
     }
     updated = "; a pane equal to the previous one is not emitted" if chain.first.only_updated else ""
-    held = (
+    content = (
         f"It contains {listed(tuple(a.name for a in stage.aggregates))} of "
         f"{contents[chain.first.accumulation]}{updated}."
     )
     return (
         "Then: whenever panes are emitted, one pane with their timing for each of their "
-        f"windows{apart}.\n  {held}"
+        f"windows{apart}.\n  {content}"
     )
 
 

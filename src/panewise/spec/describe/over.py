@@ -4,16 +4,16 @@ from panewise.chrono import Duration
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.describe.inputs import bad_inputs, of_inputs, of_replays, of_stream
 from panewise.spec.describe.listing import listed
-from panewise.spec.operators.over.operator import Frame, FrameColumn, FrameOperator, RowFunction
+from panewise.spec.operators.over.operator import Frame, OverColumn, OverOperator, RowFunction
 from panewise.spec.watermarks import FixedLag, Inputs, StreamTime
 
 
-def describe(spec: FrameOperator) -> str:
+def describe(spec: OverOperator) -> str:
     """Returns a description of what the operator does, with a line for each topic.
 
     >>> from panewise import functions as F
-    >>> print(describe(FrameOperator(keys=["k"],
-    ...     columns=[FrameColumn(F.sum("v").alias("total"), Frame("rows", -2, 0))])))
+    >>> print(describe(OverOperator(keys=["k"],
+    ...     columns=[OverColumn(F.sum("v").alias("total"), Frame("rows", -2, 0))])))
     Rows: each row is emitted once, with its columns and the new columns total.
       total is sum of v over the row and the 2 rows with the same k before it.
     Order: rows with the same k are taken in the order of event_time, those of equal time as they arrive.
@@ -25,13 +25,13 @@ def describe(spec: FrameOperator) -> str:
     """
     names = ", ".join(column.name for column in spec.columns)
     lines = [f"Rows: each row is emitted once, with its columns and the new columns {names}."]
-    lines += [f"  {column.name} is {_told(column, spec)}." for column in spec.columns]
+    lines += [f"  {column.name} is {_description(column, spec)}." for column in spec.columns]
     return "\n".join(
-        [*lines, _order(spec), *_progress(spec), _sent(spec), _late(spec), _invalid(spec), _state(spec)]
+        [*lines, _order(spec), *_progress(spec), _output(spec), _late(spec), _invalid(spec), _state(spec)]
     )
 
 
-def _of_key(spec: FrameOperator, what: str = "rows") -> str:
+def _of_key(spec: OverOperator, what: str = "rows") -> str:
     return f"{what} with the same {listed(spec.keys)}" if spec.keys else what
 
 
@@ -39,7 +39,7 @@ def _counted(n: int, what: str = "row") -> str:
     return f"the {what}" if n == 1 else f"the {n} {what}s"
 
 
-def _told(column: FrameColumn, spec: FrameOperator) -> str:
+def _description(column: OverColumn, spec: OverOperator) -> str:
     what = column.what
     if isinstance(what, Aggregate):
         name = what.user.name if what.user is not None else what.fn
@@ -50,7 +50,7 @@ def _told(column: FrameColumn, spec: FrameOperator) -> str:
     return _function(what, column.frame, spec)
 
 
-def _function(what: RowFunction, frame: Frame | None, spec: FrameOperator) -> str:
+def _function(what: RowFunction, frame: Frame | None, spec: OverOperator) -> str:
     match what.fn:
         case "row_number":
             return f"the number of the row among the {_of_key(spec)}, from 1"
@@ -69,7 +69,7 @@ def _function(what: RowFunction, frame: Frame | None, spec: FrameOperator) -> st
     return f"the {what.column} of the row that is {what.n} {side} it, {default} if there is none"
 
 
-def _framed(frame: Frame | None, spec: FrameOperator) -> str:
+def _framed(frame: Frame | None, spec: OverOperator) -> str:
     """Returns in words which rows a frame contains."""
     assert frame is not None
     if frame.kind == "rows":
@@ -86,7 +86,7 @@ def _offset(us: int) -> str:
     return f"{Duration(abs(us))} {'before' if us < 0 else 'after'} its time"
 
 
-def _rows(frame: Frame, spec: FrameOperator) -> str:
+def _rows(frame: Frame, spec: OverOperator) -> str:
     if frame.end == 0 and frame.start is None:
         return f"the row and all {_of_key(spec)} before it"
     if frame.end == 0 and frame.start is not None and frame.start < 0:
@@ -99,7 +99,7 @@ def _place(n: int) -> str:
     return "the row itself" if n == 0 else f"{abs(n)} {'before' if n < 0 else 'after'} it"
 
 
-def _order(spec: FrameOperator) -> str:
+def _order(spec: OverOperator) -> str:
     of = f" with the same {listed(spec.keys)}" if spec.keys else ""
     replays = of_replays(spec.position)
     if spec.event_time is None:
@@ -112,7 +112,7 @@ def _order(spec: FrameOperator) -> str:
     )
 
 
-def _progress(spec: FrameOperator) -> list[str]:
+def _progress(spec: OverOperator) -> list[str]:
     match spec.watermark:
         case FixedLag(lag=lag):
             return [f"Watermark: processing time less {lag}, or that from outside if it is higher."]
@@ -123,7 +123,7 @@ def _progress(spec: FrameOperator) -> list[str]:
     return []
 
 
-def _sent(spec: FrameOperator) -> str:
+def _output(spec: OverOperator) -> str:
     ahead = f" and the time of {_of_key(spec, _counted(spec.rows_ahead))} after it" if spec.rows_ahead else ""
     end = "; at the end of input all rows are emitted" if spec.rows_ahead or spec.us_ahead else ""
     if spec.event_time is None:
@@ -137,7 +137,7 @@ def _sent(spec: FrameOperator) -> str:
     return f"Output: a row is emitted when the watermark has passed its time{past}{ahead}{end}."
 
 
-def _late(spec: FrameOperator) -> str:
+def _late(spec: OverOperator) -> str:
     if spec.event_time is None:
         return "Late rows: no row is late before the end of input."
     return (
@@ -146,7 +146,7 @@ def _late(spec: FrameOperator) -> str:
     )
 
 
-def _invalid(spec: FrameOperator) -> str:
+def _invalid(spec: OverOperator) -> str:
     reasons = [] if spec.event_time is None else [f"{spec.event_time} is null or out of range"]
     reasons += [f"{key} is null or NaN" for key in (() if spec.null_keys else spec.keys)]
     if spec.position is not None:
@@ -157,28 +157,28 @@ def _invalid(spec: FrameOperator) -> str:
     return f"Invalid rows: {'; '.join(reasons) or 'none'}."
 
 
-def _state(spec: FrameOperator) -> str:
+def _state(spec: OverOperator) -> str:
     of = f" of each {listed(spec.keys)}" if spec.keys else ""
-    kept = [] if spec.event_time is None and not spec.rows_ahead else ["rows until they are emitted"]
+    stored = [] if spec.event_time is None and not spec.rows_ahead else ["rows until they are emitted"]
     rows, time = _rows_behind(spec), _us_behind(spec)
     if rows:
-        kept.append(
+        stored.append(
             f"{_counted(rows, 'last row') if rows == 1 else f'the last {rows} rows'}{of}, permanently"
         )
     if time:
-        kept.append(f"rows of the last {Duration(time)} before the watermark")
+        stored.append(f"rows of the last {Duration(time)} before the watermark")
     if any(column.frame is not None and column.frame.start is None for column in spec.columns) or _numbers(
         spec
     ):
-        kept.append(f"what the columns need of all earlier rows{of}, permanently")
-    return f"State: {'; '.join(kept) or 'none'}."
+        stored.append(f"what the columns need of all earlier rows{of}, permanently")
+    return f"State: {'; '.join(stored) or 'none'}."
 
 
-def _numbers(spec: FrameOperator) -> bool:
+def _numbers(spec: OverOperator) -> bool:
     return any(column.frame is None and column.what.columns == () for column in spec.columns)
 
 
-def _rows_behind(spec: FrameOperator) -> int:
+def _rows_behind(spec: OverOperator) -> int:
     lags = [
         column.what.n or 0
         for column in spec.columns
@@ -192,7 +192,7 @@ def _rows_behind(spec: FrameOperator) -> int:
     return max([0, *lags, *starts])
 
 
-def _us_behind(spec: FrameOperator) -> int:
+def _us_behind(spec: OverOperator) -> int:
     return max(
         [
             0,

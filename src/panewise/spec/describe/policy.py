@@ -29,7 +29,7 @@ def describe(spec: StreamWindow) -> str:
     Order: tuples are taken one by one, as they stand in the batch.
     State: a partition is stored until the end of input.
     """
-    return "\n".join([*_window(spec), *_sent(spec), _invalid(spec), _order(spec), _state(spec)])
+    return "\n".join([*_window(spec), *_output(spec), _invalid(spec), _order(spec), _state(spec)])
 
 
 def _many(n: int, what: str) -> str:
@@ -41,7 +41,11 @@ def _window(spec: StreamWindow) -> list[str]:
     if spec.trigger is None:
         return [f"Window: one tumbling window{apart}.", f"  All tuples are evicted {_tumbles(spec.evict)}."]
     slides = [f"Window: one sliding window{apart}.", f"  {_slides(spec.evict)}."]
-    return [*slides, f"  TRIGGER is raised {_triggers(spec.trigger)}."] if "TRIGGER" in spec.told else slides
+    return (
+        [*slides, f"  TRIGGER is raised {_triggers(spec.trigger)}."]
+        if "TRIGGER" in spec.emitted_events
+        else slides
+    )
 
 
 def _tumbles(policy: Policy) -> str:
@@ -89,22 +93,17 @@ def _triggers(policy: Policy) -> str:
             raise AssertionError("refused in sliding windows")
 
 
-def _sent(spec: StreamWindow) -> list[str]:
+def _output(spec: StreamWindow) -> list[str]:
+    events = listed(spec.emitted_events)
     if spec.listener is not None:
         outputs = listed(tuple(name for name, _ in spec.listener.outputs))
-        lines = [
-            f"Output: the rows that {spec.listener.name} returns for {listed(spec.told)}, with {outputs}."
-        ]
+        lines = [f"Output: the rows that {spec.listener.name} returns for {events}, with {outputs}."]
     elif spec.aggregates:
-        lines = [
-            (
-                f"Output: {listed(spec.told)}, each with {listed(tuple(a.name for a in spec.aggregates))} of "
-                "its tuples."
-            )
-        ]
+        columns = listed(tuple(a.name for a in spec.aggregates))
+        lines = [f"Output: {events}, each with {columns} of its tuples."]
     else:
         columns = "" if spec.columns is None else f"{listed(spec.columns)} of "
-        lines = [f"Output: {listed(spec.told)}, each with {columns}its tuples."]
+        lines = [f"Output: {events}, each with {columns}its tuples."]
     if spec.only_when_full:
         lines.append("  TRIGGER is not raised before the window has been full once.")
     if spec.skip_unchanged:
@@ -143,10 +142,10 @@ def _state(spec: StreamWindow) -> str:
         return (
             f"State: {'a partition' if spec.partition_by else 'the window'} is stored until the end of input."
         )
-    return f"State: {_partitions_go(spec.partition_eviction)}."
+    return f"State: {_partition_eviction(spec.partition_eviction)}."
 
 
-def _partitions_go(policy: PartitionEviction) -> str:
+def _partition_eviction(policy: PartitionEviction) -> str:
     if isinstance(policy, PartitionAge):
         return f"a partition is evicted when no tuple has been inserted into it for {policy.duration}"
     what = (

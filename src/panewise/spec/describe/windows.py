@@ -53,7 +53,7 @@ def describe(spec: WindowOperator) -> str:
     State: a window is purged when the watermark reaches its end; at the end of input all windows are purged.
     """
     parts = (_windows, _progress, _panes, _content, _late, _invalid, _order, _state)
-    return "\n".join(told for told in (part(spec) for part in parts) if told)
+    return "\n".join(text for text in (part(spec) for part in parts) if text)
 
 
 def _instant(us: int) -> str:
@@ -73,9 +73,9 @@ def _windows(spec: WindowOperator) -> str:
 
 
 def _membership(window: AnyWindow) -> str:
-    told = sliding.membership(window) if isinstance(window, Sliding) else row_numbering.membership(window)
-    if told is not None:
-        return told
+    text = sliding.membership(window) if isinstance(window, Sliding) else row_numbering.membership(window)
+    if text is not None:
+        return text
     assert not isinstance(window, Sliding), "told"
     match window:
         case Tumbling():
@@ -160,7 +160,7 @@ def _panes(spec: WindowOperator) -> str:
             "  When a window expires or closes, a last pane is emitted, even if no rows arrived since the "
             "previous pane."
         )
-    elif _keeps_rows_back(spec):
+    elif _expires_with_pending_rows(spec):
         lines.append("  When a window expires with pending rows, a last pane is emitted.")
     return "\n".join(lines)
 
@@ -225,7 +225,7 @@ def _after_end(spec: WindowOperator, trigger: AfterWatermark) -> list[str]:
     return [after] if isinstance(trigger.late, Always) else [after, opened_late]
 
 
-def _keeps_rows_back(spec: WindowOperator) -> bool:
+def _expires_with_pending_rows(spec: WindowOperator) -> bool:
     """Returns whether a window can expire with pending rows that its trigger has not fired by then."""
     if not isinstance(spec.trigger, AfterWatermark):
         return not isinstance(spec.trigger, Always)
@@ -241,9 +241,9 @@ def _content(spec: WindowOperator) -> str:
         "retracting": "all rows of the window so far; the previous pane is retracted first, with op '-', "
         "and a pane equal to it is not emitted (retracting)",
     }
-    held = contents[spec.accumulation]
+    content = contents[spec.accumulation]
     if isinstance(spec.window, Sliding) and counted(spec.window):
-        held = "all rows of the window"
+        content = "all rows of the window"
     updated = "; a pane equal to the previous one is not emitted" if spec.only_updated else ""
     times = {
         "end": "the end of its window",
@@ -252,7 +252,7 @@ def _content(spec: WindowOperator) -> str:
         "latest": "the latest event time in it",
     }
     stamped = f"; its timestamp is {times[spec.timestamp]}" if spec.timestamp else ""
-    return "\n".join([f"Content: {held}{updated}{stamped}.", *_evicted(spec), *_delta(spec)])
+    return "\n".join([f"Content: {content}{updated}{stamped}.", *_evicted(spec), *_delta(spec)])
 
 
 def _evicted(spec: WindowOperator) -> list[str]:
@@ -260,12 +260,14 @@ def _evicted(spec: WindowOperator) -> list[str]:
         case None:
             return []
         case CountEvictor(n):
-            gone = "all rows but the last one" if n == 1 else f"all rows but the last {n}"
+            evicted = "all rows but the last one" if n == 1 else f"all rows but the last {n}"
         case TimeEvictor(duration):
-            gone = f"rows that are {duration} or more before the latest one"
+            evicted = f"rows that are {duration} or more before the latest one"
         case DeltaEvictor(column, threshold):
-            gone = f"rows whose {column} is {threshold} or more below that of the last row"
-    return [f"  {'After' if spec.evictor.after else 'Before'} each pane, {gone} are evicted from the window."]
+            evicted = f"rows whose {column} is {threshold} or more below that of the last row"
+    return [
+        f"  {'After' if spec.evictor.after else 'Before'} each pane, {evicted} are evicted from the window."
+    ]
 
 
 def _delta(spec: WindowOperator) -> list[str]:
@@ -342,12 +344,12 @@ def _invalid(spec: WindowOperator) -> str:
 
 
 def _order(spec: WindowOperator) -> str:
-    asked = "after each row" if spec.evaluate == "record" else "once for each batch"
+    evaluated = "after each row" if spec.evaluate == "record" else "once for each batch"
     columns = spec.position.columns if spec.position else spec.order or spec.time_columns
     stand = "as they stand in the batch"
-    taken = f"in the order of {listed(columns)}, then {stand}" if columns else stand
+    order = f"in the order of {listed(columns)}, then {stand}" if columns else stand
     replays = of_replays(spec.position)
-    return f"Order: rows of a batch are taken {taken}{replays}; triggers are evaluated {asked}."
+    return f"Order: rows of a batch are taken {order}{replays}; triggers are evaluated {evaluated}."
 
 
 def _state(spec: WindowOperator) -> str:

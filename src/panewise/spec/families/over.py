@@ -9,7 +9,7 @@ from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.codec.over import complete, from_dict, reads, to_dict
 from panewise.spec.describe.over import describe
 from panewise.spec.families.windows import lag_on_batch
-from panewise.spec.operators.over.operator import FrameOperator
+from panewise.spec.operators.over.operator import OverOperator
 from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Error, Types, carried_values
 from panewise.spec.type_checks import boolean_columns_of_over, check_over_types
@@ -17,79 +17,79 @@ from panewise.spec.type_checks import boolean_columns_of_over, check_over_types
 __all__ = ["complete", "describe", "from_dict", "reads", "to_dict"]
 
 
-def check_types(spec: FrameOperator, types: Mapping[str, Types]) -> None:
+def check_types(spec: OverOperator, types: Mapping[str, Types]) -> None:
     """Checks the types of columns, and of the defaults of lag and lead."""
     check_over_types(spec, types[INPUT])
 
 
-def boolean_columns(spec: FrameOperator) -> set[str]:
+def boolean_columns(spec: OverOperator) -> set[str]:
     """Returns the columns of Boolean aggregates."""
     return boolean_columns_of_over(spec)
 
 
-def batch_error(spec: FrameOperator) -> Error | None:
+def batch_error(spec: OverOperator) -> Error | None:
     """Refuses a watermark that follows the clock."""
     return lag_on_batch(spec.watermark)
 
 
-def for_columns(spec: FrameOperator, columns: Mapping[str, set[str]]) -> FrameOperator:
+def for_columns(spec: OverOperator, columns: Mapping[str, set[str]]) -> OverOperator:
     """Returns the operator, which names its event time or has none."""
     return spec
 
 
 def renamed(
-    spec: FrameOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
-) -> FrameOperator:
+    spec: OverOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
+) -> OverOperator:
     """Returns the operator with other names of columns in its functions. Keys are simple names."""
     columns = tuple(replace(column, what=with_names(column.what, names)) for column in spec.columns)
     return replace(spec, columns=columns)
 
 
-def with_position(spec: FrameOperator, position: Position) -> FrameOperator:
+def with_position(spec: OverOperator, position: Position) -> OverOperator:
     """Returns the operator with a source position."""
     return replace(spec, position=position)
 
 
-def shard_keys(spec: FrameOperator, port: str) -> tuple[str, ...]:
+def shard_keys(spec: OverOperator, port: str) -> tuple[str, ...]:
     """Returns the keys."""
     return spec.keys
 
 
-def one_shard(spec: FrameOperator) -> tuple[str, str] | None:
+def one_shard(spec: OverOperator) -> tuple[str, str] | None:
     """Returns None: rows of different keys never meet."""
     return None
 
 
-def calls_users(spec: FrameOperator) -> bool:
+def calls_users(spec: OverOperator) -> bool:
     """Returns whether a column is a user-defined aggregate."""
     return any(isinstance(column.what, Aggregate) and column.what.user is not None for column in spec.columns)
 
 
-def functions(spec: FrameOperator, port: str) -> tuple[Any, ...]:
+def functions(spec: OverOperator, port: str) -> tuple[Any, ...]:
     """Returns the aggregates and row functions."""
     return tuple(column.what for column in spec.columns)
 
 
-def unchanged(spec: FrameOperator, columns: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, str]]:
+def unchanged(spec: OverOperator, columns: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, str]]:
     """Returns all columns of the input."""
     return {name: (INPUT, name) for name in columns[INPUT]}
 
 
-def carried(spec: FrameOperator, known: Mapping[str, Mapping[str, Any]], kinds: Carried) -> dict[str, Any]:
+def carried(spec: OverOperator, known: Mapping[str, Mapping[str, Any]], kinds: Carried) -> dict[str, Any]:
     """Returns the types of the new columns that return input values."""
     return carried_values(functions(spec, INPUT), known[INPUT], kinds)
 
 
-def instants(spec: FrameOperator) -> tuple[str, ...]:
+def instants(spec: OverOperator) -> tuple[str, ...]:
     """Returns nothing: rows have the types that they had in the input."""
     return ()
 
 
-def new_columns(spec: FrameOperator) -> tuple[str, ...]:
+def new_columns(spec: OverOperator) -> tuple[str, ...]:
     """Returns the names of the new columns."""
     return tuple(column.name for column in spec.columns)
 
 
-def passed_on(spec: FrameOperator) -> bool:
+def passed_on(spec: OverOperator) -> bool:
     """Returns True: each row is emitted with its columns."""
     return True

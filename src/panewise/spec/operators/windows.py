@@ -229,13 +229,13 @@ class WindowOperator:
         """
         position = self.position.columns if self.position else ()
         values = (column for a in self.aggregates for column in a.columns)
-        told = self.delta if isinstance(self.delta, tuple) else ()
+        delta_columns = self.delta if isinstance(self.delta, tuple) else ()
         others = (
             *columns_of(self.window),
             *values,
             *columns(self.trigger),
             *evictor_columns(self.evictor),
-            *told,
+            *delta_columns,
         )
         inputs = input_columns(self.watermark)
         return tuple(
@@ -351,8 +351,13 @@ def _check_kinds(spec: WindowOperator) -> None:
 
 
 def _check_names(spec: WindowOperator) -> None:
-    told = spec.delta if isinstance(spec.delta, tuple) else ()
-    for name in (*spec.keys, *spec.order, *([] if spec.event_time is None else [spec.event_time]), *told):
+    delta_columns = spec.delta if isinstance(spec.delta, tuple) else ()
+    for name in (
+        *spec.keys,
+        *spec.order,
+        *([] if spec.event_time is None else [spec.event_time]),
+        *delta_columns,
+    ):
         if not isinstance(name, str) or not name:
             raise SpecError(
                 f"column {name!r}", "columns are named by non-empty strings", "give the column's name"

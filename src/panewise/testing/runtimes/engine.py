@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from panewise.engine.checkpoint import Stored, restore, save
+from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator, Schemas
 from panewise.engine.registry import operator_for
@@ -38,23 +38,23 @@ def play(script: Script) -> list[dict[str, Any]]:
             f"options={sorted(unknown)}", "this runtime has one option: stored", "leave them out"
         )
     columns = {port: schema(types) | FLAGS for port, types in script.types.items()}
-    turn = _stored(script, columns) if script.options.get("stored") else _kept(script, columns)
+    play_event = _stored(script, columns) if script.options.get("stored") else _in_memory(script, columns)
     outputs = []
     for event, given in zip(script.events, script.given, strict=True):
-        operator, stepped = turn(event)
+        operator, stepped = play_event(event)
         output = plain(tables_of(stepped), given, several=len(script.ports) > 1)
         outputs.append(output | ({"windows": operator.live().to_dicts()} if script.windows else {}))
     return outputs
 
 
-_Turn: TypeAlias = Callable[[Event], tuple[Operator, Output | None]]
+_EventPlayer: TypeAlias = Callable[[Event], tuple[Operator, Output | None]]
 
 
-def _kept(script: Script, columns: Schemas) -> _Turn:
+def _in_memory(script: Script, columns: Schemas) -> _EventPlayer:
     """Plays all events with one operator in memory; a restart restores it from what it saved."""
     operator, checkpoint = operator_for(script.spec, columns), b""
 
-    def turn(event: Event) -> tuple[Operator, Output | None]:
+    def play_event(event: Event) -> tuple[Operator, Output | None]:
         nonlocal operator, checkpoint
         if event.op == "checkpoint":
             checkpoint = save(operator)
@@ -66,17 +66,17 @@ def _kept(script: Script, columns: Schemas) -> _Turn:
             return operator, None
         return operator, _step(operator, script, event)
 
-    return turn
+    return play_event
 
 
-def _stored(script: Script, columns: Schemas) -> _Turn:
+def _stored(script: Script, columns: Schemas) -> _EventPlayer:
     """Plays each event with an operator loaded from a run store; a restart clears the cache of runs."""
     store, cache, checkpoint = MemoryRunStore(), Cache(), MemoryRunStore()
 
-    def load() -> Stored:
-        return Stored.load(script.spec, columns, StoredLibrary(store, cache))
+    def load() -> StoredOperator:
+        return StoredOperator.load(script.spec, columns, StoredLibrary(store, cache))
 
-    def turn(event: Event) -> tuple[Operator, Output | None]:
+    def play_event(event: Event) -> tuple[Operator, Output | None]:
         nonlocal cache, store, checkpoint
         now = load().operator.state.clocks.processing_time
         store = deepcopy(checkpoint) if event.op == "reset" else store
@@ -93,7 +93,7 @@ def _stored(script: Script, columns: Schemas) -> _Turn:
             stored.commit()
         return stored.operator, output
 
-    return turn
+    return play_event
 
 
 def _reset(operator: Any, before: Any) -> Output:

@@ -69,7 +69,7 @@ class _Stage:
     Attributes:
         script: the script that is played.
         scratch: the directory of the query's input files and its checkpoint.
-        sent: the envelopes that the query emitted since the last event, each as (kind, payload).
+        emitted: the envelopes that the query emitted since the last event, each as (kind, payload).
         live: the stored windows of each shard, as the shard last reported them.
         files: the number of input files written so far.
         clock: the processing time.
@@ -78,7 +78,7 @@ class _Stage:
 
     script: Script
     scratch: Path
-    sent: list[tuple[str, bytes]] = field(default_factory=list)
+    emitted: list[tuple[str, bytes]] = field(default_factory=list)
     live: dict[int, pl.DataFrame] = field(default_factory=dict)
     files: int = 0
     clock: int = 0
@@ -99,7 +99,7 @@ class _Stage:
 
     def _start(self) -> StreamingQuery:
         session = _session()
-        plumbing = Dataflow(
+        dataflow = Dataflow(
             {port: self._rows(session, port) for port in self.script.ports},
             self.script.spec,
             even_shards(self.script.options.get("shards", 1)),
@@ -111,8 +111,8 @@ class _Stage:
             .option("maxFilesPerTrigger", 1)
             .text(str(self.scratch / "notes"))
         )
-        packed = plumbing.packed(late_wanted=True, all_columns=True).union(plumbing.controlled(notes))
-        tagged = plumbing.stepped(packed, plumbing.schemas(all_columns=True))
+        packed = dataflow.packed(late_wanted=True, all_columns=True).union(dataflow.controlled(notes))
+        tagged = dataflow.stepped(packed, dataflow.schemas(all_columns=True))
         writer = tagged.writeStream.foreachBatch(self._collect).option(
             "checkpointLocation", str(self.scratch / "checkpoint")
         )
@@ -139,12 +139,12 @@ class _Stage:
         return schema(self.script.types[port]) | FLAGS | now
 
     def _collect(self, tagged: DataFrame, _: int) -> None:
-        self.sent += [(row.kind, bytes(row.payload)) for row in tagged.collect()]
+        self.emitted += [(row.kind, bytes(row.payload)) for row in tagged.collect()]
 
     def after(self, event: Event, given: Sequence[Row]) -> dict[str, Any]:
         """Plays one event; returns the output of the query."""
         assert self.query is not None
-        self.sent.clear()
+        self.emitted.clear()
         if event.op == "restart":
             self.query.stop()
             self.query = self._start()
@@ -185,7 +185,7 @@ class _Stage:
 
     def _output(self, given: Sequence[Row]) -> dict[str, Any]:
         tables: dict[tuple[str, str], pl.DataFrame] = {}
-        for label, payload in self.sent:
+        for label, payload in self.emitted:
             if kind_of(label) in ("panes", "late", "invalid", "counts"):
                 place, table = (kind_of(label), port_of(label)), _counted(decode(payload))
                 tables[place] = pl.concat([tables[place], table]) if place in tables else table
@@ -193,7 +193,7 @@ class _Stage:
 
     def _windows(self) -> list[dict[str, Any]]:
         """Returns the stored windows of all shards, in the order of end, start and keys."""
-        for kind, payload in self.sent:
+        for kind, payload in self.emitted:
             if kind == "live":
                 windows = decode(payload)
                 self.live[int(windows["shard"][0])] = windows

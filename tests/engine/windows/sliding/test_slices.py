@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.checkpoint import Stored
+from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.store.cache import Cache
 from panewise.engine.stored_library import StoredLibrary
 from panewise.engine.windowing import sliding_bounds
@@ -150,7 +150,7 @@ def test_blocks_are_made_once_they_are_worth_it_and_change_nothing(monkeypatch: 
     monkeypatch.setattr(slices, "_MANY", 100)
     store, plain, read = MemoryRunStore(), Operator(SPEC, SCHEMA), []
     for step in range(40):
-        stored = Stored.load(SPEC, SCHEMA, StoredLibrary(store, Cache(1 << 24)))
+        stored = StoredOperator.load(SPEC, SCHEMA, StoredLibrary(store, Cache(1 << 24)))
         sent, blocks = [], []
         for operator in (plain, stored.operator):
             monkeypatch.setattr(slices, "_TIMES", 1 << 40 if operator is plain else 4)

@@ -9,7 +9,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.aggregate.partials import Part
-from panewise.engine.columns import CAME, DEADLINE_SUFFIX, MARK_SUFFIX, PENDING, TIME
+from panewise.engine.columns import ADDED_ROWS, DEADLINE_SUFFIX, MARK_SUFFIX, PENDING, TIME
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.trigger.context import TriggerContext
 from panewise.engine.windowing.trigger.periods import due
@@ -50,7 +50,7 @@ class Leaf(ABC):
         return {}
 
     @abstractmethod
-    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+    def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns whether the leaf is ready, if it is not finished."""
 
     def finished(self, at: Values) -> pl.Expr:
@@ -67,7 +67,7 @@ class Leaf(ABC):
             for name, dtype in self.columns.items()
         }
 
-    def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
         """Returns the columns that a batch's rows change; the rows are passed to it where `given` is true."""
         return {}
 
@@ -82,10 +82,12 @@ class Leaf(ABC):
             changes[done] = ~armed & (at[done] | fires)
         return changes
 
-    def joined(self, held: pl.Expr) -> list[pl.Expr]:
+    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
         """Returns aggregations that combine its states in several stored windows."""
         merging = {pl.Boolean(): pl.Expr.any, pl.Int64(): pl.Expr.min}
-        return [merging[dtype](pl.col(name).filter(held)).alias(name) for name, dtype in self.columns.items()]
+        return [
+            merging[dtype](pl.col(name).filter(stored)).alias(name) for name, dtype in self.columns.items()
+        ]
 
     def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
         """Returns its first state in a window that replaces others; `at` has the result of :meth:`joined`."""
@@ -95,7 +97,7 @@ class Leaf(ABC):
 class Silent(Leaf):
     """Never: it is never ready."""
 
-    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+    def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns false."""
         return pl.lit(False)
 
@@ -103,7 +105,7 @@ class Silent(Leaf):
 class Eager(Leaf):
     """Always: it is ready while rows are pending."""
 
-    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+    def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns whether rows are pending."""
         return now.pending
 
@@ -114,7 +116,7 @@ class Periodic(Leaf):
 
     every: Every
 
-    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+    def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns whether that boundary has been reached."""
         return due(self.every, now)
 
@@ -131,7 +133,7 @@ class Counting(Leaf):
         """The number of rows so far, and whether it is finished."""
         return {f"{self.name}:n": pl.Int64(), f"{self.name}:done": pl.Boolean()}
 
-    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+    def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns whether the n-th row has been counted."""
         return at[f"{self.name}:n"] >= self.n
 
@@ -139,13 +141,13 @@ class Counting(Leaf):
         """Returns its initial state: the count starts with the pending rows."""
         return {f"{self.name}:n": pending, f"{self.name}:done": pl.lit(False)}
 
-    def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
         """Adds the rows to the count."""
-        return {f"{self.name}:n": at[f"{self.name}:n"] + pl.when(given).then(pl.col(CAME)).otherwise(0)}
+        return {f"{self.name}:n": at[f"{self.name}:n"] + pl.when(given).then(pl.col(ADDED_ROWS)).otherwise(0)}
 
-    def joined(self, held: pl.Expr) -> list[pl.Expr]:
+    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
         """Adds the counts."""
-        n, done = (pl.col(name).filter(held) for name in self.columns)
+        n, done = (pl.col(name).filter(stored) for name in self.columns)
         return [n.sum(), done.any()]
 
 
@@ -162,16 +164,16 @@ class Delayed(Leaf):
         """The deadline, and whether it is finished."""
         return {f"{self.name}{DEADLINE_SUFFIX}": pl.Int64(), f"{self.name}:done": pl.Boolean()}
 
-    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+    def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns whether the deadline has been reached."""
         return (at[f"{self.name}{DEADLINE_SUFFIX}"] <= now.clocks.processing_time).fill_null(False)
 
-    def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the deadline with the first row."""
         deadline, old = clocks.processing_time + self.delay, at[f"{self.name}{DEADLINE_SUFFIX}"]
         if self.align is not None:
             deadline = -(-deadline // self.align) * self.align
-        set_now = given & old.is_null() & (pl.col(CAME) > 0)
+        set_now = given & old.is_null() & (pl.col(ADDED_ROWS) > 0)
         return {
             f"{self.name}{DEADLINE_SUFFIX}": pl.when(set_now)
             .then(pl.lit(min(deadline, MAX_INSTANT), dtype=pl.Int64))
@@ -195,12 +197,12 @@ class Continuous(Leaf):
         """The deadline: the watermark that it waits for."""
         return {f"{self.name}{MARK_SUFFIX}": pl.Int64()}
 
-    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+    def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns whether rows are pending and the watermark has reached the deadline."""
         mark = at[f"{self.name}{MARK_SUFFIX}"]
         return now.pending & (mark.is_not_null() if now.clocks.finished else _reached(mark, now.clocks))
 
-    def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the deadline: the first multiple of the period above both the earliest row and the watermark.
 
         An earlier deadline stays. But a deadline that the watermark has reached while no row was pending
@@ -208,11 +210,11 @@ class Continuous(Leaf):
         """
         old, known = at[f"{self.name}{MARK_SUFFIX}"], _watermark(clocks)
         mine = pl.min_horizontal(old, self._following(pl.max_horizontal(pl.col(_FIRST_TIME), known)))
-        in_silence = (pl.col(PENDING) == pl.col(CAME)) & _reached(old, clocks)
-        took = pl.when(in_silence).then(self._following(known)).otherwise(mine)
+        in_silence = (pl.col(PENDING) == pl.col(ADDED_ROWS)) & _reached(old, clocks)
+        deadline = pl.when(in_silence).then(self._following(known)).otherwise(mine)
         return {
             f"{self.name}{MARK_SUFFIX}": pl.when(given & pl.col(_FIRST_TIME).is_not_null())
-            .then(took)
+            .then(deadline)
             .otherwise(old)
         }
 
@@ -225,10 +227,10 @@ class Continuous(Leaf):
         """Keeps the deadline at firings and clearings (semantics 16.15)."""
         return super().fired(at, fires, pl.lit(False), armed)
 
-    def joined(self, held: pl.Expr) -> list[pl.Expr]:
+    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
         """Takes the earliest deadline: of all windows, of those with and of those without pending rows."""
         mark, pending = pl.col(f"{self.name}{MARK_SUFFIX}"), pl.col(PENDING) > 0
-        kinds = {MARK_SUFFIX: held, _AWAITED: held & pending, _SILENT: held & ~pending}
+        kinds = {MARK_SUFFIX: stored, _AWAITED: stored & pending, _SILENT: stored & ~pending}
         return [mark.filter(kind).min().alias(f"{self.name}{suffix}") for suffix, kind in kinds.items()]
 
     def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
@@ -262,11 +264,11 @@ class Punctuated(Leaf):
         """The flag that such a row sets, and whether it is finished."""
         return {f"{self.name}:hit": pl.Boolean(), f"{self.name}:done": pl.Boolean()}
 
-    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+    def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns the flag."""
         return at[f"{self.name}:hit"]
 
-    def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the flag if the rows include such a row."""
         hit = f"{self.name}:hit"
         return {hit: at[hit] | (given & pl.col(f"__came:true:{self.column}").fill_null(False))}
@@ -294,15 +296,14 @@ class Moving(Leaf):
             values = (
                 (value.dt.epoch("us") if self.dtype == pl.Datetime() else value).cast(pl.Int64).drop_nulls()
             )
-        told = {"first": pl.Expr.first, "last": pl.Expr.last, "min": pl.Expr.min, "max": pl.Expr.max}
-        kept = pl.Float64() if self.dtype == pl.Float64() else pl.Int64()
-        names = {name: self._came(name) for name in told}
+        aggregates = {"first": pl.Expr.first, "last": pl.Expr.last, "min": pl.Expr.min, "max": pl.Expr.max}
+        names = {name: self._partial_name(name) for name in aggregates}
         return [
-            Part(names[name], kept, of(values), of(pl.col(names[name]).drop_nulls()), None)
-            for name, of in told.items()
+            Part(names[name], self._type, of(values), of(pl.col(names[name]).drop_nulls()), None)
+            for name, of in aggregates.items()
         ]
 
-    def _came(self, what: str) -> str:
+    def _partial_name(self, what: str) -> str:
         return f"__came:{what}:{self.column}"
 
     @property
@@ -312,29 +313,31 @@ class Moving(Leaf):
     @property
     def columns(self) -> dict[str, pl.DataType]:
         """The flag, the reference, the last value, and whether it is finished."""
-        told: dict[str, pl.DataType] = {
+        fields: dict[str, pl.DataType] = {
             "hit": pl.Boolean(),
             "from": self._type,
             "to": self._type,
             "done": pl.Boolean(),
         }
-        return {f"{self.name}:{what}": dtype for what, dtype in told.items()}
+        return {f"{self.name}:{what}": dtype for what, dtype in fields.items()}
 
-    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+    def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns the flag."""
         return at[f"{self.name}:hit"]
 
-    def took(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr) -> dict[str, pl.Expr]:
         """Compares the values with the reference, which is the first value if there is none yet."""
         hit, start, to = (at[f"{self.name}:{what}"] for what in ("hit", "from", "to"))
-        reference = pl.coalesce(start, pl.col(self._came("first")))
-        moved = self._beyond(pl.col(self._came("max")), reference) | self._beyond(
-            reference, pl.col(self._came("min"))
+        reference = pl.coalesce(start, pl.col(self._partial_name("first")))
+        moved = self._beyond(pl.col(self._partial_name("max")), reference) | self._beyond(
+            reference, pl.col(self._partial_name("min"))
         )
         return {
             f"{self.name}:hit": hit | (given & moved),
             f"{self.name}:from": pl.when(given).then(reference).otherwise(start),
-            f"{self.name}:to": pl.when(given).then(pl.coalesce(pl.col(self._came("last")), to)).otherwise(to),
+            f"{self.name}:to": pl.when(given)
+            .then(pl.coalesce(pl.col(self._partial_name("last")), to))
+            .otherwise(to),
         }
 
     def _beyond(self, high: pl.Expr, low: pl.Expr) -> pl.Expr:
@@ -356,9 +359,9 @@ class Moving(Leaf):
             f"{self.name}:to": to,
         }
 
-    def joined(self, held: pl.Expr) -> list[pl.Expr]:
+    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
         """Takes the reference of the earliest window that has one, and the last value of the latest."""
-        hit, start, to, done = (pl.col(name).filter(held) for name in self.columns)
+        hit, start, to, done = (pl.col(name).filter(stored) for name in self.columns)
         return [hit.any(), start.drop_nulls().first(), to.drop_nulls().last(), done.any()]
 
 

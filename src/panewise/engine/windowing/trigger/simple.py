@@ -35,30 +35,32 @@ class SimpleTrigger:
     passing: tuple[Part, ...] = ()
     ordered: bool = False
 
-    def joined(self, held: pl.Expr) -> list[pl.Expr]:
+    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
         """Returns no aggregations: there is no state to combine."""
         return []
 
-    def taken(self, windows: pl.DataFrame, now: TriggerContext, same: pl.Expr | None = None) -> pl.DataFrame:
+    def after_rows(
+        self, windows: pl.DataFrame, now: TriggerContext, same: pl.Expr | None = None
+    ) -> pl.DataFrame:
         """Returns the windows as they are: new rows change no state."""
         return windows
 
-    def wants(self, now: TriggerContext) -> pl.Expr:
+    def ready(self, now: TriggerContext) -> pl.Expr:
         """Returns whether the trigger is ready."""
-        wants = pl.lit(False)
+        ready = pl.lit(False)
         for rule, where in self._phases(now.complete):
-            wants = wants | (where & _wants(rule, now))
+            ready = ready | (where & _leaf_ready(rule, now))
         if isinstance(self.trigger, AfterWatermark):
             # A window that was opened when complete has not fired yet: it fires its first rows at once
             # (16.4).
             opened_late = now.complete & ~pl.col(UNFLIPPED) & pl.col(FIRED).is_null()
-            wants = wants | now.flips | (opened_late & now.pending)
-        return wants
+            ready = ready | now.flips | (opened_late & now.pending)
+        return ready
 
     def closes(self, now: TriggerContext) -> pl.Expr:
         """Returns whether the trigger finishes in this evaluation (semantics 16.5)."""
         if isinstance(self.trigger, AfterCount):
-            return self.wants(now)
+            return self.ready(now)
         if isinstance(self.trigger, AfterWatermark) and self.trigger.late is None:
             return now.complete
         return pl.lit(False)
@@ -88,7 +90,7 @@ class SimpleTrigger:
         return [(rule, where) for rule, where in sides if rule is not None]
 
 
-def _wants(rule: Trigger, now: TriggerContext) -> pl.Expr:
+def _leaf_ready(rule: Trigger, now: TriggerContext) -> pl.Expr:
     """Returns whether a leaf is ready (semantics 16.2, 16.3)."""
     match rule:
         case AfterCount():

@@ -13,7 +13,7 @@ from operator import and_, or_
 import polars as pl
 
 from panewise.engine.aggregate.partials import Part
-from panewise.engine.columns import CAME, PENDING
+from panewise.engine.columns import ADDED_ROWS, PENDING
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.trigger.context import TriggerContext
 from panewise.engine.windowing.trigger.leaves import Leaf, Periodic, leaf_of
@@ -22,7 +22,7 @@ from panewise.spec import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinal
 from panewise.spec.triggers.composite import parts as parts_of_trigger
 
 BEFORE = "__before"  # rows pending before the batch, while a batch is applied
-KEPT = "__kept"  # how many stored windows a window is merged from, while a batch is applied
+STORED_COUNT = "__kept"  # how many stored windows a window is merged from, while a batch is applied
 
 Values = Mapping[str, pl.Expr]
 _NO, _YES = pl.lit(False), pl.lit(True)
@@ -110,15 +110,15 @@ class Node:
                 )
         return _YES
 
-    def wants(self, at: Values, now: TriggerContext) -> pl.Expr:
+    def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns whether the node is ready."""
         if self.leaf:
-            return self.leaf.wants(at, now) & ~self.leaf.finished(at)
-        below = [self.in_force(number, at) & part.wants(at, now) for number, part in enumerate(self.parts)]
+            return self.leaf.ready(at, now) & ~self.leaf.finished(at)
+        below = [self.in_force(number, at) & part.ready(at, now) for number, part in enumerate(self.parts)]
         match self.trigger:
             case AfterAll():
                 each = zip(self.parts, below, strict=True)
-                return _all(part.finished(at) | wants for part, wants in each) & ~self.finished(at)
+                return _all(part.finished(at) | ready for part, ready in each) & ~self.finished(at)
             case AfterWatermark():
                 ends = ~at[self.past] & now.complete
                 return (ends & (now.pending | now.flips)) | (~ends & _any(below))
@@ -128,7 +128,7 @@ class Node:
         """Returns whether a firing now finishes the node."""
         if self.leaf:
             return pl.lit(self.leaf.once)
-        after = [part.wants(at, now) & part.finishes(at, now) for part in self.parts]
+        after = [part.ready(at, now) & part.finishes(at, now) for part in self.parts]
         match self.trigger:
             case AfterAny() | OrFinally():
                 return _any(after)
@@ -156,9 +156,9 @@ class Node:
             return self._fired_sides(at, now, fires, cleared, armed)
         changes: dict[str, pl.Expr] = {}
         for number, part in enumerate(self.parts):
-            part_fires = fires & self.in_force(number, at) & part.wants(at, now)
+            part_fires = fires & self.in_force(number, at) & part.ready(at, now)
             part_cleared = (
-                cleared | (fires & ~part.wants(at, now)) if isinstance(self.trigger, AfterAny) else cleared
+                cleared | (fires & ~part.ready(at, now)) if isinstance(self.trigger, AfterAny) else cleared
             )
             part_armed = (
                 armed | (part_fires & part.finishes(at, now))
@@ -195,13 +195,14 @@ class Node:
             changes |= part.armed(now, counts)
         return changes
 
-    def took(self, at: Values, clocks: Clocks, given: pl.Expr = _YES) -> dict[str, pl.Expr]:
+    def after_rows(self, at: Values, clocks: Clocks, given: pl.Expr = _YES) -> dict[str, pl.Expr]:
         """Returns the columns after a batch's rows were passed to the node where `given` is true."""
         given = given & ~self.finished(at)
         if self.leaf:
-            return self.leaf.took(at, clocks, given)
+            return self.leaf.after_rows(at, clocks, given)
         below = (
-            part.took(at, clocks, given & self.in_force(number, at)) for number, part in enumerate(self.parts)
+            part.after_rows(at, clocks, given & self.in_force(number, at))
+            for number, part in enumerate(self.parts)
         )
         return reduce(or_, below, {})
 
@@ -236,22 +237,22 @@ class Node:
         changes, none = {self.past: past}, pl.lit(0, dtype=pl.Int64)
         for number, part in enumerate(self.parts):
             in_force = self.in_force(number, changes)
-            goes_on = in_force & pl.when(past).then(at[self.past]).otherwise(everywhere[self.past])
+            continues = in_force & pl.when(past).then(at[self.past]).otherwise(everywhere[self.past])
             anew = part.armed(now, pl.when(in_force).then(pending).otherwise(none))
-            changes |= _chosen(goes_on, part.merged(at, now, everywhere, pending), anew)
+            changes |= _chosen(continues, part.merged(at, now, everywhere, pending), anew)
         return changes
 
     # How the states of stored windows that are merged are combined, for `merged`
 
-    def joined(self, held: pl.Expr) -> list[pl.Expr]:
+    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
         """Returns aggregations over the stored windows of a group, in the order of their starts."""
         found = (
-            self.leaf.joined(held)
+            self.leaf.joined(stored)
             if self.leaf
-            else [expression for part in self.parts for expression in part.joined(held)]
+            else [expression for part in self.parts for expression in part.joined(stored)]
         )
         if isinstance(self.trigger, AfterWatermark):
-            past = pl.col(self.past).filter(held)
+            past = pl.col(self.past).filter(stored)
             found += [past.all().alias(self.past), (~past).all().alias(f"{self.past}:nowhere")]
         return found
 
@@ -281,17 +282,19 @@ class TriggerTree:
         self.ordered = any(leaf.ordered for leaf in self.root.leaves)
         self._at: Values = {name: pl.col(name) for name in self.columns}
 
-    def joined(self, held: pl.Expr) -> list[pl.Expr]:
-        """Returns aggregations over the stored and the new windows of a group, for :meth:`taken`."""
-        came = pl.col(PENDING).filter(~held).sum().alias(CAME)
+    def joined(self, stored: pl.Expr) -> list[pl.Expr]:
+        """Returns aggregations over the stored and the new windows of a group, for :meth:`after_rows`."""
+        added_rows = pl.col(PENDING).filter(~stored).sum().alias(ADDED_ROWS)
         return [
-            *self.root.joined(held),
-            held.sum().alias(KEPT),
-            pl.col(PENDING).filter(held).sum().alias(BEFORE),
-            came,
+            *self.root.joined(stored),
+            stored.sum().alias(STORED_COUNT),
+            pl.col(PENDING).filter(stored).sum().alias(BEFORE),
+            added_rows,
         ]
 
-    def taken(self, windows: pl.DataFrame, now: TriggerContext, same: pl.Expr | None = None) -> pl.DataFrame:
+    def after_rows(
+        self, windows: pl.DataFrame, now: TriggerContext, same: pl.Expr | None = None
+    ) -> pl.DataFrame:
         """Returns windows that got rows, with their trigger states after these rows.
 
         Args:
@@ -300,9 +303,9 @@ class TriggerTree:
             same: which windows are stored ones with their old bounds; None if these are all that are not new.
         """
         fresh, nothing = self.root.armed(now, pl.lit(0, dtype=pl.Int64)), pl.lit(0, dtype=pl.Int64)
-        if KEPT not in windows.columns:
+        if STORED_COUNT not in windows.columns:
             windows = windows.with_columns(
-                pl.col(PENDING).alias(CAME),
+                pl.col(PENDING).alias(ADDED_ROWS),
                 *(value.cast(self.columns[name]).alias(name) for name, value in fresh.items()),
             )
         else:
@@ -310,22 +313,22 @@ class TriggerTree:
             if same is not None:
                 nowhere = {name: pl.col(f"{name}:nowhere") for name in self.root.sides}
                 started = _chosen(same, self._at, self.root.merged(self._at, now, nowhere, pl.col(BEFORE)))
-            started = _chosen(pl.col(KEPT) == nothing, fresh, started)
+            started = _chosen(pl.col(STORED_COUNT) == nothing, fresh, started)
             windows = windows.with_columns(
                 value.cast(self.columns[name]).alias(name) for name, value in started.items()
             )
         return windows.with_columns(
-            value.alias(name) for name, value in self.root.took(self._at, now.clocks).items()
+            value.alias(name) for name, value in self.root.after_rows(self._at, now.clocks).items()
         )
 
-    def wants(self, now: TriggerContext) -> pl.Expr:
+    def ready(self, now: TriggerContext) -> pl.Expr:
         """Returns whether the trigger is ready."""
-        return self.root.wants(self._at, now)
+        return self.root.ready(self._at, now)
 
     def closes(self, now: TriggerContext) -> pl.Expr:
         """Returns whether the trigger is finished after this evaluation."""
         return self.root.finished(self._at) | (
-            self.root.wants(self._at, now) & self.root.finishes(self._at, now)
+            self.root.ready(self._at, now) & self.root.finishes(self._at, now)
         )
 
     def fired(self, now: TriggerContext, fires: pl.Expr) -> list[pl.Expr]:

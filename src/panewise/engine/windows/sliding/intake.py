@@ -1,8 +1,8 @@
 """Applies a batch of rows to sliding windows: makes slices of rows, windows of slices (semantics 7 to 7.7).
 
-If a window emits nothing before it is complete (``plan.lazy``), it is made only then, from a range of slices.
-Until then a row costs one slice, however many windows contain it. Otherwise windows are made with their first
-row, and every batch is applied to them.
+If a window emits nothing before it is complete (``plan.made_when_complete``), it is made only then, from a
+range of slices. Until then a row costs one slice, however many windows contain it. Otherwise windows are made
+with their first row, and every batch is applied to them.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from panewise.engine.columns import (
     TIME,
     TOMBSTONE,
 )
-from panewise.engine.kernels.small_frames import kept, picked
+from panewise.engine.kernels.small_frames import filter_rows, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
@@ -33,7 +33,7 @@ from panewise.engine.windowing.plan import Plan
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order, positions
 from panewise.engine.windowing.trigger.context import TriggerContext
 from panewise.engine.windows.intake import Intake, joined, triggered
-from panewise.engine.windows.sliding.late import judged
+from panewise.engine.windows.sliding.late import split_late
 from panewise.engine.windows.sliding.slices import Slices, as_pieces
 from panewise.spec import WindowOperator
 
@@ -42,7 +42,7 @@ _NEW, _LOW = "__is_new", "__low"
 
 def of_sliding(
     plan: Plan,
-    held: StoredTable,
+    stored: StoredTable,
     slices: Slices,
     rows: pl.DataFrame,
     clocks: Clocks,
@@ -52,25 +52,32 @@ def of_sliding(
 
     `columns` are those of the late output.
     """
-    meeting = rows.filter(clocks.complete(plan.spec, pl.col(TIME) + 1)) if plan.lazy else rows
-    near, slices = _near(plan, slices, meeting, clocks)
-    taken = judged(plan, near.drop(IS_BLOCK), rows, clocks, columns)
-    news = _sliced(plan, taken.rows)
+    in_made_windows = rows
+    if plan.made_when_complete:
+        in_made_windows = rows.filter(clocks.complete(plan.spec, pl.col(TIME) + 1))
+    near, slices = _near(plan, slices, in_made_windows, clocks)
+    split = split_late(plan, near.drop(IS_BLOCK), rows, clocks, columns)
+    news = _sliced(plan, split.rows)
     touched, known = plan.no_windows(), plan.no_windows()
     own = near.filter(~pl.col(IS_BLOCK))
-    if not meeting.is_empty() and not news.is_empty():
+    if not in_made_windows.is_empty() and not news.is_empty():
         touched, known = _touched(
-            plan, held, near, news.join(meeting, on=plan.keys, how="semi", nulls_equal=True), meeting, clocks
+            plan,
+            stored,
+            near,
+            news.join(in_made_windows, on=plan.keys, how="semi", nulls_equal=True),
+            in_made_windows,
+            clocks,
         )
     return Intake(
         touched=touched,
         replaced=known,
         merged_away=known.clear(),
-        late=taken.late,
-        applied=taken.rows.height,
-        late_count=taken.late.height - taken.partially,
-        partially_late=taken.partially,
-        slices=slices.added(plan, news, None if plan.lazy else own.drop(IS_BLOCK)),
+        late=split.late,
+        applied=split.rows.height,
+        late_count=split.late.height - split.partially,
+        partially_late=split.partially,
+        slices=slices.added(plan, news, None if plan.made_when_complete else own.drop(IS_BLOCK)),
     )
 
 
@@ -80,7 +87,7 @@ def _near(plan: Plan, slices: Slices, rows: pl.DataFrame, clocks: Clocks) -> tup
     The latter may have been put in blocks while they were read.
     """
     if rows.is_empty():
-        return as_pieces(slices.held.newest.clear().drop(TOMBSTONE)), slices
+        return as_pieces(slices.by_time.newest.clear().drop(TOMBSTONE)), slices
     if plan.slices.by == plan.keys:
         behind = rows.filter(clocks.expired(plan.spec, pl.col(TIME) + 1))
         return slices.of_rows(plan, rows, in_time=behind.is_empty())
@@ -100,7 +107,7 @@ def _sliced(plan: Plan, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
-class _Spans:
+class _Ranges:
     """Windows, and the half-open ranges of positions of what they contain among sorted pieces."""
 
     windows: pl.DataFrame
@@ -109,12 +116,12 @@ class _Spans:
     high: Places
 
     @classmethod
-    def of(cls, windows: pl.DataFrame, ordered: pl.DataFrame) -> "_Spans":
+    def of(cls, windows: pl.DataFrame, ordered: pl.DataFrame) -> "_Ranges":
         return cls(windows, ordered, *positions(ordered, windows))
 
-    def where(self, mask: pl.Series) -> "_Spans":
+    def where(self, mask: pl.Series) -> "_Ranges":
         places = np.flatnonzero(mask.to_numpy())
-        return _Spans(picked(self.windows, places), self.pieces, self.low[places], self.high[places])
+        return _Ranges(take_rows(self.windows, places), self.pieces, self.low[places], self.high[places])
 
     @property
     def filled(self) -> pl.Series:
@@ -135,7 +142,12 @@ class _Spans:
 
 
 def _touched(
-    plan: Plan, held: StoredTable, near: pl.DataFrame, news: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks
+    plan: Plan,
+    stored: StoredTable,
+    near: pl.DataFrame,
+    news: pl.DataFrame,
+    rows: pl.DataFrame,
+    clocks: Clocks,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the windows that get rows or are made, as they are then, and those of them that were stored."""
     there_already = near.select(*plan.slices.schema, IS_BLOCK, pl.lit(False).alias(_NEW))
@@ -147,18 +159,18 @@ def _touched(
     made = plan.slide.made(
         pieces.filter(~pl.col(IS_BLOCK)).select(*plan.keys, START, SLIDE_CODE, *mark, _NEW)
     )
-    concerned = ~clocks.expired(plan.spec, pl.col(END))
-    if plan.lazy:
-        concerned = concerned & clocks.complete(plan.spec, pl.col(END))
-    got = _Spans.of(made.filter(concerned), pieces.filter(_NEW))
+    affected = ~clocks.expired(plan.spec, pl.col(END))
+    if plan.made_when_complete:
+        affected = affected & clocks.complete(plan.spec, pl.col(END))
+    got = _Ranges.of(made.filter(affected), pieces.filter(_NEW))
     got = got.where(got.filled | got.windows[_NEW])
     windows = got.windows.sort(_NEW, descending=True).unique(
         [SLIDE_CODE, START], keep="first", maintain_order=True
     )
-    got = _Spans.of(windows, got.pieces)
-    whole = _Spans.of(got.windows, pieces)
+    got = _Ranges.of(windows, got.pieces)
+    whole = _Ranges.of(got.windows, pieces)
     got, whole = got.where(whole.filled), whole.where(whole.filled)
-    known = held.look_up(whole.windows[plan.identity])
+    known = stored.look_up(whole.windows[plan.identity])
     there = np.zeros(whole.windows.height, dtype=np.bool_)
     there[known.which] = True
     grows = pl.Series(there) & got.filled
@@ -169,7 +181,7 @@ def _touched(
         .with_columns(got.where(grows).rows)
     )
     fresh = whole.where(pl.Series(~there)).contents(plan).with_columns(pl.col(ROWS).alias(PENDING))
-    before = kept(known.rows, grows.gather(known.which.astype(np.uint32)))
+    before = filter_rows(known.rows, grows.gather(known.which.astype(np.uint32)))
     return _together(plan, before, pl.concat([more, fresh]), clocks), before
 
 
@@ -202,7 +214,7 @@ def completed(
     returns those of all keys. Only the end of input completes such windows here, so `marks` is called only
     then.
     """
-    if not plan.lazy or (before.watermark == now.watermark and before.finished == now.finished):
+    if not plan.made_when_complete or (before.watermark == now.watermark and before.finished == now.finished):
         return plan.no_windows(), slices
     last = None if now.finished else now.watermark
     if before.watermark is None or last is None:
@@ -219,16 +231,16 @@ def completed_of_keys(
     plan: Plan, slices: Slices, before: pl.DataFrame, moved: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, Slices]:
     """Returns the same for keys whose own watermark has moved from `before`; expired slices are removed."""
-    mine = slices.held.of_keys(moved, plan.keys)
+    mine = slices.by_time.of_keys(moved, plan.keys)
     reached = key_watermarks.marked(mine, moved, plan.keys)
-    gone = reached.filter(clocks.expired(plan.spec, pl.col(END))).select(list(plan.slices.schema))
+    expired = reached.filter(clocks.expired(plan.spec, pl.col(END))).select(list(plan.slices.schema))
     windows = plan.no_windows()
-    if plan.lazy:
+    if plan.made_when_complete:
         low = key_watermarks.marked(mine, before, plan.keys)[KEY_WATERMARK].alias(_LOW)
         windows = _completed(
             plan, as_pieces(reached.hstack([low])), pl.col(_LOW), pl.col(KEY_WATERMARK), clocks
         )
-    return windows, slices.without(gone)
+    return windows, slices.without(expired)
 
 
 def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, clocks: Clocks) -> pl.DataFrame:
@@ -244,7 +256,7 @@ def _completed(plan: Plan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, cl
     )
     if windows.is_empty():
         return plan.no_windows()
-    found = _Spans.of(windows, pieces)
+    found = _Ranges.of(windows, pieces)
     contents = found.where(found.filled).contents(plan)
     opened = window_table.newborn(
         contents, plan.intake_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True)
@@ -258,10 +270,12 @@ def unmade(plan: Plan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> p
     pieces = in_order(
         *coded(
             plan.keys,
-            key_watermarks.marked(slices.held.all(), marks, plan.keys) if plan.by_key else slices.held.all(),
+            key_watermarks.marked(slices.by_time.all(), marks, plan.keys)
+            if plan.by_key
+            else slices.by_time.all(),
         )
     )
-    found = _Spans.of(waiting(plan.spec, plan.slide, pieces, clocks), pieces)
+    found = _Ranges.of(waiting(plan.spec, plan.slide, pieces, clocks), pieces)
     return found.windows.select(*plan.identity, found.rows, pl.lit(False).alias(CLOSED))
 
 
@@ -272,7 +286,7 @@ def waiting(spec: WindowOperator, slide: Slide, pieces: pl.DataFrame, clocks: Cl
         .filter(~clocks.complete(spec, pl.col(END)))
         .select(*slide.keys, START, END, SLIDE_CODE)
     )
-    found = _Spans.of(made.unique([SLIDE_CODE, START], maintain_order=True), pieces)
+    found = _Ranges.of(made.unique([SLIDE_CODE, START], maintain_order=True), pieces)
     return found.where(found.filled).windows
 
 

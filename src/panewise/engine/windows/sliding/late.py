@@ -13,14 +13,14 @@ import polars as pl
 
 from panewise.engine.columns import END, MISSED_WINDOWS, ORDER, PARTIAL, REASON, START, TIME
 from panewise.engine.ingest.late_output import late_columns, reason_of
-from panewise.engine.kernels.small_frames import joined, picked
+from panewise.engine.kernels.small_frames import joined, take_rows
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.plan import Plan
 from panewise.engine.windowing.sliding_bounds import coded, earlier, in_order, later, positions
 
 _TURN = "__turn"  # when in a batch a row arrives; -1 for stored rows
-_FIRST, _LEAST, _HELD, _OPEN, _ACCEPTED, _QUERY, _AT = (
+_FIRST, _LEAST, _STORED_LEAST, _OPEN, _ACCEPTED, _QUERY, _AT = (
     "__first",
     "__least",
     "__held_least",
@@ -41,7 +41,9 @@ class LateSplit:
     partially: int
 
 
-def judged(plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: _Schema) -> LateSplit:
+def split_late(
+    plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: _Schema
+) -> LateSplit:
     """Splits off the late rows; `rows` are in arrival order.
 
     `near` are the stored slices of the keys of the rows behind.
@@ -56,14 +58,14 @@ def judged(plan: Plan, near: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, c
     near = key_watermarks.marked(near, behind, plan.keys) if plan.by_key else near
     chosen = behind.with_columns(_accepted(plan, near, rows, behind, clocks))
     lost = chosen.filter(~pl.col(_ACCEPTED)).drop(_ACCEPTED)
-    kept = rows.join(lost, on=ORDER, how="anti", maintain_order="left")
-    some = _late_for_some(plan, near, kept, chosen.filter(_ACCEPTED).drop(_ACCEPTED), clocks, columns)
-    return LateSplit(kept, pl.concat([_lost(plan, lost, "expired", clocks, columns), some]), some.height)
+    applied = rows.join(lost, on=ORDER, how="anti", maintain_order="left")
+    some = _late_for_some(plan, near, applied, chosen.filter(_ACCEPTED).drop(_ACCEPTED), clocks, columns)
+    return LateSplit(applied, pl.concat([_lost(plan, lost, "expired", clocks, columns), some]), some.height)
 
 
 def _lost(plan: Plan, rows: pl.DataFrame, cause: str, clocks: Clocks, columns: _Schema) -> pl.DataFrame:
     """Returns the late output of rows that are late for all windows: they miss their own."""
-    own = pl.concat_list(plan.slide.shown(*plan.slide.own(pl.col(TIME))))
+    own = pl.concat_list(plan.slide.output_bounds(*plan.slide.own(pl.col(TIME))))
     made = {REASON: reason_of(clocks, pl.lit(cause)), MISSED_WINDOWS: own, PARTIAL: pl.lit(False)}
     return rows.select(late_columns(columns, made, clocks))
 
@@ -75,16 +77,16 @@ def _accepted(
     spec, slide = plan.spec, plan.slide
     if slide.window.anchor == "start":  # no window that contains it ends later than its own
         return behind.select((~clocks.expired(spec, slide.own(pl.col(TIME))[1])).alias(_ACCEPTED)).to_series()
-    held = near.filter(~clocks.expired(spec, pl.col(START) + 1)).select(
+    stored = near.filter(~clocks.expired(spec, pl.col(START) + 1)).select(
         *plan.keys, START, pl.lit(-1, dtype=pl.Int64).alias(_TURN)
     )
     mine = rows.join(behind, on=plan.keys, how="semi", nulls_equal=True).filter(
         ~clocks.expired(spec, pl.col(TIME) + 1)
     )
     ahead = mine.select(*plan.keys, pl.col(TIME).alias(START), pl.col(ORDER).cast(pl.Int64).alias(_TURN))
-    met = _first_until(plan, pl.concat([held, ahead]), behind)
+    first_turn = _first_until(plan, pl.concat([stored, ahead]), behind)
     by_left = behind.select(
-        (met < pl.col(ORDER).cast(pl.Int64)).fill_null(False).alias(_ACCEPTED)
+        (first_turn < pl.col(ORDER).cast(pl.Int64)).fill_null(False).alias(_ACCEPTED)
     ).to_series()
     return (
         by_left
@@ -96,14 +98,14 @@ def _accepted(
 def _first_until(plan: Plan, makers: pl.DataFrame, behind: pl.DataFrame) -> pl.Series:
     """Returns when the first row arrives whose windows reach back to each row behind; null: none does."""
     number = pl.int_range(pl.len(), dtype=pl.Int64)
-    asked = behind.select(
+    queries = behind.select(
         *plan.keys,
         later(pl.col(TIME), plan.slide.size).alias(START),
         pl.lit(None, dtype=pl.Int64).alias(_TURN),
         number.alias(_QUERY),
     )
-    told = makers.with_columns(pl.lit(-1, dtype=pl.Int64).alias(_QUERY))
-    swept = pl.concat([told, asked]).sort([*plan.keys, START, _QUERY], nulls_last=False)
+    makers = makers.with_columns(pl.lit(-1, dtype=pl.Int64).alias(_QUERY))
+    swept = pl.concat([makers, queries]).sort([*plan.keys, START, _QUERY], nulls_last=False)
     first = swept.with_columns(pl.col(_TURN).cum_min().forward_fill().over(plan.keys).alias(_FIRST))
     return first.filter(pl.col(_QUERY) >= 0).sort(_QUERY)[_FIRST]
 
@@ -117,16 +119,21 @@ def _in_right(plan: Plan, near: pl.DataFrame, behind: pl.DataFrame, clocks: Cloc
     spec, slide = plan.spec, plan.slide
     at = pl.col(START)
     open_ = ~slide.without_right(at) & ~clocks.expired(spec, later(at, slide.size + 2))
-    least = near.filter(open_).group_by(plan.keys).agg(at.min().alias(_HELD))
-    told = joined(behind, least, plan.keys, "left").with_columns(pl.col(TIME).alias(START))
+    least = near.filter(open_).group_by(plan.keys).agg(at.min().alias(_STORED_LEAST))
+    known = joined(behind, least, plan.keys, "left").with_columns(pl.col(TIME).alias(START))
     mine = pl.when(pl.col(_ACCEPTED) & open_).then(TIME)
     earlier_ones = mine.cum_min().forward_fill().shift().over(plan.keys)
-    found = told.select((pl.min_horizontal(earlier_ones, _HELD) < pl.col(TIME)).fill_null(False))
+    found = known.select((pl.min_horizontal(earlier_ones, _STORED_LEAST) < pl.col(TIME)).fill_null(False))
     return found.to_series()
 
 
 def _late_for_some(
-    plan: Plan, near: pl.DataFrame, kept: pl.DataFrame, rows: pl.DataFrame, clocks: Clocks, columns: _Schema
+    plan: Plan,
+    near: pl.DataFrame,
+    applied: pl.DataFrame,
+    rows: pl.DataFrame,
+    clocks: Clocks,
+    columns: _Schema,
 ) -> pl.DataFrame:
     """Returns the late output of applied rows behind.
 
@@ -135,32 +142,32 @@ def _late_for_some(
     """
     slide, turn = plan.slide, pl.col(ORDER).cast(pl.Int64).alias(_TURN)
     mark = [name for name in ("__watermark",) if name in rows.columns]
-    mine = kept.join(rows, on=plan.keys, how="semi", nulls_equal=True)
+    mine = applied.join(rows, on=plan.keys, how="semi", nulls_equal=True)
     there = near.select(*plan.keys, START, *mark, pl.lit(-1, dtype=pl.Int64).alias(_TURN))
     made = slide.made(pl.concat([there, mine.select(*plan.keys, pl.col(TIME).alias(START), *mark, turn)]))
-    gone = made.filter(clocks.expired(plan.spec, pl.col(END)))
-    asked = rows.select(
+    expired = made.filter(clocks.expired(plan.spec, pl.col(END)))
+    around = rows.select(
         *plan.keys, earlier(pl.col(TIME), slide.size).alias(START), (pl.col(TIME) + 1).alias(END)
     )
-    windows, asked = coded(
+    windows, around = coded(
         plan.keys,
-        gone.group_by([*plan.keys, START, END], maintain_order=True).agg(pl.col(_TURN).min()),
-        asked,
+        expired.group_by([*plan.keys, START, END], maintain_order=True).agg(pl.col(_TURN).min()),
+        around,
     )
     windows = in_order(windows)
-    low, high = positions(windows, asked)
+    low, high = positions(windows, around)
     which = np.repeat(np.arange(rows.height), high - low)
     places = np.arange(len(which)) + np.repeat(low - (np.cumsum(high - low) - (high - low)), high - low)
     pairs = (
-        picked(windows, places)
+        take_rows(windows, places)
         .select(START, END, _TURN)
-        .hstack([picked(rows.select(ORDER), which).to_series()])
+        .hstack([take_rows(rows.select(ORDER), which).to_series()])
     )
-    shown = slide.shown(pl.col(START), pl.col(END))
+    bounds = slide.output_bounds(pl.col(START), pl.col(END))
     missed = (
         pairs.filter(pl.col(_TURN) <= pl.col(ORDER))
         .group_by(ORDER, maintain_order=True)
-        .agg(shown.alias(MISSED_WINDOWS))
+        .agg(bounds.alias(MISSED_WINDOWS))
     )
     late = rows.join(missed, on=ORDER, maintain_order="left")
     return late.select(

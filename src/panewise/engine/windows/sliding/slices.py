@@ -33,7 +33,7 @@ class Slices:
     If `in_blocks` is true, all slices are also in blocks; otherwise there are no blocks.
     """
 
-    held: StoredTable
+    by_time: StoredTable
     blocks: StoredTable
     in_blocks: bool = False
 
@@ -45,31 +45,31 @@ class Slices:
     @property
     def tables(self) -> list[StoredTable]:
         """Both tables, in the order in which they are stored."""
-        return [self.held, self.blocks]
+        return [self.by_time, self.blocks]
 
     def having(self, tables: list[StoredTable]) -> "Slices":
         """Returns the same with other tables in place of its own."""
-        return replace(self, held=tables[0], blocks=tables[1])
+        return replace(self, by_time=tables[0], blocks=tables[1])
 
     def expired(self, horizon: int | None) -> "Slices":
         """Returns the tables without what ends at or before the horizon."""
-        return replace(self, held=self.held.expired(horizon), blocks=self.blocks.expired(horizon))
+        return replace(self, by_time=self.by_time.expired(horizon), blocks=self.blocks.expired(horizon))
 
-    def without(self, gone: pl.DataFrame) -> "Slices":
+    def without(self, removed: pl.DataFrame) -> "Slices":
         """Returns the tables without these slices of keys with their own watermarks, which have no blocks."""
-        return replace(self, held=self.held.changed(gone.clear(), gone))
+        return replace(self, by_time=self.by_time.changed(removed.clear(), removed))
 
     def added(self, plan: Plan, news: pl.DataFrame, near: pl.DataFrame | None = None) -> "Slices":
         """Adds the partials of new rows, one line for each key and time.
 
         `near` are all slices of these keys, if they are already known.
         """
-        more = replace(self, held=_with(plan, self.held, news, near))
+        more = replace(self, by_time=_with(plan, self.by_time, news, near))
         return more._blocks_added(plan, news) if self.in_blocks else more
 
     def between(self, plan: Plan, first: int | None, last: int | None) -> pl.DataFrame:
         """Returns the slices with times from `first` to `last`, both included; None: no bound."""
-        return _between(plan, self.held, [(first, last)])
+        return _between(plan, self.by_time, [(first, last)])
 
     def of_move(self, plan: Plan, before: int, now: int) -> tuple[pl.DataFrame, "Slices"]:
         """Returns what the windows contain that a move of the watermark completes, and the tables.
@@ -83,7 +83,7 @@ class Slices:
         if not self.in_blocks:
             slices = self.between(plan, first, last)
             return as_pieces(slices), self._in_blocks(plan) if _is_worth_it(plan, slices) else self
-        ends = _between(plan, self.held, [(first, low - 1), (high, last)])
+        ends = _between(plan, self.by_time, [(first, low - 1), (high, last)])
         blocks = _between(plan, self.blocks, [(low, high - 1)]).join(
             ends, on=plan.keys, how="semi", nulls_equal=True
         )
@@ -96,26 +96,26 @@ class Slices:
         window; otherwise all slices of the keys are read.
         """
         if not self.in_blocks or not in_time:
-            slices = self.held.of_keys(rows, plan.keys)
+            slices = self.by_time.of_keys(rows, plan.keys)
             able = plan.slide.window.anchor == "end" and not plan.by_key and not plan.counted
             return as_pieces(slices), self._in_blocks(plan) if able and not self.in_blocks and _is_worth_it(
                 plan, slices
             ) else self
         first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
         _, high = plan.slide.inside(first, last)
-        newest = self.held.of_keys(rows, plan.keys, [(high, MAX_INSTANT)])
+        newest = self.by_time.of_keys(rows, plan.keys, [(high, MAX_INSTANT)])
         latest = newest[START].max()
         # The last slice that can make a window with one of the rows.
         latest = min(max(latest, last), last + plan.slide.size) if isinstance(latest, int) else last
         low, _ = plan.slide.inside(first, latest)
-        oldest = self.held.of_keys(
+        oldest = self.by_time.of_keys(
             rows, plan.keys, _clipped([(first - plan.slide.reach, min(low, high) - 1)])
         )
         blocks = self.blocks.of_keys(rows, plan.keys, _clipped([(low, high - 1)]))
         return pl.concat([as_pieces(oldest), as_pieces(blocks, blocks=True), as_pieces(newest)]), self
 
     def _in_blocks(self, plan: Plan) -> "Slices":
-        return replace(self, in_blocks=True)._blocks_added(plan, self.held.all())
+        return replace(self, in_blocks=True)._blocks_added(plan, self.by_time.all())
 
     def _blocks_added(self, plan: Plan, news: pl.DataFrame) -> "Slices":
         """Adds slices to the blocks.
@@ -153,18 +153,20 @@ def _in_stretches(plan: Plan, slices: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _with(plan: Plan, held: StoredTable, news: pl.DataFrame, near: pl.DataFrame | None = None) -> StoredTable:
+def _with(
+    plan: Plan, table: StoredTable, news: pl.DataFrame, near: pl.DataFrame | None = None
+) -> StoredTable:
     """Merges new lines into a table."""
     if near is not None:
         known = near.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
     elif plan.slices.by == plan.keys:
         # All slices of a key have one hash, so a look-up would compare each new line with every slice of its
         # key.
-        known = held.of_keys(news.select(plan.keys).unique(maintain_order=True), plan.keys)
+        known = table.of_keys(news.select(plan.keys).unique(maintain_order=True), plan.keys)
         known = known.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
     else:
-        known = held.find(news)
-    return held.changed(news if known.is_empty() else _merged(plan, pl.concat([known, news])), news.clear())
+        known = table.find(news)
+    return table.changed(news if known.is_empty() else _merged(plan, pl.concat([known, news])), news.clear())
 
 
 def _merged(plan: Plan, lines: pl.DataFrame) -> pl.DataFrame:
@@ -178,7 +180,7 @@ def _clipped(stretches: Stretches) -> Stretches:
     return [(max(MIN_INSTANT, low), min(MAX_INSTANT, high)) for low, high in stretches if low <= high]
 
 
-def _between(plan: Plan, held: StoredTable, stretches: list[tuple[int | None, int | None]]) -> pl.DataFrame:
+def _between(plan: Plan, table: StoredTable, stretches: list[tuple[int | None, int | None]]) -> pl.DataFrame:
     """Returns the lines of a table that begin in one of the intervals, which may be empty."""
     bounds = _clipped(
         [
@@ -187,9 +189,9 @@ def _between(plan: Plan, held: StoredTable, stretches: list[tuple[int | None, in
         ]
     )
     if not bounds:
-        return held.newest.clear().drop(TOMBSTONE)
+        return table.newest.clear().drop(TOMBSTONE)
     test = pl.any_horizontal(pl.col(START).is_between(low, high) for low, high in bounds)
     needed = [(plan.slide.needed(low), plan.slide.block_needed(high)) for low, high in bounds]
-    return held.concerned(
+    return table.select(
         test, lambda run: any(run.high >= least and run.low <= most for least, most in needed)
     )

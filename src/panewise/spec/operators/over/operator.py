@@ -163,7 +163,7 @@ class RowFunction:
 
 
 @dataclass(frozen=True)
-class FrameColumn:
+class OverColumn:
     """A new column of an OVER operator.
 
     Args:
@@ -216,7 +216,7 @@ class FrameColumn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrameOperator:
+class OverOperator:
     """An OVER operator: it emits each row once, with new columns computed from nearby rows of the same key.
 
     Args:
@@ -237,8 +237,8 @@ class FrameOperator:
         SpecError: if a value breaks a rule, or a stream cannot have such a result; the message says which.
 
     >>> from panewise import functions as F
-    >>> spec = FrameOperator(keys=["k"], columns=[FrameColumn(F.sum("v").alias("total"),
-    ...     Frame("rows", -2, 0)), FrameColumn(F.lag("v"))])
+    >>> spec = OverOperator(keys=["k"], columns=[OverColumn(F.sum("v").alias("total"),
+    ...     Frame("rows", -2, 0)), OverColumn(F.lag("v"))])
     >>> [column.name for column in spec.columns]
     ['total', 'lag(v, 1)']
 
@@ -249,7 +249,7 @@ class FrameOperator:
     window: ClassVar[None] = None  # an OVER operator has no windows
     whole_rows: ClassVar[bool] = True  # each row is emitted with all its columns
 
-    columns: tuple[FrameColumn, ...]
+    columns: tuple[OverColumn, ...]
     keys: tuple[str, ...] = ()
     event_time: str | None = "event_time"
     order: tuple[str, ...] = ()
@@ -261,7 +261,7 @@ class FrameOperator:
     def __init__(
         self,
         *,
-        columns: Iterable[FrameColumn],
+        columns: Iterable[OverColumn],
         keys: Iterable[str] = (),
         event_time: str | None = "event_time",
         order: Iterable[str] = (),
@@ -285,7 +285,7 @@ class FrameOperator:
         _check_frames(self)
 
     @property
-    def ports(self) -> dict[str, "FrameOperator"]:
+    def ports(self) -> dict[str, "OverOperator"]:
         """The input port."""
         return {INPUT: self}
 
@@ -327,15 +327,15 @@ def _not_negative(value: DurationLike) -> Duration:
     return duration
 
 
-def _check_kinds(spec: FrameOperator) -> None:
+def _check_kinds(spec: OverOperator) -> None:
     given: tuple[Any, ...] = spec.columns
     for column in given:
-        if not isinstance(column, FrameColumn):
-            remedy = "give one such as FrameColumn(F.sum('v'), Frame('rows', -2, 0))"
-            raise SpecError(f"columns=[{column!r}]", "a new column is a FrameColumn", remedy)
+        if not isinstance(column, OverColumn):
+            remedy = "give one such as OverColumn(F.sum('v'), Frame('rows', -2, 0))"
+            raise SpecError(f"columns=[{column!r}]", "a new column is a OverColumn", remedy)
     if not spec.columns:
         raise SpecError(
-            "columns=()", "an operator makes one column or more", "give one such as FrameColumn(F.lag('v'))"
+            "columns=()", "an operator makes one column or more", "give one such as OverColumn(F.lag('v'))"
         )
     if spec.position is not None and not isinstance(spec.position, Position):
         raise SpecError(
@@ -359,7 +359,7 @@ def _check_kinds(spec: FrameOperator) -> None:
         )
 
 
-def _check_names(spec: FrameOperator) -> None:
+def _check_names(spec: OverOperator) -> None:
     for name in (*spec.keys, *spec.order, *spec.time_columns):
         if not isinstance(name, str) or not name:
             raise SpecError(
@@ -375,7 +375,7 @@ def _check_names(spec: FrameOperator) -> None:
         raise SpecError(f"{twice[0]!r} twice", rule, "give the new column another name")
 
 
-def _check_order(spec: FrameOperator) -> None:
+def _check_order(spec: OverOperator) -> None:
     if spec.order and spec.position is not None:
         raise SpecError(
             f"order={spec.order!r} and a position",
@@ -399,7 +399,7 @@ def _check_order(spec: FrameOperator) -> None:
             )
 
 
-def _check_frames(spec: FrameOperator) -> None:
+def _check_frames(spec: OverOperator) -> None:
     for column in spec.columns:
         ranged = column.frame is not None and column.frame.kind == "range"
         ranks = isinstance(column.what, RowFunction) and column.what.fn in ("rank", "dense_rank")

@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.operators.over.operator import Frame, FrameColumn, FrameOperator, RowFunction
+from panewise.spec.operators.over.operator import Frame, OverColumn, OverOperator, RowFunction
 
 Bound = int | timedelta | Duration | str
 
@@ -177,29 +177,31 @@ class Over:
     ) = cast
 
 
-def frame_operator(overs: Mapping[str, Over], event_time: str | None = None, **fields: Any) -> FrameOperator:
+def over_operator(
+    new_columns: Mapping[str, Over], event_time: str | None = None, **fields: Any
+) -> OverOperator:
     """Returns the OVER operator that adds these columns to each row.
 
     All windows have the same keys and the same order. They may differ in their frames.
 
     Args:
-        overs: the new columns by their names.
+        new_columns: the new columns by their names.
         event_time: column of the event time. If the windows have an order, it is the first column of that
             order, which is also the default. If they have none, rows of a batch are processed in the order
             of this column, unless `fields` contain `order` or `position`.
-        fields: the other fields of FrameOperator.
+        fields: the other fields of OverOperator.
 
     Raises:
         SpecError: if the windows differ in keys or order, if `event_time` is not the first column of their
-            order, or as FrameOperator does.
+            order, or as OverOperator does.
 
     >>> from panewise import functions as F
     >>> w = Window.partitionBy("k").orderBy("ts")
-    >>> spec = frame_operator({"before": F.lag("v").over(w), "total": F.sum("v").over(w.rowsBetween(-2, 0))})
+    >>> spec = over_operator({"before": F.lag("v").over(w), "total": F.sum("v").over(w.rowsBetween(-2, 0))})
     >>> spec.keys, spec.event_time, spec.columns[1].frame
     (('k',), 'ts', Frame(kind='rows', start=-2, end=0))
     """
-    given: Mapping[str, Any] = overs
+    given: Mapping[str, Any] = new_columns
     for name, made in given.items():
         if not isinstance(made, Over):
             rule = (
@@ -207,7 +209,7 @@ def frame_operator(overs: Mapping[str, Over], event_time: str | None = None, **f
                 "or after the operator"
             )
             raise SpecError(f"{name}={made!r}", rule, "give one such as F.sum('v').over(window)")
-    windows = [over.window for over in overs.values()] or [WindowSpec()]
+    windows = [over.window for over in new_columns.values()] or [WindowSpec()]
     if len({(window.keys, window.order) for window in windows}) > 1:
         rule = "the windows of one operator have the same keys and order, and may differ in their frames"
         raise SpecError(
@@ -228,14 +230,14 @@ def frame_operator(overs: Mapping[str, Over], event_time: str | None = None, **f
     else:
         ordered = fields.get("order") or fields.get("position") or event_time is None
         fields = {**fields, "event_time": None, **({} if ordered else {"order": (event_time,)})}
-    columns = [_column(over.alias(name), ordered=bool(order)) for name, over in overs.items()]
-    return FrameOperator(columns=columns, keys=keys, **fields)
+    columns = [_column(over.alias(name), ordered=bool(order)) for name, over in new_columns.items()]
+    return OverOperator(columns=columns, keys=keys, **fields)
 
 
-def _column(over: Over, *, ordered: bool) -> FrameColumn:
+def _column(over: Over, *, ordered: bool) -> OverColumn:
     what, frame = over.what, over.window.frame
     if isinstance(what, RowFunction) and what.fn != "nth_value":
-        return FrameColumn(what)  # such functions have no frame of their own (semantics 29.7)
+        return OverColumn(what)  # such functions have no frame of their own (semantics 29.7)
     if frame is None and not ordered:
         rule = "without an order the frame is the whole partition, which has no end on a stream"
         raise SpecError(
@@ -243,7 +245,7 @@ def _column(over: Over, *, ordered: bool) -> FrameColumn:
             rule,
             "call orderBy(event_time), or rowsBetween(start, Window.currentRow)",
         )
-    return FrameColumn(what, _DEFAULT if frame is None else frame)
+    return OverColumn(what, _DEFAULT if frame is None else frame)
 
 
 def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from panewise.spec.operators.policy.policies import PartitionCount, PartitionEvi
 
 
 @dataclass(frozen=True)
-class HeldPartition:
+class StoredPartition:
     """A partition that exists.
 
     Args:
@@ -29,14 +29,14 @@ class HeldPartition:
 Name = tuple[Any, ...]  # the values of `partition_by`, in its order
 
 
-class HeldPartitions(Protocol):
+class StoredPartitions(Protocol):
     """The existing partitions that the runtime which raises an event knows."""
 
-    def all(self) -> Iterable[HeldPartition]:
+    def all(self) -> Iterable[StoredPartition]:
         """Returns the partitions in the order of their last insertions, the least recent first."""
         ...
 
-    def find(self, name: Name) -> HeldPartition | None:
+    def find(self, name: Name) -> StoredPartition | None:
         """Returns the partition of this name, or None if it does not exist."""
         ...
 
@@ -51,13 +51,14 @@ class Evictions:
 
     Args:
         policy: the partition eviction policy.
-        held: the partitions that exist.
-        asked: the names of the requested partitions, in the order of the requests. The dict has no values.
+        stored: the partitions that exist.
+        requested: the names of the requested partitions, in the order of the requests, as the keys of a dict
+            without values.
     """
 
     policy: PartitionEviction | None
-    held: HeldPartitions
-    asked: dict[Name, None] = field(default_factory=dict)
+    stored: StoredPartitions
+    requested: dict[Name, None] = field(default_factory=dict)
 
     @property
     def of_all(self) -> bool:
@@ -65,13 +66,13 @@ class Evictions:
         return counts_all(self.policy)
 
     @property
-    def left(self) -> tuple[HeldPartition, ...]:
+    def remaining(self) -> tuple[StoredPartition, ...]:
         """The existing partitions whose eviction has not been requested. It iterates over all partitions."""
-        return tuple(one for one in self.held.all() if key_of(one.partition) not in self.asked)
+        return tuple(one for one in self.stored.all() if key_of(one.partition) not in self.requested)
 
-    def left_of(self, name: Name) -> tuple[HeldPartition, ...]:
+    def remaining_of(self, name: Name) -> tuple[StoredPartition, ...]:
         """Returns the partition of this name if it exists and has not been requested; else an empty tuple."""
-        found = None if name in self.asked else self.held.find(name)
+        found = None if name in self.requested else self.stored.find(name)
         return () if found is None else (found,)
 
     @property
@@ -82,24 +83,24 @@ class Evictions:
         """
         if not isinstance(self.policy, (PartitionCount, TupleCount)):
             return False
-        partitions, tuples = self.held.counts()
-        going = [one for one in map(self.held.find, self.asked) if one is not None]
+        partitions, tuples = self.stored.counts()
+        leaving = [one for one in map(self.stored.find, self.requested) if one is not None]
         if isinstance(self.policy, PartitionCount):
-            return partitions - len(going) > self.policy.n
-        return tuples - sum(one.tuples for one in going) > self.policy.n
+            return partitions - len(leaving) > self.policy.n
+        return tuples - sum(one.tuples for one in leaving) > self.policy.n
 
     def next(self) -> Name | None:
         """Removes the first request and returns its name, or None if there is none."""
-        name = next(iter(self.asked), None)
+        name = next(iter(self.requested), None)
         if name is not None:
-            del self.asked[name]
+            del self.requested[name]
         return name
 
 
-class _Nothing:
+class _NoPartitions:
     """No partitions: the default for events that no runtime raises, as in a test of a listener."""
 
-    def all(self) -> tuple[HeldPartition, ...]:
+    def all(self) -> tuple[StoredPartition, ...]:
         return ()
 
     def find(self, name: Name) -> None:
@@ -128,11 +129,11 @@ class WindowEvent:
     tuples: tuple[Mapping[str, Any], ...]
     processing_time: int
     evictions: Evictions = field(
-        default_factory=lambda: Evictions(None, _Nothing()), compare=False, repr=False
+        default_factory=lambda: Evictions(None, _NoPartitions()), compare=False, repr=False
     )
 
     @property
-    def partitions(self) -> tuple[HeldPartition, ...]:
+    def partitions(self) -> tuple[StoredPartition, ...]:
         """The partitions that exist and whose eviction has not been requested.
 
         With `partition_count` or `tuple_count` these are all partitions, ordered by their last insertions,
@@ -142,7 +143,9 @@ class WindowEvent:
         Source: semantics 10.27; S5 StreamWindow.getPartitions.
         """
         return (
-            self.evictions.left if self.evictions.of_all else self.evictions.left_of(key_of(self.partition))
+            self.evictions.remaining
+            if self.evictions.of_all
+            else self.evictions.remaining_of(key_of(self.partition))
         )
 
     @property
@@ -197,7 +200,7 @@ class WindowEvent:
                 rule,
                 "give such a partition_eviction, or leave the partition out",
             )
-        self.evictions.asked[name] = None
+        self.evictions.requested[name] = None
 
 
 def name_of(partition: Any, partition_by: tuple[str, ...], given: str) -> Name:

@@ -100,7 +100,7 @@ class WindowListener:
             vars(made).update(json.loads(state))
         return made
 
-    def told(self, listening: Any, event: WindowEvent) -> list[dict[str, Any]]:
+    def notify(self, listening: Any, event: WindowEvent) -> list[dict[str, Any]]:
         """Calls an object with an event, and returns the rows that it makes of it.
 
         A row has only the outputs that the object gave, as values of their types.

@@ -30,18 +30,18 @@ def written(state: dict[str, Any], name: str) -> str:
     >>> written({"seen": [1, None], "best": 2.5}, "best")
     '{"seen": [1, null], "best": 2.5}'
     """
-    met: set[int] = set()
-    left: list[Any] = [state]
-    for value in left:  # the loop appends the contents of each value
+    seen: set[int] = set()
+    values: list[Any] = [state]
+    for value in values:  # the loop appends the contents of each value
         kind = type(value)
         if kind is list or kind is dict:
-            if id(value) in met:
+            if id(value) in seen:
                 raise _twice(value, name)
             if kind is dict and not all(type(key) is str for key in value):
                 raise _no_json(repr(value), name)
-            met.add(id(value))
-            left += [*value, *value.values()] if kind is dict else value
-        elif kind not in _PLAIN and not _comes_back(value):
+            seen.add(id(value))
+            values += [*value, *value.values()] if kind is dict else value
+        elif kind not in _PLAIN and not _round_trips(value):
             raise _no_json(repr(value), name)
     try:
         return json.dumps(state, allow_nan=False)
@@ -49,7 +49,7 @@ def written(state: dict[str, Any], name: str) -> str:
         raise _no_json(f"what cannot be written ({error})", name) from error
 
 
-def _comes_back(value: Any) -> bool:
+def _round_trips(value: Any) -> bool:
     kind = type(value)
     return (kind is str and is_text(value)) or (kind is float and math.isfinite(value))
 

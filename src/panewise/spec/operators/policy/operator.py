@@ -131,7 +131,7 @@ class StreamWindow:
         """Returns windows that evict all their tuples at once. `fields` are other fields, except `trigger`.
 
         >>> from panewise.streamwindow import punct
-        >>> StreamWindow.tumbling(punct("is_marker")).told
+        >>> StreamWindow.tumbling(punct("is_marker")).emitted_events
         ('INSERTION', 'EVICTION', 'FINAL')
         """
         if "trigger" in fields:
@@ -169,7 +169,7 @@ class StreamWindow:
         return tuple(event for event in events if event != "PARTITION_EVICTION" or self.partition_by)
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def emitted_events(self) -> tuple[str, ...]:
         """The events that are emitted, or that the listener is called with: `events`, or their default."""
         if self.events is not None:
             return self.events
@@ -208,8 +208,16 @@ class StreamWindow:
     def tuples(self) -> "Tuples":
         """What is read of the rows (semantics 10.1)."""
         position = self.position.columns if self.position else ()
-        shown = self.columns or [column for aggregate in self.aggregates for column in aggregate.columns]
-        read = (*self.partition_by, *self.order, *position, *policy_columns(self.evict, self.trigger), *shown)
+        output_columns = self.columns or [
+            column for aggregate in self.aggregates for column in aggregate.columns
+        ]
+        read = (
+            *self.partition_by,
+            *self.order,
+            *position,
+            *policy_columns(self.evict, self.trigger),
+            *output_columns,
+        )
         whole = self.columns is None and not self.aggregates
         return Tuples(self.partition_by, tuple(dict.fromkeys(read)), whole, self.order, self.position)
 
@@ -263,18 +271,20 @@ def _check_policies(spec: StreamWindow) -> None:
     if spec.kind == "sliding" and not isinstance(spec.trigger, allowed):
         rule = f"a sliding window triggers by one of {kinds} (semantics 10.2)"
         raise SpecError(f"sliding(trigger={spec.trigger!r})", rule, "give one such as count(1)")
-    gone: Any = spec.partition_eviction
-    if gone is not None and not isinstance(gone, PartitionEviction):
+    eviction: Any = spec.partition_eviction
+    if eviction is not None and not isinstance(eviction, PartitionEviction):
         rule = (
             "partitions are evicted by one of partition_age, partition_count and tuple_count (semantics 10.2)"
         )
         raise SpecError(
-            f"partition_eviction={gone!r}", rule, "give one such as partition_age('1 hour'), or leave it out"
+            f"partition_eviction={eviction!r}",
+            rule,
+            "give one such as partition_age('1 hour'), or leave it out",
         )
-    if gone is not None and not spec.partition_by:
+    if eviction is not None and not spec.partition_by:
         rule = "without partition_by there is one partition, which cannot be evicted (semantics 10.2)"
         raise SpecError(
-            f"partition_eviction={gone!r} without partition_by",
+            f"partition_eviction={eviction!r} without partition_by",
             rule,
             "give partition_by, or leave partition_eviction out",
         )
@@ -344,10 +354,14 @@ def _check_flags(spec: StreamWindow) -> None:
 
 def _flag_rules(spec: StreamWindow) -> list[tuple[str, bool, str, str]]:
     """Returns for each rule (flag, whether it would have no effect, the field that causes this, rule)."""
-    whole, told, tumbling = f"{spec.kind}({spec.evict!r})", f"events={spec.told!r}", spec.kind == "tumbling"
+    whole, events, tumbling = (
+        f"{spec.kind}({spec.evict!r})",
+        f"events={spec.emitted_events!r}",
+        spec.kind == "tumbling",
+    )
     fills = tumbling or isinstance(spec.evict, TimePolicy)
     trigger = whole if tumbling else f"trigger={spec.trigger!r}"
-    flushed = "EVICTION" in spec.told or "FINAL" in spec.told
+    flushed = "EVICTION" in spec.emitted_events or "FINAL" in spec.emitted_events
     return [
         (
             "only_when_full",
@@ -355,16 +369,16 @@ def _flag_rules(spec: StreamWindow) -> list[tuple[str, bool, str, str]]:
             whole,
             ("this option is for sliding windows that are not full when they begin"),
         ),
-        ("only_when_full", "TRIGGER" not in spec.told, told, "this option is for TRIGGER"),
+        ("only_when_full", "TRIGGER" not in spec.emitted_events, events, "this option is for TRIGGER"),
         (
             "skip_unchanged",
             not isinstance(spec.trigger, TimePolicy),
             trigger,
             "only a trigger of time fires without a tuple",
         ),
-        ("skip_unchanged", "TRIGGER" not in spec.told, told, "this option is for TRIGGER"),
+        ("skip_unchanged", "TRIGGER" not in spec.emitted_events, events, "this option is for TRIGGER"),
         ("flush_on_final", not tumbling, whole, "this option is for tumbling windows"),
-        ("flush_on_final", not flushed, told, "this option is for EVICTION and FINAL"),
+        ("flush_on_final", not flushed, events, "this option is for EVICTION and FINAL"),
         ("null_keys", not spec.partition_by, whole, "without partition_by there are no keys"),
     ]
 
@@ -376,10 +390,14 @@ def _check_trigger(spec: StreamWindow) -> None:
     (semantics 10.4).
     """
     trigger = spec.trigger
-    if trigger not in (None, _EACH) and not isinstance(trigger, DeltaPolicy) and "TRIGGER" not in spec.told:
+    if (
+        trigger not in (None, _EACH)
+        and not isinstance(trigger, DeltaPolicy)
+        and "TRIGGER" not in spec.emitted_events
+    ):
         rule = "a trigger of count or time raises TRIGGER, and does nothing else (semantics 10.2)"
         raise SpecError(
-            f"trigger={trigger!r} with events={spec.told!r}",
+            f"trigger={trigger!r} with events={spec.emitted_events!r}",
             rule,
             "leave the trigger out, or add 'TRIGGER' to events",
         )
