@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.engine.columns import KEY_WATERMARK
 from panewise.engine.progress.multi_input import Inputs
 from panewise.spec import (
@@ -131,15 +131,10 @@ class Clocks:
 
     def horizon_of_key(self, spec: WindowOperator) -> pl.Expr | None:
         """Returns the horizon (:meth:`horizon`) of each key, None if the lateness is unlimited."""
-        mark, lateness = pl.col(KEY_WATERMARK), spec.lateness_us
-        if lateness is None:
+        if spec.lateness_us is None:
             return None
-        behind = (
-            pl.when(mark < MIN_INSTANT + lateness)
-            .then(pl.lit(MIN_INSTANT, dtype=pl.Int64))
-            .otherwise(mark - lateness)
-        )
-        return pl.when(mark == MAX_INSTANT).then(mark).otherwise(behind)
+        mark = pl.col(KEY_WATERMARK)
+        return pl.when(mark == MAX_INSTANT).then(mark).otherwise(_less(mark, spec.lateness_us))
 
     def horizon(self, spec: WindowOperator) -> int | None:
         """Returns the horizon: windows that end at it or before it have expired. None if no window has.
@@ -151,11 +146,9 @@ class Clocks:
             return MAX_INSTANT
         if self.watermark is None or spec.lateness_us is None or isinstance(spec.window, Global):
             return None
-        return (
-            MAX_INSTANT
-            if self.watermark == MAX_INSTANT
-            else max(MIN_INSTANT, self.watermark - spec.lateness_us)
-        )
+        if self.watermark == MAX_INSTANT:
+            return MAX_INSTANT
+        return saturating_add(self.watermark, -spec.lateness_us)
 
     def horizon_of_row(self, spec: WindowOperator) -> pl.Expr:
         """Returns the horizon (:meth:`horizon`) for each row of a frame, null if no window has expired."""
@@ -179,11 +172,9 @@ class Clocks:
             return None
         if self.finished:
             return MAX_INSTANT
-        return (
-            None
-            if self.watermark is None or spec.lateness_us is None
-            else max(MIN_INSTANT, self.watermark - spec.lateness_us)
-        )
+        if self.watermark is None or spec.lateness_us is None:
+            return None
+        return saturating_add(self.watermark, -spec.lateness_us)
 
     def behind(self, spec: WindowOperator, time: pl.Expr) -> pl.Expr:
         """Returns whether a row is late by drop_by="row" (semantics 13.3)."""
@@ -193,12 +184,13 @@ class Clocks:
     def row_horizon_of_key(self, spec: WindowOperator) -> pl.Expr | None:
         """Returns :meth:`row_horizon` as an expression, of each key if keys have their own watermarks."""
         if spec.drop_by == "row" and self.by_key and not self.finished:
-            mark, lateness = pl.col(KEY_WATERMARK), spec.lateness_us
-            assert lateness is not None, "refused with drop_by='row'"
-            return (
-                pl.when(mark < MIN_INSTANT + lateness)
-                .then(pl.lit(MIN_INSTANT, dtype=pl.Int64))
-                .otherwise(mark - lateness)
-            )
+            assert spec.lateness_us is not None, "refused with drop_by='row'"
+            return _less(pl.col(KEY_WATERMARK), spec.lateness_us)
         horizon = self.row_horizon(spec)
         return None if horizon is None else pl.lit(horizon, dtype=pl.Int64)
+
+
+def _less(instant: pl.Expr, us: int) -> pl.Expr:
+    """Returns `instant - us`, at least the first instant."""
+    first = pl.lit(MIN_INSTANT, dtype=pl.Int64)
+    return pl.when(instant < MIN_INSTANT + us).then(first).otherwise(instant - us)
