@@ -11,8 +11,8 @@ import pytest
 import panewise as pw
 from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
-from panewise.engine.stored_library import StoredLibrary
 from panewise.errors import StateError
 from panewise.spark.checkpoint_reader import ShardState, shard_state
 from panewise.state import MemoryRunStore
@@ -92,7 +92,7 @@ def test_windows_are_counted_as_the_operator_counts_them(name: str) -> None:
     """The counts are right after each commit, with merges of runs and of sessions, retractions and expiry."""
     spec, store, draw = SPECS[name], MemoryRunStore(), random.Random(3)
     for step in range(40):
-        stored = StoredOperator.load(spec, SCHEMA, StoredLibrary(store, Cache()))
+        stored = StoredOperator.load(spec, SCHEMA, RunLibrary(store, Cache()))
         stored.operator.advance(step * SECOND, (step * 3 - 20) * SECOND)
         stored.operator.add(
             rows(
@@ -106,7 +106,7 @@ def test_windows_are_counted_as_the_operator_counts_them(name: str) -> None:
             stored.operator.finish()
         stored.commit()
         held, found = (
-            StoredOperator.load(spec, SCHEMA, StoredLibrary(store, Cache())).operator.live(),
+            StoredOperator.load(spec, SCHEMA, RunLibrary(store, Cache())).operator.live(),
             shard_state(7, content(store)),
         )
         assert (found.shard, found.windows, found.finished) == (7, held.height, step == 39)
@@ -160,7 +160,7 @@ def test_a_user_defined_aggregate_need_not_be_at_hand() -> None:
         window=pw.Tumbling("10 seconds"), event_time="ts", aggregates=[longest("k").alias("w")]
     )
     store = MemoryRunStore()
-    stored = StoredOperator.load(spec, SCHEMA, StoredLibrary(store, Cache()))
+    stored = StoredOperator.load(spec, SCHEMA, RunLibrary(store, Cache()))
     stored.operator.add(rows(((1, "a", 1), (11, "b", 1))))
     stored.commit()
     assert shard_state(0, content(store)).windows == 2
@@ -172,7 +172,7 @@ def test_the_warning_about_data_loss_is_not_repeated(recwarn: pytest.WarningsRec
             window=pw.Tumbling("10 seconds"), event_time="ts", aggregates=[COUNT], trigger=pw.AfterCount(5)
         )
     store = MemoryRunStore()
-    stored = StoredOperator.load(spec, SCHEMA, StoredLibrary(store, Cache()))
+    stored = StoredOperator.load(spec, SCHEMA, RunLibrary(store, Cache()))
     stored.operator.add(rows(((1, "a", 1),)))
     stored.commit()
     recwarn.clear()
@@ -236,7 +236,7 @@ def test_partitions_of_windows_by_policies_are_counted_once() -> None:
     )
     store = MemoryRunStore()
     for now in (1, 2, 3):
-        stored = StoredOperator.load(spec, SCHEMA, StoredLibrary(store, Cache()))
+        stored = StoredOperator.load(spec, SCHEMA, RunLibrary(store, Cache()))
         stored.operator.advance(now * SECOND)
         stored.operator.add(rows(((0, "a", 1), (0, "b", now), (0, f"c{now}", 1))))
         stored.commit()

@@ -19,8 +19,8 @@ import panewise as pw
 from panewise import functions as F
 from panewise.cli import main
 from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
-from panewise.engine.stored_library import StoredLibrary
 from panewise.spark import ParquetSink, WindowBuilder, WindowResult, checkpoint_reader, windowed
 from panewise.spark.checkpoint_reader import read_state, shard_state
 from panewise.state import MemoryRunStore
@@ -298,7 +298,7 @@ def test_sliding_windows_are_counted_made_or_not(anchor: Any, trigger: Any, wate
     spec = pw.WindowOperator(window=window, trigger=trigger, watermark=watermark, **fields)
     store, schema = MemoryRunStore(), {"k": pl.String(), "t": pl.Int64()}
     for at in (0, 5):
-        stored = StoredOperator.load(spec, schema, StoredLibrary(store, Cache()))
+        stored = StoredOperator.load(spec, schema, RunLibrary(store, Cache()))
         times = [at + t for t in (0, 3, 4, 20)]
         stored.operator.add(pl.DataFrame({"k": ["a", "b", "a", "a"], "t": times}, schema=schema))
         if watermark is None:

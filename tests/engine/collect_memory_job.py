@@ -14,8 +14,8 @@ import polars as pl
 import panewise as pw
 from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
-from panewise.engine.stored_library import StoredLibrary
 from panewise.spark.envelope import encode
 from panewise.spark.step import StepOutput
 from panewise.state import Mirror
@@ -72,7 +72,7 @@ class Worker:
 
         Adds the rows, or advances the watermark if `rows` is None. Encodes the panes, then commits.
         """
-        stored = StoredOperator.load(self.spec, SCHEMA, StoredLibrary(*self.parts))
+        stored = StoredOperator.load(self.spec, SCHEMA, RunLibrary(*self.parts))
         sent = self._sent(stored, rows)
         stored.commit()
         return sum(map(len, sent))

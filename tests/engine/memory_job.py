@@ -14,8 +14,8 @@ import polars as pl
 import panewise as pw
 from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
-from panewise.engine.stored_library import StoredLibrary
 from panewise.state import Mirror
 
 SCHEMA: dict[str, pl.DataType] = {"key": pl.Int64(), "event_time": pl.Int64(), "v": pl.Int64()}
@@ -64,7 +64,7 @@ def main(folder: str, keys: int, limit: int) -> None:
     draw = random.Random(1)
 
     def step(chosen: list[int]) -> int:
-        stored = StoredOperator.load(SPEC, SCHEMA, StoredLibrary(store, cache, mirror))
+        stored = StoredOperator.load(SPEC, SCHEMA, RunLibrary(store, cache, mirror))
         panes = stored.operator.add(
             pl.DataFrame({"key": chosen, "event_time": 1, "v": 1}, schema=SCHEMA)
         ).panes

@@ -11,15 +11,15 @@ from polars.testing import assert_frame_equal
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import stored_library
+from panewise.engine import run_library
 from panewise.engine.checkpoint import StoredOperator, restore, save
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
 from panewise.engine.store.run import RunRows, Shape
-from panewise.engine.stored_library import StoredLibrary
 from panewise.engine.windows.operator import Operator
 from panewise.errors import SpecError, StateError
 from panewise.state import MemoryRunStore, Mirror
-from panewise.state.blob import checksum
+from panewise.state.run_format import checksum
 
 SHAPE = Shape({}, ["key"], ["key"])
 SCHEMA: dict[str, pl.DataType] = {"key": pl.Int64(), "event_time": pl.Int64(), "v": pl.Int64()}
@@ -52,7 +52,7 @@ class CountingStore(MemoryRunStore):
 
 
 def load(store: MemoryRunStore, cache: Cache | None = None, mirror: Mirror | None = None) -> StoredOperator:
-    return StoredOperator.load(spec(), SCHEMA, StoredLibrary(store, cache or Cache(), mirror))
+    return StoredOperator.load(spec(), SCHEMA, RunLibrary(store, cache or Cache(), mirror))
 
 
 def step(
@@ -181,7 +181,7 @@ def _length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
     The copy of a short run is the stored bytes. The copy of a long run is memory-mapped.
     """
-    monkeypatch.setattr(stored_library, "_SHORT", 0 if request.param == "long" else 1 << 22)
+    monkeypatch.setattr(run_library, "_SHORT", 0 if request.param == "long" else 1 << 22)
 
 
 def copies(folder: Path) -> set[str]:
@@ -264,7 +264,7 @@ def test_another_specification_is_refused_with_the_field_that_changed() -> None:
         r"belongs to .* \| put the field back"
     )
     with pytest.raises(StateError, match=changed):
-        StoredOperator.load(spec(accumulation="retracting"), SCHEMA, StoredLibrary(store, Cache()))
+        StoredOperator.load(spec(accumulation="retracting"), SCHEMA, RunLibrary(store, Cache()))
 
 
 def test_another_number_of_shards_is_refused() -> None:
@@ -274,14 +274,14 @@ def test_another_number_of_shards_is_refused() -> None:
         StateError,
         match=r"shards=4 \| this state was made with 1 shards, and their number is fixed \| give shards=1",
     ):
-        StoredOperator.load(spec(), SCHEMA, StoredLibrary(store, Cache()), shards=4)
+        StoredOperator.load(spec(), SCHEMA, RunLibrary(store, Cache()), shards=4)
 
 
 def test_other_column_types_are_refused() -> None:
     store = MemoryRunStore()
     step(store, Cache(), rows((1, 10, 1)))
     with pytest.raises(StateError, match=r"a state with other columns: \['__list:v', '__sum:v'\]"):
-        StoredOperator.load(spec(), {**SCHEMA, "v": pl.Float64()}, StoredLibrary(store, Cache()))
+        StoredOperator.load(spec(), {**SCHEMA, "v": pl.Float64()}, RunLibrary(store, Cache()))
 
 
 def test_saved_and_restored_is_the_same_operator() -> None:

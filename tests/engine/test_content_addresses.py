@@ -13,14 +13,14 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine import stored_library
+from panewise.engine import run_library
 from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
-from panewise.engine.stored_library import StoredLibrary
 from panewise.engine.windows.operator import Operator
 from panewise.errors import StateError
 from panewise.state import Manifest, MemoryRunStore, Mirror
-from panewise.state.blob import checksum, decode, encode
+from panewise.state.run_format import checksum, decode, encode
 from tests.state.make_golden import CASES, formats_of, read
 from tests.state.make_golden import SCHEMA as GOLDEN_SCHEMA
 
@@ -45,7 +45,7 @@ class Worker:
         self.cache, self.mirror = Cache(limit), Mirror(folder)
 
     def load(self, store: MemoryRunStore, spec: pw.WindowOperator = SPEC) -> StoredOperator:
-        return StoredOperator.load(spec, SCHEMA, StoredLibrary(store, self.cache, self.mirror))
+        return StoredOperator.load(spec, SCHEMA, RunLibrary(store, self.cache, self.mirror))
 
     def step(
         self, store: MemoryRunStore, batch: pl.DataFrame, spec: pw.WindowOperator = SPEC
@@ -71,7 +71,7 @@ class CountingStore(MemoryRunStore):
 @pytest.fixture(params=["short", "long"], autouse=True)
 def _length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Treats all copies as those of short runs, or all as those of long runs."""
-    monkeypatch.setattr(stored_library, "_SHORT", 0 if request.param == "long" else 1 << 22)
+    monkeypatch.setattr(run_library, "_SHORT", 0 if request.param == "long" else 1 << 22)
 
 
 def test_two_states_with_the_same_names_share_a_cache_and_a_mirror(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_attempts_at_a_step_need_not_be_the_same_to_the_byte() -> None:
     listing, sums = replace(SPEC, aggregates=[F.collect_list("v").alias("l")]), set()
     for order in permutations([(1, 0, 0.1), (1, 0, 0.2), (1, 0, 0.3)]):
         store = MemoryRunStore()
-        stored = StoredOperator.load(listing, SCHEMA, StoredLibrary(store, Cache()))
+        stored = StoredOperator.load(listing, SCHEMA, RunLibrary(store, Cache()))
         stored.operator.add(rows(*order))
         stored.commit()
         sums.add(checksum(store.run("1-1")))
@@ -242,7 +242,7 @@ def test_runs_of_format_1_have_checksums_once_they_are_read_and_written_about(
 ) -> None:
     """Runs of format 1 have no checksum, so they are read from the store; a commit adds their checksums."""
     store, spec = read(name, 1), CASES[name].spec
-    stored = StoredOperator.load(spec, GOLDEN_SCHEMA, StoredLibrary(store, Cache(), Mirror(tmp_path)))
+    stored = StoredOperator.load(spec, GOLDEN_SCHEMA, RunLibrary(store, Cache(), Mirror(tmp_path)))
     assert {run.checksum for run in stored.manifest.runs} == {None}
     stored.operator.live()
     stored.commit()
@@ -260,7 +260,7 @@ import sys
 from pathlib import Path
 import panewise.state.mirror as module
 import polars as pl
-from panewise.state.blob import stream_of
+from panewise.state.run_format import stream_of
 mirror = module.Mirror(Path(sys.argv[1]))
 frame = pl.DataFrame({"n": range(1_000_000)})
 mirror.write("a", stream_of(frame, "uncompressed"))

@@ -31,7 +31,7 @@ KINDS = {
     "WindowOperator",
 }
 # Code for one family. `results` are the public outputs of OVER operators; the others draw random cases.
-OF_ONE_FAMILY = {"spark/results.py", "testing/chains.py", "testing/scripts.py"}
+OF_ONE_FAMILY = {"spark/family_results.py", "testing/chains.py", "testing/scripts.py"}
 PLACES = [
     path
     for path in files()

@@ -32,10 +32,10 @@ ELSEWHERE = {
     "spec/families": "families/test_pairs.py",
     "spec/protocol.py": "families/test_pairs.py",
     "testing/families.py": "families/test_pairs.py",
-    "engine/stored_library.py": "engine/test_content_addresses.py",
+    "engine/run_library.py": "engine/test_content_addresses.py",
     # These names, headers and stores are parts of stored states.
     "engine/columns.py": "state/test_golden.py",
-    "state/store.py": "state/test_manifest.py",
+    "state/run_store.py": "state/test_manifest.py",
     # One table has the rules of all parts of a specification.
     "chrono.py": "spec/test_parts.py",
     "functions.py": "spec/test_parts.py",
@@ -56,8 +56,8 @@ ELSEWHERE = {
     "spark/microbatch.py": "spark/test_stream.py",
     "spark/builder.py": "spark/test_stream.py",
     "spark/own_names.py": "spark/test_names.py",
-    "spark/result.py": "spark/test_sinks.py",
-    "spark/results.py": "spark/test_sinks.py",
+    "spark/operator_result.py": "spark/test_sinks.py",
+    "spark/family_results.py": "spark/test_sinks.py",
     "spark/window_builder.py": "spark/test_stream.py",
     "spark/processor.py": "spark/test_stream.py",
     "spark/step.py": "spark/test_pack.py",

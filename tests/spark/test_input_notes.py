@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from panewise import Inputs
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.ingest.output import Output
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
-from panewise.engine.stored_library import StoredLibrary
 from panewise.families import INPUT
 from panewise.spark.pack import Pack
 from panewise.spark.step import ShardBatch, step
@@ -71,7 +71,7 @@ def test_shards_see_the_same_watermark(data: st.DataObject, partitions: int) -> 
         for shard, store in zip(SHARDS, stores, strict=True):
             mail = ShardBatch.read((row["kind"], row["payload"]) for row in sent if row["shard"] == shard)
             mail.control |= {"finish": 1} if event.op == "finish" else {}
-            stored = StoredOperator.load(spec, columns, StoredLibrary(store, Cache()), len(SHARDS))
+            stored = StoredOperator.load(spec, columns, RunLibrary(store, Cache()), len(SHARDS))
             outputs.append(Output.joined(list(step(stored.operator, mail, event.to, None))))
             marks.add(stored.operator.state.clocks.watermark)
             if stored.changed:

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as SF
 
-from panewise.spark.shards import SHARD, even_shards, with_shards
+from panewise.spark.shard_numbers import SHARD, even_shards, with_shards
 
 GOLDEN: dict[str, list[int]] = {
     "i": [470, 516, 337],

@@ -14,8 +14,8 @@ import polars as pl
 import panewise as pw
 from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
-from panewise.engine.stored_library import StoredLibrary
 from panewise.state import Manifest, MemoryRunStore
 from panewise.state.manifest import FORMAT, READABLE
 from panewise.streamwindow import count, delta, partition_age, time
@@ -382,7 +382,7 @@ def store_of(case: Case) -> MemoryRunStore:
     """Returns the state after the steps of a case."""
     store, offset = MemoryRunStore(), 0
     for step in case.steps:
-        stored = StoredOperator.load(case.spec, SCHEMA, StoredLibrary(store, Cache()))
+        stored = StoredOperator.load(case.spec, SCHEMA, RunLibrary(store, Cache()))
         stored.operator.advance(
             step.now * SECOND, None if step.watermark is None else step.watermark * SECOND
         )

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from panewise.cli import as_json, as_text
 from panewise.engine.checkpoint import StoredOperator, restore, save
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
-from panewise.engine.stored_library import StoredLibrary
 from panewise.errors import StateError
 from panewise.spark.checkpoint_reader import CheckpointState, OperatorState, ShardState, shard_state
 from panewise.spark.recorded_spec import recorded_spec
 from panewise.state import Manifest, MemoryRunStore
-from panewise.state.blob import decode
+from panewise.state.run_format import decode
 from tests.state.make_golden import CASES, SCHEMA, formats_of, read, rows
 
 STATES = [(name, number) for name in sorted(CASES) for number in formats_of(name)]
@@ -135,7 +135,7 @@ def resumed(name: str, shard: Shard) -> None:
     store.put_manifest(shard["manifest"].decode(errors="replace"))
     for run in shard:
         store.put_run(run, shard[run])
-    stored = StoredOperator.load(CASES[name].spec, SCHEMA, StoredLibrary(store, Cache()))
+    stored = StoredOperator.load(CASES[name].spec, SCHEMA, RunLibrary(store, Cache()))
     stored.operator.add(rows(((15, "a", 1),), offset=100))
     stored.operator.finish()
     stored.commit()
@@ -215,7 +215,7 @@ def test_any_bytes_are_a_run_or_a_state_error(data: bytes, head: bool) -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_a_saved_operator_that_is_damaged(seed: int) -> None:
     store = read("tumbling")
-    operator = StoredOperator.load(CASES["tumbling"].spec, SCHEMA, StoredLibrary(store, Cache())).operator
+    operator = StoredOperator.load(CASES["tumbling"].spec, SCHEMA, RunLibrary(store, Cache())).operator
     data = bytes_changed(random.Random(seed), save(operator))
     with suppress(StateError):
         restore(CASES["tumbling"].spec, SCHEMA, data)

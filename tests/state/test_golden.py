@@ -14,12 +14,12 @@ import pytest
 
 from panewise.engine.checkpoint import StoredOperator, runs_of
 from panewise.engine.kernels.hashing import row_hashes
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
-from panewise.engine.stored_library import StoredLibrary
 from panewise.spec.codec import complete
 from panewise.state import Manifest, MemoryRunStore
-from panewise.state.blob import checksum, decode
 from panewise.state.manifest import READABLE
+from panewise.state.run_format import checksum, decode
 from tests.state.make_golden import CASES, SCHEMA, SECOND, formats_of, read, rows, store_of
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,7 @@ def _each_format(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 def load(name: str) -> StoredOperator:
     """Returns a stored state in the format of the test, or in its first format if that is newer."""
     number = max(Loaded.number, formats_of(name)[0])
-    return StoredOperator.load(CASES[name].spec, SCHEMA, StoredLibrary(read(name, number), Cache()))
+    return StoredOperator.load(CASES[name].spec, SCHEMA, RunLibrary(read(name, number), Cache()))
 
 
 def windows(stored: StoredOperator) -> list[tuple[Any, ...]]:
@@ -153,7 +153,7 @@ def test_rows_that_a_trigger_holds_back() -> None:
     for name, timing in expected.items():
         store = read(name, 1 if name.endswith("0.1") else Loaded.number if Loaded.number > 1 else 2)
         spec = CASES["held_back"].spec
-        operator = StoredOperator.load(spec, SCHEMA, StoredLibrary(store, Cache())).operator
+        operator = StoredOperator.load(spec, SCHEMA, RunLibrary(store, Cache())).operator
         assert panes(operator.advance(watermark=30 * SECOND).panes) == [
             ("a", 0, 10, 3, timing, 0, 0, True, True, "+"),
             ("b", 0, 10, 4, "LATE", 0, 0, True, True, "+"),

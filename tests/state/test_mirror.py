@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from panewise.state import Mirror, mirror
-from panewise.state.blob import stream_of
+from panewise.state.run_format import stream_of
 
 ROWS = 1_000
 LENGTH = len(stream_of(pl.DataFrame({"n": range(ROWS)}), "uncompressed")) + 64

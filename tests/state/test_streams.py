@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.spark import envelope
-from panewise.state import blob, streams
+from panewise.state import run_format, streams
 from panewise.state.streams import frame_of_table, own_text, table_of, write_stream
 from tests.engine.effort import examples
 
@@ -127,11 +127,11 @@ def test_a_few_rows_of_many_are_stored_with_their_own_text(kind: str, how: str) 
         stored = envelope.encode(few)
         back = envelope.decode(stored)
     elif how == "run":
-        stored = blob.encode(few)
-        back = blob.decode(stored)
+        stored = run_format.encode(few)
+        back = run_format.decode(stored)
     else:
-        stored = blob.stream_of(few, "uncompressed")
-        back = blob.frame_of(stored)
+        stored = run_format.stream_of(few, "uncompressed")
+        back = run_format.frame_of(stored)
     assert len(stored) < 4 * LONG
     assert back.equals(few)
     assert back.schema == few.schema
@@ -143,7 +143,7 @@ def test_the_stream_is_written_into_what_is_there(kind: str) -> None:
     into.write(b"head")
     write_stream(pl.DataFrame({"value": NESTED[kind]}), into)
     assert into.getvalue()[:4] == b"head"
-    assert blob.frame_of(into.getvalue()[4:]).height == 100
+    assert run_format.frame_of(into.getvalue()[4:]).height == 100
 
 
 @pytest.mark.parametrize("kind", NESTED)
@@ -161,7 +161,7 @@ def test_own_text_is_what_polars_would_write_as_plain_types(kind: str) -> None:
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="mapped files are listed in /proc")
 def test_own_text_does_not_keep_the_memory_of_the_rows(tmp_path: Path) -> None:
     path = tmp_path / "stream"
-    path.write_bytes(blob.stream_of(pl.DataFrame({"value": NESTED["list"]}), "uncompressed"))
+    path.write_bytes(run_format.stream_of(pl.DataFrame({"value": NESTED["list"]}), "uncompressed"))
     with path.open("rb") as file:
         frame = frame_of_table(table_of(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))))
     table = own_text(frame)
@@ -176,10 +176,10 @@ def test_own_text_does_not_keep_the_memory_of_the_rows(tmp_path: Path) -> None:
 def test_a_run_is_the_same_through_a_file_and_without_one(tmp_path: Path) -> None:
     table = own_text(pl.DataFrame({"value": NESTED["list"]}))
     assert table is not None
-    plain = blob.encode(table, "1-1")
+    plain = run_format.encode(table, "1-1")
     with (tmp_path / "spool").open("w+b") as spool:
-        assert blob.encode(table, "1-1", spool) == plain
-    assert blob.decode(plain, "1-1")["value"].to_list() == TEXTS
+        assert run_format.encode(table, "1-1", spool) == plain
+    assert run_format.decode(plain, "1-1")["value"].to_list() == TEXTS
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device on which there is never room")
@@ -187,4 +187,4 @@ def test_a_run_is_encoded_in_memory_if_the_disk_is_full() -> None:
     table = own_text(pl.DataFrame({"value": NESTED["list"]}))
     assert table is not None
     with Path("/dev/full").open("r+b", buffering=0) as full:
-        assert blob.encode(table, "1-1", full) == blob.encode(table, "1-1")
+        assert run_format.encode(table, "1-1", full) == run_format.encode(table, "1-1")

@@ -17,15 +17,15 @@ import polars as pl
 from panewise.engine.columns import TOMBSTONE
 from panewise.engine.protocol import Operator, OperatorState, Schema, Schemas
 from panewise.engine.registry import cached_operator
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.store.stored_table import StoredTable
-from panewise.engine.stored_library import StoredLibrary
 from panewise.errors import SpecError, StateError
 from panewise.spec import Specification
 from panewise.spec.codec import changed_fields, to_dict
 from panewise.state import Manifest, Run
-from panewise.state.blob import decode, encode
 from panewise.state.manifest import REMEDY
+from panewise.state.run_format import decode, encode
 
 _CLOCKS = ("processing_time", "watermark", "inputs")  # header fields that the runtime gives again
 
@@ -43,12 +43,12 @@ class StoredOperator:
 
     operator: Operator
     manifest: Manifest
-    libraries: tuple[StoredLibrary, ...]
+    libraries: tuple[RunLibrary, ...]
     loaded: dict[str, Any]
 
     @classmethod
     def load(
-        cls, spec: Specification, schema: Schema | Schemas, library: StoredLibrary, shards: int = 1
+        cls, spec: Specification, schema: Schema | Schemas, library: RunLibrary, shards: int = 1
     ) -> "StoredOperator":
         """Returns the operator of a run store. Runs are read only when a step needs them.
 

@@ -11,9 +11,9 @@ from panewise.spark import worker  # noqa: F401 - before anything that imports P
 
 if TYPE_CHECKING:
     from panewise.spark.failures import QueryError
+    from panewise.spark.family_results import OverResult, PolicyResult, WindowResult, apply
     from panewise.spark.over_builder import OverBuilder, over
     from panewise.spark.policy_builder import PolicyBuilder, policy_windows
-    from panewise.spark.results import OverResult, PolicyResult, WindowResult, apply
     from panewise.spark.settings import configure
     from panewise.spark.sinks import ParquetSink
     from panewise.spark.window_builder import WindowBuilder, windowed
@@ -23,7 +23,7 @@ _MODULES = {
     "failures": ("QueryError",),
     "over_builder": ("OverBuilder", "over"),
     "policy_builder": ("PolicyBuilder", "policy_windows"),
-    "results": ("OverResult", "PolicyResult", "WindowResult", "apply"),
+    "family_results": ("OverResult", "PolicyResult", "WindowResult", "apply"),
     "settings": ("configure",),
     "sinks": ("ParquetSink",),
     "window_builder": ("WindowBuilder", "windowed"),

@@ -26,9 +26,9 @@ from panewise.errors import SetupError, StateError
 from panewise.spark.recorded_spec import recorded_spec
 from panewise.spec import Specification
 from panewise.state import Manifest, Run
-from panewise.state.blob import check, checksum, decode
 from panewise.state.manifest import REMEDY
-from panewise.state.store import missing
+from panewise.state.run_format import check, checksum, decode
+from panewise.state.run_store import missing
 
 _STATE, _MANIFEST = "panewise", "manifest"
 _QUIET = {

@@ -26,7 +26,7 @@ from panewise.spark.own_names import with_own_names
 from panewise.spark.pack import NOW, Control, Pack
 from panewise.spark.processor import Processor, Settings
 from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS
-from panewise.spark.shards import even_shards
+from panewise.spark.shard_numbers import even_shards
 from panewise.spark.step import ShardBatch, StepOutput, encoded, step
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, unpack_of

@@ -17,8 +17,8 @@ import polars as pl
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
 from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
-from panewise.engine.stored_library import StoredLibrary
 from panewise.spark.envelope import encode, groups, pieces
 from panewise.spark.metrics import COLUMN, metrics_of
 from panewise.spark.processor import Settings
@@ -32,7 +32,7 @@ from panewise.state.streams import shares_text
 _CACHE = Cache()  # runs of all queries that this worker process serves
 
 
-class Shards:
+class ShardRunner:
     """The shards that a task serves in one micro-batch."""
 
     def __init__(self, settings: Settings, handle: StatefulProcessorHandle, store: SparkRunStore) -> None:
@@ -58,7 +58,7 @@ class Shards:
 
     def _run_step(self, shard: int, shard_batch: ShardBatch, timers: TimerValues) -> Iterator[pd.DataFrame]:
         settings = self._settings
-        library = StoredLibrary(self._store, _CACHE, _mirror())
+        library = RunLibrary(self._store, _CACHE, _mirror())
         stored = StoredOperator.load(settings.spec, settings.schemas, library, settings.shards)
         now, watermark = self._clocks(shard_batch, timers)
         output = StepOutput.of(step(stored.operator, shard_batch, now, watermark))

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 from pyspark.sql import DataFrame
 
 from panewise.spark.builder import Builder
-from panewise.spark.results import OverResult, apply
+from panewise.spark.family_results import OverResult, apply
 from panewise.spec import Over, Watermark, over_operator
 
 

@@ -18,7 +18,7 @@ from panewise.engine.protocol import Port
 from panewise.engine.registry import plan_for
 from panewise.families import INPUT
 from panewise.spark.envelope import batch, encode, groups, labelled, pieces
-from panewise.spark.shards import SHARD, with_shards
+from panewise.spark.shard_numbers import SHARD, with_shards
 from panewise.spark.types import in_utc
 from panewise.spark.worker import settle, short_errors
 from panewise.spec import Specification, parts

@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame
 
 from panewise.errors import SpecError
 from panewise.spark.builder import Builder
-from panewise.spark.results import PolicyResult, apply
+from panewise.spark.family_results import PolicyResult, apply
 from panewise.spec import Aggregate, StreamWindow, WindowListener
 from panewise.spec.aggregates.expressions import name_of
 from panewise.spec.operators.policy.policies import PartitionEviction, Policy

@@ -22,7 +22,7 @@ from panewise.spec import Specification
 if TYPE_CHECKING:
     import pandas as pd
 
-    from panewise.spark.microbatch import Shards
+    from panewise.spark.microbatch import ShardRunner
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Processor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Opens the state."""
         self._handle, self._store = handle, SparkRunStore(handle)
-        self._opened: Shards | None = None
+        self._opened: ShardRunner | None = None
 
     def handleInputRows(
         self, key: Any, rows: Iterator[Any], timerValues: TimerValues
@@ -87,10 +87,10 @@ class Processor(StatefulProcessor):
         """Does nothing, because nothing stays open."""
 
     @property
-    def _shards(self) -> "Shards":
+    def _shards(self) -> "ShardRunner":
         if self._opened is None:
             # The import takes a quarter of a second, and the driver does not need it.
-            from panewise.spark.microbatch import Shards  # noqa: PLC0415
+            from panewise.spark.microbatch import ShardRunner  # noqa: PLC0415
 
-            self._opened = Shards(self._settings, self._handle, self._store)
+            self._opened = ShardRunner(self._settings, self._handle, self._store)
         return self._opened

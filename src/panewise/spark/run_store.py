@@ -5,7 +5,7 @@ from typing import Any
 from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-from panewise.state.store import missing
+from panewise.state.run_store import missing
 
 _MANIFEST = "manifest"  # not the name of a run: those begin with a number
 # Types instead of DDL text: the JVM would have to parse the text, in four round trips in each micro-batch.

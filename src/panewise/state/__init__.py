@@ -2,6 +2,6 @@
 
 from panewise.state.manifest import Manifest, Run
 from panewise.state.mirror import Mirror
-from panewise.state.store import MemoryRunStore, RunStore
+from panewise.state.run_store import MemoryRunStore, RunStore
 
 __all__ = ["Manifest", "MemoryRunStore", "Mirror", "Run", "RunStore"]

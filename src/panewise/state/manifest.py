@@ -33,8 +33,8 @@ class Run:
         part: the part of the hashes to which its rows belong; None for an undivided run.
         deadline: the earliest deadline of a trigger in processing time; None if there is none.
         mark: the earliest watermark that a trigger waits for; None if there is none.
-        checksum: the checksum of the stored bytes (:func:`panewise.state.blob.checksum`). None before the run
-            is stored, and in a manifest of format 1.
+        checksum: the checksum of the stored bytes (:func:`panewise.state.run_format.checksum`). None before
+            the run is stored, and in a manifest of format 1.
     """
 
     name: str

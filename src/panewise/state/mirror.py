@@ -18,7 +18,7 @@ import polars as pl
 import pyarrow as pa
 import xxhash
 
-from panewise.state.blob import frame_of
+from panewise.state.run_format import frame_of
 from panewise.state.streams import Buffer, write_stream
 
 DEFAULT_BYTES = 4 << 30

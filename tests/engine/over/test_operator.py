@@ -18,8 +18,8 @@ from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.ingest.output import Output
 from panewise.engine.over.operator import OverEngine
 from panewise.engine.registry import operator_for
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
-from panewise.engine.stored_library import StoredLibrary
 from panewise.errors import AggregateOverflowError, SpecError, StateError
 from panewise.state import MemoryRunStore
 from panewise.testing.compare import same
@@ -74,7 +74,7 @@ def stepped(
     """
     cache = Cache()
     for n in range(batches + 1):
-        stored = StoredOperator.load(spec, COLUMNS, StoredLibrary(store, cache))
+        stored = StoredOperator.load(spec, COLUMNS, RunLibrary(store, cache))
         first = stored.operator.advance(watermark=n * 100 - 50)
         second = (
             stored.operator.finish()
@@ -154,7 +154,7 @@ def test_the_writes_of_a_step_do_not_depend_on_the_size_of_the_state(event_time:
     for keys in (10, 10_000):
         store, cache = CountingStore(), Cache()
         for n in range(12):
-            stored = StoredOperator.load(spec, COLUMNS, StoredLibrary(store, cache))
+            stored = StoredOperator.load(spec, COLUMNS, RunLibrary(store, cache))
             met = keys if n == 0 else 10
             if n == 11:
                 store.written = 0
@@ -325,11 +325,11 @@ def test_a_state_of_another_operator_is_refused() -> None:
         pass
     other = by_time(OverColumn(F.sum("v").alias("s"), Frame("rows", -3, 0)))
     with pytest.raises(StateError, match=r"a changed specification \(columns: "):
-        StoredOperator.load(other, COLUMNS, StoredLibrary(store, Cache()))
+        StoredOperator.load(other, COLUMNS, RunLibrary(store, Cache()))
     with pytest.raises(
         StateError, match=r"a state with other columns: \['3:|a state with other columns: \[.*'v'\]"
     ):
-        StoredOperator.load(by_time(TOTAL), {**COLUMNS, "v": pl.Int32()}, StoredLibrary(store, Cache()))
+        StoredOperator.load(by_time(TOTAL), {**COLUMNS, "v": pl.Int32()}, RunLibrary(store, Cache()))
 
 
 @pytest.mark.parametrize("frame", [Frame("rows", None, 0), Frame("rows", -3, 0), Frame("range", -4, 0)])

@@ -11,8 +11,8 @@ from panewise import SpecError, StreamWindow, WindowListener
 from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.policy.operator import PolicyOperator
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
-from panewise.engine.stored_library import StoredLibrary
 from panewise.errors import InputError
 from panewise.oracle import PolicyInterpreter
 from panewise.state import MemoryRunStore
@@ -230,7 +230,7 @@ def test_a_step_writes_the_partitions_that_it_touches() -> None:
     store, cache = MemoryRunStore(), Cache()
 
     def step(now: int, *keys: int) -> list[int]:
-        stored = StoredOperator.load(spec, {"k": pl.Int64()}, StoredLibrary(store, cache))
+        stored = StoredOperator.load(spec, {"k": pl.Int64()}, RunLibrary(store, cache))
         stored.operator.advance(now)
         stored.operator.add(pl.DataFrame({"k": keys}, schema={"k": pl.Int64()}))
         if stored.changed:
@@ -250,13 +250,13 @@ def test_an_evicted_partition_is_not_written_again() -> None:
     )
     store, schema = MemoryRunStore(), {"k": pl.Int64(), "text": pl.String()}
     for key in (1, 2):
-        stored = StoredOperator.load(spec, schema, StoredLibrary(store, Cache()))
+        stored = StoredOperator.load(spec, schema, RunLibrary(store, Cache()))
         stored.operator.add(pl.DataFrame({"k": [key], "text": ["long"]}, schema=schema))
         dead = stored.operator.state.partitions.newest.filter("__dead")
         stored.commit()
     [gone] = dead.drop("k", "__start", "__end", "__dead").rows()
     assert (dead["k"].to_list(), set(gone)) == ([1], {None})
-    reloaded = StoredOperator.load(spec, schema, StoredLibrary(store, Cache()))
+    reloaded = StoredOperator.load(spec, schema, RunLibrary(store, Cache()))
     assert reloaded.operator.live()["k"].to_list() == [2]
 
 

@@ -7,8 +7,8 @@ import polars as pl
 import panewise as pw
 from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
-from panewise.engine.stored_library import StoredLibrary
 from panewise.state import MemoryRunStore
 
 
@@ -36,7 +36,7 @@ SLIDING_SCHEMA: Final[dict[str, pl.DataType]] = dict.fromkeys(("k", "t", "v"), p
 
 def stepped(store: MemoryRunStore, now: int, rows: list[tuple[int, int]]) -> StoredOperator:
     """Returns the state after a micro-batch with these rows (key, time), in a process with an empty cache."""
-    stored = StoredOperator.load(SLIDING, SLIDING_SCHEMA, StoredLibrary(store, Cache()))
+    stored = StoredOperator.load(SLIDING, SLIDING_SCHEMA, RunLibrary(store, Cache()))
     stored.operator.advance(now)
     stored.operator.add(pl.DataFrame([(k, t, 1) for k, t in rows], schema=SLIDING_SCHEMA, orient="row"))
     stored.commit()
@@ -49,7 +49,7 @@ def test_a_reading_of_the_clock_reads_no_runs() -> None:
     for batch in range(12):
         stepped(store, batch, [(10 * batch + key, batch) for key in range(10)])
     store.reads = 0
-    operator = StoredOperator.load(SLIDING, SLIDING_SCHEMA, StoredLibrary(store, Cache())).operator
+    operator = StoredOperator.load(SLIDING, SLIDING_SCHEMA, RunLibrary(store, Cache())).operator
     operator.advance(100)
     assert store.reads == 0
     assert operator.finish().panes.height == 120

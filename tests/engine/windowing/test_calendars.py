@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from panewise import Calendar
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, instant_us
 from panewise.engine.columns import TIME
-from panewise.engine.windowing.assign import Slicing
+from panewise.engine.windowing.slicing import Slicing
 from panewise.errors import SpecError
 from panewise.oracle.windowing.assign import windows_of
 

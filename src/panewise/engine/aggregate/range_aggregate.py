@@ -17,7 +17,7 @@ from panewise.engine.aggregate import overflow
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.overflow import LIMIT, greatest
 from panewise.engine.aggregate.partials import Part
-from panewise.engine.kernels.small_frames import Mask, expand_ranges, take_rows, vstack_frames
+from panewise.engine.kernels.frames import Mask, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
 
 _LATER = "__later:"

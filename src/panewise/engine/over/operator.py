@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
@@ -26,9 +25,10 @@ from panewise.engine.ingest import arrival
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.uncombined import UncombinedOperator
+from panewise.engine.kernels.frames import distinct
 from panewise.engine.kernels.keys import output_key
-from panewise.engine.kernels.small_frames import distinct, ordered, take_rows
 from panewise.engine.over import retention
+from panewise.engine.over.order import emitted_in_order
 from panewise.engine.over.plan import TIME, OverPlan
 from panewise.engine.over.ranges import Span, blocks_of, sequences
 from panewise.engine.over.sequences import Layout, Step
@@ -264,7 +264,7 @@ class OverEngine(UncombinedOperator):
             tables |= self._with_passed(rows, span)
         sealed = {name: sealed_if_long(table) for name, table in tables.items() if name != "waiting"}
         self.state, self.changed = state.with_tables(sealed), True
-        return self._in_order(layout, made.new)
+        return emitted_in_order(layout, made.new)
 
     def _known(self, keys: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows of `recent` that the rows of these keys may need: all, if rows wait at the end."""
@@ -289,23 +289,6 @@ class OverEngine(UncombinedOperator):
         assert blocks is not None
         more = blocks_of(self.plan, rows, span)
         return {"passed": passed.put(rows), "blocks": blocks.changed(more, _no_rows(blocks))}
-
-    def _in_order(self, layout: Layout, new: pl.DataFrame) -> pl.DataFrame:
-        """Returns the emitted rows with their new columns, in the order of semantics 29.8."""
-        plan, rows = self.plan, layout.step.rows
-        if not plan.ahead:  # the emitted rows are those that pass, which are in this order already
-            place = layout.source[layout.targets] - (layout.stack.height - rows.height - layout.later)
-            back = np.empty(len(place), dtype=np.int64)
-            back[place] = np.arange(len(place))
-            return rows.select(*plan.payload).hstack(take_rows(new, back))
-        emitted = take_rows(layout.stack, layout.source[layout.targets]).select(
-            *plan.payload, *([STORED_TIME] if plan.sorts else [])
-        )
-        both = emitted.hstack(new).hstack(
-            [layout.keys[key].gather(layout.code[layout.targets]).alias(f"__by:{key}") for key in plan.keys]
-        )
-        by = [*([STORED_TIME, *plan.spec.order] if plan.sorts else []), *(f"__by:{key}" for key in plan.keys)]
-        return ordered(both, by).select(*plan.pane_schema)
 
 
 def passed_until(spec: OverOperator, clocks: Clocks) -> int | None:

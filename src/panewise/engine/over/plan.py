@@ -144,7 +144,7 @@ class OverPlan(UncombinedPort):
         return len(self.running.schema) > len(self.keys) + 1
 
     @property
-    def sorts(self) -> list[str]:
+    def sort_columns(self) -> list[str]:
         """The columns by which the rows of a key are sorted; equal rows are in arrival order."""
         return [] if self.spec.event_time is None else [TIME, *self.spec.order]
 
@@ -205,7 +205,7 @@ class OverPlan(UncombinedPort):
         }
         running: Schema = {**keys, TIME: pl.Int64(), **self._running()}
         return (
-            Shape(waiting, self.sorts or [TIME], []),
+            Shape(waiting, self.sort_columns or [TIME], []),
             Shape(recent, [*self.keys, SLOT], self.keys),
             Shape(running, self.keys, self.keys),
         )

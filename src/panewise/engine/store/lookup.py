@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from panewise.engine.kernels.frames import equal
 from panewise.engine.kernels.hashing import Hashes, row_hashes
-from panewise.engine.kernels.small_frames import equal
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.store.run import RunRows, part_range
 from panewise.state import Run

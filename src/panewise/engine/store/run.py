@@ -27,8 +27,8 @@ from panewise.engine.columns import (
     PENDING,
     TOMBSTONE,
 )
+from panewise.engine.kernels.frames import filter_rows, take_rows
 from panewise.engine.kernels.hashing import Hashes, row_hashes
-from panewise.engine.kernels.small_frames import filter_rows, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.store.statistics import earliest
 from panewise.state import Run

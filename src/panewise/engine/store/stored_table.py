@@ -15,7 +15,7 @@ import polars as pl
 
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import END, HASH, MARK_SUFFIX, PENDING, START, TOMBSTONE
-from panewise.engine.kernels.small_frames import (
+from panewise.engine.kernels.frames import (
     distinct,
     filter_rows,
     joined,

@@ -9,7 +9,7 @@ import polars as pl
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.overflow import LIMIT, greatest
 from panewise.engine.columns import BORN, PENDING
-from panewise.engine.kernels.small_frames import filter_rows, take_rows, vstack_frames
+from panewise.engine.kernels.frames import filter_rows, take_rows, vstack_frames
 from panewise.engine.store.lookup import Found
 
 _ADDED = "__added:"

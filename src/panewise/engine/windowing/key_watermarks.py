@@ -22,7 +22,7 @@ from panewise.engine.columns import (
     TIME,
     UNFLIPPED,
 )
-from panewise.engine.kernels.small_frames import joined
+from panewise.engine.kernels.frames import joined
 from panewise.engine.windowing.plan import Plan
 from panewise.spec import StreamTime
 

@@ -14,10 +14,10 @@ import polars as pl
 from panewise.engine.aggregate import range_aggregate
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.columns import ALL_WINDOWS, END, EXPIRED_WINDOWS, KEY_WATERMARK, SLICE, START
-from panewise.engine.kernels.small_frames import expand_ranges, grouped, joined, take_rows
+from panewise.engine.kernels.frames import expand_ranges, grouped, joined, take_rows
 from panewise.engine.kernels.sorting import Places, codes, order
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.windowing.assign import Instants, Numbered
+from panewise.engine.windowing.slicing import Instants, Numbered
 from panewise.spec import WindowOperator
 
 _CLASS, _AT, _NUMBER = "__class", "__at", "__number"
@@ -67,7 +67,7 @@ class Overlaps:
     """The windows of the slices of a batch.
 
     It has the methods of
-    :class:`panewise.engine.windowing.lateness.SliceTable`, but does not list the windows.
+    :class:`panewise.engine.windowing.fixed_lateness.SliceTable`, but does not list the windows.
     """
 
     numbered: Numbered

@@ -3,8 +3,8 @@
 import polars as pl
 
 from panewise.engine.columns import END, LIVE, START, live_column
+from panewise.engine.kernels.frames import ordered
 from panewise.engine.kernels.keys import output_key
-from panewise.engine.kernels.small_frames import ordered
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Global, WindowOperator, closed_at_end
 

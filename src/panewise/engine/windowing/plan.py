@@ -19,12 +19,12 @@ from panewise.engine.ingest.validate import ValidationResult, validate
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
 from panewise.engine.windowing import panes, preaggregate, window_table
-from panewise.engine.windowing.assign import slicing_of
+from panewise.engine.windowing.assignment import split_unassignable
+from panewise.engine.windowing.slicing import slicing_of
 from panewise.engine.windowing.sliding_bounds import Slide
 from panewise.engine.windowing.trigger.periods import is_periodic
 from panewise.engine.windowing.trigger.simple import SimpleTrigger, is_simple
 from panewise.engine.windowing.trigger.tree import TriggerTree
-from panewise.engine.windowing.unassignable import split_unassignable
 from panewise.families import INPUT
 from panewise.spec import (
     Cumulating,

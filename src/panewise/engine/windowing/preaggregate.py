@@ -9,7 +9,7 @@ import polars as pl
 
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.columns import SLICE
-from panewise.engine.kernels.small_frames import grouped
+from panewise.engine.kernels.frames import grouped
 
 
 def combine(aggregation: Aggregation, keys: list[str], valid: pl.DataFrame) -> pl.DataFrame:

@@ -24,7 +24,7 @@ from panewise.engine.columns import (
     is_live_column,
     live_column,
 )
-from panewise.engine.kernels.small_frames import grouped
+from panewise.engine.kernels.frames import grouped
 
 LIVE_PANE = {
     "timing": pl.String(),

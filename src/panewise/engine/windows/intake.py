@@ -7,9 +7,9 @@ import polars as pl
 from panewise.engine.columns import CLOSED, END, KEY_WATERMARK, PARTIAL, ROWS, SLICE, TIME, WAS_STORED
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
-from panewise.engine.windowing import custom, key_watermarks, lateness, row_numbering, window_table
+from panewise.engine.windowing import custom, fixed_lateness, key_watermarks, row_numbering, window_table
 from panewise.engine.windowing.batch_merge import any_order, paired
-from panewise.engine.windowing.lateness import SliceTable
+from panewise.engine.windowing.fixed_lateness import SliceTable
 from panewise.engine.windowing.overlaps import Overlaps
 from panewise.engine.windowing.plan import Plan
 from panewise.engine.windowing.trigger.context import TriggerContext
@@ -52,10 +52,10 @@ def of_rows(
     rows, slices = _sliced(plan, rows, clocks)
     rows, behind = _without_behind(plan, rows, slices, clocks, columns)
     closed = _closed(plan, stored, rows, slices)
-    found = lateness.missed(rows, slices, plan.keys, closed, plan.spec, clocks)
+    found = fixed_lateness.missed(rows, slices, plan.keys, closed, plan.spec, clocks)
     late, partially = behind, 0
     if found is not None:
-        more, partially = lateness.late_rows(rows, found, plan.keys, clocks, columns)
+        more, partially = fixed_lateness.late_rows(rows, found, plan.keys, clocks, columns)
         late = pl.concat([behind, more])
         lost = found.filter(~pl.col(PARTIAL))
         rows = rows.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
@@ -75,7 +75,7 @@ def of_rows(
 def _sliced(plan: Plan, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, SliceTable | Overlaps]:
     """Returns the rows with their ``__slice``, and the windows of the slices."""
     if plan.slicing is not None:
-        return rows, lateness.windows_of_slices(plan.slicing, rows[SLICE], plan.spec, clocks)
+        return rows, fixed_lateness.windows_of_slices(plan.slicing, rows[SLICE], plan.spec, clocks)
     rows, windows = custom.sliced(rows)
     return rows, SliceTable.of_windows(windows, plan.spec, clocks)
 
@@ -85,9 +85,9 @@ def of_partials(
 ) -> Intake:
     """Applies rows that were pre-aggregated per key and slice; late rows can only be counted."""
     assert plan.slicing is not None
-    slices = lateness.windows_of_slices(plan.slicing, partials[SLICE], plan.spec, clocks)
+    slices = fixed_lateness.windows_of_slices(plan.slicing, partials[SLICE], plan.spec, clocks)
     closed = _closed(plan, stored, partials, slices)
-    found = lateness.missed(partials, slices, plan.keys, closed, plan.spec, clocks)
+    found = fixed_lateness.missed(partials, slices, plan.keys, closed, plan.spec, clocks)
     rows_in = int(partials[ROWS].sum())
     late_count = partially = 0
     if found is not None:
@@ -127,7 +127,7 @@ def _without_behind(
     if plan.spec.drop_by != "row":
         return rows, pl.DataFrame(schema=columns)
     old = clocks.behind(plan.spec, pl.col(TIME))
-    return rows.filter(~old), lateness.behind(rows.filter(old), slices, plan.spec, clocks, columns)
+    return rows.filter(~old), fixed_lateness.behind(rows.filter(old), slices, plan.spec, clocks, columns)
 
 
 def _pieces(plan: Plan, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> tuple[pl.DataFrame, bool]:

@@ -14,8 +14,8 @@ from panewise.engine.columns import ARRIVAL_NUMBER, CLOSED, ORDER, PENDING, PLAC
 from panewise.engine.ingest import arrival, validate
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.kernels.frames import joined
 from panewise.engine.kernels.keys import output_key
-from panewise.engine.kernels.small_frames import joined
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
 from panewise.engine.store.run import MemoryLibrary
@@ -24,7 +24,7 @@ from panewise.engine.windowing import firing, key_watermarks, panes, row_numberi
 from panewise.engine.windowing.plan import Plan
 from panewise.engine.windows import intake
 from panewise.engine.windows.intake import Intake
-from panewise.engine.windows.session_intake import of_sessions
+from panewise.engine.windows.session_merge import of_sessions
 from panewise.engine.windows.sliding.intake import completed, completed_of_keys, of_sliding, unmade
 from panewise.engine.windows.sliding.slices import Slices
 from panewise.engine.windows.state import WindowState

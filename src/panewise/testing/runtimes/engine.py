@@ -11,8 +11,8 @@ from panewise.engine.checkpoint import StoredOperator, restore, save
 from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator, Schemas
 from panewise.engine.registry import operator_for
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
-from panewise.engine.stored_library import StoredLibrary
 from panewise.errors import InputError
 from panewise.state import MemoryRunStore
 from panewise.testing.columns import Row
@@ -74,7 +74,7 @@ def _stored(script: Script, columns: Schemas) -> _EventPlayer:
     store, cache, checkpoint = MemoryRunStore(), Cache(), MemoryRunStore()
 
     def load() -> StoredOperator:
-        return StoredOperator.load(script.spec, columns, StoredLibrary(store, cache))
+        return StoredOperator.load(script.spec, columns, RunLibrary(store, cache))
 
     def play_event(event: Event) -> tuple[Operator, Output | None]:
         nonlocal cache, store, checkpoint

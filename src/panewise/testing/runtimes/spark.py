@@ -22,7 +22,7 @@ from panewise.spark.dataflow import Dataflow, note
 from panewise.spark.envelope import decode, kind_of, port_of
 from panewise.spark.pack import NOW
 from panewise.spark.settings import configure
-from panewise.spark.shards import even_shards
+from panewise.spark.shard_numbers import even_shards
 from panewise.spark.types import spark_schema
 from panewise.testing.columns import Row
 from panewise.testing.events import Event, Script

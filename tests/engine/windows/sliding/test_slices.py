@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 import panewise as pw
 from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.cache import Cache
-from panewise.engine.stored_library import StoredLibrary
 from panewise.engine.windowing import sliding_bounds
 from panewise.engine.windows.operator import Operator
 from panewise.engine.windows.sliding import slices
 from panewise.engine.windows.sliding.slices import Slices
 from panewise.spec.windows.sliding import ANCHORS
-from panewise.state.store import MemoryRunStore
+from panewise.state.run_store import MemoryRunStore
 from panewise.testing import run
 from tests.engine.effort import examples
 from tests.engine.windows.test_invariances import assert_same
@@ -150,7 +150,7 @@ def test_blocks_are_made_once_they_are_worth_it_and_change_nothing(monkeypatch: 
     monkeypatch.setattr(slices, "_MANY", 100)
     store, plain, read = MemoryRunStore(), Operator(SPEC, SCHEMA), []
     for step in range(40):
-        stored = StoredOperator.load(SPEC, SCHEMA, StoredLibrary(store, Cache(1 << 24)))
+        stored = StoredOperator.load(SPEC, SCHEMA, RunLibrary(store, Cache(1 << 24)))
         sent, blocks = [], []
         for operator in (plain, stored.operator):
             monkeypatch.setattr(slices, "_TIMES", 1 << 40 if operator is plain else 4)

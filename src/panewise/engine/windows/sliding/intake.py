@@ -24,7 +24,7 @@ from panewise.engine.columns import (
     TIME,
     TOMBSTONE,
 )
-from panewise.engine.kernels.small_frames import filter_rows, take_rows
+from panewise.engine.kernels.frames import filter_rows, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
@@ -33,7 +33,7 @@ from panewise.engine.windowing.plan import Plan
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order, positions
 from panewise.engine.windowing.trigger.context import TriggerContext
 from panewise.engine.windows.intake import Intake, joined, triggered
-from panewise.engine.windows.sliding.late import split_late
+from panewise.engine.windows.sliding.lateness import split_late
 from panewise.engine.windows.sliding.slices import Slices, as_pieces
 from panewise.spec import WindowOperator
 

@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from panewise.errors import StateError
-from panewise.state.blob import decode, encode
+from panewise.state.run_format import decode, encode
 
 FRAME = pl.DataFrame(
     {"k": ["a", None], "n": [1, -(2**63)], "x": [0.5, float("nan")], "l": [[1, 2], []], "b": [True, None]},

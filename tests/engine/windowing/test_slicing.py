@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import panewise as pw
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import TIME
-from panewise.engine.windowing.assign import Slicing
+from panewise.engine.windowing.slicing import Slicing
 
 TIMES = st.one_of(
     st.integers(-60, 60), st.sampled_from([MIN_INSTANT + 1, MIN_INSTANT + 40, MAX_INSTANT, MAX_INSTANT - 40])

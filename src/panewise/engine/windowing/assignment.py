@@ -5,8 +5,8 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import REASON, SLICE, TIME
 from panewise.engine.windowing import custom
-from panewise.engine.windowing.assign import Slicing
 from panewise.engine.windowing.session import gap_of
+from panewise.engine.windowing.slicing import Slicing
 from panewise.engine.windowing.sliding_bounds import Slide
 from panewise.spec import Custom, Session, Sliding, WindowOperator, closed_at_end, counted
 

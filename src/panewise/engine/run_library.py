@@ -18,15 +18,15 @@ from panewise.engine.store.run import RunRows, Shape
 from panewise.engine.store.stored_table import StoredTable
 from panewise.errors import StateError
 from panewise.state import Mirror, Run, RunStore
-from panewise.state.blob import check, checksum, decode_table, encode, stream_of
 from panewise.state.manifest import REMEDY
+from panewise.state.run_format import check, checksum, decode_table, encode, stream_of
 from panewise.state.streams import Buffer, frame_of_table, own_text, release_memory, shares_text
 
 _SHORT = 1 << 22  # runs of up to this many bytes stay in memory: mapping a copy costs more than it saves
 
 
 @dataclass
-class StoredLibrary:
+class RunLibrary:
     """The runs of one table in a run store, with a cache and a mirror of them.
 
     The name of a run contains the version of the manifest that it came with. So a step that is repeated
@@ -72,9 +72,9 @@ class StoredLibrary:
         table = f".{self.table}" if self.table else ""
         return f"{self.version}{table}-{self._named}"
 
-    def for_table(self, table: int) -> "StoredLibrary":
+    def for_table(self, table: int) -> "RunLibrary":
         """Returns a library for the runs of another table in the same store."""
-        return StoredLibrary(self.store, self.cache, self.mirror, self.version, table)
+        return RunLibrary(self.store, self.cache, self.mirror, self.version, table)
 
     def add(self, run: Run, rows: RunRows) -> None:
         """Adds a new run, which :meth:`commit` stores."""

@@ -19,7 +19,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, SLICE, START, TIME
-from panewise.engine.kernels.small_frames import expand_ranges
+from panewise.engine.kernels.frames import expand_ranges
 from panewise.engine.windowing import calendars
 from panewise.spec import (
     AnyWindow,

@@ -1,6 +1,7 @@
-"""Decides which rows are late for fixed windows (semantics 13), and forms the late output of all windows.
+"""Decides which rows are late for fixed windows (semantics 13), and forms their late output.
 
-Which rows are late for sessions is decided in :mod:`panewise.engine.windowing.session`.
+Sessions have :mod:`panewise.engine.windowing.session_lateness`, sliding windows
+:mod:`panewise.engine.windows.sliding.lateness`.
 """
 
 from dataclasses import dataclass
@@ -11,11 +12,9 @@ import polars as pl
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.columns import (
     ALL_WINDOWS,
-    CAUSE,
     END,
     EXPIRED_WINDOWS,
     KEY_WATERMARK,
-    MISSED_SESSIONS,
     MISSED_WINDOWS,
     PARTIAL,
     REASON,
@@ -23,27 +22,14 @@ from panewise.engine.columns import (
     START,
 )
 from panewise.engine.ingest.late_output import late_columns, reason_of
-from panewise.engine.kernels.small_frames import filter_rows, take_rows
+from panewise.engine.kernels.frames import filter_rows, take_rows
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.windowing.assign import Slicing
 from panewise.engine.windowing.overlaps import Overlaps, first_many
+from panewise.engine.windowing.slicing import Slicing
 from panewise.spec import Global, WindowOperator
 
 _SHUT = "__shut"
 MANY = 64  # if a slice is in more windows than this, windows are ranges (Overlaps) and not a list
-
-
-def of_sessions(late: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]) -> pl.DataFrame:
-    """Returns the late output of sessions.
-
-    A row missed the session that it opens, or the closed ones that it meets.
-    """
-    made = {
-        REASON: reason_of(clocks, pl.col(CAUSE)),
-        MISSED_WINDOWS: pl.col(MISSED_SESSIONS),
-        PARTIAL: pl.lit(False),
-    }
-    return late.select(late_columns(columns, made, clocks))
 
 
 @dataclass(frozen=True)

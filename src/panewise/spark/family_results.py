@@ -23,7 +23,7 @@ from panewise.spark.checks import (
 from panewise.spark.dataflow import Dataflow
 from panewise.spark.envelope import labelled
 from panewise.spark.names import input_of
-from panewise.spark.result import Given, OperatorResult
+from panewise.spark.operator_result import Given, OperatorResult
 from panewise.spark.sinks import Sink
 from panewise.spark.watermarks import check_batch, check_inputs, makes_own, with_watermark
 from panewise.spark.writer import WindowQuery

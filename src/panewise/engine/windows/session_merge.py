@@ -18,9 +18,10 @@ from panewise.engine.columns import (
 )
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
-from panewise.engine.windowing import key_watermarks, lateness, window_table
+from panewise.engine.windowing import key_watermarks, window_table
 from panewise.engine.windowing.plan import Plan
 from panewise.engine.windowing.session import Assigned, sessions_at
+from panewise.engine.windowing.session_lateness import late_output_of_sessions
 from panewise.engine.windowing.trigger.context import TriggerContext
 from panewise.engine.windows.intake import Intake, joined, triggered
 
@@ -46,7 +47,7 @@ def of_sessions(
         SESSION, pl.lit(True).alias(_SAME)
     )
     merged = _merged(plan, known, _newborn(plan, assigned, clocks), assigned)
-    late = lateness.of_sessions(assigned.late, clocks, columns)
+    late = late_output_of_sessions(assigned.late, clocks, columns)
     return Intake(
         touched=_renewed(plan, merged.join(same, on=SESSION, how="left", maintain_order="left"), clocks),
         replaced=known.select(*plan.table_schema),

@@ -1,0 +1,62 @@
+"""Sweeps the windows of rows and the stored sessions of a key in the order of their starts (semantics 9).
+
+Invariant: a session ends where the next start lies beyond every end so far. A start at the last of these ends
+begins a new session, too, unless windows that touch are merged. The result does not depend on the order in
+which rows arrived. The cost is that of sorting the windows.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from panewise.engine.columns import END, SESSION, START
+from panewise.engine.kernels.frames import Mask, take_rows
+from panewise.engine.kernels.sorting import Integers, Line, Places, codes, order
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The sessions that got rows, with numbers and bounds; the number of each stored session and each row."""
+
+    sessions: pl.DataFrame
+    of_live: pl.Series
+    of_rows: pl.Series
+
+
+def swept(keys: list[str], rows: pl.DataFrame, stored: pl.DataFrame, *, touching: bool) -> Swept:
+    """Sweeps rows and stored sessions, key by key in the order of their starts.
+
+    A session ends where the next start lies beyond every end so far.
+    """
+    points = pl.concat([stored.select(*keys, START, END), rows.select(*keys, START, END)], rechunk=True)
+    begin, end = points[START].to_numpy(), points[END].to_numpy()
+    places, fresh = _stretches(codes(points, keys), begin, end, touching=touching)
+    number = np.empty(len(places), dtype=np.uint32)
+    number[places] = np.cumsum(fresh)
+    firsts = np.flatnonzero(fresh)
+    grown = np.logical_or.reduceat(places >= stored.height, firsts) if len(firsts) else fresh
+    bounds = {
+        START: begin[places[firsts]],
+        END: np.maximum.reduceat(end[places], firsts) if len(firsts) else end,
+    }
+    named = take_rows(points.select(keys), places[firsts])
+    sessions = named.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).alias(SESSION), **bounds)
+    return Swept(
+        sessions.filter(grown),
+        pl.Series(SESSION, number[: stored.height]),
+        pl.Series(SESSION, number[stored.height :]),
+    )
+
+
+def _stretches(code: Integers, begin: Integers, end: Integers, *, touching: bool) -> tuple[Places, Mask]:
+    """Returns the positions of the intervals, sorted by code and begin, and which of these begin a stretch.
+
+    A stretch begins at or after every earlier end of its code; with `touching` after every earlier end.
+    """
+    line = Line.of(code, begin, end)
+    begins = line.places(code, begin)
+    places = order([begins])
+    reached = np.maximum.accumulate(line.places(code, end)[places])
+    fresh = np.append(True, begins[places[1:]] >= reached[:-1] + (1 if touching else 0))
+    return places, fresh[: len(places)]
