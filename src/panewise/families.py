@@ -1,12 +1,12 @@
 """The operator families, in one table: where each layer finds the parts of a family.
 
 A family is a kind of operator: windows, chains, OVER or policy windows. A specification names its family in
-the class attribute `family`. All layers reach what depends on the family through this table, so a new family
-changes none of them.
+the class attribute `family`. Spark, the tests, the checkpoint and the command line reach what depends on the
+family through this table, so a new family changes none of them.
 
 A part is named by a reference such as ``package.module`` and imported when it is first used. Other packages
 add families through the entry point group ``panewise.families``: the name of the entry point is the name of
-the family, its value refers to a :class:`Family`. A checkpoint names families, never modules.
+the family, its value refers to a :class:`Family`. A stored specification names such a family, never a module.
 """
 
 from dataclasses import dataclass

@@ -83,6 +83,18 @@ def test_no_row_behind_the_output_watermark_is_emitted(name: str) -> None:
     assert reached == ([0, 5, 5, 16, 27] if name == "over" else [4, 9, 9, 20, 31])
 
 
+def test_rows_that_wait_for_rows_hold_back_the_output_watermark() -> None:
+    """The last row of a key waits for the next one, however far the watermark is (semantics 29.8)."""
+    lead = pw.OverOperator(keys=["k"], columns=[pw.OverColumn(F.lead("v").alias("next"))])
+    operator = operator_for(lead, SCHEMA)
+    operator.add(pl.DataFrame([[t, 1, t] for t in (1, 2, 3)], schema=SCHEMA, orient="row"))
+    assert operator.advance(watermark=10).panes["event_time"].to_list() == [1, 2]
+    assert operator.output_watermark() == 3
+    operator.add(pl.DataFrame([[12, 1, 0]], schema=SCHEMA, orient="row"))
+    assert operator.advance(watermark=20).panes["event_time"].to_list() == [3]
+    assert operator.output_watermark() == 12
+
+
 def test_policy_windows_have_no_output_watermark() -> None:
     assert operator_for(POLICY, SCHEMA).output_watermark() is None
 

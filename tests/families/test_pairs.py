@@ -134,7 +134,10 @@ def test_a_query_and_its_state(
         path = str(tmp_path / port)
         stream = spark.readStream.schema(spark.read.parquet(path).schema).parquet(path)
         frames[port] = stream.withWatermark(side.event_time, "0 seconds")
-    result = apply(frames, SPEC, shards=2)
+    result = apply(dict(reversed(frames.items())), SPEC, shards=2)
+    assert list(result.dataflow.dfs) == [LEFT, RIGHT]  # Spark numbers sources by their order
+    with pytest.raises(SpecError, match=r"a sink for 'late' \| the outputs are \['panes', 'late@left'"):
+        result.write({"late": lambda df, _: None}, checkpoint=str(tmp_path / "none"))
     assert result.output("late", RIGHT).columns == ["row", "reason", "windows", "late_by", "partial"]
     found: list[tuple[Any, ...]] = []
     query = result.write(

@@ -285,7 +285,10 @@ def test_maps_are_not_compared(feed: Feed) -> None:
         ),
         (
             lambda: grouped.order_by("m").agg(F.count()),
-            "column m: map<string,bigint> | maps cannot be compared, so they are no keys, and give no order",
+            (
+                "column m: map<string,bigint> | maps cannot be compared, so they cannot be keys or define "
+                "an order"
+            ),
         ),
     ):
         with pytest.raises(SpecError) as caught:

@@ -66,7 +66,7 @@ def test_rows_keep_their_order_through_envelopes_in_any_order(monkeypatch: pytes
         for one in sent.to_pylist()
     ]
     mail = ShardBatch.read((one["kind"], one["payload"]) for one in reversed(envelopes))
-    assert len(mail.rows) == 7
+    assert len(mail.ports[INPUT].rows) == 7
     mail.control["finish"] = 1
     panes = Output.joined(list(step(operator_for(spec, schema), mail, 0, None))).panes
     assert panes["all"].to_list() == [list(range(20))]

@@ -273,8 +273,8 @@ def test_descriptions_that_are_refused(spark: SparkSession) -> None:
             lambda: built.options(late=1),
             r"^option 'late' \| the options are \['flush_on_final', .* \| use the method of that name",
         ),
-        (lambda: built.shards(2).tuples(), r"^shards=2 \| no partition_by: what concerns all partitions"),
-        (lambda: built.finish("never").tuples(), r"^finish='never' on a batch DataFrame \| a batch ends"),
+        (lambda: built.shards(2).tuples(), r"^shards=2 \| no partition_by: one shard has all partitions"),
+        (lambda: built.finish("never").tuples(), r"^finish='never' on a batch DataFrame \| the input of"),
         (lambda: built.tuples().write(), r"give events=ParquetSink\(path\)"),
     ]
     for call, message in cases:

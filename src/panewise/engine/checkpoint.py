@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import TOMBSTONE
+from panewise.engine.ingest.input_state import checked
 from panewise.engine.protocol import Operator, OperatorState, Schema, Schemas
 from panewise.engine.registry import cached_operator
 from panewise.engine.run_library import RunLibrary
@@ -61,8 +62,8 @@ class StoredOperator:
         check_same(manifest, spec, shards)
         library.version = manifest.version + 1
         operator = cached_operator(spec, schema)
+        _check_types(operator.state, checked(manifest.header))
         state: OperatorState = operator.with_header(manifest.header)
-        _check_types(state, manifest.header)
         libraries = (library, *(library.for_table(n) for n in range(1, len(state.tables))))
         horizons = operator.horizons(state.clocks)
         tables = {
@@ -200,8 +201,8 @@ def restore(spec: Specification, schema: Schema | Schemas, data: bytes) -> Opera
     manifest = Manifest.decode(head.decode(errors="replace"))
     check_same(manifest, spec, 1)
     operator = cached_operator(spec, schema)
+    _check_types(operator.state, checked(manifest.header))
     state: OperatorState = operator.with_header(manifest.header)
-    _check_types(state, manifest.header)
     read = [decode(run).with_columns(pl.lit(False).alias(TOMBSTONE)) for run in runs]
     if len(read) != len(state.tables):
         raise StateError(

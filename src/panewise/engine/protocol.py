@@ -67,7 +67,7 @@ class Port(Protocol):
 
     @property
     def needs_clock(self) -> bool:
-        """Whether rows are validated only by the operator, because their windows depend on its clock."""
+        """Whether the operator validates rows again, because their windows depend on its clock."""
         ...
 
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
@@ -181,7 +181,8 @@ class Operator(Protocol):
     def output_watermark(self) -> int | None:
         """Returns the watermark of the emitted rows; None if there is none yet.
 
-        No row that is emitted later has an earlier event time, except late panes.
+        No row that is emitted later has an earlier event time, except panes of windows that are already
+        complete: late panes, and panes of triggers that fire after the end of a window.
         """
         ...
 

@@ -1,37 +1,12 @@
 """The interpreter of a specification of any family."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 from panewise.families import INPUT, part
 from panewise.oracle.columns import check_type
-from panewise.oracle.outputs import Output
 from panewise.spec import Specification, parts
 from panewise.spec.column_types import Type
-
-
-class AnyInterpreter(Protocol):
-    """What all interpreters have: each method takes one event and returns the output after it."""
-
-    def add(self, rows: Iterable[dict[str, Any]]) -> Output:
-        """Adds a batch of rows."""
-        ...
-
-    def clock(self, to: int) -> Output:
-        """Moves the processing time."""
-        ...
-
-    def watermark(self, to: int, source: str | None = None) -> Output:
-        """Moves the watermark; with several inputs, that of the input `source`."""
-        ...
-
-    def finish(self) -> Output:
-        """Ends the input."""
-        ...
-
-    def windows(self) -> list[dict[str, Any]]:
-        """Returns what is live."""
-        ...
 
 
 def interpreter(spec: Specification, types: Mapping[str, Any] | None = None) -> Any:

@@ -138,7 +138,7 @@ def warn_of_partitions(df: DataFrame) -> None:
             "checkpoint fixes their number"
         )
         remedy = f"call configure(spark, shuffle_partitions={cores or 8}) before the first start"
-        warnings.warn(explain(given, rule, remedy), ShufflePartitionsWarning, stacklevel=4)
+        warnings.warn(explain(given, rule, remedy), ShufflePartitionsWarning, stacklevel=5)
 
 
 def watermarked(df: DataFrame) -> bool:

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from panewise.chrono import Duration
-from panewise.engine.registry import operator_for
+from panewise.engine.registry import operator_for, plan_for
 from panewise.errors import SpecError
 from panewise.spark import envelope
 from panewise.spark.ancestry import label_of, operators_behind
@@ -32,8 +32,6 @@ from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, unpack_of
 from panewise.spark.worker import short_errors
 from panewise.spec import Specification, parts
-
-KINDS = ("panes", "late", "invalid", "counts")
 
 
 @dataclass(frozen=True)
@@ -188,7 +186,7 @@ class Dataflow:
 
         That of the second operator of a query ends in _2, because Spark refuses equal names.
         """
-        behind = operators_behind(self.df) if self.metrics else 0
+        behind = sum(map(operators_behind, self.dfs.values())) if self.metrics else 0
         return f"{self.metrics}_{behind + 1}" if behind else self.metrics
 
     @property
@@ -199,7 +197,7 @@ class Dataflow:
     def unpacker(self, kind: str, *, all_columns: bool) -> Unpack:
         """Returns the function that turns one kind of envelopes into real columns."""
         inputs = self.inputs(all_columns=all_columns)
-        panes = operator_for(self.spec, self.schemas(all_columns=all_columns)).plan.pane_schema
+        panes = plan_for(self.spec, self.schemas(all_columns=all_columns)).pane_schema
         output_names = {
             port: {name: name for name in of.names}
             if self.output_names is None

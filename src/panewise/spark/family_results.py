@@ -164,8 +164,8 @@ class OverResult(OperatorResult):
             if of:
                 raise SpecError(
                     f"{name!r} reads {of[0]!r}, a new column",
-                    "the new columns of an operator are made from those of its input",
-                    "write the rows, and make it in another query",
+                    "the new columns of an operator are computed from those of its input",
+                    "write the rows, and compute it in another query",
                 )
         together = {**made, **columns}
         result: OverResult = apply(self.given.df, over_operator(together, **fields), **self.given.options)
@@ -283,6 +283,9 @@ class PolicyResult(OperatorResult):
         )
 
 
+_REJECTED: Final = ("late", "invalid", "counts")
+
+
 @dataclass(frozen=True)
 class FamilyResult(OperatorResult):
     """The outputs of an operator of another package's family, which may have several inputs."""
@@ -322,9 +325,14 @@ class FamilyResult(OperatorResult):
             name: as in :meth:`panewise.spark.WindowResult.write`.
 
         Raises:
-            SpecError: if a sink cannot take rows, two sinks have one path, or two triggers are given.
+            SpecError: if there is no such output, a sink cannot take rows, two sinks have one path, or two
+                triggers are given.
             StateError: if the checkpoint was made by another specification or number of shards.
         """
+        known = ["panes", *(labelled(kind, port) for port in self.spec.ports for kind in _REJECTED)]
+        for kind in sinks:
+            if kind not in known:
+                raise SpecError(f"a sink for {kind!r}", f"the outputs are {known}", "give one of these")
         return self._start(
             sinks,
             checkpoint=checkpoint,
@@ -397,14 +405,15 @@ def apply(
     """Applies a specification to a DataFrame, and returns the outputs of its family.
 
     Args:
-        df: the input, streaming or batch.
-        spec: a WindowOperator or Chain, a OverOperator, or a StreamWindow.
+        df: the input, streaming or batch; of an operator with several inputs a DataFrame for each port.
+        spec: a WindowOperator, a Chain, an OverOperator, a StreamWindow, or a specification of another
+            package's family.
         finish: as in :meth:`panewise.spark.WindowBuilder.finish`.
         shards: as in :meth:`panewise.spark.WindowBuilder.shards`.
         clock: as in :meth:`panewise.spark.WindowBuilder.clock`.
 
     Returns:
-        A WindowResult, OverResult or PolicyResult.
+        A WindowResult, OverResult, PolicyResult or FamilyResult.
 
     Raises:
         SpecError: if the specification does not fit the DataFrame, or an option is not allowed.
@@ -417,13 +426,18 @@ def apply(
         raise SpecError(f"spec={spec!r}", rule, "give one such as WindowOperator(window=..., aggregates=...)")
     given: Mapping[str, DataFrame] = df if isinstance(df, Mapping) else {INPUT: df}
     check_ports(given, spec)
+    # Spark numbers the sources of a query by their order, so it must not depend on the caller's mapping.
+    given = {port: given[port] for port in spec.ports}
     made = parts(spec).for_columns(spec, {port: _instants(one) for port, one in given.items()})
     dfs, output_names = dict[str, DataFrame](), dict[str, Mapping[str, str]]()
     for port, one in given.items():
         seen = input_of(one, made, port)
         dfs[port], made, output_names[port] = seen.df, seen.spec, seen.output_names
-    dfs = {port: _checked(one, made, port, finish, every) for port, one in dfs.items()}
+    for port, one in dfs.items():
+        check_columns(one, made, port)
     check_column_types(dfs, made)
+    for port in dfs:
+        dfs[port] = _checked(dfs[port], made, port, finish, every)
     dataflow = _dataflow(dfs, made, shards, every, output_names)
     result: OperatorResult = RESULTS.get(type(spec), FamilyResult)(
         made, dataflow, finish == "at_end", Given(df, spec, finish, shards, clock)
@@ -436,7 +450,6 @@ def _checked(
 ) -> DataFrame:
     """Returns the input of a port, with a watermark, after checking it."""
     entry = spec.ports[port]
-    check_columns(df, spec, port)
     check_inputs(entry)
     if df.isStreaming:
         check_ancestry(df, entry)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol, TypeAlias
 
-from panewise.families import Family, part
+from panewise.families import INPUT, Family, part
 from panewise.spec.column_types import Type
 from panewise.spec.position import Position
 from panewise.spec.watermarks import Watermark
@@ -106,8 +106,8 @@ class Carried(Protocol):
         """Returns the type of a list of such values."""
         ...
 
-    def rows_of(self, names: tuple[str, ...]) -> Any:
-        """Returns the type of a list of input rows with these columns."""
+    def rows_of(self, names: tuple[str, ...], port: str = INPUT) -> Any:
+        """Returns the type of a list of rows of a port with these columns."""
         ...
 
 
@@ -120,11 +120,17 @@ class SpecParts(Protocol):
     # JSON
 
     def reads(self, document: Mapping[str, Any]) -> bool:
-        """Returns whether a dict describes a specification of this family."""
+        """Returns whether a dict describes a specification of this family.
+
+        It is called for the families of this package. Documents of others name the family.
+        """
         ...
 
     def to_dict(self, spec: Any) -> dict[str, Any]:
-        """Returns the specification as a dict of plain values, with every field."""
+        """Returns the specification as a dict of plain values, with every field.
+
+        That of another package's family has the field `family`, with the name of the family.
+        """
         ...
 
     def from_dict(self, document: Mapping[str, Any], users: Users) -> Any:

@@ -29,6 +29,7 @@ def run(
     - `{"op": "clock", "to": t}`: the processing time moves.
     - `{"op": "restart"}`: the operator stops and continues from its saved state.
     - `{"op": "finish"}`: the input ends.
+    - If the operator has several inputs, "add" and "watermark" name the `"input"`, and "finish" may name one.
     - For a StreamWindow also `{"op": "drain"}`, `{"op": "checkpoint"}`, `{"op": "reset"}`,
       `{"op": "reset_to_initial"}` and `{"op": "evict", "partition": {...}}` (semantics 10.21 to 10.23).
 
@@ -39,7 +40,7 @@ def run(
         events: the events.
         runtime: "oracle", "engine" or "spark".
         types: types of columns: "bigint", "double", "string", "boolean", "decimal(p,s)". Default: inferred
-            from their values.
+            from their values. For an operator with several inputs: such a mapping for each input.
         windows: whether each output lists the stored windows, as `"windows"`; for a chain, its operator's.
         options: settings of the runtime.
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import panewise as pw
 from panewise import Frame, OverColumn, OverOperator
 from panewise import functions as F
 from panewise.engine.aggregate import range_aggregate
@@ -377,3 +378,16 @@ def test_rows_farther_away_than_there_can_be_any(fn: Any) -> None:
     made.advance(0, 9)
     near = [None, 5] if fn is F.lag else [6, None]
     assert made.finish().panes.select("a", "b", "c", "n").rows() == [(None, None, one, 2) for one in near]
+
+
+def test_a_position_of_another_type_is_refused_as_a_column_of_another_type() -> None:
+    """The replay marks in the header have the old type; the error names the column."""
+    spec = OverOperator(columns=[TOTAL], keys=["k"], event_time="t", position=pw.Position())
+    old = {**COLUMNS, "partition": pl.String(), "offset": pl.Int64()}
+    operator = operator_for(spec, old)
+    rows = pl.DataFrame({name: [None] for name in old}, schema=old)
+    rows = rows.with_columns(pl.lit(5).cast(old["t"]).alias("t"), partition=pl.lit("a"), offset=pl.lit(1))
+    operator.add(rows.with_columns(pl.lit(1).cast(old["k"]).alias("k")))
+    assert operator.header()["marks"] == [["a", 1]]
+    with pytest.raises(StateError, match=r"a state with other columns: \['partition'\]"):
+        restore(spec, {**old, "partition": pl.Int64()}, save(operator))

@@ -140,9 +140,16 @@ class OverEngine(UncombinedOperator):
         return {name: known[name] for name in self.state.tables}
 
     def output_watermark(self) -> int | None:
-        """Returns the time that all rows have passed that are emitted later, None before the first."""
+        """Returns the earliest event time of the rows that are emitted later, None if it is not known yet.
+
+        If rows wait for rows after them (semantics 29.8), they are read for it.
+        """
         passed = passed_until(self.plan.spec, self.state.clocks)
-        return None if passed is None else min(MAX_INSTANT, passed + 1)
+        if passed is None:
+            return None
+        after = min(MAX_INSTANT, passed + 1)
+        earliest = self.live()["window_start"].min() if self.plan.ahead else None
+        return min(after, earliest) if isinstance(earliest, int) else after
 
     def next_due(self) -> int | None:
         """Returns a watermark at or before the first one at which a row passes; None if no row waits."""

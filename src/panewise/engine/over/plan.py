@@ -129,11 +129,6 @@ class OverPlan(UncombinedPort):
         return self.spec
 
     @property
-    def table_schema(self) -> Schema:
-        """The columns of the waiting rows."""
-        return self.waiting.schema
-
-    @property
     def stores_recent(self) -> bool:
         """Whether rows that have passed are stored in `recent`."""
         return bool(self.behind or self.ahead or self.us_behind)
@@ -164,7 +159,7 @@ class OverPlan(UncombinedPort):
 
     @property
     def needs_clock(self) -> bool:
-        """Whether rows are validated only by the operator. False, as rows have no windows."""
+        """Whether the operator validates rows again. False, as rows have no windows."""
         return False
 
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:

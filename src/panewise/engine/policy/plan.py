@@ -92,7 +92,7 @@ class PolicyPlan(UncombinedPort):
 
     @property
     def needs_clock(self) -> bool:
-        """Whether rows are validated only by the operator. False, as rows have no windows."""
+        """Whether the operator validates rows again. False, as rows have no windows."""
         return False
 
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:

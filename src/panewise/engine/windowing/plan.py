@@ -125,7 +125,7 @@ class Plan:
 
     @property
     def needs_clock(self) -> bool:
-        """Whether windows of rows depend on the operator's clock, so that it assigns them."""
+        """Whether windows of rows depend on the operator's clock, so that it assigns rows to them."""
         return self.spec.time == "processing"
 
     def combine(self, valid: pl.DataFrame) -> pl.DataFrame:

@@ -257,8 +257,9 @@ def _check_fraction(name: str, value: float | None, *, low_included: bool, high:
 def with_names(what: Any, names: Mapping[str, str]) -> Any:
     """Returns an aggregate or row function over columns with other names, also in its default name.
 
-    >>> with_names(Aggregate("sum", "v", "sum(v)"), {"v": "w"})
-    Aggregate(fn='sum', column='w', name='sum(w)')
+    >>> renamed = with_names(Aggregate("sum", "v", "sum(v)"), {"v": "w"})
+    >>> renamed.column, renamed.name
+    ('w', 'sum(w)')
     """
     name = what.name
     if has_default_name(name):

@@ -28,7 +28,7 @@ NAMES: Final = tuple(field.name for field in fields(OverOperator))
 
 def reads(document: Mapping[str, Any]) -> bool:
     """Returns whether the dict has new columns."""
-    return COLUMNS in document and "stream_window" not in document
+    return COLUMNS in document
 
 
 def to_dict(spec: OverOperator) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Durations and instants are whole microseconds.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any, Final
@@ -148,9 +148,9 @@ def _parts_of(kind: type) -> list[str]:
     return [field.name for field in fields(kind) if field.name != "function"]
 
 
-def arguments(document: Any, users: Users, more: Iterable[str] = (THEN,)) -> dict[str, Any]:
-    """Returns the arguments of the constructor that a dict contains. It may also have the fields `more`."""
-    members = members_of(document, "", {"panewise", *FIELDS, *more}, required=("window", "aggregates"))
+def arguments(document: Any, users: Users) -> dict[str, Any]:
+    """Returns the arguments of the constructor that a dict contains. It may also have stages."""
+    members = members_of(document, "", {"panewise", *FIELDS, THEN}, required=("window", "aggregates"))
     values = {
         name: FIELDS[name](value, name)
         for name, value in members.items()
@@ -236,7 +236,7 @@ _PARTS: dict[str, Reader] = {
 }
 FIELDS: dict[str, Reader] = {
     "window": _kind(_WINDOWS),
-    "aggregates": text,  # not used: _read_fields reads these with the user-defined ones
+    "aggregates": text,  # not used: `arguments` reads these with the user-defined ones
     "keys": names,
     "trigger": _trigger,
     "allowed_lateness": _lateness,
