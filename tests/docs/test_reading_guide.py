@@ -1,0 +1,36 @@
+"""The files and functions that docs/how-it-works.md names exist."""
+
+import ast
+import re
+
+import pytest
+
+from tests.house.sources import ROOT, SRC
+
+TEXT = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
+GUIDE = TEXT.partition("## 7 Where to read the code")[2]
+ROWS = re.findall(r"^\| .+ \| `([\w/]+\.py)` \| (`.+`) \|$", GUIDE, re.MULTILINE)
+
+
+def names(root: ast.AST) -> set[str]:
+    """Returns the functions of a module, and the methods with their classes: `Class.method`."""
+    found = {node.name for node in ast.iter_child_nodes(root) if isinstance(node, ast.FunctionDef)}
+    for kind in ast.iter_child_nodes(root):
+        if isinstance(kind, ast.ClassDef):
+            found |= {f"{kind.name}.{one.name}" for one in kind.body if isinstance(one, ast.FunctionDef)}
+    return found
+
+
+def test_the_walk_is_short() -> None:
+    assert len(ROWS) == 15
+
+
+@pytest.mark.parametrize(("path", "functions"), ROWS)
+def test_functions_exist(path: str, functions: str) -> None:
+    known = names(ast.parse((SRC / path).read_text(encoding="utf-8")))
+    assert set(re.findall(r"`([\w.]+)`", functions)) <= known
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"`([\w/]+(?:\.py|/))`", GUIDE))))
+def test_files_exist(path: str) -> None:
+    assert (SRC / path).exists() or (ROOT / path).exists()
