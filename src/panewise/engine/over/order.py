@@ -1,4 +1,4 @@
-"""The order of rows in an OVER operator (semantics 29.1, 29.8).
+"""The order in which an OVER operator emits rows (semantics 29.1, 29.8).
 
 Rows of a key are sorted by :attr:`OverPlan.sort_columns`: event time, then the order columns. Equal rows keep
 the order of arrival. The time queue of the rows that wait (:mod:`panewise.engine.store.time_queue`) sorts by
