@@ -33,7 +33,7 @@ EVENTS: list[dict[str, Any]] = [
     {"op": "watermark", "to": 15, "input": RIGHT},
     {"op": "finish"},
 ]
-RUNTIMES = [("engine", {}), ("engine", {"stored": True}), ("spark", {}), ("spark", {"shards": 3})]
+RUNTIMES = [("engine", {}), ("engine", {"stored": True}), ("spark", {"shards": 3})]
 
 
 @pytest.fixture(autouse=True)
