@@ -6,7 +6,8 @@ family through this table, so a new family changes none of them.
 
 A part is named by a reference such as ``package.module`` and imported when it is first used. Other packages
 add families through the entry point group ``panewise.families``: the name of the entry point is the name of
-the family, its value refers to a :class:`Family`. A stored specification names such a family, never a module.
+the family, its value refers to a :class:`Family`. A stored specification names such a family, never a module:
+a file must not decide which code is imported.
 """
 
 from dataclasses import dataclass
@@ -68,7 +69,8 @@ POLICY: Final = Family(
     oracle="panewise.oracle.policy.interpreter:PolicyInterpreter",
     testing="panewise.testing.families:POLICY",
 )
-# The order in which they are asked whether a document is of their family.
+# A JSON document is offered to the families in this order, and is of the first that reads it. Windows are
+# last, because their documents have no field that marks them.
 FAMILIES: Final = (POLICY, OVER, CHAIN, WINDOWS)
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 from pyspark.errors import AnalysisException, PySparkException
@@ -191,8 +191,8 @@ def shard_state(shard: int, stored: Mapping[str, bytes]) -> ShardState:
         watermark=found.watermark,
         processing_time=clocks.processing_time,
         finished=clocks.finished,
-        oldest_end=ends.min(),  # type: ignore[arg-type]
-        newest_end=ends.max(),  # type: ignore[arg-type]
+        oldest_end=cast(int | None, ends.min()),
+        newest_end=cast(int | None, ends.max()),
     )
 
 

@@ -133,8 +133,8 @@ def _marks(value: Any) -> bool:
 def _inputs(value: Any) -> bool:
     """Returns whether a value has the form of `inputs`.
 
-    `since` is the first reading of the clock. `told` has a pair for each input: its watermark, and when it
-    last reported one.
+    The names of the fields are those of the stored format. `since` is the first reading of the clock. `told`
+    has a pair for each input: its watermark, and when it last reported one.
     """
     if (
         not isinstance(value, dict)

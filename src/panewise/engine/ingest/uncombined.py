@@ -1,4 +1,7 @@
-"""Ports and operators whose rows are never pre-aggregated, because each row is needed."""
+"""Ports and operators whose rows are never pre-aggregated.
+
+OVER operators and policy windows need each row.
+"""
 
 import polars as pl
 
@@ -14,11 +17,11 @@ class UncombinedPort:
     can_combine = False
 
     def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
-        """Is never called, as `can_combine` is False."""
+        """Raises AssertionError. It is never called, because `can_combine` is False."""
         raise AssertionError(_WHY)
 
     def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:
-        """Is never called, as `can_combine` is False."""
+        """Raises AssertionError. It is never called, because `can_combine` is False."""
         raise AssertionError(_WHY)
 
 
@@ -26,5 +29,5 @@ class UncombinedOperator:
     """An operator that takes no partials."""
 
     def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
-        """Is never called, as its ports combine no rows."""
+        """Raises AssertionError. It is never called, because the ports combine no rows."""
         raise AssertionError(_WHY)

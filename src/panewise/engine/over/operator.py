@@ -8,7 +8,6 @@ stored for the frames of their keys, and the rows that leave ranges.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 
@@ -24,6 +23,7 @@ from panewise.engine.columns import TIME as OF
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns
 from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.ingest.single_input import SingleInput
 from panewise.engine.ingest.uncombined import UncombinedOperator
 from panewise.engine.kernels.frames import distinct
 from panewise.engine.kernels.keys import output_key
@@ -41,7 +41,7 @@ from panewise.families import INPUT
 from panewise.spec import OverOperator
 
 
-class OverEngine(UncombinedOperator):
+class OverEngine(UncombinedOperator, SingleInput):
     """An OVER operator on Polars frames.
 
     Args:
@@ -51,6 +51,9 @@ class OverEngine(UncombinedOperator):
     Raises:
         SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.
     """
+
+    plan: OverPlan
+    state: OverState
 
     def __init__(self, spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
         self.plan = OverPlan(spec, schema)
@@ -63,18 +66,6 @@ class OverEngine(UncombinedOperator):
     def clocks_are_own(self) -> bool:
         """Whether rows drive the watermark."""
         return self.plan.row_driven_inputs is not None
-
-    def header(self) -> dict[str, Any]:
-        """Returns the clocks and the replay marks, as JSON values."""
-        return self.state.header(self.spec)
-
-    def with_header(self, header: Mapping[str, Any]) -> OverState:
-        """Returns the state with the values of a header."""
-        return self.state.with_header(self.spec, self.plan.schema, header)
-
-    def marks(self, port: str = INPUT) -> arrival.Marks:
-        """Returns the replay marks."""
-        return self.state.marks
 
     def advance(
         self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
@@ -122,10 +113,6 @@ class OverEngine(UncombinedOperator):
         replays = ordered.height - fresh.height
         counts = Counts(ordered.height, applied=in_time.height, replays=replays, late=late.height)
         return replace(self._nothing, panes=panes, late=late, counts=counts)
-
-    def raise_marks(self, marks: arrival.Marks, port: str = INPUT) -> None:
-        """Replaces the marks by those of the rows that all shards of the operator have received."""
-        self.state = replace(self.state, marks=marks)
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns the horizon of each table at these clocks, None if it has none (semantics 29.2, 29.9).

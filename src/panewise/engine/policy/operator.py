@@ -15,6 +15,7 @@ from panewise.engine.columns import END, ONE_KEY, PLACE, REASON, TUPLES
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns
 from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.ingest.single_input import SingleInput
 from panewise.engine.ingest.uncombined import UncombinedOperator
 from panewise.engine.policy import events
 from panewise.engine.policy.listeners import ListenerLog
@@ -34,7 +35,7 @@ from panewise.spec.operators.policy.policies import DeltaPolicy
 _Work = Callable[[Partitions], None]
 
 
-class PolicyOperator(UncombinedOperator):
+class PolicyOperator(UncombinedOperator, SingleInput):
     """An operator of policy windows on Polars frames.
 
     Args:
@@ -44,6 +45,9 @@ class PolicyOperator(UncombinedOperator):
     Raises:
         SpecError: if a column is missing, or has a type that the specification cannot use.
     """
+
+    plan: PolicyPlan
+    state: PolicyState
 
     def __init__(self, spec: StreamWindow, schema: Mapping[str, pl.DataType]) -> None:
         self.plan = PolicyPlan(spec, schema)
@@ -58,14 +62,6 @@ class PolicyOperator(UncombinedOperator):
         """Whether rows drive the watermark. False, as there is none."""
         return False
 
-    def header(self) -> dict[str, Any]:
-        """Returns what the state has besides the partitions, as JSON values."""
-        return self.state.header(self.plan.entry)
-
-    def with_header(self, header: Mapping[str, Any]) -> PolicyState:
-        """Returns the state with the values of a header."""
-        return self.state.with_header(self.plan.entry, self.plan.schema, header)
-
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
         """Returns that no partition expires by the clocks."""
         return dict.fromkeys(self.state.tables)
@@ -77,14 +73,6 @@ class PolicyOperator(UncombinedOperator):
     def output_watermark(self) -> None:
         """Returns None: events have no event time."""
         return
-
-    def marks(self, port: str = INPUT) -> arrival.Marks:
-        """Returns the replay marks."""
-        return self.state.marks
-
-    def raise_marks(self, marks: arrival.Marks, port: str = INPUT) -> None:
-        """Replaces the marks by those of the rows that all shards of the operator have received."""
-        self.state = replace(self.state, marks=marks)
 
     def advance_inputs(self, latest: Mapping[str, int], port: str = INPUT) -> Output:
         """Does nothing: rows drive no watermark."""

@@ -14,6 +14,7 @@ from panewise.engine.columns import ARRIVAL_NUMBER, CLOSED, ORDER, PENDING, PLAC
 from panewise.engine.ingest import arrival, validate
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.ingest.single_input import SingleInput
 from panewise.engine.kernels.frames import joined
 from panewise.engine.kernels.keys import output_key
 from panewise.engine.progress.clocks import Clocks
@@ -34,7 +35,7 @@ from panewise.spec import Custom, Global, Specification, WindowOperator, merging
 _RANK = "__rank"
 
 
-class Operator:
+class Operator(SingleInput):
     """A window operator over Polars frames.
 
     Args:
@@ -46,6 +47,9 @@ class Operator:
     Raises:
         SpecError: if a column is missing, or has a type that the specification cannot use.
     """
+
+    plan: Plan
+    state: WindowState
 
     def __init__(
         self, spec: WindowOperator, schema: Mapping[str, pl.DataType], plan: Plan | None = None
@@ -68,15 +72,7 @@ class Operator:
     def header(self) -> dict[str, Any]:
         """Returns what the state has besides tables, as JSON values."""
         received = {"received": self.state.received} if self.plan.in_arrival_order else {}
-        return self.state.header(self.plan.entry) | received
-
-    def with_header(self, header: Mapping[str, Any]) -> WindowState:
-        """Returns the state with the values of a header."""
-        return self.state.with_header(self.plan.entry, self.plan.schema, header)
-
-    def marks(self, port: str = INPUT) -> arrival.Marks:
-        """Returns the replay marks."""
-        return self.state.marks
+        return super().header() | received
 
     def advance(
         self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
@@ -186,10 +182,6 @@ class Operator:
         return isinstance(earliest, int) and any(
             horizon is not None and earliest < horizon for horizon in horizons
         )
-
-    def raise_marks(self, marks: arrival.Marks, port: str = INPUT) -> None:
-        """Sets the replay marks to those of rows received here or in another part of the same operator."""
-        self.state = replace(self.state, marks=marks)
 
     def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds partials per key and ``__slice`` of valid rows.

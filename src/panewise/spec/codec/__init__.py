@@ -4,8 +4,8 @@ Durations and instants are whole microseconds. A field that is left out has its 
 which is then false. An unknown field is refused. User-defined aggregates, windows and listeners are written
 by name; the reader looks these names up in the mappings that it is given.
 
-The families of this package are told apart by their fields. The document of another family names it in the
-field `family`.
+The fields of a document show which family of this package it is of. The document of another package's family
+names it in the field `family`.
 """
 
 import json
