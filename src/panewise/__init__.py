@@ -66,7 +66,7 @@ from panewise.spec import (
     policies,
     rows,
 )
-from panewise.spec.operators.over.window import Window
+from panewise.spec.window_spec import Window
 
 __version__ = "0.2.0"
 

@@ -46,8 +46,10 @@ ELSEWHERE = {
     "spec/windows": "spec/test_parts.py",
     "spec/aggregates/types.py": "spec/test_type_checks.py",
     "spec/column_types.py": "spec/test_type_checks.py",
+    "spec/frames.py": "spec/operators/test_over.py",
     "spec/rules/sliding.py": "spec/windows/test_sliding.py",
     "spec/watermarks.py": "spec/operators/test_windows.py",
+    "spec/window_spec.py": "spec/operators/test_over.py",
     # What only a query can show is tested by what users see of it.
     "spark/checkpoint_reader.py": "cli/test_state.py",
     "spark/clock_stream.py": "spark/test_clocks.py",

@@ -3,9 +3,10 @@
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.user import UserAggregate
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
+from panewise.spec.frames import Frame
 from panewise.spec.operators.chain import Chain, Stage
-from panewise.spec.operators.over.operator import Frame, OverColumn, OverOperator, RowFunction
-from panewise.spec.operators.over.window import Over, WindowSpec, over_operator
+from panewise.spec.operators.over.operator import OverColumn, OverOperator, RowFunction
+from panewise.spec.operators.over.over_operator import over_operator
 from panewise.spec.operators.policy.events import StoredPartition, WindowEvent
 from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.operator import StreamWindow
@@ -43,6 +44,7 @@ from panewise.spec.watermarks import (
     input_columns,
     row_driven,
 )
+from panewise.spec.window_spec import Over, WindowSpec
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import (
     AnyWindow,

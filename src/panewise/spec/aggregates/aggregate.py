@@ -6,14 +6,12 @@ The functions that create them are in :mod:`panewise.spec.aggregates.functions`.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.expressions import Expression, name_of
 from panewise.spec.aggregates.user import UserAggregate
-
-if TYPE_CHECKING:
-    from panewise.spec.operators.over.window import Over, WindowSpec
+from panewise.spec.window_spec import Over, WindowSpec
 
 # The state is of bounded size. The order of rows does not matter.
 ORDERLESS = frozenset(
@@ -118,13 +116,11 @@ class Aggregate:
         """
         return filtered(self, checked_column(condition))
 
-    def over(self, window: "WindowSpec") -> "Over":
+    def over(self, window: WindowSpec) -> Over:
         """Returns the aggregate over a window of the OVER operator, as in pyspark.
 
         For instance `F.sum("v").over(Window.partitionBy("k").orderBy("ts").rowsBetween(-2, 0))`.
         """
-        from panewise.spec.operators.over.window import Over  # noqa: PLC0415 - windows are made of aggregates
-
         return Over(self, window)
 
     @property

@@ -11,13 +11,8 @@ from panewise.spec.codec.aggregates import aggregate_from, plain_aggregate, posi
 from panewise.spec.codec.users import ANY_USER
 from panewise.spec.codec.watermarks import plain_watermark, watermark_from
 from panewise.spec.fields import Reader, duration, flag, members_of, names, or_null, text, wrong
-from panewise.spec.operators.over.operator import (
-    ROW_FUNCTIONS,
-    Frame,
-    OverColumn,
-    OverOperator,
-    RowFunction,
-)
+from panewise.spec.frames import Frame
+from panewise.spec.operators.over.operator import ROW_FUNCTIONS, OverColumn, OverOperator, RowFunction
 from panewise.spec.position import Position
 from panewise.spec.protocol import Users
 from panewise.spec.watermarks import FixedLag, Inputs, StreamTime

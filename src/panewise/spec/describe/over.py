@@ -4,7 +4,8 @@ from panewise.chrono import Duration
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.describe.inputs import bad_inputs, of_inputs, of_replays, of_stream
 from panewise.spec.describe.listing import listed
-from panewise.spec.operators.over.operator import Frame, OverColumn, OverOperator, RowFunction
+from panewise.spec.frames import Frame
+from panewise.spec.operators.over.operator import OverColumn, OverOperator, RowFunction
 from panewise.spec.watermarks import FixedLag, Inputs, StreamTime
 
 

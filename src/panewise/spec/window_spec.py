@@ -1,21 +1,18 @@
 """Window specifications of the OVER operator, with the names of pyspark.sql.Window (semantics 29.10).
 
-Batch code that uses functions over windows runs on streams after a change of its imports.
+Batch code that uses functions over windows runs on streams after a change of its imports. The module does not
+know aggregates and row functions, whose method `over` needs it.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Protocol
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration
 from panewise.errors import SpecError
-from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.operators.over.operator import Frame, OverColumn, OverOperator, RowFunction
+from panewise.spec.frames import Frame
 
 Bound = int | timedelta | Duration | str
-
-_DEFAULT: Final = Frame("range", None, 0)
 
 
 @dataclass(frozen=True)
@@ -126,6 +123,24 @@ class Window:
     rangeBetween = range_between = _all.rangeBetween  # noqa: N815 - PySpark's name
 
 
+class WindowFunction(Protocol):
+    """What an :class:`Over` needs of its function, which is an aggregate or a row function."""
+
+    @property
+    def name(self) -> str:
+        """The name of the resulting column."""
+        ...
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The input columns that the function reads."""
+        ...
+
+    def alias(self, name: str) -> "WindowFunction":
+        """Returns the same function under another name."""
+        ...
+
+
 @dataclass(frozen=True)
 class Over:
     """A function over a window, as `F.sum("v").over(w)` returns it.
@@ -138,7 +153,7 @@ class Over:
         SpecError: for a window that is not a WindowSpec.
     """
 
-    what: Aggregate | RowFunction
+    what: WindowFunction
     window: WindowSpec
 
     def __post_init__(self) -> None:
@@ -175,77 +190,6 @@ class Over:
     __neg__ = __invert__ = __lt__ = __le__ = __gt__ = __ge__ = __and__ = __rand__ = __or__ = __ror__ = (
         __getitem__
     ) = cast
-
-
-def over_operator(
-    new_columns: Mapping[str, Over], event_time: str | None = None, **fields: Any
-) -> OverOperator:
-    """Returns the OVER operator that adds these columns to each row.
-
-    All windows have the same keys and the same order. They may differ in their frames.
-
-    Args:
-        new_columns: the new columns by their names.
-        event_time: column of the event time. If the windows have an order, it is the first column of that
-            order, which is also the default. If they have none, rows of a batch are processed in the order
-            of this column, unless `fields` contain `order` or `position`.
-        fields: the other fields of OverOperator.
-
-    Raises:
-        SpecError: if the windows differ in keys or order, if `event_time` is not the first column of their
-            order, or as OverOperator does.
-
-    >>> from panewise import functions as F
-    >>> w = Window.partitionBy("k").orderBy("ts")
-    >>> spec = over_operator({"before": F.lag("v").over(w), "total": F.sum("v").over(w.rowsBetween(-2, 0))})
-    >>> spec.keys, spec.event_time, spec.columns[1].frame
-    (('k',), 'ts', Frame(kind='rows', start=-2, end=0))
-    """
-    given: Mapping[str, Any] = new_columns
-    for name, made in given.items():
-        if not isinstance(made, Over):
-            rule = (
-                "a new column is a function over a window; other columns are computed before "
-                "or after the operator"
-            )
-            raise SpecError(f"{name}={made!r}", rule, "give one such as F.sum('v').over(window)")
-    windows = [over.window for over in new_columns.values()] or [WindowSpec()]
-    if len({(window.keys, window.order) for window in windows}) > 1:
-        rule = "the windows of one operator have the same keys and order, and may differ in their frames"
-        raise SpecError(
-            f"windows by {[(list(window.keys), list(window.order)) for window in windows]}",
-            rule,
-            "use an operator for each",
-        )
-    keys, order = windows[0].keys, windows[0].order
-    if event_time is not None and order and order[0] != event_time:
-        rule = "the rows of a stream are ordered by event time, or by arrival"
-        raise SpecError(
-            f"orderBy{order!r}, event_time={event_time!r}",
-            rule,
-            f"order by {event_time!r}, or leave orderBy out",
-        )
-    if order:
-        fields = {**fields, "event_time": order[0], "order": (*order[1:], *fields.get("order", ()))}
-    else:
-        ordered = fields.get("order") or fields.get("position") or event_time is None
-        fields = {**fields, "event_time": None, **({} if ordered else {"order": (event_time,)})}
-    columns = [_column(over.alias(name), ordered=bool(order)) for name, over in new_columns.items()]
-    return OverOperator(columns=columns, keys=keys, **fields)
-
-
-def _column(over: Over, *, ordered: bool) -> OverColumn:
-    what, frame = over.what, over.window.frame
-    if isinstance(what, RowFunction) and what.fn != "nth_value":
-        return OverColumn(what)  # such functions have no frame of their own (semantics 29.7)
-    if frame is None and not ordered:
-        rule = "without an order the frame is the whole partition, which has no end on a stream"
-        raise SpecError(
-            f"{what.name} over a window without order and frame",
-            rule,
-            "call orderBy(event_time), or rowsBetween(start, Window.currentRow)",
-        )
-    return OverColumn(what, _DEFAULT if frame is None else frame)
 
 
 def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:
