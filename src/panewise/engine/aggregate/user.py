@@ -6,7 +6,7 @@ from functools import reduce
 
 import polars as pl
 
-from panewise.spec import UserAggregate
+from panewise.spec.aggregates.user_functions import UserFunctions
 from panewise.spec.aggregates.user_values import checked_result, state_text
 
 _TYPES: dict[str, pl.DataType] = {
@@ -18,12 +18,12 @@ _TYPES: dict[str, pl.DataType] = {
 TYPES: dict[str, pl.DataType] = _TYPES | {f"array<{name}>": pl.List(dtype) for name, dtype in _TYPES.items()}
 
 
-def result_type(user: UserAggregate) -> pl.DataType:
+def result_type(user: UserFunctions) -> pl.DataType:
     """Returns the column type of the results."""
     return TYPES[user.result]
 
 
-def empty(user: UserAggregate) -> str:
+def empty(user: UserFunctions) -> str:
     """Returns the state of no rows.
 
     Raises:
@@ -32,7 +32,7 @@ def empty(user: UserAggregate) -> str:
     return state_text(user.name, user.init())
 
 
-def lifter(user: UserAggregate) -> Callable[[pl.Series], pl.Series]:
+def lifter(user: UserFunctions) -> Callable[[pl.Series], pl.Series]:
     """Returns a function from lists of values to states."""
 
     def lift(groups: pl.Series) -> pl.Series:
@@ -42,7 +42,7 @@ def lifter(user: UserAggregate) -> Callable[[pl.Series], pl.Series]:
     return lift
 
 
-def merger(user: UserAggregate) -> Callable[[pl.Series], pl.Series]:
+def merger(user: UserFunctions) -> Callable[[pl.Series], pl.Series]:
     """Returns a function from lists of states to merged states. A single state stays as it is."""
 
     def merge(groups: pl.Series) -> pl.Series:
@@ -56,7 +56,7 @@ def merger(user: UserAggregate) -> Callable[[pl.Series], pl.Series]:
     return merge
 
 
-def finisher(user: UserAggregate) -> Callable[[pl.Series], pl.Series]:
+def finisher(user: UserFunctions) -> Callable[[pl.Series], pl.Series]:
     """Returns a function from states to results."""
 
     def finish(states: pl.Series) -> pl.Series:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.expressions import Expression, name_of
-from panewise.spec.aggregates.user import UserAggregate
+from panewise.spec.aggregates.user_functions import UserFunctions
 from panewise.spec.window_spec import Over, WindowSpec
 
 # The state is of bounded size. The order of rows does not matter.
@@ -67,7 +67,7 @@ class Aggregate:
     ignorenulls: bool = False
     percentage: float | None = None
     rsd: float | None = None
-    user: UserAggregate | None = None
+    user: UserFunctions | None = None
     by: str | None = None
     n: int | None = None
     ascending: bool | None = None

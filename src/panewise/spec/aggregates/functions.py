@@ -5,7 +5,7 @@ Users import them from :mod:`panewise.functions`.
 
 from panewise.spec.aggregates.aggregate import Aggregate, checked_column, default_name
 from panewise.spec.aggregates.expressions import ColumnOrName, Expression
-from panewise.spec.aggregates.user import UserAggregate
+from panewise.spec.aggregates.user_functions import UserFunctions
 
 
 def _over(fn: str, column: ColumnOrName) -> Aggregate:
@@ -13,7 +13,7 @@ def _over(fn: str, column: ColumnOrName) -> Aggregate:
     return Aggregate(fn, name, default_name(fn, name))
 
 
-def user(aggregate: UserAggregate, column: ColumnOrName) -> Aggregate:
+def user(aggregate: UserFunctions, column: ColumnOrName) -> Aggregate:
     """Returns a user-defined aggregate over a column."""
     name = checked_column(column)
     return Aggregate("user", name, default_name(aggregate.name, name), user=aggregate)

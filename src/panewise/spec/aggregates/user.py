@@ -2,21 +2,16 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 from panewise.errors import SpecError
-from panewise.spec.aggregates.user_values import RESULTS, is_json
-
-if TYPE_CHECKING:
-    from panewise.spec.aggregates.aggregate import Aggregate
-
-JsonValue = Any  # what json.loads can return
-ResultType: TypeAlias = str  # one of RESULTS
+from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.aggregates.functions import user
+from panewise.spec.aggregates.user_functions import JsonValue, ResultType, UserFunctions, check_function
+from panewise.spec.aggregates.user_values import is_json
 
 
-@dataclass(frozen=True)
-class UserAggregate:
+class UserAggregate(UserFunctions):
     """A user-defined aggregate, made of four functions over a state.
 
     :meth:`reduce` and :meth:`fold` make the common kinds. Called with a column, it returns an aggregate for
@@ -47,28 +42,8 @@ class UserAggregate:
     Source: semantics 24.7; Beam CombineFn, S4 Accumulation.
     """
 
-    name: str
-    init: Callable[[], JsonValue] = field(compare=False, repr=False)
-    accumulate: Callable[[JsonValue, Any], JsonValue] = field(compare=False, repr=False)
-    merge: Callable[[JsonValue, JsonValue], JsonValue] = field(compare=False, repr=False)
-    finish: Callable[[JsonValue], Any] = field(compare=False, repr=False)
-    result: ResultType = "double"
-    commutative: bool = False
-
-    def __post_init__(self) -> None:
-        if self.result not in RESULTS:
-            rule = (
-                "the result of a user-defined aggregate is bigint, double, string or boolean, or a "
-                "list of these"
-            )
-            raise SpecError(f"result={self.result!r}", rule, "give one of these, or such as 'array<bigint>'")
-        for part in ("init", "accumulate", "merge", "finish"):
-            _check_function(part, getattr(self, part))
-
-    def __call__(self, column: str) -> "Aggregate":
+    def __call__(self, column: str) -> Aggregate:
         """Returns the aggregate over a column, for the `aggregates` of an operator."""
-        from panewise.spec.aggregates.functions import user  # noqa: PLC0415 - the functions need this class
-
         return user(self, column)
 
     @classmethod
@@ -101,7 +76,7 @@ class UserAggregate:
 
         Source: semantics 24.14; S4 ReduceFn.
         """
-        _check_function("fn", fn)
+        check_function("fn", fn)
 
         def join(one: Any, other: Any) -> Any:
             return other if one is None else one if other is None else fn(one, other)
@@ -161,8 +136,8 @@ class UserAggregate:
                 rule,
                 "give combine=, a function of two states, the earlier first",
             )
-        _check_function("fn", fn)
-        _check_function("combine", combine)
+        check_function("fn", fn)
+        check_function("combine", combine)
         text = _as_text(name, initial)  # text, so that windows do not share a mutable initial value
         _check_neutral(name, text, combine)
         init, finish = (lambda: json.loads(text)), (lambda state: state)
@@ -170,11 +145,6 @@ class UserAggregate:
         return cls(
             name, init=init, accumulate=fn, merge=combine, finish=finish, result=kind, commutative=commutative
         )
-
-
-def _check_function(name: str, value: Any) -> None:
-    if not callable(value):
-        raise SpecError(f"{name}={value!r}", f"{name} is a function", f"give a function as {name}")
 
 
 def _result_of(name: str, initial: JsonValue) -> ResultType:

@@ -2,15 +2,10 @@
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 from panewise.errors import InputError
-
-if TYPE_CHECKING:
-    from panewise.spec.aggregates.user import UserAggregate
-
-SIMPLE: Final = ("bigint", "double", "string", "boolean")
-RESULTS: Final = (*SIMPLE, *(f"array<{name}>" for name in SIMPLE))
+from panewise.spec.aggregates.user_functions import UserFunctions
 
 
 def state_text(name: str, state: Any) -> str:
@@ -45,7 +40,7 @@ def is_json(value: Any) -> bool:
     return value is None or type(value) in (bool, int, float, str)
 
 
-def checked_result(user: "UserAggregate", value: Any) -> Any:
+def checked_result(user: UserFunctions, value: Any) -> Any:
     """Returns the result as a value of its declared type; where that is double, a whole number becomes one.
 
     Raises:

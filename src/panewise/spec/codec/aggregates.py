@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import FUNCTIONS, Aggregate, default_name
 from panewise.spec.aggregates.user import UserAggregate
+from panewise.spec.aggregates.user_functions import UserFunctions
 from panewise.spec.fields import Reader, flag, members_of, number, or_null, text, whole, wrong
 from panewise.spec.position import Position
 
@@ -25,7 +26,7 @@ def plain_aggregate(aggregate: Aggregate) -> dict[str, Any]:
 
 
 def _written(value: Any) -> Any:
-    return value.name if isinstance(value, UserAggregate) else value
+    return value.name if isinstance(value, UserFunctions) else value
 
 
 def aggregates_from(value: Any, users: Users, where: str = "aggregates") -> tuple[Aggregate, ...]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.aggregates.user import UserAggregate
+from panewise.spec.aggregates.user_functions import UserFunctions
 from panewise.spec.codec.aggregates import aggregates_from, plain_aggregate, position_from
 from panewise.spec.codec.measures import plain_measure, read_gap, read_measure
 from panewise.spec.codec.users import ANY_USER
@@ -128,7 +128,7 @@ def plain(value: Any) -> Any:
     """Returns the value of a field as lists, dicts, texts and numbers."""
     if isinstance(value, (Duration, Rows)):
         return plain_measure(value)
-    if isinstance(value, UserAggregate):
+    if isinstance(value, UserFunctions):
         return value.name
     if isinstance(value, (tuple, list)):
         return [plain(item) for item in value]

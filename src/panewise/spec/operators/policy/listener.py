@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from panewise.errors import InputError, SpecError
-from panewise.spec.aggregates.user import ResultType
-from panewise.spec.aggregates.user_values import SIMPLE
+from panewise.spec.aggregates.user_functions import SIMPLE, ResultType
 from panewise.spec.operators.policy.events import WindowEvent
 from panewise.spec.operators.policy.listener_state import is_text, written
 
