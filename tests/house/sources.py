@@ -49,14 +49,41 @@ def imported(path: Path) -> Iterator[str]:
             assert node.level == 0, f"{shown(path)}:{node.lineno}: relative import"
             assert node.module is not None
             if node.module == "panewise":
-                yield from (_panewise_name(name.name) for name in node.names)
+                yield from (_module_of_name(node.module, name.name) for name in node.names)
             else:
                 yield node.module
 
 
-def _panewise_name(name: str) -> str:
-    is_module = (SRC / name).is_dir() or (SRC / f"{name}.py").is_file()
-    return f"panewise.{name}" if is_module else "panewise"
+def module_of(path: Path) -> str:
+    """Returns the dotted name of a file, for instance panewise.spec for spec/__init__.py."""
+    *folders, last = path.relative_to(SRC).with_suffix("").parts
+    return ".".join(["panewise", *folders, *([] if last == "__init__" else [last])])
+
+
+def imported_at_runtime(path: Path) -> Iterator[str]:
+    """Yields the modules of panewise that a file imports, except those that only type checkers import.
+
+    `from a import b` yields a.b if that is a module, else a.
+    """
+    for node in _at_runtime(tree(path)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name.startswith("panewise."))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "panewise":
+            yield from (_module_of_name(node.module or "", name.name) for name in node.names)
+
+
+def _at_runtime(node: ast.AST) -> Iterator[ast.AST]:
+    """Yields the nodes of a tree without the bodies of `if TYPE_CHECKING`."""
+    yield node
+    checked = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    for child in node.orelse if checked else ast.iter_child_nodes(node):
+        yield from _at_runtime(child)
+
+
+def _module_of_name(module: str, name: str) -> str:
+    """Returns the module that `from module import name` imports."""
+    place = SRC.joinpath(*module.split(".")[1:], name)
+    return f"{module}.{name}" if place.is_dir() or place.with_suffix(".py").is_file() else module
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

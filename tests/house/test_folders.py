@@ -55,7 +55,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "evictors": {"windows"},
         "triggers": {"windows"},
         "aggregates": {"column_types", "window_spec"},
-        "rules": {"windows", "triggers", "evictors"},
+        "rules": {"windows", "triggers", "evictors", "position"},
         "protocol": {"aggregates", "column_types", "position", "watermarks"},
         "operators": VALUES | {"rules"},
         "type_checks": VALUES | {"rules", "operators", "protocol"},
@@ -78,10 +78,6 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
     },
 }
 FOR_ALL = {"columns"}
-# Imports that still break a rule. A test fails if an entry is no longer needed.
-TO_DO = {
-    ("spec/rules/row_numbering.py", "panewise.spec.operators.windows"),  # for its type alone
-}
 PLACES = [path for path in files() if path.relative_to(SRC).parts[0] in MAY_IMPORT]
 
 
@@ -111,11 +107,7 @@ def test_every_folder_has_a_rule(part: str) -> None:
 
 @pytest.mark.parametrize("path", PLACES, ids=shown)
 def test_imports_between_folders_run_one_way(path: Path) -> None:
-    assert upward(path) <= TO_DO
-
-
-def test_what_is_to_do_is_still_there() -> None:
-    assert set().union(*map(upward, PLACES)) == TO_DO
+    assert upward(path) == set()
 
 
 @pytest.mark.parametrize("part", MAY_IMPORT)
@@ -125,5 +117,5 @@ def test_no_folder_reaches_itself(part: str) -> None:
         inner = {name for name in imported(path) if name.startswith(f"panewise.{part}.")}
         if place(path)[0] == part:
             here = reach.setdefault(place(path)[1], set())
-            here |= {name.split(".")[2] for name in inner if (shown(path), name) not in TO_DO}
+            here |= {name.split(".")[2] for name in inner}
     assert cycles({here: near - {here} for here, near in reach.items()}) == []

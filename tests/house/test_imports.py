@@ -4,13 +4,25 @@ errors, chrono, families <- spec <- {oracle | state <- engine} <- {standalone | 
 The part testing imports all of them, and none of them imports it.
 """
 
+import ast
 import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.house.sources import cycles, files, imported, part, part_of_module, shown
+from tests.house.sources import (
+    SRC,
+    cycles,
+    files,
+    functions,
+    imported,
+    imported_at_runtime,
+    module_of,
+    part,
+    part_of_module,
+    shown,
+)
 
 FOUNDATION = {"errors", "chrono", "families", "spec"}
 RUNTIME = FOUNDATION | {"", "functions", "streamwindow", "state", "engine"}
@@ -49,6 +61,7 @@ THIRD_PARTIES = {
     "hypothesis": {"testing"},
     "yaml": {"testing"},
 }
+SPEC = [path for path in files() if part(path) == "spec"]
 STANDARD_LIBRARY_ONLY = {"", "errors", "chrono", "families", "spec", "functions", "streamwindow", "oracle"}
 
 
@@ -112,3 +125,21 @@ def test_no_part_reaches_itself() -> None:
 def test_cycles_are_found() -> None:
     assert cycles({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c"]
     assert cycles({"a": {"b", "c"}, "b": {"c"}}) == []
+
+
+@pytest.mark.parametrize("path", SPEC, ids=shown)
+def test_modules_of_the_specification_have_all_imports_at_the_top(path: Path) -> None:
+    """An import in a function would hide a cycle."""
+    nodes = (node for function in functions(path) for node in ast.walk(function))
+    assert [node.lineno for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))] == []
+
+
+def test_modules_of_the_specification_do_not_reach_themselves() -> None:
+    """Imports for annotations alone are left out: a chain is made of operators, whose `then` makes chains."""
+    assert cycles({module_of(path): set(imported_at_runtime(path)) for path in SPEC}) == []
+
+
+def test_imports_for_annotations_alone_are_not_those_at_runtime() -> None:
+    chain, operators = SRC / "spec/operators/chain.py", "panewise.spec.operators.windows"
+    assert operators in set(imported(chain)) - set(imported_at_runtime(chain))
+    assert "panewise.spec.families.windows" in imported_at_runtime(SRC / "spec/families/chain.py")

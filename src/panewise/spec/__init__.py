@@ -7,10 +7,11 @@ from panewise.spec.frames import Frame
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.over.operator import OverColumn, OverOperator, RowFunction
 from panewise.spec.operators.over.over_operator import over_operator
+from panewise.spec.operators.panes import PANE_COLUMNS
 from panewise.spec.operators.policy.events import StoredPartition, WindowEvent
 from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.operator import StreamWindow
-from panewise.spec.operators.windows import PANE_COLUMNS, UNLIMITED, WindowOperator
+from panewise.spec.operators.windows import UNLIMITED, WindowOperator
 from panewise.spec.position import Position
 from panewise.spec.protocol import Entry, Specification, SpecParts, parts
 from panewise.spec.triggers import presets as policies

@@ -126,8 +126,9 @@ def test_stages_that_are_refused(
 
 
 def test_chains_that_are_refused() -> None:
-    with pytest.raises(SpecError, match="a chain begins with a WindowOperator"):
-        pw.Chain(CHAIN, CHAIN.stages)  # type: ignore[arg-type]
+    for operator in (CHAIN, pw.WindowOperator, None):
+        with pytest.raises(SpecError, match="a chain begins with a WindowOperator"):
+            pw.Chain(operator, CHAIN.stages)  # type: ignore[arg-type]
     for stages in ((), (first(),)):
         with pytest.raises(SpecError, match="one or more stages follow the first operator"):
             pw.Chain(first(), stages)  # type: ignore[arg-type]

@@ -32,12 +32,8 @@ from panewise.spec.fields import (
     whole,
     wrong,
 )
-from panewise.spec.operators.windows import (
-    UNLIMITED,
-    WindowOperator,
-    default_accumulation,
-    default_event_time,
-)
+from panewise.spec.operators.panes import default_accumulation
+from panewise.spec.operators.windows import UNLIMITED, WindowOperator, default_event_time
 from panewise.spec.position import Position
 from panewise.spec.protocol import Users
 from panewise.spec.triggers.composite import (

@@ -3,18 +3,21 @@
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from panewise.errors import SpecError, SpecWarning
-from panewise.families import CHAIN, INPUT, Family
+from panewise.families import CHAIN, INPUT, WINDOWS, Family
 from panewise.spec.aggregates.aggregate import LISTS, Aggregate
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.aggregates.functions import min as min_
 from panewise.spec.fields import several
-from panewise.spec.operators.windows import PANE_COLUMNS, WindowOperator, default_accumulation
+from panewise.spec.operators.panes import PANE_COLUMNS, default_accumulation
 from panewise.spec.position import Position
 from panewise.spec.watermarks import has_key_watermarks
 from panewise.spec.windows.kinds import counted, merging
+
+if TYPE_CHECKING:  # for annotations alone, as WindowOperator.then makes chains and needs this module
+    from panewise.spec.operators.windows import WindowOperator
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class Chain:
         SpecError: if a stage reads a column that the stage before does not have, if a result would only be
             right with retractions, or if chains do not support a field of the operator (semantics 30.6).
 
-    >>> from panewise import Tumbling
+    >>> from panewise import Tumbling, WindowOperator
     >>> from panewise import functions as F
     >>> first = WindowOperator(keys=["origin", "carrier"], window=Tumbling("1 hour"),
     ...     aggregates=[F.count().alias("flights")])
@@ -94,11 +97,11 @@ class Chain:
 
     family: ClassVar[Family] = CHAIN
 
-    first: WindowOperator
+    first: "WindowOperator"
     stages: tuple[Stage, ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.first, WindowOperator):
+        if getattr(type(self.first), "family", None) != WINDOWS:
             raise SpecError(
                 f"first={self.first!r}",
                 "a chain begins with a WindowOperator",
@@ -154,7 +157,7 @@ class Chain:
         return Chain(self.first, (*self.stages, Stage(aggregates=aggregates, keys=keys)))
 
     @property
-    def ports(self) -> dict[str, WindowOperator]:
+    def ports(self) -> "dict[str, WindowOperator]":
         """The input port, which is that of the window operator."""
         return {INPUT: self.first}
 
@@ -195,7 +198,7 @@ def chain_accumulation(
     return "retracting" if changing and not only_updated else default_accumulation(window)
 
 
-def _with_default(first: WindowOperator, stages: tuple[Stage, ...]) -> WindowOperator:
+def _with_default(first: "WindowOperator", stages: tuple[Stage, ...]) -> "WindowOperator":
     """Returns the operator, with the accumulation that these stages need if none was given."""
     needed = chain_accumulation(first.window, first.aggregates, stages, only_updated=first.only_updated)
     if first.accumulation_given or needed == first.accumulation:
@@ -205,7 +208,7 @@ def _with_default(first: WindowOperator, stages: tuple[Stage, ...]) -> WindowOpe
         return replace(first, accumulation=needed)
 
 
-def _check_columns(stage: Stage, before: WindowOperator | Stage) -> None:
+def _check_columns(stage: Stage, before: "WindowOperator | Stage") -> None:
     given = (*before.keys, *(aggregate.name for aggregate in before.aggregates))
     for name in stage.columns_read:
         if name not in given:
@@ -213,7 +216,7 @@ def _check_columns(stage: Stage, before: WindowOperator | Stage) -> None:
             raise SpecError(f"then: column {name!r}", rule, "use one of these, or add it to the stage before")
 
 
-def _check_names(stage: Stage, first: WindowOperator) -> None:
+def _check_names(stage: Stage, first: "WindowOperator") -> None:
     own = PANE_COLUMNS if first.timestamp is None else (*PANE_COLUMNS, "timestamp")
     outputs = [*stage.keys, *(aggregate.name for aggregate in stage.aggregates), *own]
     twice = sorted({name for name in outputs if outputs.count(name) > 1})
@@ -222,7 +225,7 @@ def _check_names(stage: Stage, first: WindowOperator) -> None:
         raise SpecError(f"then: {twice[0]!r} twice", rule, "give aggregates an .alias(...)")
 
 
-def _check_algebra(stage: Stage, before: WindowOperator | Stage, first: WindowOperator) -> None:
+def _check_algebra(stage: Stage, before: "WindowOperator | Stage", first: "WindowOperator") -> None:
     """Refuses lists as keys, and stages whose results could not be right (semantics 30.1, 30.4, 30.5)."""
     made = {aggregate.name: aggregate for aggregate in before.aggregates}
     for key in stage.keys:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import DataLossWarning, IdleTriggerWarning, ManyWindowsWarning, SpecError, explain
@@ -13,6 +13,8 @@ from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.aggregates.functions import min as min_
 from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.fields import several
+from panewise.spec.operators.chain import Chain, Stage
+from panewise.spec.operators.panes import PANE_COLUMNS, default_accumulation
 from panewise.spec.position import Position
 from panewise.spec.rules.processing_time import check_time
 from panewise.spec.rules.row_numbering import check_counted
@@ -31,25 +33,10 @@ from panewise.spec.triggers.simple import AfterCount
 from panewise.spec.watermarks import Watermark, check_input_column, input_columns
 from panewise.spec.windows.kinds import AnyWindow, Global, columns_of, counted
 from panewise.spec.windows.overlap import too_many
-from panewise.spec.windows.sliding import Sliding
-
-if TYPE_CHECKING:
-    from panewise.spec.operators.chain import Chain
 
 UNLIMITED: Final = "unlimited"
 _ACCUMULATION_GIVEN: Final = "_accumulation_given"  # an attribute, not a field, so that comparison ignores it
 ACCUMULATIONS = ("discarding", "accumulating", "retracting")
-PANE_COLUMNS = (
-    "window_start",
-    "window_end",
-    "timing",
-    "index",
-    "nonspeculative_index",
-    "is_first",
-    "is_last",
-    "op",
-    "processing_time",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,7 +237,7 @@ class WindowOperator:
         """
         return (self.event_time,) if self.time == "event" and self.event_time is not None else ()
 
-    def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> "Chain":
+    def then(self, *, aggregates: Iterable[Aggregate], keys: Iterable[str] = ()) -> Chain:
         """Returns a chain of this operator and a stage whose rows are the operator's panes (semantics 30).
 
         The stage inherits the windows, and emits panes whenever it receives panes.
@@ -262,8 +249,6 @@ class WindowOperator:
         Raises:
             SpecError: if a value breaks a rule, or the operator cannot be the first of a chain.
         """
-        from panewise.spec.operators.chain import Chain, Stage  # noqa: PLC0415 - a chain is made of operators
-
         return Chain(self, (Stage(aggregates=aggregates, keys=keys),))
 
 
@@ -275,18 +260,6 @@ def default_event_time(window: Any) -> str | None:
     ('event_time', None)
     """
     return None if counted(window) else "event_time"
-
-
-def default_accumulation(window: Any) -> Literal["discarding", "accumulating"]:
-    """Returns the default of `accumulation` for an operator that is not in a chain (semantics 21).
-
-    >>> from panewise.spec import Sliding, Tumbling, rows
-    >>> default_accumulation(Tumbling("1 hour")), default_accumulation(Sliding(rows(3)))
-    ('accumulating', 'discarding')
-    """
-    # Sliding(rows(n)) emits one pane for each window, so the mode has no effect there. Existing
-    # specifications and checkpoints have "discarding" for it.
-    return "discarding" if isinstance(window, Sliding) and counted(window) else "accumulating"
 
 
 def _lateness(value: Any) -> Any:
