@@ -36,20 +36,16 @@ ELSEWHERE = {
     # These names, headers and stores are parts of stored states.
     "engine/columns.py": "state/test_golden.py",
     "state/run_store.py": "state/test_manifest.py",
-    # One table has the rules of all parts of a specification.
-    "chrono.py": "spec/test_parts.py",
-    "functions.py": "spec/test_parts.py",
-    "spec/aggregates": "spec/test_parts.py",
-    "spec/evictors.py": "spec/test_parts.py",
-    "spec/fields.py": "spec/test_parts.py",
-    "spec/position.py": "spec/test_parts.py",
-    "spec/windows": "spec/test_parts.py",
+    # Parts of a specification are tested by what reads them.
     "spec/aggregates/types.py": "spec/test_type_checks.py",
+    "spec/aggregates/user_values.py": "engine/aggregate/test_user.py",
     "spec/column_types.py": "spec/test_type_checks.py",
+    "spec/fields.py": "spec/codec/test_codec.py",
     "spec/frames.py": "spec/operators/test_over.py",
     "spec/rules/sliding.py": "spec/windows/test_sliding.py",
     "spec/watermarks.py": "spec/operators/test_windows.py",
     "spec/window_spec.py": "spec/operators/test_over.py",
+    "spec/windows/measure.py": "spec/rules/test_row_numbering.py",
     # What only a query can show is tested by what users see of it.
     "spark/checkpoint_reader.py": "cli/test_state.py",
     "spark/clock_stream.py": "spark/test_clocks.py",

@@ -1,10 +1,12 @@
-"""A rule of the specification, with a case that obeys it and a case that breaks it."""
+"""Rules of the specification, each with a case that obeys and one that breaks it, and an aggregate."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
 
+from panewise import UserAggregate
 from panewise.errors import SpecError
 
 
@@ -23,3 +25,10 @@ def check(rule: Rule) -> None:
         rule.breaks()
     assert str(caught.value) == rule.message
     assert (caught.value.given, caught.value.rule, caught.value.remedy) == tuple(rule.message.split(" | "))
+
+
+def nothing() -> None:
+    return None
+
+
+user = partial(UserAggregate, "mine", init=nothing, accumulate=nothing, merge=nothing, finish=nothing)
