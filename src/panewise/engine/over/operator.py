@@ -12,13 +12,7 @@ from dataclasses import replace
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.columns import (
-    PLACE,
-    REASON,
-    ROW_NUMBER,
-    STORED_TIME,
-    TOMBSTONE,
-)
+from panewise.engine.columns import REASON, ROW_NUMBER, STORED_TIME, TOMBSTONE
 from panewise.engine.columns import TIME as OF
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns
@@ -28,7 +22,7 @@ from panewise.engine.ingest.uncombined import UncombinedOperator
 from panewise.engine.kernels.frames import distinct
 from panewise.engine.kernels.keys import output_key
 from panewise.engine.over import retention
-from panewise.engine.over.order import emitted_in_order
+from panewise.engine.over.order import emitted_in_order, in_arrival_order, passing_in_order
 from panewise.engine.over.plan import TIME, OverPlan
 from panewise.engine.over.ranges import Span, blocks_of, sequences
 from panewise.engine.over.sequences import Layout, Step
@@ -100,12 +94,8 @@ class OverEngine(UncombinedOperator, SingleInput):
 
     def add_valid(self, valid: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds rows that :meth:`OverPlan.validate` found valid."""
-        spec, placed = self.plan.spec, arrival.placed(valid)
-        ordered = (
-            arrival.in_order(spec, placed)
-            if spec.position or (spec.order and not spec.time_columns)
-            else _as_placed(placed)
-        )
+        spec = self.plan.spec
+        ordered = in_arrival_order(spec, valid)
         fresh = self.state.marks.without_replays(spec, ordered)
         self.raise_marks(self.state.marks.after(spec, ordered))
         in_time, late = self._split(fresh)
@@ -208,11 +198,8 @@ class OverEngine(UncombinedOperator, SingleInput):
         """Moves the clocks, and passes the rows that are due."""
         before, now = self.horizons(self.state.clocks), self.horizons(clocks)
         waiting, finishes = self.state.waiting, clocks.finished and not self.state.clocks.finished
-        due = after = waiting.between(MAX_INSTANT, MAX_INSTANT)
-        if now["waiting"] is not None and now["waiting"] != before["waiting"]:
-            due = waiting.between(before["waiting"], now["waiting"])
-            if due.height and self.plan.us_ahead and not clocks.finished:
-                after = waiting.between(now["waiting"], now["waiting"] + self.plan.us_ahead)
+        us_ahead = 0 if clocks.finished else self.plan.us_ahead
+        due, after = passing_in_order(waiting, before["waiting"], now["waiting"], us_ahead)
         # Rows that pass now may look back beyond the new horizons, so these are set after they have passed.
         self._expire(before)
         self.state = replace(self.state, waiting=waiting.expired(now["waiting"]), clocks=clocks)
@@ -292,11 +279,6 @@ def passed_until(spec: OverOperator, clocks: Clocks) -> int | None:
     if clocks.watermark is None or spec.event_time is None:
         return None
     return max(MIN_INSTANT, clocks.watermark - spec.us_ahead - 1)
-
-
-def _as_placed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows in the order of the input."""
-    return rows if rows[PLACE].is_sorted() else rows.sort(PLACE)
 
 
 def _no_rows(table: StoredTable) -> pl.DataFrame:

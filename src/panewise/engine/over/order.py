@@ -1,17 +1,63 @@
-"""The order in which an OVER operator emits rows (semantics 29.1, 29.8).
+"""The order of rows in an OVER operator (semantics 29.1, 29.8).
 
-Rows of a key are sorted by :attr:`OverPlan.sort_columns`: event time, then the order columns. Equal rows keep
-the order of arrival. The time queue of the rows that wait (:mod:`panewise.engine.store.time_queue`) sorts by
-these columns when rows pass. So only rows that waited for rows after them are sorted again when they are
-emitted.
+Rows are sorted by event time, then by the order columns (:attr:`OverPlan.sort_columns`). Equal rows are in
+arrival order. Without an event time all rows are in arrival order. The keys have no part in this sort:
+:class:`~panewise.engine.over.sequences.Layout` then groups the rows by key, and the order within a key stays.
+
+The order is made in three places:
+
+- :func:`in_arrival_order` puts a batch into arrival order, before its rows wait or pass.
+- :func:`passing_in_order` sorts the rows that pass. All frames are computed in this order.
+- :func:`emitted_in_order` sorts the rows that are emitted. It sorts again only if rows wait for rows after
+  them.
 """
 
 import numpy as np
 import polars as pl
 
-from panewise.engine.columns import STORED_TIME
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.columns import PLACE, STORED_TIME
+from panewise.engine.ingest import arrival
 from panewise.engine.kernels.frames import ordered, take_rows
 from panewise.engine.over.sequences import Layout
+from panewise.engine.store.time_queue import TimeQueue
+from panewise.spec import OverOperator
+
+
+def in_arrival_order(spec: OverOperator, rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows of a batch in arrival order.
+
+    It is defined by the position or, without an event time, by the order columns. Otherwise it is the order
+    of the input. With an event time the order columns sort the rows that pass.
+    """
+    placed = arrival.placed(rows)
+    if spec.position or (spec.order and not spec.time_columns):
+        return arrival.in_order(spec, placed)
+    return placed if placed[PLACE].is_sorted() else placed.sort(PLACE)
+
+
+def passing_in_order(
+    waiting: TimeQueue, before: int | None, now: int | None, us_ahead: int
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns the rows that pass, and the rows still waiting that their ranges reach ahead to, both sorted.
+
+    Both are sorted by event time, then by the order columns, nulls first, then by arrival, across all keys.
+    The time queue does the sort, because these columns are the identity of its table
+    (:meth:`OverPlan._tables`). It sorts the newest rows when it seals them in a run. Here it takes a slice of
+    each run, and merges the slices with a stable sort. The slices are in order of age, so equal rows stay in
+    arrival order.
+
+    Args:
+        waiting: the rows that have not passed.
+        before: the time up to which rows have passed, None if none has.
+        now: the time up to which rows pass in this step, None if none does.
+        us_ahead: how far ranges reach ahead, in microseconds; 0 at the end of input.
+    """
+    nothing = waiting.between(MAX_INSTANT, MAX_INSTANT)
+    if now is None or now == before:
+        return nothing, nothing
+    due = waiting.between(before, now)
+    return due, waiting.between(now, now + us_ahead) if due.height and us_ahead else nothing
 
 
 def emitted_in_order(layout: Layout, new: pl.DataFrame) -> pl.DataFrame:
