@@ -138,6 +138,7 @@ def test_a_query_and_its_state(
     assert list(result.dataflow.dfs) == [LEFT, RIGHT]  # Spark numbers sources by their order
     with pytest.raises(SpecError, match=r"a sink for 'late' \| the outputs are \['panes', 'late@left'"):
         result.write({"late": lambda df, _: None}, checkpoint=str(tmp_path / "none"))
+    assert not hasattr(result, "late")  # each input has late rows of its own
     assert result.output("late", RIGHT).columns == ["row", "reason", "windows", "late_by", "partial"]
     found: list[tuple[Any, ...]] = []
     query = result.write(

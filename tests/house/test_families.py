@@ -30,8 +30,8 @@ KINDS = {
     "StreamWindow",
     "WindowOperator",
 }
-# Code for one family. `results` are the public outputs of OVER operators; the others draw random cases.
-OF_ONE_FAMILY = {"spark/family_results.py", "testing/chains.py", "testing/scripts.py"}
+# Code for one family. The first has the public outputs of OVER operators; the others draw random cases.
+OF_ONE_FAMILY = {"spark/results/over.py", "testing/chains.py", "testing/scripts.py"}
 PLACES = [
     path
     for path in files()

@@ -66,7 +66,7 @@ def test_sinks_with_paths_of_their_own(one: str, other: str) -> None:
             {},
             (
                 "write() without a sink | write() needs a sink for at least one output | give "
-                "panes=ParquetSink(path)"
+                "panes=ParquetSink(path), or a sink for another output"
             ),
         ),
         (

@@ -10,20 +10,26 @@ from typing import TYPE_CHECKING, Any
 from panewise.spark import worker  # noqa: F401 - before anything that imports Polars
 
 if TYPE_CHECKING:
+    from panewise.spark.apply_spec import apply
     from panewise.spark.failures import QueryError
-    from panewise.spark.family_results import OverResult, PolicyResult, WindowResult, apply
     from panewise.spark.over_builder import OverBuilder, over
     from panewise.spark.policy_builder import PolicyBuilder, policy_windows
+    from panewise.spark.results.over import OverResult
+    from panewise.spark.results.policy import PolicyResult
+    from panewise.spark.results.windows import WindowResult
     from panewise.spark.settings import configure
     from panewise.spark.sinks import ParquetSink
     from panewise.spark.window_builder import WindowBuilder, windowed
     from panewise.spark.writer import WindowQuery
 
 _MODULES = {
+    "apply_spec": ("apply",),
     "failures": ("QueryError",),
     "over_builder": ("OverBuilder", "over"),
     "policy_builder": ("PolicyBuilder", "policy_windows"),
-    "family_results": ("OverResult", "PolicyResult", "WindowResult", "apply"),
+    "results.over": ("OverResult",),
+    "results.policy": ("PolicyResult",),
+    "results.windows": ("WindowResult",),
     "settings": ("configure",),
     "sinks": ("ParquetSink",),
     "window_builder": ("WindowBuilder", "windowed"),

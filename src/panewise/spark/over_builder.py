@@ -9,8 +9,9 @@ from typing import ClassVar, Self
 
 from pyspark.sql import DataFrame
 
+from panewise.spark.apply_spec import apply
 from panewise.spark.builder import Builder
-from panewise.spark.family_results import OverResult, apply
+from panewise.spark.results.over import OverResult
 from panewise.spec import Over, Watermark, over_operator
 
 

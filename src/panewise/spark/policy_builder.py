@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Self
 from pyspark.sql import Column, DataFrame
 
 from panewise.errors import SpecError
+from panewise.spark.apply_spec import apply
 from panewise.spark.builder import Builder
-from panewise.spark.family_results import PolicyResult, apply
+from panewise.spark.results.policy import PolicyResult
 from panewise.spec import Aggregate, StreamWindow, WindowListener
 from panewise.spec.aggregates.expressions import name_of
 from panewise.spec.operators.policy.policies import PartitionEviction, Policy

@@ -56,7 +56,7 @@ def check_sinks(sinks: Mapping[str, object], output: str = "panes") -> None:
         raise SpecError(
             "write() without a sink",
             "write() needs a sink for at least one output",
-            f"give {output}=ParquetSink(path), late=..., invalid=...",
+            f"give {output}=ParquetSink(path), or a sink for another output",
         )
     by_path: dict[str, str] = {}
     for name, sink in sinks.items():

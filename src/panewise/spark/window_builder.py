@@ -8,8 +8,9 @@ from pyspark.sql import Column, DataFrame
 
 from panewise.chrono import DurationLike
 from panewise.errors import SpecError
+from panewise.spark.apply_spec import apply
 from panewise.spark.builder import Builder
-from panewise.spark.family_results import WindowResult, apply
+from panewise.spark.results.windows import WindowResult
 from panewise.spec import Aggregate, AnyWindow, Evictor, Trigger, Watermark, WindowOperator
 from panewise.spec.aggregates.expressions import name_of
 

@@ -128,14 +128,35 @@ class Dispatch:
             persisted.unpersist()
 
 
+@dataclass(frozen=True)
+class WriteOptions:
+    """The arguments of `write` besides the sinks, as in :meth:`panewise.spark.WindowResult.write`.
+
+    Raises:
+        SpecError: if two triggers are given.
+    """
+
+    checkpoint: str | None
+    available_now: bool
+    processing_time: str | None
+    name: str | None
+
+    def __post_init__(self) -> None:
+        if self.available_now and self.processing_time is not None:
+            rule = "a run that stops when everything is processed has no interval between micro-batches"
+            given = f"available_now=True with processing_time={self.processing_time!r}"
+            raise SpecError(given, rule, "leave out one of the two")
+
+    @property
+    def trigger(self) -> dict[str, Any]:
+        """The arguments of Spark's trigger, none for its default."""
+        if self.available_now:
+            return {"availableNow": True}
+        return {} if self.processing_time is None else {"processingTime": self.processing_time}
+
+
 def start(
-    dataflow: Dataflow,
-    sinks: Mapping[str, Sink],
-    checkpoint: str | None,
-    trigger: Mapping[str, Any],
-    *,
-    at_end: bool,
-    name: str | None = None,
+    dataflow: Dataflow, sinks: Mapping[str, Sink], options: WriteOptions, *, at_end: bool
 ) -> WindowQuery:
     """Starts the query. On a batch DataFrame it writes the outputs before it returns.
 
@@ -143,6 +164,7 @@ def start(
         SpecError: if a stream has no checkpoint.
         StateError: if the checkpoint was made with another specification or number of shards.
     """
+    checkpoint, trigger, name = options.checkpoint, options.trigger, options.name
     wanted = set(map(kind_of, sinks))
     whole_rows, late_wanted = bool({"late", "invalid"} & wanted), "late" in wanted
     dispatch = Dispatch(

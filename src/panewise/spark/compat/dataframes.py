@@ -22,9 +22,9 @@ from pyspark.sql import Column, DataFrame
 from panewise.errors import SpecError
 from panewise.spark.compat.columns import Function, as_plain, functions_in, memory_of, on_stream
 from panewise.spark.compat.switch import is_enabled, put, restore
-from panewise.spark.family_results import OverResult
 from panewise.spark.names import quoted
 from panewise.spark.over_builder import over
+from panewise.spark.results.over import OverResult
 from panewise.spec.aggregates.expressions import text_of
 
 _OVER = "_panewise_over"

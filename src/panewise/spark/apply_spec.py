@@ -1,0 +1,155 @@
+"""`apply`, which checks an input, and returns the outputs of a specification over it."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, overload
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import TimestampType
+
+from panewise.chrono import Duration, DurationLike
+from panewise.errors import SpecError
+from panewise.families import INPUT, Family
+from panewise.spark.ancestry import check_ancestry
+from panewise.spark.checks import (
+    check_column_types,
+    check_columns,
+    check_options,
+    check_ports,
+    check_stream,
+    warn_of_partitions,
+)
+from panewise.spark.names import input_of
+from panewise.spark.reserved_names import dataflow_of
+from panewise.spark.results.operator_result import Given, OperatorResult
+from panewise.spark.results.over import OverResult
+from panewise.spark.results.policy import PolicyResult
+from panewise.spark.results.registry import RESULTS, result_class
+from panewise.spark.results.windows import WindowResult
+from panewise.spark.watermarks import check_batch, check_inputs, makes_own, with_watermark
+from panewise.spec import Chain, OverOperator, Specification, StreamWindow, WindowOperator, parts
+from panewise.spec.windows.kinds import positive
+
+
+@overload
+def apply(
+    df: DataFrame,
+    spec: WindowOperator | Chain,
+    *,
+    finish: Literal["never", "at_end"] | None = None,
+    shards: int | None = None,
+    clock: DurationLike | None = None,
+) -> WindowResult: ...
+
+
+@overload
+def apply(
+    df: DataFrame,
+    spec: OverOperator,
+    *,
+    finish: Literal["never", "at_end"] | None = None,
+    shards: int | None = None,
+    clock: DurationLike | None = None,
+) -> OverResult: ...
+
+
+@overload
+def apply(
+    df: DataFrame,
+    spec: StreamWindow,
+    *,
+    finish: Literal["never", "at_end"] | None = None,
+    shards: int | None = None,
+    clock: DurationLike | None = None,
+) -> PolicyResult: ...
+
+
+@overload
+def apply(
+    df: DataFrame | Mapping[str, DataFrame],
+    spec: Specification,
+    *,
+    finish: Literal["never", "at_end"] | None = None,
+    shards: int | None = None,
+    clock: DurationLike | None = None,
+) -> Any: ...
+
+
+def apply(
+    df: DataFrame | Mapping[str, DataFrame],
+    spec: Specification,
+    *,
+    finish: Literal["never", "at_end"] | None = None,
+    shards: int | None = None,
+    clock: DurationLike | None = None,
+) -> OperatorResult:
+    """Applies a specification to a DataFrame, and returns the outputs of its family.
+
+    Args:
+        df: the input, streaming or batch; of an operator with several inputs a DataFrame for each port.
+        spec: a WindowOperator, a Chain, an OverOperator, a StreamWindow, or a specification of another
+            package's family.
+        finish: as in :meth:`panewise.spark.WindowBuilder.finish`.
+        shards: as in :meth:`panewise.spark.WindowBuilder.shards`.
+        clock: as in :meth:`panewise.spark.WindowBuilder.clock`.
+
+    Returns:
+        A WindowResult, OverResult, PolicyResult or, for another package's family, a FamilyResult.
+
+    Raises:
+        SpecError: if the specification does not fit the DataFrame, or an option is not allowed.
+        SetupError: if the stream has no watermark where it needs one, or the state store is not RocksDB.
+    """
+    every = None if clock is None else positive(clock, "clock")
+    check_options(finish, shards)
+    dfs = _by_port(df, spec)
+    made = parts(spec).for_columns(spec, {port: _instants(one) for port, one in dfs.items()})
+    output_names = dict[str, Mapping[str, str]]()
+    for port, one in dfs.items():
+        seen = input_of(one, made, port)
+        dfs[port], made, output_names[port] = seen.df, seen.spec, seen.output_names
+    for port, one in dfs.items():
+        check_columns(one, made, port)
+    check_column_types(dfs, made)
+    dfs = {port: _checked(one, made, port, finish, every) for port, one in dfs.items()}
+    dataflow = dataflow_of(dfs, made, shards, every, output_names)
+    given = Given(spec, lambda other: apply(df, other, finish=finish, shards=shards, clock=clock))
+    return result_class(spec)(made, dataflow, finish == "at_end", given)
+
+
+def _by_port(df: DataFrame | Mapping[str, DataFrame], spec: Specification) -> dict[str, DataFrame]:
+    """Returns the input of each port, in the order of the specification.
+
+    Spark numbers the sources of a query by their order, so it must not depend on the caller's mapping.
+
+    Raises:
+        SpecError: if `spec` is no specification, or its ports are not those that are given.
+    """
+    if not isinstance(getattr(spec, "family", None), Family):
+        rule = f"a specification is one of {sorted(kind.__name__ for kind in RESULTS)}"
+        raise SpecError(f"spec={spec!r}", rule, "give one such as WindowOperator(window=..., aggregates=...)")
+    given = df if isinstance(df, Mapping) else {INPUT: df}
+    check_ports(given, spec)
+    return {port: given[port] for port in spec.ports}
+
+
+def _checked(
+    df: DataFrame, spec: Specification, port: str, finish: str | None, clock: Duration | None
+) -> DataFrame:
+    """Returns the input of a port, with a watermark, after checking it."""
+    entry = spec.ports[port]
+    check_inputs(entry)
+    if df.isStreaming:
+        check_ancestry(df, entry)
+        check_stream(df, entry.time_columns, own_watermark=makes_own(entry))
+        warn_of_partitions(df)
+        return with_watermark(df, entry)
+    if finish == "never":
+        rule = "the input of a batch query always ends"
+        raise SpecError("finish='never' on a batch DataFrame", rule, "leave finish out")
+    check_batch(spec, clock)
+    return df
+
+
+def _instants(df: DataFrame) -> set[str]:
+    """Returns the columns that can be an event time (semantics 8.5)."""
+    return {field.name for field in df.schema.fields if isinstance(field.dataType, TimestampType)}

@@ -1,0 +1,1 @@
+"""The outputs of operators: a result class for each family."""

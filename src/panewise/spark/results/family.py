@@ -1,0 +1,66 @@
+"""The outputs of the operators of other packages' families."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pyspark.sql import DataFrame
+
+from panewise.errors import SpecError
+from panewise.families import INPUT
+from panewise.spark.envelope import labelled
+from panewise.spark.results.operator_result import OperatorResult
+from panewise.spark.sinks import Sink
+from panewise.spark.writer import WindowQuery, WriteOptions
+
+_REJECTED: Final = ("late", "invalid", "counts")
+
+
+@dataclass(frozen=True)
+class FamilyResult(OperatorResult):
+    """The outputs of an operator of another package's family, which may have several inputs."""
+
+    def output(self, kind: Literal["panes", "late", "invalid", "counts"], port: str = INPUT) -> DataFrame:
+        """Returns one output: the emitted rows, or what the operator says of one of its inputs.
+
+        Args:
+            kind: the output.
+            port: the input of "late", "invalid" and "counts".
+
+        Raises:
+            SpecError: if the operator has no such input.
+        """
+        if kind != "panes" and port not in self.spec.ports:
+            rule = f"the inputs of the operator are {list(self.spec.ports)}"
+            raise SpecError(f"port={port!r}", rule, "name one of these")
+        return self._alone(labelled(kind, port), whole_rows=kind in ("late", "invalid"))
+
+    def write(
+        self,
+        sinks: Mapping[str, Sink],
+        *,
+        checkpoint: str | None = None,
+        available_now: bool = False,
+        processing_time: str | None = None,
+        name: str | None = None,
+    ) -> WindowQuery:
+        """Writes the outputs to their sinks from one query, exactly once.
+
+        Args:
+            sinks: a sink for each output: "panes", and "late", "invalid" and "counts". In an operator with
+                several inputs the last three end in "@" and the name of the input: "late@left".
+            checkpoint: directory of the query's checkpoint. Required on a stream.
+            available_now: as in :meth:`panewise.spark.WindowResult.write`.
+            processing_time: as in :meth:`panewise.spark.WindowResult.write`.
+            name: as in :meth:`panewise.spark.WindowResult.write`.
+
+        Raises:
+            SpecError: if there is no such output, a sink cannot take rows, two sinks have one path, or two
+                triggers are given.
+            StateError: if the checkpoint was made by another specification or number of shards.
+        """
+        known = ["panes", *(labelled(kind, port) for port in self.spec.ports for kind in _REJECTED)]
+        for kind in sinks:
+            if kind not in known:
+                raise SpecError(f"a sink for {kind!r}", f"the outputs are {known}", "give one of these")
+        return self._write(sinks, WriteOptions(checkpoint, available_now, processing_time, name))

@@ -1,0 +1,107 @@
+"""The outputs of OVER operators."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+from pyspark.sql import DataFrame
+
+from panewise.errors import SpecError
+from panewise.spark.results.single_input import SingleInputResult
+from panewise.spark.sinks import Sink
+from panewise.spark.writer import WindowQuery, WriteOptions
+from panewise.spec import Over, OverOperator, WindowSpec, over_operator
+
+
+@dataclass(frozen=True)
+class OverResult(SingleInputResult):
+    """The outputs of an OVER operator.
+
+    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
+
+    Attributes:
+        made: the new columns, where :class:`panewise.spark.OverBuilder` made the specification.
+        fields: the other arguments of `over_operator` that it was made with.
+    """
+
+    OUTPUT: ClassVar[str] = "rows"
+
+    spec: OverOperator
+    made: Mapping[str, Over] | None = None
+    fields: Mapping[str, Any] | None = None
+
+    @cached_property
+    def rows(self) -> DataFrame:
+        """The OVER rows: each row with its columns and the new ones. This query only counts late rows."""
+        return self._alone("panes", whole_rows=False)
+
+    def withColumn(self, name: str, column: Over) -> "OverResult":  # noqa: N802 - PySpark's name
+        """As :meth:`withColumns`, with one new column."""
+        return self.withColumns({name: column})
+
+    def withColumns(self, columns: Mapping[str, Over]) -> "OverResult":  # noqa: N802 - PySpark's name
+        """Returns the outputs with more new columns. One operator computes all of them.
+
+        Raises:
+            SpecError: if a column reads one of the new columns, or as
+                :meth:`panewise.spark.OverBuilder.withColumns` does.
+        """
+        made, fields = self._description()
+        for name, column in columns.items():
+            read = column.what.columns if isinstance(column, Over) else ()
+            of = [one for one in read if one in made]
+            if of:
+                raise SpecError(
+                    f"{name!r} reads {of[0]!r}, a new column",
+                    "the new columns of an operator are computed from those of its input",
+                    "write the rows, and compute it in another query",
+                )
+        together = {**made, **columns}
+        result: OverResult = self.given.apply_again(over_operator(together, **fields))
+        return replace(result, made=together, fields=fields)
+
+    def _description(self) -> tuple[Mapping[str, Over], Mapping[str, Any]]:
+        """Returns the arguments of `over_operator` that make the specification."""
+        spec = self.given.spec
+        if self.made is not None and self.fields is not None:
+            return self.made, self.fields
+        assert isinstance(spec, OverOperator)
+        timed = spec.event_time is not None
+        window = WindowSpec(spec.keys, (spec.event_time, *spec.order) if spec.event_time is not None else ())
+        made = {one.name: Over(one.what, replace(window, frame=one.frame)) for one in spec.columns}
+        names = ("position", "null_keys", "max_future_skew", "watermark", *(() if timed else ("order",)))
+        return made, {name: getattr(spec, name) for name in names}
+
+    def write(
+        self,
+        *,
+        checkpoint: str | None = None,
+        rows: Sink | None = None,
+        late: Sink | None = None,
+        invalid: Sink | None = None,
+        counts: Sink | None = None,
+        available_now: bool = False,
+        processing_time: str | None = None,
+        name: str | None = None,
+    ) -> WindowQuery:
+        """Writes the outputs to their sinks from one query, exactly once.
+
+        Args:
+            checkpoint: directory of the query's checkpoint. Required on a stream.
+            rows: sink of the OVER rows.
+            late: sink of the late rows.
+            invalid: sink of the invalid rows.
+            counts: sink of the counts.
+            available_now: as in :meth:`panewise.spark.WindowResult.write`.
+            processing_time: as in :meth:`panewise.spark.WindowResult.write`.
+            name: as in :meth:`panewise.spark.WindowResult.write`.
+
+        Raises:
+            SpecError: if a sink cannot take rows, two sinks have one path, or two triggers are given.
+            StateError: if the checkpoint was made by another specification or number of shards.
+        """
+        return self._write(
+            {"panes": rows, "late": late, "invalid": invalid, "counts": counts},
+            WriteOptions(checkpoint, available_now, processing_time, name),
+        )

@@ -1,0 +1,23 @@
+"""The result class of each kind of specification, in one table."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from panewise.spark.results.family import FamilyResult
+from panewise.spark.results.operator_result import OperatorResult
+from panewise.spark.results.over import OverResult
+from panewise.spark.results.policy import PolicyResult
+from panewise.spark.results.windows import WindowResult
+from panewise.spec import Chain, OverOperator, Specification, StreamWindow, WindowOperator
+
+RESULTS: Final[Mapping[type[Specification], type[OperatorResult]]] = {
+    WindowOperator: WindowResult,
+    Chain: WindowResult,
+    OverOperator: OverResult,
+    StreamWindow: PolicyResult,
+}
+
+
+def result_class(spec: Specification) -> type[OperatorResult]:
+    """Returns the class of the outputs of a specification, FamilyResult if it is not in the table."""
+    return RESULTS.get(type(spec), FamilyResult)
