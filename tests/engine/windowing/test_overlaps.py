@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import panewise as pw
-from panewise.engine.windowing import fixed_lateness
+from panewise.engine.windowing import windows_of_slices
 from panewise.engine.windowing.plan import Plan
 from panewise.engine.windows.operator import Operator
 from panewise.spec import AnyWindow
@@ -32,7 +32,7 @@ def test_engine_is_oracle_where_no_windows_are_listed(kind: str, data: st.DataOb
     spec = data.draw(specs(kind), label="spec")
     script = data.draw(events(spec), label="events")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fixed_lateness, "MANY", 0)
+        patch.setattr(windows_of_slices, "MANY", 0)
         agree(spec, script)
 
 
@@ -56,7 +56,7 @@ def test_combined_rows_of_two_readers_where_no_windows_are_listed(
     rows = pl.DataFrame({"k": list("abbab") * 9, "event_time": range(45), "v": range(45)}, schema=schema)
     found = []
     for many in (0, 64):
-        monkeypatch.setattr(fixed_lateness, "MANY", many)
+        monkeypatch.setattr(windows_of_slices, "MANY", many)
         operator = Operator(spec, schema)
         operator.advance(watermark=20)
         both = [plan.combine(plan.validate(some, 0).valid) for some in (rows, rows.head(20))]

@@ -66,8 +66,8 @@ class Classes:
 class Overlaps:
     """The windows of the slices of a batch.
 
-    It has the methods of
-    :class:`panewise.engine.windowing.fixed_lateness.SliceTable`, but does not list the windows.
+    It has the methods of :class:`panewise.engine.windowing.windows_of_slices.SliceTable`, but does not list
+    the windows.
     """
 
     numbered: Numbered

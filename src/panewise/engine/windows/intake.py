@@ -9,10 +9,10 @@ from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import custom, fixed_lateness, key_watermarks, row_numbering, window_table
 from panewise.engine.windowing.batch_merge import any_order, paired
-from panewise.engine.windowing.fixed_lateness import SliceTable
 from panewise.engine.windowing.overlaps import Overlaps
 from panewise.engine.windowing.plan import Plan
 from panewise.engine.windowing.trigger.context import TriggerContext
+from panewise.engine.windowing.windows_of_slices import SliceTable, windows_of_slices
 from panewise.engine.windows.sliding.slices import Slices
 
 
@@ -75,7 +75,7 @@ def of_rows(
 def _sliced(plan: Plan, rows: pl.DataFrame, clocks: Clocks) -> tuple[pl.DataFrame, SliceTable | Overlaps]:
     """Returns the rows with their ``__slice``, and the windows of the slices."""
     if plan.slicing is not None:
-        return rows, fixed_lateness.windows_of_slices(plan.slicing, rows[SLICE], plan.spec, clocks)
+        return rows, windows_of_slices(plan.slicing, rows[SLICE], plan.spec, clocks)
     rows, windows = custom.sliced(rows)
     return rows, SliceTable.of_windows(windows, plan.spec, clocks)
 
@@ -85,7 +85,7 @@ def of_partials(
 ) -> Intake:
     """Applies rows that were pre-aggregated per key and slice; late rows can only be counted."""
     assert plan.slicing is not None
-    slices = fixed_lateness.windows_of_slices(plan.slicing, partials[SLICE], plan.spec, clocks)
+    slices = windows_of_slices(plan.slicing, partials[SLICE], plan.spec, clocks)
     closed = _closed(plan, stored, partials, slices)
     found = fixed_lateness.missed(partials, slices, plan.keys, closed, plan.spec, clocks)
     rows_in = int(partials[ROWS].sum())

@@ -1,0 +1,132 @@
+"""Expands slices to windows: returns the windows that contain each slice.
+
+Rows and partials arrive with their slice (:mod:`panewise.engine.windowing.slicing`).
+:func:`windows_of_slices` returns the windows of a batch's slices. The method `pieces` of the result turns the
+partial of a slice into a partial of each unexpired window that contains the slice.
+
+If no slice is in more than `MANY` windows, a :class:`SliceTable` lists the windows. Otherwise they are ranges
+of window numbers (:class:`~panewise.engine.windowing.overlaps.Overlaps`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.columns import ALL_WINDOWS, END, EXPIRED_WINDOWS, KEY_WATERMARK, SLICE, START
+from panewise.engine.kernels.frames import filter_rows, take_rows
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.windowing.overlaps import Overlaps, first_many
+from panewise.engine.windowing.slicing import Slicing
+from panewise.spec import WindowOperator
+
+_SHUT = "__shut"
+MANY = 64  # if a slice is in more windows than this, windows are ranges (Overlaps) and not a list
+
+
+@dataclass(frozen=True)
+class SliceTable:
+    """The windows of a batch's slices: one row for each slice and window.
+
+    It says whether a window has expired by the watermark of the operator. If each key has its own watermark,
+    :meth:`lost` decides it.
+    """
+
+    frame: pl.DataFrame
+
+    @classmethod
+    def of_windows(cls, frame: pl.DataFrame, spec: WindowOperator, clocks: Clocks) -> "SliceTable":
+        """Returns the table of windows, which are given by slice, start and end, sorted by slice."""
+        horizon = clocks.horizon(spec)
+        expired = (
+            pl.repeat(False, frame.height, dtype=pl.Boolean, eager=True)
+            if horizon is None
+            else frame[END] <= horizon
+        )
+        return cls(frame.hstack([expired.alias(EXPIRED_WINDOWS)]))
+
+    @property
+    def alive(self) -> pl.DataFrame:
+        """Slice, start and end of the windows that have not expired, sorted by slice."""
+        frame = filter_rows(self.frame, ~self.frame[EXPIRED_WINDOWS]) if self.any_expired else self.frame
+        return frame[[SLICE, START, END]]
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether no window contains two of the slices."""
+        return self.frame[END].n_unique() == self.frame.height
+
+    def windows_of(self, keys: list[str], rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns the windows of the rows' keys and slices that have not expired, each once."""
+        pairs = (
+            rows.select(*keys, SLICE)
+            .unique(maintain_order=True)
+            .join(self.alive, on=SLICE, maintain_order="left_right")
+        )
+        return pairs.select([*keys, START, END]).unique(maintain_order=True)
+
+    def pieces(self, keys: list[str], aggregation: Aggregation, partials: pl.DataFrame) -> pl.DataFrame:
+        """Returns partials per key and slice as partials of each window that has not expired.
+
+        A window occurs once for each of its slices.
+        """
+        return self.expanded(partials)
+
+    def pieces_in_order(self, keys: list[str], aggregation: Aggregation, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns one partial for each key and window that has not expired, of rows in arrival order."""
+        return aggregation.lift(self.expanded(rows), [*keys, START, END])
+
+    def lost(
+        self,
+        slices: pl.DataFrame,
+        keys: list[str],
+        closed: pl.DataFrame,
+        spec: WindowOperator,
+        clocks: Clocks,
+    ) -> pl.DataFrame:
+        """Returns the windows that rows of these keys and slices miss, with the slice's number of windows.
+
+        ``__gone`` is true for windows that have expired, closed or not. It is false for those that are only
+        closed.
+        """
+        pairs = slices.join(self.frame, on=SLICE, maintain_order="left_right")
+        if KEY_WATERMARK in slices.columns:
+            pairs = pairs.with_columns(clocks.expired(spec, pl.col(END)).alias(EXPIRED_WINDOWS))
+        shut = closed.select(*keys, START, END, pl.lit(True).alias(_SHUT))
+        pairs = pairs.join(shut, on=[*keys, START, END], how="left", nulls_equal=True, maintain_order="left")
+        pairs = pairs.with_columns(pl.len().over([*keys, SLICE]).alias(ALL_WINDOWS))
+        return pairs.filter(pl.col(EXPIRED_WINDOWS) | pl.col(_SHUT).fill_null(False))
+
+    def listed(self, slices: pl.Series) -> pl.DataFrame:
+        """Returns slice, start and end of all windows of the table, whichever of its slices are given."""
+        return self.frame
+
+    def expanded(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns each row once for each of its unexpired windows, with the bounds in place of the slice."""
+        alive, of_rows = self.alive, rows[SLICE].to_numpy()
+        slices = alive[SLICE].to_numpy()
+        first, last = np.searchsorted(slices, of_rows), np.searchsorted(slices, of_rows, side="right")
+        counts = last - first
+        windows, rest = first, rows[[name for name in rows.columns if name != SLICE]]
+        if (counts != 1).any():
+            which = np.repeat(np.arange(len(counts)), counts)
+            windows = np.arange(len(which)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+            rest = take_rows(rest, which)
+        return rest.hstack([pl.Series(bound, alive[bound].to_numpy()[windows]) for bound in (START, END)])
+
+    @property
+    def any_expired(self) -> bool:
+        """Whether a window has expired by the watermark of the operator."""
+        return bool(self.frame[EXPIRED_WINDOWS].any())
+
+
+def windows_of_slices(
+    slicing: Slicing, slices: pl.Series, spec: WindowOperator, clocks: Clocks
+) -> "SliceTable | Overlaps":
+    """Returns the windows of the slices: as ranges if they have numbers and are many, otherwise in a list."""
+    different = slices.unique().sort().to_numpy()
+    numbered = slicing.numbered(different)
+    if numbered is not None and first_many(numbered, different, MANY):
+        return Overlaps(numbered, different, clocks.horizon(spec))
+    return SliceTable.of_windows(slicing.table(slices), spec, clocks)
