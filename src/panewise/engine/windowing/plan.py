@@ -12,14 +12,15 @@ from panewise.engine.aggregate.holistic import range_aggregation
 from panewise.engine.aggregate.partials import Part
 from panewise.engine.aggregate.row_buffer import contents_of
 from panewise.engine.aggregate.types import types_of
-from panewise.engine.columns import END, KEY_WATERMARK, ONE_KEY, REASON, START
+from panewise.engine.columns import END, KEY_WATERMARK, ONE_KEY, REASON, SLICE, START
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.schema import check_columns
 from panewise.engine.ingest.validate import ValidationResult, validate
+from panewise.engine.kernels.frames import grouped
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
-from panewise.engine.windowing import panes, preaggregate, window_table
-from panewise.engine.windowing.assignment import split_unassignable
+from panewise.engine.windowing import panes, window_table
+from panewise.engine.windowing.assign import assign_windows
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.engine.windowing.sliding_bounds import Slide
 from panewise.engine.windowing.trigger.periods import is_periodic
@@ -129,12 +130,19 @@ class Plan:
         return self.spec.time == "processing"
 
     def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
-        """Returns the partials of rows (:mod:`panewise.engine.windowing.preaggregate`)."""
-        return preaggregate.combine(self.aggregation, self.keys, valid)
+        """Returns the partials of valid rows per key and ``__slice``: the same bytes for the same rows.
+
+        This is done where rows are read, so only one partial for each key and slice is shuffled. Any order
+        would give the same panes (:attr:`can_combine`). But Spark may run a reader again when a shuffle was
+        lost with an executor, and fails the query if the bytes then differ.
+        """
+        return self.aggregation.lift(valid, [*self.keys, SLICE])
 
     def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:
-        """Merges the partials of several readers."""
-        return preaggregate.combine_again(self.aggregation, self.keys, partials)
+        """Merges the partials of several readers per key and ``__slice``."""
+        by = [*self.keys, SLICE]
+        self.aggregation.check_merge(partials, by)
+        return grouped(partials, by, self.aggregation.merging())
 
     @property
     def slide(self) -> Slide:
@@ -160,7 +168,11 @@ class Plan:
 
     @property
     def can_combine(self) -> bool:
-        """Whether rows may be pre-aggregated before they reach the state, if the late output is not used."""
+        """Whether rows may be pre-aggregated before they reach the state, if the late output is not used.
+
+        They may if nothing needs the single rows later. Order-sensitive aggregates, source positions and
+        triggers that look at each row need them, for example.
+        """
         spec = self.spec
         return (
             all(aggregate.fn in ORDERLESS for aggregate in spec.measures)
@@ -180,7 +192,7 @@ class Plan:
         Without `windows`, rows are not assigned yet. Where windows depend on processing time, it must be the
         operator's.
         """
-        assign = partial(split_unassignable, self.spec, self.slicing) if windows else None
+        assign = partial(assign_windows, self.spec, self.slicing) if windows else None
         return validate(self.spec, self.schema, rows, processing_time, assign)
 
     def no_windows(self) -> pl.DataFrame:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.columns import END, SLICE, START, TIME
+from panewise.engine.columns import END, REASON, SLICE, START, TIME
 from panewise.engine.kernels.frames import expand_ranges
 from panewise.engine.windowing import calendars
 from panewise.spec import (
@@ -103,6 +103,18 @@ class Slicing:
             case Cumulating():
                 return self.window.step.us
         return 0
+
+    def assign(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Returns the rows with their ``__slice``, and the unassignable rows with the reason."""
+        rows = rows.with_columns(self.slices(rows))
+        reasons = {at: self.missing_reason(at) for at in self.without_window(rows[SLICE])}
+        if not reasons:
+            return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
+        columns = {SLICE: list(reasons), REASON: list(reasons.values())}
+        table = pl.DataFrame(columns, schema={SLICE: pl.Int64, REASON: pl.String})
+        reasoned = rows.join(table, on=SLICE, how="left", maintain_order="left")
+        none = pl.col(REASON).is_not_null()
+        return reasoned.filter(~none).drop(REASON), reasoned.filter(none).drop(SLICE)
 
     def slices(self, times: pl.DataFrame) -> pl.Series:
         """Returns the start of each row's slice, in the order of the rows.

@@ -184,10 +184,7 @@ class Operator(SingleInput):
         )
 
     def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds partials per key and ``__slice`` of valid rows.
-
-        They are the result of :func:`panewise.engine.windowing.preaggregate.combine`.
-        """
+        """Adds partials per key and ``__slice`` of valid rows, which :meth:`Plan.combine` returned."""
         if partials.is_empty():
             return self._nothing
         effect = intake.of_partials(

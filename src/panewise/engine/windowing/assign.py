@@ -1,9 +1,14 @@
-"""Unassignable rows: rows for which no window exists (semantics 6.1, 6.3, 9.3)."""
+"""Assigns valid rows to windows, as far as the row alone decides this.
+
+A row of fixed windows gets its slice, a row of custom windows gets its own windows. The windows of other rows
+depend on the state, so they are assigned later. Unassignable rows, for which no window exists (semantics 6.1,
+6.3, 9.3), are split off.
+"""
 
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.columns import REASON, SLICE, TIME
+from panewise.engine.columns import REASON, TIME
 from panewise.engine.windowing import custom
 from panewise.engine.windowing.session import gap_of
 from panewise.engine.windowing.slicing import Slicing
@@ -11,40 +16,27 @@ from panewise.engine.windowing.sliding_bounds import Slide
 from panewise.spec import Custom, Session, Sliding, WindowOperator, closed_at_end, counted
 
 
-def split_unassignable(
+def assign_windows(
     spec: WindowOperator, slicing: Slicing | None, rows: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Splits rows into those that have a window and those that have none, with the reason.
-
-    The former get their ``__slice`` or their own windows.
+    """Returns the rows with their ``__slice`` or their own windows, and unassignable ones with the reason.
 
     Args:
         slicing: how fixed windows are sliced; None if the windows are not fixed.
     """
     if counted(spec.window):  # rows have no number yet
         return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
+    if slicing is not None:
+        return slicing.assign(rows)
     if isinstance(spec.window, Custom):
         return custom.split(spec.window, rows)
     if isinstance(spec.window, Sliding):
         none = Slide(spec.window, list(spec.keys)).without_own(pl.col(TIME))
         return rows.filter(~none), rows.filter(none).with_columns(pl.lit("window out of range").alias(REASON))
-    if slicing is None:
-        assert isinstance(spec.window, Session)
-        reasoned = rows.with_columns(_without_session(spec.window, rows).alias(REASON))
-        return reasoned.filter(pl.col(REASON).is_null()).drop(REASON), reasoned.filter(
-            pl.col(REASON).is_not_null()
-        )
-    rows = rows.with_columns(slicing.slices(rows))
-    reasons = {at: slicing.missing_reason(at) for at in slicing.without_window(rows[SLICE])}
-    if not reasons:
-        return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
-    table = pl.DataFrame(
-        {SLICE: list(reasons), REASON: list(reasons.values())}, schema={SLICE: pl.Int64, REASON: pl.String}
-    )
-    reasoned = rows.join(table, on=SLICE, how="left", maintain_order="left")
-    return reasoned.filter(pl.col(REASON).is_null()).drop(REASON), reasoned.filter(
-        pl.col(REASON).is_not_null()
-    ).drop(SLICE)
+    assert isinstance(spec.window, Session)
+    reasoned = rows.with_columns(_without_session(spec.window, rows).alias(REASON))
+    none = pl.col(REASON).is_not_null()
+    return reasoned.filter(~none).drop(REASON), reasoned.filter(none)
 
 
 def _without_session(window: Session, rows: pl.DataFrame) -> pl.Expr:
