@@ -18,8 +18,8 @@ from panewise.spark.checks import (
     check_stream,
     warn_of_partitions,
 )
+from panewise.spark.dataflow import Dataflow
 from panewise.spark.names import input_of
-from panewise.spark.reserved_names import dataflow_of
 from panewise.spark.results.operator_result import Given, OperatorResult
 from panewise.spark.results.over import OverResult
 from panewise.spark.results.policy import PolicyResult
@@ -111,7 +111,7 @@ def apply(
         check_columns(one, made, port)
     check_column_types(dfs, made)
     dfs = {port: _checked(one, made, port, finish, every) for port, one in dfs.items()}
-    dataflow = dataflow_of(dfs, made, shards, every, output_names)
+    dataflow = Dataflow.of(dfs, made, shards, every, output_names)
     given = Given(spec, lambda other: apply(df, other, finish=finish, shards=shards, clock=clock))
     return result_class(spec)(made, dataflow, finish == "at_end", given)
 

@@ -18,7 +18,7 @@ from panewise.engine.registry import operator_for, plan_for
 from panewise.errors import SpecError
 from panewise.spark import envelope
 from panewise.spark.ancestry import label_of, operators_behind
-from panewise.spark.checks import setting
+from panewise.spark.checks import check_column_types, setting
 from panewise.spark.clock_stream import clock_stream
 from panewise.spark.metrics import observed, with_metrics, without_metrics
 from panewise.spark.names import quoted
@@ -32,11 +32,15 @@ from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, unpack_of
 from panewise.spark.worker import short_errors
 from panewise.spec import Specification, parts
+from panewise.spec.reserved_names import inner_names, renamed
 
 
 @dataclass(frozen=True)
 class Dataflow:
     """The dataflow of a specification over DataFrames.
+
+    In `dfs` and `spec` no column of the user has a name that begins with `__`, as such names are for the
+    columns that operators add (:mod:`panewise.spec.reserved_names`). The outputs have the user's names.
 
     Attributes:
         dfs: the input of each port.
@@ -72,31 +76,41 @@ class Dataflow:
         clock: Duration | None = None,
         output_names: Mapping[str, Mapping[str, str]] | None = None,
     ) -> "Dataflow":
-        """Returns the dataflow, with numbers for its shards.
+        """Returns the dataflow of a specification over inputs, both with the user's names.
 
         By default there is a shard for each shuffle partition, or one if rows or panes of all keys meet.
 
         Raises:
             SpecError: if rows or panes of all keys meet, and `shards` is above 1.
         """
+        inner = inner_names([name for df in dfs.values() for name in df.columns], spec)
+        if inner:
+            dfs = {port: df.withColumnsRenamed(inner) for port, df in dfs.items()}
+            spec = renamed(spec, inner)
+            output_names = _with_names(output_names, inner)
         df = next(iter(dfs.values()))
-        partitions = int(setting(df, PARTITIONS, "200"))
-        one_shard = parts(spec).one_shard(spec)
-        if one_shard is not None:
-            partitions = 1
-            if shards is not None and shards > 1:
-                raise SpecError(f"shards={shards}", *one_shard)
-        numbers = even_shards(partitions if shards is None else shards)
-        metrics = setting(df, METRICS, "panewise")
         return cls(
             dfs,
             spec,
-            numbers,
+            _shard_numbers(df, spec, shards),
             default_shards=shards is None,
             clock=clock,
             output_names=output_names,
-            metrics=metrics,
+            metrics=setting(df, METRICS, "panewise"),
+            inner=inner,
         )
+
+    def with_spec(self, spec: Specification) -> "Dataflow":
+        """Returns the dataflow of another specification, with the user's names, over the same inputs.
+
+        Raises:
+            SpecError: if the specification does not fit the types of the inputs.
+        """
+        restored = {own: name for name, own in self.inner.items()}
+        dfs = {port: df.withColumnsRenamed(restored) if restored else df for port, df in self.dfs.items()}
+        check_column_types(dfs, spec)
+        shards = None if self.default_shards else len(self.shards)
+        return Dataflow.of(dfs, spec, shards, self.clock, _with_names(self.output_names, restored))
 
     @property
     def df(self) -> DataFrame:
@@ -214,6 +228,30 @@ class Dataflow:
         """Returns the same columns with their types in the engine."""
         inputs = self.inputs(all_columns=all_columns)
         return {port: polars_schema(schema) for port, schema in inputs.items()}
+
+
+def _with_names(
+    output_names: Mapping[str, Mapping[str, str]] | None, names: Mapping[str, str]
+) -> Mapping[str, Mapping[str, str]] | None:
+    """Returns the names of outputs by port, for inputs whose columns have other names."""
+    if output_names is None:
+        return None
+    return {
+        port: {names.get(own, own): name for own, name in of.items()} for port, of in output_names.items()
+    }
+
+
+def _shard_numbers(df: DataFrame, spec: Specification, shards: int | None) -> list[int]:
+    """Returns the numbers of the given number of shards, or of the default number.
+
+    Raises:
+        SpecError: if rows or panes of all keys meet, and `shards` is above 1.
+    """
+    one_shard = parts(spec).one_shard(spec)
+    if one_shard is not None and shards is not None and shards > 1:
+        raise SpecError(f"shards={shards}", *one_shard)
+    default = int(setting(df, PARTITIONS, "200")) if one_shard is None else 1
+    return even_shards(default if shards is None else shards)
 
 
 def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:

@@ -6,7 +6,6 @@ from functools import cached_property
 
 from pyspark.sql import DataFrame
 
-from panewise.spark.reserved_names import with_spec
 from panewise.spark.results.single_input import SingleInputResult
 from panewise.spark.sinks import Sink
 from panewise.spark.writer import WindowQuery, WriteOptions
@@ -44,7 +43,7 @@ class WindowResult(SingleInputResult):
             SpecError: if the stage breaks a rule.
         """
         chain = self.spec.then(keys=keys, aggregates=aggregates)
-        return replace(self, spec=chain, dataflow=with_spec(self.dataflow, chain))
+        return replace(self, spec=chain, dataflow=self.dataflow.with_spec(chain))
 
     def write(
         self,
