@@ -1,5 +1,8 @@
 """Writes the state of an operator as runs and a manifest, and reads it.
 
+The format is not here: :mod:`panewise.state.manifest` has that of the manifest, and
+:mod:`panewise.state.run_format` that of a run. docs/state-format.md describes both.
+
 A step adds one run to each table that it changes, with the changed rows
 (:mod:`panewise.engine.store.stored_table`). So what it writes does not depend on the size of the state.
 

@@ -7,7 +7,8 @@ arrival order. Without an event time all rows are in arrival order. The keys hav
 The order is made in three places:
 
 - :func:`in_arrival_order` puts a batch into arrival order, before its rows wait or pass.
-- :func:`passing_in_order` sorts the rows that pass. All frames are computed in this order.
+- :func:`passing_in_order` returns the rows that pass in this order. All frames are computed in it. The time
+  queue does the sort (`engine/store/time_queue.py`).
 - :func:`emitted_in_order` sorts the rows that are emitted. It sorts again only if rows wait for rows after
   them.
 """
@@ -41,10 +42,11 @@ def passing_in_order(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the rows that pass, and the rows still waiting that their ranges reach ahead to, both sorted.
 
-    Both are sorted by event time, then by the order columns, nulls first, then by arrival, across all keys.
-    The time queue does the sort, because these columns are the identity of its table
-    (:meth:`OverPlan._tables`). It sorts the newest rows when it seals them in a run. Here it takes a slice of
-    each run, and merges the slices with a stable sort. The slices are in order of age, so equal rows stay in
+    Both are sorted by :attr:`OverPlan.sort_columns`, which are the event time and the order columns, nulls
+    first, then by arrival, across all keys. :meth:`TimeQueue.between` (`engine/store/time_queue.py`) does the
+    sort, because these columns are the identity of the queue's table (:meth:`OverPlan._tables`). It takes a
+    slice of each run, which was sorted when it was written. It sorts the newest rows, which are in no run
+    yet. Then it merges all of these with a stable sort. They are in order of age, so equal rows stay in
     arrival order.
 
     Args:

@@ -33,7 +33,10 @@ class TimeQueue(StoredTable):
         return replace(self, newest=vstack_frames([self.newest, marked]))
 
     def between(self, low: int | None, high: int) -> pl.DataFrame:
-        """Returns the rows with low < time <= high, in order. If `low` is None there is no lower bound."""
+        """Returns the rows with low < time <= high, in order. If `low` is None there is no lower bound.
+
+        Runs are sorted. The newest rows are sorted here, and then all are merged with a stable sort.
+        """
         found = []
         for run in self.runs:
             if run.low <= high and (low is None or run.high > low):
