@@ -1,6 +1,6 @@
 """Runs one micro-batch of the shards of one task.
 
-For each shard it reads the clocks, loads the state, runs the step (:mod:`panewise.spark.step`), commits the
+For each shard it loads the state, reads the clocks, runs the step (:mod:`panewise.spark.step`), commits the
 state and sets the timer.
 """
 

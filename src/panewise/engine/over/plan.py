@@ -140,7 +140,7 @@ class OverPlan(UncombinedPort):
 
     @property
     def sort_columns(self) -> list[str]:
-        """The columns by which the rows of a key are sorted; equal rows are in arrival order."""
+        """The columns that sort rows, across all keys. Rows that are equal in them are in arrival order."""
         return [] if self.spec.event_time is None else [TIME, *self.spec.order]
 
     def firsts(self) -> list[tuple[str, RowFunction]]:
