@@ -17,7 +17,7 @@ export PYSPARK_PYTHON := $(PYTHON)
 export PYSPARK_DRIVER_PYTHON := $(PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help env venv demo test matrix check names format bench bench-peers soak lock clean
+.PHONY: help env venv demo demo-join test matrix check names format bench bench-peers soak lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
@@ -43,6 +43,10 @@ venv: $(READY) ## make .venv if it is missing or the lock has changed
 demo: $(READY) ## count a year of New York flights in hourly windows on Spark; draws a picture in out/demo
 	@python3 tools/check_env.py
 	@$(PYTHON) -m panewise.demo
+
+demo-join: $(READY) ## join these flights with the weather at their airports; draws a picture in out/demo-join
+	@python3 tools/check_env.py
+	@$(PYTHON) -m panewise.demo.join
 
 test: $(READY) ## all tests except the long campaigns
 	@python3 tools/check_env.py
@@ -71,6 +75,9 @@ bench: $(READY) ## benchmarks
 	@$(PYTHON) -m bench.skew
 	@$(PYTHON) -m bench.cold
 	@$(PYTHON) -m bench.metrics
+	@$(PYTHON) -m bench.joins
+	@$(PYTHON) -m bench.joins flat
+	@$(PYTHON) -m bench.joins skew
 
 $(FLINK_READY): bench/flink-requirements.txt
 	@echo "making $(FLINK) from bench/flink-requirements.txt (this downloads half a gigabyte and takes some minutes)"

@@ -7,6 +7,7 @@ Events are up to two seconds out of order. This is less than the watermark delay
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +18,8 @@ from bench.shapes import KEYS
 
 CACHE = Path(__file__).parent / ".data"
 _ROWS_PER_MINUTE = 1_000_000
-_START_US = 1_767_225_600_000_000  # 2026-01-01
-_DISORDER_US = 2_000_000
+START_US = 1_767_225_600_000_000  # 2026-01-01
+DISORDER_US = 2_000_000
 _ROW_GROUPS = 8  # several per file, so that both cores read half of it
 
 
@@ -39,15 +40,21 @@ class Events:
 def cached(batch_rows: int, batches: int, cache: Path = CACHE) -> Events:
     """Returns the events of this size, and creates them if they do not exist. They are always the same."""
     events = Events(cache / f"{batches}x{batch_rows}", batch_rows, batches)
-    if not events.directory.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(dir=cache))
-        write(staging, batch_rows, batches)
-        try:
-            staging.rename(events.directory)
-        except OSError:  # another run made the same files meanwhile
-            shutil.rmtree(staging)
+    make(events.directory, lambda staging: write(staging, batch_rows, batches))
     return events
+
+
+def make(folder: Path, fill: Callable[[Path], object]) -> None:
+    """Creates a folder of files if it does not exist. It appears when `fill` has written all of them."""
+    if folder.exists():
+        return
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(dir=folder.parent))
+    fill(staging)
+    try:
+        staging.rename(folder)
+    except OSError:  # another run made the same files meanwhile
+        shutil.rmtree(staging)
 
 
 def write(
@@ -71,6 +78,6 @@ def put(frame: pl.DataFrame, directory: Path, number: int) -> None:
 def _frame(batch: int, rows: int, keys: int, rows_per_minute: int) -> pl.DataFrame:
     random = np.random.default_rng(batch)
     order = np.arange(batch * rows, (batch + 1) * rows, dtype=np.int64)
-    ts = _START_US + order * 60_000_000 // rows_per_minute + random.integers(0, _DISORDER_US, rows)
+    ts = START_US + order * 60_000_000 // rows_per_minute + random.integers(0, DISORDER_US, rows)
     columns = {"ts": ts, "k": random.integers(0, keys, rows), "v": random.integers(0, 1_000_000, rows)}
     return pl.DataFrame(columns).with_columns(pl.col("ts").cast(pl.Datetime("us", "UTC")))

@@ -27,9 +27,14 @@ _DATA = StructType([StructField("data", BinaryType())])
 
 def query(events: DataFrame) -> DataFrame:
     """Has as many stages, shards and state variables as :class:`panewise.spark.dataflow.Dataflow`."""
+    counted = first_stage(events).groupBy("shard")
+    return counted.transformWithStateInPandas(Empty(), _COUNTED, "Append", "EventTime")
+
+
+def first_stage(events: DataFrame) -> DataFrame:
+    """Returns the number of rows of each task of the first stage, once for each shard."""
     shards = int(events.sparkSession.conf.get("spark.sql.shuffle.partitions", "2"))
-    counted = events.withWatermark("ts", WATERMARK_DELAY).mapInArrow(_counts(shards), _COUNTED)
-    return counted.groupBy("shard").transformWithStateInPandas(Empty(), _COUNTED, "Append", "EventTime")
+    return events.withWatermark("ts", WATERMARK_DELAY).mapInArrow(_counts(shards), _COUNTED)
 
 
 def _counts(shards: int) -> Any:
@@ -54,12 +59,17 @@ class Empty(StatefulProcessor):
     def handleInputRows(
         self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues
     ) -> Iterator[pd.DataFrame]:
-        """Adds the rows to the count in state."""
-        total = sum(int(frame["rows"].sum()) for frame in rows)
-        held = self.state.getValue(("rows",))
-        before = 0 if held is None else int(bytes(held[0]))
-        self.state.updateValue(("rows",), (str(before + total).encode(),))
-        yield pd.DataFrame({"shard": [int(key[0])], "rows": [before + total]})
+        """Adds the rows to the count in state, and emits the count."""
+        _, total = self.count(rows)
+        yield pd.DataFrame({"shard": [int(key[0])], "rows": [total]})
+
+    def count(self, rows: Iterator[pd.DataFrame]) -> tuple[int, int]:
+        """Returns the number of rows of this batch and, with those in state, of all batches."""
+        came = sum(int(frame["rows"].sum()) for frame in rows)
+        stored = self.state.getValue(("rows",))
+        total = came + (0 if stored is None else int(bytes(stored[0])))
+        self.state.updateValue(("rows",), (str(total).encode(),))
+        return came, total
 
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo

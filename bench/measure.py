@@ -64,7 +64,17 @@ def stream_seconds(frame: DataFrame, output_mode: str) -> list[float]:
 
 def seconds_of(frame: DataFrame, output_mode: str, checkpoint: str) -> list[float]:
     """Runs a query over all its input and discards the output; returns the seconds of every batch."""
+    return batch_seconds(progress_of(frame, output_mode, checkpoint))
+
+
+def rows_out(progress: Sequence[Mapping[str, Any]]) -> int:
+    """Returns the number of rows that the query has emitted, also in batches without data."""
+    return sum(p["sink"]["numOutputRows"] for p in progress)
+
+
+def progress_of(frame: DataFrame, output_mode: str, checkpoint: str) -> Sequence[Mapping[str, Any]]:
+    """Runs a query over all its input and discards the output; returns the progress of every batch."""
     writer = frame.writeStream.format("noop").outputMode(output_mode).option("checkpointLocation", checkpoint)
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
-    return batch_seconds(query.recentProgress)
+    return list(query.recentProgress)

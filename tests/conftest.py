@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from tests.jvm import QUICK_JVM
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# No test depends on how fast the machine is.
+settings.register_profile("panewise", deadline=None)
+settings.load_profile("panewise")
 
 # Set before any JVM or worker starts. Workers must run this Python; the driver must not look up a host name.
 os.environ["PYSPARK_PYTHON"] = sys.executable

@@ -69,9 +69,16 @@ POLICY: Final = Family(
     oracle="panewise.oracle.policy.interpreter:PolicyInterpreter",
     testing="panewise.testing.families:POLICY",
 )
+JOIN: Final = Family(
+    "join",
+    spec="panewise.spec.families.join",
+    engine="panewise.engine.join.family",
+    oracle="panewise.oracle.join.interpreter:JoinInterpreter",
+    testing="panewise.testing.families:JOIN",
+)
 # A JSON document is offered to the families in this order, and is of the first that reads it. Windows are
 # last, because their documents have no field that marks them.
-FAMILIES: Final = (POLICY, OVER, CHAIN, WINDOWS)
+FAMILIES: Final = (POLICY, OVER, JOIN, CHAIN, WINDOWS)
 
 
 @cache

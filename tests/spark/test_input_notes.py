@@ -64,7 +64,9 @@ def test_shards_see_the_same_watermark(data: st.DataObject, partitions: int) -> 
         if event.op == "restart":
             continue
         sent = (
-            envelopes(spec, columns, frame(spec, types, event.rows), partitions) if event.op == "add" else []
+            envelopes(spec, columns, frame(spec, types, event.rows[INPUT]), partitions)
+            if event.op == "add"
+            else []
         )
         outputs, marks = [], set()
         for shard, store in zip(SHARDS, stores, strict=True):

@@ -1,4 +1,4 @@
-"""Tests of the README's snippets of window functions: batch code of pyspark, also run on a stream."""
+"""Tests of the README's snippets of window functions (batch code of pyspark, also on a stream) and joins."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,8 @@ from typing import Any
 
 import polars as pl
 from polars.testing import assert_frame_equal
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as SF
 
 from panewise.spark.compat import disable
 from tests.spark.conftest import Feed
@@ -61,6 +62,17 @@ def test_one_import_makes_batch_code_run_on_a_stream(feed: Feed) -> None:
     found = collected(feed, made(ours, flights(feed.stream()))["flights"])
     assert_frame_equal(found.select(COLUMNS).sort("origin", "scheduled"), wanted)
     disable()
+
+
+def test_a_join(spark: SparkSession) -> None:
+    """The snippet emits the pairs, and the order without a shipment (semantics 27)."""
+    known: dict[str, Any] = {}
+    for name, time in (("orders", "ordered"), ("shipments", "shipped")):
+        rows = spark.sql(f"SELECT * FROM VALUES (1, 100), ({len(name)}, 50) AS rows(id, {time})")
+        known[name] = rows.withColumn(time, SF.timestamp_seconds(time))
+    exec(snippet("from panewise.spark import joined"), known)
+    found = [(row.id, row.missing) for row in known["result"].rows.collect()]
+    assert sorted(found, key=str) == [(1, None), (6, "right")]
 
 
 def test_the_same_step_by_step(feed: Feed) -> None:

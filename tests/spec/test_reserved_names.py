@@ -9,6 +9,7 @@ import panewise as pw
 from panewise import SpecError, StreamWindow, WindowListener, WindowOperator
 from panewise import functions as F
 from panewise.spec.codec import to_dict
+from panewise.spec.conditions.terms import left, right
 from panewise.spec.reserved_names import inner_names, renamed
 from panewise.streamwindow import count, delta, punct
 
@@ -91,6 +92,33 @@ def test_every_column_gets_another_name(kind: str) -> None:
     assert not any(name.startswith("__") for name in made.columns_read)
     back = renamed(made, {inner: name for name, inner in names.items()})
     assert to_dict(back) == to_dict(spec)
+
+
+def test_every_column_of_a_join_gets_another_name() -> None:
+    """Columns of both sides, of the condition and of emitted rows, and prefixes (semantics 35.4)."""
+    sides = {
+        "left": pw.Side(keys=["__k"], event_time="__t", order=["__o"], prefix="__l_"),
+        "right": pw.Side(keys=["k"], position=pw.Position("__p", "__q")),
+    }
+    spec = pw.JoinOperator(
+        **sides, match=pw.Interval(0, 5), condition=(left("__v") > "__a") & right("__w").is_in(["__b"])
+    )
+    names = inner_names(["__x"], spec)
+    assert set(names) == {"__x", "__k", "__t", "__o", "__l_", "__p", "__q", "__v", "__w"}
+    made = renamed(spec, names)
+    assert {text for text in texts(to_dict(made)) if text.startswith("__")} == {"__a", "__b"}  # values
+    assert renamed(made, {inner: name for name, inner in names.items()}) == spec
+    chosen = pw.JoinOperator(
+        left=pw.Side(keys=["k"]),
+        right=pw.Side(keys=["k"]),
+        match=pw.Interval(0, 5),
+        select=[pw.Selected("left", "__v"), pw.Selected("right", "v", "__w")],
+    )
+    made = renamed(chosen, inner_names([], chosen))
+    assert [(one.column, one.name) for one in made.select] == [
+        ("column__v", "column__v"),
+        ("v", "column__w"),
+    ]
 
 
 @pytest.mark.parametrize("kind", SPECS)

@@ -1,6 +1,7 @@
 """The runner: which events it accepts, how it reads rows, and what its outputs contain."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -10,6 +11,9 @@ import pytest
 from panewise import Global, Inputs, Position, Session, SpecError, StreamTime, Tumbling, WindowOperator
 from panewise import functions as F
 from panewise.errors import InputError
+from panewise.spec.operators.join.match import Interval
+from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.side import Side
 from panewise.streamwindow import StreamWindow, count
 from panewise.testing import result_of, run
 
@@ -400,3 +404,119 @@ def test_a_partition_may_be_evicted_before_any_row(runtime: str) -> None:
     first, _, last = run(spec, [evict, add({"k": "a"}), evict], runtime)
     assert first == NOTHING
     assert [pane["event"] for pane in last["panes"]] == ["PARTITION_EVICTION"]
+
+
+# Operators with several inputs
+
+JOIN = JoinOperator(
+    left=Side(keys=["k"], event_time="t", position=Position()),
+    right=Side(keys=["k"], event_time="u", position=Position(source="s", partition="p", offset="o")),
+    match=Interval(0, 5),
+)
+
+
+def test_events_of_a_join_name_its_sides() -> None:
+    """semantics 36, 4: rows of one side or of both; a row gives its position on either side."""
+    events = [
+        {"op": "add", "side": "left", "rows": [{"k": 1, "t": 2, "position": [0, 7]}]},
+        {
+            "op": "add",
+            "rows": {
+                "right": [
+                    {"k": 1, "u": 3, "position": ["x", 0, 7]},
+                    {"k": 1, "u": None, "position": ["x", 0, 8]},
+                ],
+                "left": [{"k": 1, "t": 2, "position": [0, 7]}],
+            },
+        },
+        {"op": "watermark", "side": "left", "to": datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)},
+        {"op": "add", "side": "left", "rows": [{"k": 1, "t": 2, "position": [0, 8]}]},
+        {"op": "restart"},
+    ]
+    outputs = run(JOIN, events, windows=True)
+    one = dict.fromkeys(COUNTS, 0) | {"rows_in": 1}
+    assert [output["counts"] for output in outputs] == [
+        {"left": {**one, "applied": 1}},
+        {"left": {**one, "replays": 1}, "right": {**one, "rows_in": 2, "applied": 1, "invalid": 1}},
+        {},
+        {"left": {**one, "late": 1}},
+        {},
+    ]
+    place = {"s": "x", "p": 0, "o": 7}
+    assert outputs[1]["panes"] == [
+        {
+            "k": 1,
+            "t": 2,
+            "partition": 0,
+            "offset": 7,
+            "u": 3,
+            **place,
+            "op": "+",
+            "missing": None,
+            "join_time": 3,
+        }
+    ]
+    invalid = {
+        "row": {"k": 1, "u": None, "position": ["x", 0, 8]},
+        "reason": "event time is null",
+        "side": "right",
+    }
+    assert outputs[1]["invalid"] == [invalid]
+    [late] = outputs[3]["late"]
+    assert (late["side"], late["row"]["position"], late["late_by"]) == ("left", [0, 8], 999_998)
+    assert [window["window_start"] for window in outputs[-1]["windows"]] == [2]
+
+
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
+        (
+            {"op": "add", "rows": []},
+            "events[0].side=None | with several inputs an event names its side, one of",
+        ),
+        ({"op": "add", "input": "left", "rows": []}, "events[0] has a field 'input'"),
+        ({"op": "add", "rows": {"top": []}}, "events[0].rows: side='top' | with several inputs"),
+        ({"op": "add", "rows": {"left": 5}}, "events[0].rows['left']=5 | rows are a list of dicts"),
+        ({"op": "watermark", "to": 5, "side": "top"}, "events[0].side='top' | with several inputs"),
+        ({"op": "finish", "side": None}, "events[0].side=None | with several inputs"),
+        ({"op": "clock", "to": 5, "side": "left"}, "events[0] has a field 'side'"),
+    ],
+)
+def test_other_names_of_sides_are_refused(event: dict[str, Any], message: str) -> None:
+    """semantics 36: an event of a join names "left" or "right" in its field `side`."""
+    with pytest.raises(InputError, match=re.escape(message)):
+        run(JOIN, [event])
+
+
+def test_a_side_whose_rows_drive_its_watermark_takes_none() -> None:
+    """semantics 36.1, 36.2: a watermark from outside is for the other side only, or for none."""
+    own = replace(JOIN, left=replace(JOIN.left, watermark=StreamTime(per="all")))
+    run(own, [{"op": "watermark", "side": "right", "to": 5}])
+    for spec, named in (
+        (own, {"side": "left"}),
+        (own, {}),
+        (replace(JOIN, watermark=StreamTime(per="all")), {}),
+    ):
+        with pytest.raises(
+            InputError, match=r"a watermark from outside, of 'left' \| with StreamTime rows drive"
+        ):
+            run(spec, [{"op": "watermark", "to": 5, **named}])
+
+
+def test_the_end_of_a_side() -> None:
+    """semantics 36.4: nothing is added to a side after its end."""
+    ended = {"op": "finish", "side": "left"}
+    run(JOIN, [ended, {"op": "add", "side": "right", "rows": []}, {"op": "finish"}])
+    for rows in ({"side": "left", "rows": []}, {"rows": {"left": [], "right": []}}):
+        with pytest.raises(InputError, match="an add after finish"):
+            run(JOIN, [ended, {"op": "add", **rows}])
+
+
+def test_positions_of_a_side_are_declared() -> None:
+    """semantics 4: with several inputs the specification says which of them have source positions."""
+    plain = replace(JOIN, right=replace(JOIN.right, position=None))
+    rows = [{"k": 1, "u": 3, "position": [0, 7]}]
+    with pytest.raises(InputError, match=r"a position in rows of 'right' \| .* \| declare it"):
+        run(plain, [{"op": "add", "side": "right", "rows": rows}])
+    with pytest.raises(InputError, match=r"positions of \[3\] items"):
+        run(JOIN, [{"op": "add", "side": "left", "rows": [{"k": 1, "t": 3, "position": ["x", 0, 7]}]}])

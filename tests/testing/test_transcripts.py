@@ -12,12 +12,13 @@ from tests.transcripts.functions import USER_LISTENERS, USER_WINDOWS
 
 FOLDER = Path(__file__).parents[1] / "transcripts"
 DOCUMENTS = [(path.stem, document) for path in sorted(FOLDER.glob("*.yaml")) for document in load(path)]
+
+
 EACH = pytest.mark.parametrize(
     "document",
     [document for _, document in DOCUMENTS],
     ids=[f"{file}: {document['name']}" for file, document in DOCUMENTS],
 )
-
 ONE: dict[str, Any] = {
     "name": "one pane",
     "cites": ["16.4"],
@@ -30,10 +31,15 @@ ONE: dict[str, Any] = {
 
 
 @EACH
-@pytest.mark.parametrize("runtime", ["oracle", "engine"])
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
-def test_transcript(document: dict[str, Any], runtime: str) -> None:
-    check(document, runtime, user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)
+def test_transcript_of_the_oracle(document: dict[str, Any]) -> None:
+    check(document, "oracle", user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)
+
+
+@EACH
+@pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
+def test_transcript_of_the_engine(document: dict[str, Any]) -> None:
+    check(document, "engine", user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)
 
 
 @EACH

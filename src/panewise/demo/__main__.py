@@ -3,16 +3,15 @@
 The exit status is 0 if all checks hold, else 1. The default folder is out/demo.
 """
 
-import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
 
 import polars as pl
 
 from panewise.demo import check, explain, flights, job
+from panewise.demo.run import run
 from panewise.demo.show import Terminal, findings_table, lines
-from panewise.spark.standard_error import log_to
 
 OUTPUTS = ("panes", "late", "invalid", "counts", "checkpoint")
 
@@ -36,27 +35,14 @@ def main(folder: Path, terminal: Terminal) -> int:
 
 
 def _stream(arrived: pl.DataFrame, folder: Path, terminal: Terminal) -> None:
-    """Removes earlier outputs, runs the query over the files, and shows its progress through the year."""
-    for name in OUTPUTS:
-        shutil.rmtree(folder / name, ignore_errors=True)
-    ends = (
-        arrived.group_by("batch")
-        .agg(pl.col("arrival").first())
-        .sort("batch")["arrival"]
-        .dt.convert_time_zone(flights.ZONE.key)
-    )
-    begun = monotonic()
+    """Runs the query over the files."""
+    ends = arrived.group_by("batch").agg(pl.col("arrival").first()).sort("batch")["arrival"]
 
-    def on_batch(number: int) -> None:
-        done = min(number + 1, ends.len())
-        terminal.progress(done, ends.len(), f"{ends[done - 1]:%d %B %H:%M}  {monotonic() - begun:.0f} s")
+    def query(on_batch: Callable[[int], None]) -> None:
+        with job.session() as spark:
+            job.run(spark, folder / "flights", folder, on_batch)
 
-    terminal.say(f"Spark runs, each file is a micro-batch; Spark's own log is {folder / 'spark.log'}")
-    with log_to(folder / "spark.log"):
-        spark = job.session()
-        job.run(spark, folder / "flights", folder, on_batch)
-        spark.stop()
-    terminal.say(f"done in {monotonic() - begun:.0f} s")
+    run(query, ends, [folder / name for name in OUTPUTS], folder / "spark.log", terminal)
 
 
 if __name__ == "__main__":

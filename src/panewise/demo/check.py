@@ -35,10 +35,11 @@ class Finding:
 
 def read(folder: Path) -> Outputs:
     """Reads the outputs of the query below `folder`: a directory `batch_id=N` for each micro-batch."""
-    return Outputs(*(_read(folder / name) for name in ("panes", "late", "invalid", "counts")))
+    return Outputs(*(read_output(folder / name) for name in ("panes", "late", "invalid", "counts")))
 
 
-def _read(folder: Path) -> pl.DataFrame:
+def read_output(folder: Path) -> pl.DataFrame:
+    """Returns one output of a query, with the column `batch_id`."""
     frame = pl.read_parquet(folder / "**" / "*.parquet", hive_partitioning=True)
     times = [name for name, kind in frame.schema.items() if isinstance(kind, pl.Datetime)]
     # Spark's Parquet files contain instants in UTC, even if the column type has no time zone.
@@ -76,16 +77,24 @@ def verify(arrived: pl.DataFrame, outputs: Outputs) -> list[Finding]:
     applied = arrived.filter(
         pl.col("scheduled").is_not_null() & ~pl.col("id").is_in(late_ids(outputs).implode())
     )
-    findings = (_accounting, _outputs_match_counts, _invalid_are_cancelled)
+    findings = (_outputs_match_counts, _invalid_are_cancelled, _late_by_watermark)
     by_input = [finding(arrived, outputs) for finding in findings]
-    return [*by_input, _late_by_watermark(arrived, outputs), *_panes_match_batch(applied, outputs.panes)]
+    balance = accounting(outputs.counts, arrived.height)
+    return [balance, *by_input, *_panes_match_batch(applied, outputs.panes)]
 
 
-def _accounting(arrived: pl.DataFrame, outputs: Outputs) -> Finding:
-    total = {name: int(outputs.counts[name].sum()) for name in ("rows_in", *PARTS)}
-    passed = total["rows_in"] == sum(total[part] for part in PARTS) == arrived.height
+def accounting(counts: pl.DataFrame, rows: int, name: str = "rows") -> Finding:
+    """Checks that the counts of an input account for all its rows.
+
+    Args:
+        counts: the counts of all micro-batches.
+        rows: the number of rows of the input.
+        name: what the rows are called.
+    """
+    total = {column: int(counts[column].sum()) for column in ("rows_in", *PARTS)}
+    passed = total["rows_in"] == sum(total[part] for part in PARTS) == rows
     figures = f"{total['rows_in']:,} = " + " + ".join(f"{total[part]:,} {part}" for part in PARTS)
-    return Finding("rows in = applied + replays + late + invalid", passed, figures)
+    return Finding(f"{name} in = applied + replays + late + invalid", passed, figures)
 
 
 def _outputs_match_counts(arrived: pl.DataFrame, outputs: Outputs) -> Finding:

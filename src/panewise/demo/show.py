@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from panewise.demo.check import Finding
-from panewise.demo.page import Table
+from panewise.demo.page import Table, is_number, text_of
 
 
 class Terminal:
@@ -57,13 +57,12 @@ def lines(table: Table) -> list[str]:
     >>> lines(Table("counts", ["what", "rows"], [["late", 1200]]))
     ['counts', '  what   rows', '  late  1,200']
     """
-    cells = [[_text(value) for value in row] for row in table.rows]
+    cells = [[text_of(value) for value in row] for row in table.rows]
     widths = [
         max(len(row[column]) for row in (list(table.header), *cells)) for column in range(len(table.header))
     ]
     numeric = [
-        bool(cells) and all(isinstance(row[column], int) for row in table.rows)
-        for column in range(len(widths))
+        bool(cells) and all(is_number(row[column]) for row in table.rows) for column in range(len(widths))
     ]
 
     def line(row: Sequence[str]) -> str:
@@ -74,10 +73,6 @@ def lines(table: Table) -> list[str]:
         return ("  " + "  ".join(padded)).rstrip()
 
     return [table.caption, line(table.header), *map(line, cells)]
-
-
-def _text(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:

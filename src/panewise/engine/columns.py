@@ -66,6 +66,10 @@ BLOCK_START: Final = "__from"  # of a block: its rows are after this time, and a
 ROW_COUNT: Final = "__count"  # of a key: how many rows have passed
 TIME_COUNT: Final = "__peers"  # of a key: how many groups of peers have passed
 
+# Joins
+NUMBER: Final = "__join_number"  # of a stored row: its place among all rows that the join has applied
+MATCHED: Final = "__matched"  # of a stored row: whether it had a partner when it arrived
+
 # Partitions of policy windows
 TUPLES: Final = "__tuples"  # the tuples
 ARRIVED: Final = "__arrived"  # the processing time at which each tuple arrived

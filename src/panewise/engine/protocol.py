@@ -4,7 +4,7 @@ The runtimes, the checkpoint and the inspection of states use operators through 
 family needs no change in them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeAlias
 
@@ -13,7 +13,6 @@ import polars as pl
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Output
 from panewise.engine.ingest.validate import ValidationResult
-from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.families import INPUT, part
 from panewise.spec import Entry, RowInputs, Specification
@@ -100,11 +99,30 @@ class Plan(Protocol):
         ...
 
 
+class Readings(Protocol):
+    """The clocks of an operator, as the runtimes read them."""
+
+    @property
+    def processing_time(self) -> int:
+        """The processing time, 0 before the first reading."""
+        ...
+
+    @property
+    def finished(self) -> bool:
+        """Whether the input has ended."""
+        ...
+
+    @property
+    def instant_watermark(self) -> int | None:
+        """The watermark if it is an instant, None if there is none or it is a number of rows."""
+        ...
+
+
 class OperatorState(Protocol):
     """Everything that an operator stores between steps: named tables, and a header for the rest."""
 
     @property
-    def clocks(self) -> Clocks:
+    def clocks(self) -> Readings:
         """The clocks."""
         ...
 
@@ -170,7 +188,7 @@ class Operator(Protocol):
         """
         ...
 
-    def horizons(self, clocks: Clocks) -> Mapping[str, int | None]:
+    def horizons(self, clocks: Any) -> Mapping[str, int | None]:
         """Returns the horizon of each table at these clocks: rows that end at it or before have expired."""
         ...
 
@@ -215,6 +233,15 @@ class Operator(Protocol):
         """
         ...
 
+    def add_together(
+        self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
+    ) -> Sequence[Output]:
+        """Adds valid rows of several ports as one batch, then moves the watermarks that rows drive.
+
+        `latest` has, by port, what :meth:`advance_inputs` takes.
+        """
+        ...
+
     def finish(self, port: str | None = None) -> Output:
         """Ends the input of a port, or of all ports."""
         ...
@@ -239,7 +266,7 @@ class Inspection:
         ends_in_time: whether ``__end`` is an instant.
     """
 
-    clocks: Clocks
+    clocks: Readings
     rows: pl.DataFrame
     keys: list[str]
     ends_in_time: bool = True

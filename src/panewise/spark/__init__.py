@@ -1,4 +1,4 @@
-"""Window and OVER operators over Spark DataFrames: the only part of panewise that imports pyspark.
+"""Operators over Spark DataFrames: the only part of panewise that imports pyspark.
 
 Each name is imported when it is first used. Every Python worker of Spark imports its modules anew, and needs
 few of these names.
@@ -12,8 +12,10 @@ from panewise.spark import worker  # noqa: F401 - before anything that imports P
 if TYPE_CHECKING:
     from panewise.spark.apply_spec import apply
     from panewise.spark.failures import QueryError
+    from panewise.spark.join_builder import JoinBuilder, joined
     from panewise.spark.over_builder import OverBuilder, over
     from panewise.spark.policy_builder import PolicyBuilder, policy_windows
+    from panewise.spark.results.join import JoinResult, JoinSide
     from panewise.spark.results.over import OverResult
     from panewise.spark.results.policy import PolicyResult
     from panewise.spark.results.windows import WindowResult
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
 _MODULES = {
     "apply_spec": ("apply",),
     "failures": ("QueryError",),
+    "join_builder": ("JoinBuilder", "joined"),
     "over_builder": ("OverBuilder", "over"),
     "policy_builder": ("PolicyBuilder", "policy_windows"),
+    "results.join": ("JoinResult", "JoinSide"),
     "results.over": ("OverResult",),
     "results.policy": ("PolicyResult",),
     "results.windows": ("WindowResult",),
@@ -38,6 +42,9 @@ _MODULES = {
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "JoinBuilder",
+    "JoinResult",
+    "JoinSide",
     "OverBuilder",
     "OverResult",
     "ParquetSink",
@@ -49,6 +56,7 @@ __all__ = [
     "WindowResult",
     "apply",
     "configure",
+    "joined",
     "over",
     "policy_windows",
     "windowed",

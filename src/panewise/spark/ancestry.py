@@ -4,6 +4,9 @@ An operator that waits for the query's watermark cannot feed another operator. T
 is the least of its watermarks. That of the second operator's input waits for the panes of the first operator,
 and these wait for the watermark of the query: nothing is ever emitted.
 
+An operator with several inputs, such as a join, cannot feed one whose watermark follows event time. Its
+inputs progress apart, so an emitted row may lie any length of time behind an earlier one.
+
 An operator over a stream without a watermark cannot feed one that waits for the query's watermark either. Its
 constant watermark (:mod:`panewise.spark.watermarks`) never moves.
 
@@ -19,16 +22,31 @@ from pyspark.sql import DataFrame
 from panewise.errors import SetupError
 from panewise.spark.checks import watermarked
 from panewise.spark.watermarks import makes_own
-from panewise.spec import Entry
+from panewise.spec import Entry, row_driven
 
 _WAITS = "panewise_waits_for_the_watermark"
 _CONSTANT = "panewise_with_a_constant_watermark"
 _OWN = "panewise"
 _BATCH = "panewise_batch"  # the static side of a join waits for no watermark
+_SEVERAL = "_of_several_inputs"  # ends the label of the first input of such an operator
+_FURTHER = "_further_input"  # ends those of the others
 
 
-def label_of(df: DataFrame, spec: Entry) -> str:
-    """Returns the label of an operator over a DataFrame."""
+def label_of(df: DataFrame, spec: Entry, place: int = 0, inputs: int = 1) -> str:
+    """Returns the label of the pack of an operator.
+
+    Args:
+        df: the input.
+        spec: the specification of the input.
+        place: its place among the inputs of the operator. The label of the first one counts the operator.
+        inputs: the number of the inputs.
+    """
+    if inputs == 1 or not df.isStreaming:
+        return _label_of(df, spec)
+    return _label_of(df, spec) + (_FURTHER if place else _SEVERAL)
+
+
+def _label_of(df: DataFrame, spec: Entry) -> str:
     if not df.isStreaming:
         return _BATCH
     if not makes_own(spec):
@@ -40,9 +58,15 @@ def check_ancestry(df: DataFrame, spec: Entry) -> None:
     """Checks that an operator and the operators behind its stream do not wait for each other.
 
     Raises:
-        SetupError: if they do.
+        SetupError: if they do, or if the stream's rows are in no order that a watermark could follow.
     """
     plan = _plan_of(df)
+    if _SEVERAL in plan and (not makes_own(spec) or row_driven(spec.watermark) is not None):
+        rule = (
+            "the inputs of such an operator progress apart, so with any delay of a watermark rows may be late"
+        )
+        remedy = "write the rows, and read them in a second query"
+        raise SetupError("a stream that an operator with several inputs emits", rule, remedy)
     if _WAITS in plan or (_CONSTANT in plan and not makes_own(spec)):
         rule = (
             "an operator waits for the query's watermark, which waits for the output of the "
@@ -54,7 +78,8 @@ def check_ancestry(df: DataFrame, spec: Entry) -> None:
 
 def operators_behind(df: DataFrame) -> int:
     """Returns the number of operators behind a stream."""
-    return sum(_plan_of(df).count(f"{label}(") for label in (_WAITS, _CONSTANT, _OWN))
+    plan, labels = _plan_of(df), (_WAITS, _CONSTANT, _OWN)
+    return sum(plan.count(f"{label}{end}(") for label in labels for end in ("", _SEVERAL))
 
 
 def _plan_of(df: DataFrame) -> str:

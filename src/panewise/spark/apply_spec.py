@@ -16,17 +16,27 @@ from panewise.spark.checks import (
     check_options,
     check_ports,
     check_stream,
+    delay_of,
     warn_of_partitions,
 )
 from panewise.spark.dataflow import Dataflow
 from panewise.spark.names import input_of
+from panewise.spark.results.join import JoinResult
 from panewise.spark.results.operator_result import Given, OperatorResult
 from panewise.spark.results.over import OverResult
 from panewise.spark.results.policy import PolicyResult
 from panewise.spark.results.registry import RESULTS, result_class
 from panewise.spark.results.windows import WindowResult
 from panewise.spark.watermarks import check_batch, check_inputs, makes_own, with_watermark
-from panewise.spec import Chain, OverOperator, Specification, StreamWindow, WindowOperator, parts
+from panewise.spec import (
+    Chain,
+    JoinOperator,
+    OverOperator,
+    Specification,
+    StreamWindow,
+    WindowOperator,
+    parts,
+)
 from panewise.spec.windows.kinds import positive
 
 
@@ -65,6 +75,17 @@ def apply(
 
 @overload
 def apply(
+    df: Mapping[str, DataFrame],
+    spec: JoinOperator,
+    *,
+    finish: Literal["never", "at_end"] | None = None,
+    shards: int | None = None,
+    clock: DurationLike | None = None,
+) -> JoinResult: ...
+
+
+@overload
+def apply(
     df: DataFrame | Mapping[str, DataFrame],
     spec: Specification,
     *,
@@ -85,15 +106,16 @@ def apply(
     """Applies a specification to a DataFrame, and returns the outputs of its family.
 
     Args:
-        df: the input, streaming or batch; of an operator with several inputs a DataFrame for each port.
-        spec: a WindowOperator, a Chain, an OverOperator, a StreamWindow, or a specification of another
-            package's family.
+        df: the input, streaming or batch; of an operator with several inputs a DataFrame for each port, such
+            as {"left": orders, "right": shipments}.
+        spec: a WindowOperator, a Chain, an OverOperator, a StreamWindow, a JoinOperator, or a specification
+            of another package's family.
         finish: as in :meth:`panewise.spark.WindowBuilder.finish`.
         shards: as in :meth:`panewise.spark.WindowBuilder.shards`.
         clock: as in :meth:`panewise.spark.WindowBuilder.clock`.
 
     Returns:
-        A WindowResult, OverResult, PolicyResult or, for another package's family, a FamilyResult.
+        A WindowResult, OverResult, PolicyResult, JoinResult or, for another package's family, a FamilyResult.
 
     Raises:
         SpecError: if the specification does not fit the DataFrame, or an option is not allowed.
@@ -107,10 +129,14 @@ def apply(
     for port, one in dfs.items():
         seen = input_of(one, made, port)
         dfs[port], made, output_names[port] = seen.df, seen.spec, seen.output_names
+    made = parts(made).for_delays(made, _delays(dfs, made))
     for port, one in dfs.items():
         check_columns(one, made, port)
     check_column_types(dfs, made)
     dfs = {port: _checked(one, made, port, finish, every) for port, one in dfs.items()}
+    first = next(iter(dfs.values()))
+    if first.isStreaming:
+        warn_of_partitions(first)
     dataflow = Dataflow.of(dfs, made, shards, every, output_names)
     given = Given(spec, lambda other: apply(df, other, finish=finish, shards=shards, clock=clock))
     return result_class(spec)(made, dataflow, finish == "at_end", given)
@@ -140,8 +166,7 @@ def _checked(
     check_inputs(entry)
     if df.isStreaming:
         check_ancestry(df, entry)
-        check_stream(df, entry.time_columns, own_watermark=makes_own(entry))
-        warn_of_partitions(df)
+        check_stream(df, entry.time_columns, own_watermark=makes_own(entry), port=port)
         return with_watermark(df, entry)
     if finish == "never":
         rule = "the input of a batch query always ends"
@@ -153,3 +178,10 @@ def _checked(
 def _instants(df: DataFrame) -> set[str]:
     """Returns the columns that can be an event time (semantics 8.5)."""
     return {field.name for field in df.schema.fields if isinstance(field.dataType, TimestampType)}
+
+
+def _delays(dfs: Mapping[str, DataFrame], spec: Specification) -> dict[str, Duration]:
+    """Returns the delay of the watermark of each stream that has one of its event time."""
+    times = {port: entry.time_columns for port, entry in spec.ports.items()}
+    delays = {port: delay_of(df, times[port]) for port, df in dfs.items() if df.isStreaming}
+    return {port: delay for port, delay in delays.items() if delay is not None}

@@ -8,16 +8,17 @@ from pyspark.sql import DataFrame
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
+from panewise.families import INPUT
 from panewise.spec import Position
 from panewise.spec.windows.kinds import positive
 
 
 @dataclass(frozen=True)
 class Builder:
-    """The description of an operator over a DataFrame. Every method returns a new description.
+    """The description of an operator over DataFrames. Every method returns a new description.
 
     Attributes:
-        df: the input.
+        inputs: the input of each port.
         fields: the fields of the specification that were set.
         finishing: what `finish` set.
         shard_count: what `shards` set.
@@ -26,34 +27,11 @@ class Builder:
 
     OPTIONS: ClassVar[frozenset[str]] = frozenset()  # the fields that `options` sets
 
-    df: DataFrame
+    inputs: Mapping[str, DataFrame]
     fields: Mapping[str, Any]
     finishing: Literal["never", "at_end"] | None = None
     shard_count: int | None = None
     clock_every: Duration | None = None
-
-    def order_by(self, *columns: str) -> Self:
-        """Sets the columns that define the arrival order within a micro-batch.
-
-        Default: the event time. In an OVER operator with an event time they order the rows of equal event
-        time.
-        """
-        return self._with(order=columns)
-
-    def position(
-        self,
-        partition: str = "partition",
-        offset: str = "offset",
-        source: str | None = None,
-        *,
-        ordered: bool = True,
-        remember: int | None = None,
-    ) -> Self:
-        """Sets the columns of the source position, which identifies replays and defines the arrival order.
-
-        `ordered` and `remember` are those of semantics 4.4.
-        """
-        return self._with(position=Position(partition, offset, source, ordered, remember))
 
     def options(self, **fields: Any) -> Self:
         """Sets other fields of the specification.
@@ -62,6 +40,7 @@ class Builder:
           strict of WindowOperator.
         - OVER: null_keys and max_future_skew.
         - Policy windows: null_keys, only_when_full, skip_unchanged and flush_on_final of StreamWindow.
+        - Joins: those that :meth:`panewise.spark.JoinBuilder.options` lists.
 
         Raises:
             SpecError: for any other name.
@@ -86,9 +65,9 @@ class Builder:
         """Adds a clock stream, which makes a micro-batch at least this often.
 
         So what waits for processing time takes effect while the input is silent: triggers and policies of
-        time, FixedLag, and idle Inputs. The rows of the clock stream have no key and are not counted. It is a
-        source of the query like any other, so it cannot be added to an existing checkpoint or removed from
-        one. With `available_now` the query ends as it does without it.
+        time, FixedLag, idle Inputs and idle sides of joins. The rows of the clock stream have no key and are
+        not counted. It is a source of the query like any other, so it cannot be added to an existing
+        checkpoint or removed from one. With `available_now` the query ends as it does without it.
 
         Example::
 
@@ -103,8 +82,9 @@ class Builder:
         """Sets the number of shards. It is fixed for the life of a checkpoint.
 
         Default: the number of shuffle partitions. Only one shard is possible where rows or panes of all keys
-        meet: with `Session(rows(n))`, in a chain without a key that all stages keep, with evaluate="record"
-        together with Inputs or StreamTime(per="all"), and with policies that concern all partitions.
+        meet: with `Session(rows(n))`, in a chain without a key that all stages keep, in a join without keys,
+        with evaluate="record" where rows drive watermarks (Inputs, StreamTime(per="all"), and in a join), and
+        with policies that concern all partitions.
         """
         return replace(self, shard_count=count)
 
@@ -115,3 +95,36 @@ class Builder:
     def _apply_options(self) -> dict[str, Any]:
         """The arguments of `apply` besides the specification."""
         return {"finish": self.finishing, "shards": self.shard_count, "clock": self.clock_every}
+
+
+@dataclass(frozen=True)
+class SingleInputBuilder(Builder):
+    """The description of an operator over one DataFrame."""
+
+    @property
+    def df(self) -> DataFrame:
+        """The input."""
+        return self.inputs[INPUT]
+
+    def order_by(self, *columns: str) -> Self:
+        """Sets the columns that define the arrival order within a micro-batch.
+
+        Default: the event time. In an OVER operator with an event time they order the rows of equal event
+        time.
+        """
+        return self._with(order=columns)
+
+    def position(
+        self,
+        partition: str = "partition",
+        offset: str = "offset",
+        source: str | None = None,
+        *,
+        ordered: bool = True,
+        remember: int | None = None,
+    ) -> Self:
+        """Sets the columns of the source position, which identifies replays and defines the arrival order.
+
+        `ordered` and `remember` are those of semantics 4.4.
+        """
+        return self._with(position=Position(partition, offset, source, ordered, remember))

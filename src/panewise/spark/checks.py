@@ -1,12 +1,13 @@
 """Checks a query before it starts. Each error says how to correct its cause."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructField, TimestampType
+from pyspark.sql.types import TimestampType
 
+from panewise.chrono import Duration
 from panewise.errors import SetupError, ShufflePartitionsWarning, SpecError, explain
 from panewise.families import INPUT
 from panewise.spark.maps import check_maps
@@ -15,6 +16,7 @@ from panewise.spec import Specification, parts
 from panewise.spec.column_types import Type
 
 _PARTITIONS_FOR_A_CORE = 4
+_DELAY = "spark.watermarkDelayMs"  # in the metadata of a column with a watermark
 
 
 def check_options(finish: object, shards: object) -> None:
@@ -39,8 +41,10 @@ def check_ports(dfs: Mapping[str, DataFrame], spec: Specification) -> None:
         rule = f"the inputs of the operator are {list(spec.ports)}"
         raise SpecError(f"DataFrames for {list(dfs)}", rule, "give a DataFrame for each of these")
     if len({df.isStreaming for df in dfs.values()}) > 1:
+        given = {port: "a stream" if df.isStreaming else "a batch" for port, df in dfs.items()}
         rule = "all inputs of an operator are streams, or none is"
-        raise SpecError(f"streams and batches for {list(dfs)}", rule, "read all of them as streams")
+        remedy = "read all of them as streams; Spark's own stream.join(batch, ...) takes both"
+        raise SpecError(", ".join(f"{port}: {kind}" for port, kind in given.items()), rule, remedy)
 
 
 def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None:
@@ -59,9 +63,9 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
                 f"use one of the columns {df.columns}",
             )
             field = f", or SF.col({name!r}) for a field of a struct" if "." in name else ""
-            raise SpecError(f"column {name!r}", rule, remedy + field)
+            raise SpecError(f"column {name!r}{_of(port)}", rule, remedy + field)
     check_maps(spec, df.schema, port)
-    same = str if setting(df, "spark.sql.caseSensitive", "false") == "true" else str.lower
+    same = same_name(df)
     for name in parts(spec).new_columns(spec):
         if same(name) in map(same, df.columns):
             rule = "new columns have different names, which no input column has"
@@ -75,7 +79,26 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
         if not isinstance(given, TimestampType):
             rule = "the event time is a TIMESTAMP, which names an instant (semantics 1)"
             remedy = f"cast it: df.withColumn({name!r}, F.to_timestamp({name!r}))"
-            raise SpecError(f"event time {name}: {given.simpleString()}", rule, remedy)
+            raise SpecError(f"event time {name}: {given.simpleString()}{_of(port)}", rule, remedy)
+
+
+def _of(port: str) -> str:
+    """Returns the port as errors show it; nothing for the only input of an operator."""
+    return "" if port == INPUT else f" ({port})"
+
+
+def check_distinct(df: DataFrame, names: Iterable[str]) -> None:
+    """Checks that Spark takes no two emitted columns for one.
+
+    Raises:
+        SpecError: if there are two whose names differ in case only, unless Spark distinguishes them.
+    """
+    same, seen = same_name(df), dict[str, str]()
+    for name in names:
+        other = seen.setdefault(same(name), name)
+        if other != name:
+            rule = "Spark ignores the case of names, unless spark.sql.caseSensitive is true"
+            raise SpecError(f"emitted columns {other!r} and {name!r}", rule, "give one of them another name")
 
 
 def check_column_types(dfs: Mapping[str, DataFrame], spec: Specification) -> None:
@@ -91,24 +114,26 @@ def check_column_types(dfs: Mapping[str, DataFrame], spec: Specification) -> Non
     parts(spec).check_types(spec, types)
 
 
-def check_stream(df: DataFrame, event_times: tuple[str, ...], *, own_watermark: bool) -> None:
+def check_stream(
+    df: DataFrame, event_times: tuple[str, ...], *, own_watermark: bool, port: str = INPUT
+) -> None:
     """Checks that a stream has a watermark of the operator's event time, and RocksDB as its state store.
 
-    The stream needs no watermark if the operator makes its own.
+    The stream needs no watermark if the operator makes its own. The error names the port, if that has a name.
 
     Raises:
         SetupError: naming the call that is missing.
     """
     rule = "the query's watermark decides when windows are complete and rows are late"
-    found = [field.name for field in df.schema.fields if _watermarked(field)]
+    found = watermark_columns(df)
     if not own_watermark and not found:
         raise SetupError(
-            "a stream without a watermark",
+            f"a stream without a watermark{_of(port)}",
             rule,
             "call df.withWatermark(event_time, '10 seconds') before the operator",
         )
     if not own_watermark and event_times and not set(event_times) & set(found):
-        given = f"a watermark of {', '.join(found)} for the event time {event_times[0]}"
+        given = f"a watermark of {', '.join(found)} for the event time {event_times[0]}{_of(port)}"
         raise SetupError(
             given,
             f"{rule}, and it comes from the event time",
@@ -143,11 +168,23 @@ def warn_of_partitions(df: DataFrame) -> None:
 
 def watermarked(df: DataFrame) -> bool:
     """Returns whether a column of the stream has a watermark."""
-    return any(_watermarked(field) for field in df.schema.fields)
+    return bool(watermark_columns(df))
 
 
-def _watermarked(field: StructField) -> bool:
-    return "spark.watermarkDelayMs" in (field.metadata or {})
+def watermark_columns(df: DataFrame) -> list[str]:
+    """Returns the columns of a stream that have a watermark."""
+    return [field.name for field in df.schema.fields if _DELAY in (field.metadata or {})]
+
+
+def delay_of(df: DataFrame, event_times: tuple[str, ...]) -> Duration | None:
+    """Returns the delay of the watermark that a stream has of one of these columns, None if it has none."""
+    found = [name for name in watermark_columns(df) if name in event_times]
+    return Duration(1000 * int(df.schema[found[0]].metadata[_DELAY])) if found else None
+
+
+def same_name(df: DataFrame) -> Callable[[str], str]:
+    """Returns a function that is equal for the names that Spark takes for one."""
+    return str if setting(df, "spark.sql.caseSensitive", "false") == "true" else str.lower
 
 
 def setting(df: DataFrame, name: str, default: str) -> str:

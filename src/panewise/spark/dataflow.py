@@ -18,7 +18,7 @@ from panewise.engine.registry import operator_for, plan_for
 from panewise.errors import SpecError
 from panewise.spark import envelope
 from panewise.spark.ancestry import label_of, operators_behind
-from panewise.spark.checks import check_column_types, setting
+from panewise.spark.checks import check_column_types, check_distinct, setting
 from panewise.spark.clock_stream import clock_stream
 from panewise.spark.metrics import observed, with_metrics, without_metrics
 from panewise.spark.names import quoted
@@ -160,7 +160,7 @@ class Dataflow:
         plain = all(name.isidentifier() for name in df.columns)
         # mapInArrow takes a dot in a name for a field of a struct.
         df = df if plain else df.toDF(*(f"column_{n}" for n in range(len(df.columns))))
-        label = label_of(whole, entry)
+        label = label_of(whole, entry, list(self.dfs).index(port), len(self.dfs))
         pack = Pack(self.spec, dict(schemas), self.shards, late_wanted, port, by_place=not plain, label=label)
         return df.mapInArrow(pack, envelope.IN)
 
@@ -218,7 +218,10 @@ class Dataflow:
             else {own: name for own, name in self.output_names[port].items() if own in of.names}
             for port, of in inputs.items()
         }
-        return with_own_names(unpack_of(kind, self.spec, panes, inputs, output_names), self.inner)
+        unpack = unpack_of(kind, self.spec, panes, inputs, output_names)
+        unpack = with_own_names(unpack, self.inner, self.spec, inputs)
+        check_distinct(self.df, unpack.target.names)
+        return unpack
 
     def inputs(self, *, all_columns: bool) -> dict[str, StructType]:
         """Returns the columns of the rows that enter the operator, by port."""

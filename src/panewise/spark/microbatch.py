@@ -85,12 +85,19 @@ class ShardRunner:
     def _clocks(self, shard_batch: ShardBatch, timers: TimerValues) -> tuple[int | None, int | None]:
         """Returns processing time and watermark in microseconds.
 
-        Spark's initial watermark, 0, means that there is none (semantics 12.1).
+        Spark's initial watermark, 0, means that there is none (semantics 12.1). Spark has one watermark for
+        the whole query. It is that of no input if there are several, each with its own (semantics 36.1).
         """
         if self._settings.clocks == "control":
             return shard_batch.control.get("clock"), shard_batch.control.get("watermark")
-        watermark = timers.getCurrentWatermarkInMs()
-        return timers.getCurrentProcessingTimeInMs() * 1000, watermark * 1000 if watermark > 0 else None
+        now, watermark = timers.getCurrentProcessingTimeInMs() * 1000, timers.getCurrentWatermarkInMs()
+        return now, watermark * 1000 if watermark > 0 and self._takes_watermark else None
+
+    @property
+    def _takes_watermark(self) -> bool:
+        """Whether the watermark of the query counts for an input."""
+        entries = self._settings.spec.ports.values()
+        return len(entries) == 1 or any(entry.watermark is None for entry in entries)
 
     def _timer(self, stored: StoredOperator, waiting: int | None) -> int | None:
         """Sets a timer that wakes this shard without data when a window is due, unless an earlier one is set.
@@ -98,7 +105,8 @@ class ShardRunner:
         Returns the earliest timer, in milliseconds of the watermark. A timer costs two round trips to the
         JVM. It is never deleted: one that goes off when nothing is due only sets the next one.
         """
-        if self._settings.clocks == "control" or stored.operator.clocks_are_own:
+        own = stored.operator.clocks_are_own or not self._takes_watermark
+        if self._settings.clocks == "control" or own:
             return None  # the operator's watermark is not that of the query
         due = stored.operator.next_due()
         wanted = None if due is None else max(1, -(-due // 1000))

@@ -16,7 +16,7 @@ from pyspark.sql import functions as SF
 
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spark.checks import setting
+from panewise.spark.checks import same_name
 from panewise.spec import Entry, Specification, parts
 from panewise.spec.aggregates.expressions import Expression
 
@@ -51,7 +51,7 @@ def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
     _check_names(df, {one: names[one] for one in found})
     added = {names[one]: column for one, column in found.items() if not _is_plain(df, one, names[one])}
     for name in added:
-        if _matches(df, name):
+        if matches(df, name):
             rule = (
                 "an expression becomes a column of the operator's input, and its name "
                 "differs from those of all other columns"
@@ -72,6 +72,12 @@ def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
 def quoted(name: str) -> Column:
     """Returns the column of this name, which may contain dots and backticks."""
     return SF.col("`" + name.replace("`", "``") + "`")
+
+
+def matches(df: DataFrame, name: str) -> list[str]:
+    """Returns the columns that Spark finds by the name."""
+    same = str if name in df.columns else same_name(df)
+    return [column for column in df.columns if same(column) == same(name)]
 
 
 def _computed(df: DataFrame, part: Any, names: dict[str, str]) -> Column:
@@ -130,7 +136,7 @@ def _plan(df: DataFrame, column: Any) -> Any:
 
 def _check_names(df: DataFrame, names: Mapping[Expression, str]) -> None:
     """Refuses two expressions to which Spark gives one name, such as the fields `id` of two structs."""
-    same = str if setting(df, "spark.sql.caseSensitive", "false") == "true" else str.lower
+    same = same_name(df)
     seen: dict[str, str] = {}
     for one, name in names.items():
         if seen.setdefault(same(name), one) is not one:
@@ -146,13 +152,6 @@ def _is_plain(df: DataFrame, one: Expression, name: str) -> bool:
     return one.kind == "column" and str(one).replace("`", "") == name and name in df.columns
 
 
-def _matches(df: DataFrame, name: str) -> list[str]:
-    """Returns the columns that Spark finds by the name."""
-    if name in df.columns or setting(df, "spark.sql.caseSensitive", "false") == "true":
-        return [column for column in df.columns if column == name]
-    return [column for column in df.columns if column.lower() == name.lower()]
-
-
 def _spelled(df: DataFrame, names: Iterable[str]) -> dict[str, str]:
     """Returns the columns that the specification spells differently, with its spelling.
 
@@ -160,7 +159,7 @@ def _spelled(df: DataFrame, names: Iterable[str]) -> dict[str, str]:
     """
     spelled: dict[str, str] = {}
     for name in names:
-        found = _matches(df, name)
+        found = matches(df, name)
         if len(found) > 1:
             raise SpecError(
                 f"column {name!r}",

@@ -9,8 +9,9 @@ from typing import ClassVar, Self
 
 from pyspark.sql import DataFrame
 
+from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
-from panewise.spark.builder import Builder
+from panewise.spark.builder import SingleInputBuilder
 from panewise.spark.results.over import OverResult
 from panewise.spec import Over, Watermark, over_operator
 
@@ -36,11 +37,11 @@ def over(df: DataFrame, event_time: str | None = None) -> "OverBuilder":
 
     Source: semantics 29; pyspark.sql.Window.
     """
-    return OverBuilder(df, {} if event_time is None else {"event_time": event_time})
+    return OverBuilder({INPUT: df}, {} if event_time is None else {"event_time": event_time})
 
 
 @dataclass(frozen=True)
-class OverBuilder(Builder):
+class OverBuilder(SingleInputBuilder):
     """The description of an OVER operator.
 
     Every method returns a new description. :meth:`withColumns` ends it.

@@ -8,6 +8,8 @@ import polars as pl
 from pyspark.sql.types import ArrayType, StructField, StructType
 
 from panewise.engine.columns import REASON
+from panewise.spec import Specification, parts
+from panewise.spec.reserved_names import renamed
 
 if TYPE_CHECKING:
     from panewise.spark.unpack import Unpack
@@ -15,14 +17,37 @@ if TYPE_CHECKING:
 _ROWS: Final = ("delta", "tuples")  # the columns of panes that contain rows
 
 
-def with_own_names(unpack: "Unpack", inner: Mapping[str, str]) -> "Unpack":
-    """Returns the function with the user's names in its output; `inner` maps these to the operator's."""
+def with_own_names(
+    unpack: "Unpack", inner: Mapping[str, str], spec: Specification, inputs: Mapping[str, StructType]
+) -> "Unpack":
+    """Returns the function with the user's names in its output.
+
+    Args:
+        unpack: the function with the operator's names.
+        inner: maps the user's names to the operator's.
+        spec: the specification, with the operator's names.
+        inputs: the columns that enter the operator, by port.
+    """
     restored = {own: name for name, own in inner.items()}
     if unpack.kind != "panes" or not restored:
         return replace(unpack, restored=restored)
-    target = StructType([_restored(one, restored) for one in unpack.target.fields])
+    names = restored | _emitted(spec, {port: of.names for port, of in inputs.items()}, restored)
+    target = StructType([_restored(one, names) for one in unpack.target.fields])
     output_names = dict(zip(unpack.output_names, target.names, strict=True))
     return replace(unpack, target=target, output_names=output_names, restored=restored)
+
+
+def _emitted(
+    spec: Specification, columns: Mapping[str, list[str]], restored: Mapping[str, str]
+) -> dict[str, str]:
+    """Returns the emitted names that are made of the names of columns, each with the user's name.
+
+    The specification with the user's names emits the same columns in the same order.
+    """
+    own = parts(spec).unchanged(spec, {port: tuple(names) for port, names in columns.items()})
+    user = {port: tuple(restored.get(name, name) for name in names) for port, names in columns.items()}
+    seen = renamed(spec, restored)
+    return dict(zip(own, parts(seen).unchanged(seen, user), strict=True))
 
 
 def rows_restored(target: StructType, restored: Mapping[str, str]) -> list[pl.Expr]:

@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Self
 from pyspark.sql import Column, DataFrame
 
 from panewise.errors import SpecError
+from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
-from panewise.spark.builder import Builder
+from panewise.spark.builder import SingleInputBuilder
 from panewise.spark.results.policy import PolicyResult
 from panewise.spec import Aggregate, StreamWindow, WindowListener
 from panewise.spec.aggregates.expressions import name_of
@@ -37,11 +38,11 @@ def policy_windows(df: DataFrame) -> "PolicyBuilder":
 
     Source: semantics 10.
     """
-    return PolicyBuilder(df, {})
+    return PolicyBuilder({INPUT: df}, {})
 
 
 @dataclass(frozen=True)
-class PolicyBuilder(Builder):
+class PolicyBuilder(SingleInputBuilder):
     """The description of policy windows. Every method returns a new description.
 
     It ends with what an event contains: :meth:`tuples`, :meth:`agg` or :meth:`listen`.

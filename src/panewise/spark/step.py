@@ -55,13 +55,18 @@ def step(
 ) -> Iterator[Output]:
     """Runs one micro-batch (semantics 18), and yields the output of each part.
 
-    First the clocks move together, and then the rows arrive, one port after another. If rows drive the
+    First the clocks move together, and then the rows of all ports arrive as one batch. If rows drive the
     watermarks of inputs, these move next (semantics 12.9). Last, the input ends if a control note says so.
     """
     before = {port: operator.marks(port) for port in operator.plan.ports}
     yield operator.advance(processing_time, watermark, shard_batch.control.get("input"))
     for name, port in operator.plan.ports.items():
-        yield from _of_port(operator, name, port, shard_batch.ports.get(name, PortBatch()))
+        yield from _apart(operator, name, port, shard_batch.ports.get(name, PortBatch()))
+    given = {name: shard_batch.ports.get(name, PortBatch()) for name in operator.plan.ports}
+    yield from operator.add_together(
+        {name: _valid(operator, name, one) for name, one in given.items() if one.rows},
+        {name: one.seen for name, one in given.items() if one.seen},
+    )
     for name, port in operator.plan.ports.items():
         marks = shard_batch.ports.get(name, PortBatch()).marks
         if marks:
@@ -73,18 +78,20 @@ def step(
         yield operator.finish(ends if isinstance(ends, str) else None)
 
 
-def _of_port(operator: Operator, name: str, port: Port, batch: PortBatch) -> Iterator[Output]:
-    """Yields the outputs of the rows of one port."""
+def _apart(operator: Operator, name: str, port: Port, batch: PortBatch) -> Iterator[Output]:
+    """Yields the outputs of what a port takes apart from others: invalid rows and partials.
+
+    If the operator validates rows again, because their windows depend on its clock, it also takes the rows.
+    """
     if batch.invalid:
         yield _only_invalid(operator, name, pl.concat(batch.invalid))
-    if batch.rows:
-        yield _added(operator, name, port, _concatenated(batch.rows))
+    if batch.rows and port.needs_clock:
+        yield operator.add(_concatenated(batch.rows), name)
+        batch.rows = []
     if batch.partials:
         one = batch.partials[0]
         merged = one if len(batch.partials) == 1 else port.combine_again(pl.concat(batch.partials))
         yield operator.add_combined(merged, name)
-    if batch.seen:
-        yield operator.advance_inputs(batch.seen, name)
 
 
 def _concatenated(frames: list[pl.DataFrame]) -> pl.DataFrame:
@@ -100,14 +107,10 @@ def _concatenated(frames: list[pl.DataFrame]) -> pl.DataFrame:
     return rows.with_columns(pl.int_range(rows.height, dtype=pl.Int64, eager=True).alias(PLACE))
 
 
-def _added(operator: Operator, name: str, port: Port, rows: pl.DataFrame) -> Output:
-    """Adds rows that were validated where they were read.
-
-    Windows of processing time are assigned only here, because they depend on the clock of the operator.
-    """
-    if port.needs_clock:
-        return operator.add(rows, name)
-    return operator.add_valid(with_time(port.entry, rows, operator.state.clocks.processing_time), name)
+def _valid(operator: Operator, name: str, batch: PortBatch) -> pl.DataFrame:
+    """Returns the rows of a port, which were validated where they were read, with their event times."""
+    rows, entry = _concatenated(batch.rows), operator.plan.ports[name].entry
+    return with_time(entry, rows, operator.state.clocks.processing_time)
 
 
 def _only_invalid(operator: Operator, name: str, invalid: pl.DataFrame) -> Output:

@@ -8,8 +8,9 @@ from pyspark.sql import Column, DataFrame
 
 from panewise.chrono import DurationLike
 from panewise.errors import SpecError
+from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
-from panewise.spark.builder import Builder
+from panewise.spark.builder import SingleInputBuilder
 from panewise.spark.results.windows import WindowResult
 from panewise.spec import Aggregate, AnyWindow, Evictor, Trigger, Watermark, WindowOperator
 from panewise.spec.aggregates.expressions import name_of
@@ -42,11 +43,11 @@ def windowed(df: DataFrame, event_time: str | None = None) -> "WindowBuilder":
 
     Source: docs/semantics.md.
     """
-    return WindowBuilder(df, {} if event_time is None else {"event_time": name_of(event_time)})
+    return WindowBuilder({INPUT: df}, {} if event_time is None else {"event_time": name_of(event_time)})
 
 
 @dataclass(frozen=True)
-class WindowBuilder(Builder):
+class WindowBuilder(SingleInputBuilder):
     """The description of a window operator. Every method returns a new description; :meth:`agg` ends it."""
 
     OPTIONS: ClassVar[frozenset[str]] = frozenset(

@@ -2,9 +2,14 @@
 
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.user import UserAggregate
+from panewise.spec.conditions import left, right
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
 from panewise.spec.frames import Frame
 from panewise.spec.operators.chain import Chain, Stage
+from panewise.spec.operators.join.columns import Selected
+from panewise.spec.operators.join.match import AsOf, Interval
+from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.over.operator import OverColumn, OverOperator, RowFunction
 from panewise.spec.operators.over.over_operator import over_operator
 from panewise.spec.operators.panes import PANE_COLUMNS
@@ -80,6 +85,7 @@ __all__ = [
     "Aggregate",
     "Always",
     "AnyWindow",
+    "AsOf",
     "Calendar",
     "Chain",
     "CountEvictor",
@@ -94,6 +100,8 @@ __all__ = [
     "Global",
     "Hopping",
     "Inputs",
+    "Interval",
+    "JoinOperator",
     "Never",
     "OnDelta",
     "OnPunctuation",
@@ -106,7 +114,9 @@ __all__ = [
     "RowFunction",
     "RowInputs",
     "Rows",
+    "Selected",
     "Session",
+    "Side",
     "Sliding",
     "SpecParts",
     "Specification",
@@ -131,12 +141,14 @@ __all__ = [
     "gap_columns",
     "has_key_watermarks",
     "input_columns",
+    "left",
     "length",
     "merging",
     "merging_at_touch",
     "over_operator",
     "parts",
     "policies",
+    "right",
     "row_driven",
     "rows",
 ]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol, TypeAlias
 
+from panewise.chrono import Duration
 from panewise.families import INPUT, Family, part
 from panewise.spec.column_types import Type
 from panewise.spec.position import Position
@@ -163,6 +164,10 @@ class SpecParts(Protocol):
 
     def for_columns(self, spec: Any, columns: Mapping[str, set[str]]) -> Any:
         """Returns the specification for inputs with these columns, given by port (semantics 8.5)."""
+        ...
+
+    def for_delays(self, spec: Any, delays: Mapping[str, Duration]) -> Any:
+        """Returns the specification for streams whose watermarks have these delays, given by port."""
         ...
 
     def renamed(

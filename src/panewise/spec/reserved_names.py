@@ -14,6 +14,9 @@ from typing import Any, Final
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.conditions.nodes import Column
+from panewise.spec.operators.join.columns import Selected
+from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.over.operator import RowFunction
 from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.windows.custom import Custom, EachRow
@@ -25,6 +28,14 @@ _COLUMNS: Final = frozenset(
     {"column", "by", "columns", "keys", "partition_by", "event_time", "order", "delta", "gap"}
     | {"partition", "offset", "source"}
 )
+# Those of some classes: the column of a condition, and what names an emitted column or begins its name.
+_NAMED: Final[Mapping[type, frozenset[str]]] = {
+    Aggregate: frozenset({"name"}),
+    RowFunction: frozenset({"name"}),
+    Column: frozenset({"name"}),
+    Selected: frozenset({"name"}),
+    Side: frozenset({"prefix"}),
+}
 
 
 def inner_names(columns: Iterable[str], spec: Any) -> dict[str, str]:
@@ -52,7 +63,7 @@ def inner_names(columns: Iterable[str], spec: Any) -> dict[str, str]:
 
 
 def renamed(spec: Any, names: Mapping[str, str]) -> Any:
-    """Returns a specification with other names of columns, and of aggregates and new columns.
+    """Returns a specification with other names of columns, and of aggregates, new and selected columns.
 
     Raises:
         SpecError: for a listener that would see a renamed column, or has an output of such a name.
@@ -112,7 +123,7 @@ def _mapped(value: Any, name_of: Callable[[str], str], back: Mapping[str, str]) 
 
 
 def _changes(value: Any, name_of: Callable[[str], str], back: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    named = _COLUMNS | ({"name"} if isinstance(value, (Aggregate, RowFunction)) else frozenset())
+    named = _COLUMNS | next((more for kind, more in _NAMED.items() if isinstance(value, kind)), frozenset())
     for field in fields(value):
         old = getattr(value, field.name)
         new = _named(old, name_of) if field.name in named else old

@@ -1,9 +1,10 @@
 """The events of a test: validates them and makes the script that a runtime plays."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from panewise.chrono import instant_us
 from panewise.errors import InputError
@@ -26,6 +27,7 @@ from panewise.spec.operators.policy.events import name_of
 from panewise.testing.columns import MISFIT, ColumnType, Row, infer, is_long
 from panewise.testing.families import testing_parts
 
+Batch: TypeAlias = Mapping[str, tuple[Row, ...]]  # the rows of an "add", by input
 _FIELDS = {"add": {"rows"}, "watermark": {"to"}, "clock": {"to"}, "restart": set[str](), "finish": set[str]()}
 
 
@@ -35,15 +37,15 @@ class Event:
 
     Attributes:
         op: the kind of event, such as "add".
-        rows: the rows of an "add".
+        rows: the rows of an "add" by input; more than one input if the rows of several are one batch.
         to: the instant of a "watermark" or a "clock", in microseconds.
-        source: the input that reports a "watermark", if the operator has several.
+        source: the input that reports a "watermark", if the operator has several; None: all of them.
         partition: the partition of an "evict", by the columns of `partition_by`.
-        port: the input of an "add", and of a "finish" that ends only one input; None: all inputs.
+        port: the input of a "finish" that ends only one input; None: all inputs.
     """
 
     op: str
-    rows: tuple[Row, ...] = ()
+    rows: Batch = field(default_factory=dict)
     to: int | None = None
     source: str | None = None
     partition: Mapping[str, Any] = field(default_factory=dict)
@@ -66,7 +68,7 @@ class Script:
     spec: Specification
     types: Mapping[str, Mapping[str, str]]
     events: tuple[Event, ...]
-    given: tuple[tuple[Row, ...], ...]
+    given: tuple[Batch, ...]
     windows: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -75,10 +77,10 @@ class Script:
         """The inputs of the operator."""
         return self.spec.ports
 
-    def entry(self, event: Event) -> tuple[str, Entry]:
-        """Returns the port of an "add", with its name."""
-        port = event.port or INPUT
-        return port, self.ports[port]
+    @property
+    def port_field(self) -> str | None:
+        """The field by which events and outputs name an input; None if the operator has one input."""
+        return testing_parts(self.spec).port_field if len(self.ports) > 1 else None
 
 
 def script(
@@ -102,10 +104,11 @@ def script(
             specification cannot use (semantics 24.19).
     """
     whole: Specification = from_dict(spec) if isinstance(spec, Mapping) else spec
-    named = None if set(whole.ports) == {INPUT} else tuple(whole.ports)
-    known = {**_FIELDS, **testing_parts(whole).ops}
+    own = testing_parts(whole)
+    named = None if set(whole.ports) == {INPUT} else _Named(own.port_field, tuple(whole.ports))
+    known = {**_FIELDS, **own.ops}
     read = tuple(_event(event, f"events[{n}]", known, named) for n, event in enumerate(events))
-    _check_end(read, testing_parts(whole).ops)
+    _check_end(read, own.ops)
     _check_watermarks(whole, read)
     _check_policies(whole, read)
     given = tuple(event.rows for event in read)
@@ -122,34 +125,50 @@ def script(
     return Script(whole, columns, read, given, **options)
 
 
+@dataclass(frozen=True)
+class _Named:
+    """How events name an input, if the operator has several: by this field, with one of the names."""
+
+    field: str
+    names: tuple[str, ...]
+
+    def check(self, given: Any, where: str) -> str:
+        """Returns the name of an input.
+
+        Raises:
+            InputError: if it is none.
+        """
+        if given not in self.names:
+            rule = f"with several inputs an event names its {self.field}, one of {list(self.names)}"
+            raise InputError(f"{where}={given!r}", rule, "name one of these")
+        return str(given)
+
+
 def _with_positions(whole: Specification, read: tuple[Event, ...]) -> tuple[Specification, tuple[Event, ...]]:
     """Returns the specification with a position if rows have one, and rows with it in columns of their own.
 
     The event times of the rows are whole microseconds.
     """
-    positions = [row["position"] for event in read for row in event.rows if _has_position(row)]
-    if positions and set(whole.ports) == {INPUT}:
-        whole = _with_position(whole, positions)
-    entries = whole.ports
-    spread = read
-    if positions:
-        spread = tuple(
-            replace(event, rows=tuple(_spread(row, _entry(entries, event).position) for row in event.rows))
-            for event in read
-        )
-    timed = tuple(
-        replace(event, rows=tuple(_timed(row, _times(_entry(entries, event))) for row in event.rows))
-        for event in spread
-    )
-    return whole, timed
+    for port in whole.ports:
+        positions = [row["position"] for row in _rows_of(read, port) if _has_position(row)]
+        if positions:
+            whole = _with_position(whole, port, positions)
+            position = whole.ports[port].position
+            read = tuple(_mapped(event, port, partial(_spread, position=position)) for event in read)
+    for port, entry in whole.ports.items():
+        read = tuple(_mapped(event, port, partial(_timed, names=_times(entry))) for event in read)
+    return whole, read
 
 
-def _entry(entries: Mapping[str, Entry], event: Event) -> Entry:
-    return entries[event.port or next(iter(entries))]
+def _mapped(event: Event, port: str, change: Callable[[Row], Row]) -> Event:
+    """Returns the event with other rows of an input."""
+    if port not in event.rows:
+        return event
+    return replace(event, rows={**event.rows, port: tuple(map(change, event.rows[port]))})
 
 
 def _rows_of(read: tuple[Event, ...], port: str) -> list[Row]:
-    return [row for event in read if (event.port or INPUT) == port for row in event.rows]
+    return [row for event in read for row in event.rows.get(port, ())]
 
 
 def _columns(
@@ -176,47 +195,62 @@ def _times(spec: Entry) -> tuple[str, ...]:
     return spec.time_columns or (("event_time",) if spec.time == "event" else ())
 
 
-def _event(event: Any, where: str, known: Mapping[str, set[str]], ports: tuple[str, ...] | None) -> Event:
-    """Returns an event. `ports` are the inputs of an operator that has several, None if it has one."""
+def _event(event: Any, where: str, known: Mapping[str, set[str]], named: _Named | None) -> Event:
+    """Returns an event. `named` are the inputs of an operator that has several, None if it has one."""
     op = event.get("op") if isinstance(event, Mapping) else None
     if not isinstance(op, str) or op not in known:
         raise InputError(
             f"{where}={event!r}", f"an event has an op of {sorted(known)}", "give {'op': ..., ...}"
         )
-    port = _port(event, op, where, ports)
-    _check_fields(event, op, known[op], where, named=port is not None)
+    _check_fields(event, op, known[op], where, _port_fields(event, op, named))
     if op == "evict":
         return Event(op, partition=_partition(event["partition"], f"{where}.partition"))
     if op == "add":
-        return Event(op, rows=_rows(event["rows"], f"{where}.rows"), port=port)
+        return Event(op, rows=_batch(event, where, named))
     to = _instant(event["to"], f"{where}.to") if "to" in event else None
     if to is not None and not is_long(to):
         rule = "an instant is a whole number of microseconds of 64 bits, or a datetime"
         raise InputError(f"{where}.to={to!r}", rule, "give an int, or a datetime with a time zone")
-    return Event(op, to=to, source=event.get("input") if op == "watermark" else None, port=port)
+    if named is None:
+        return Event(op, to=to, source=event.get("input") if op == "watermark" else None)
+    port = named.check(event[named.field], f"{where}.{named.field}") if named.field in event else None
+    return Event(op, to=to, source=port) if op == "watermark" else Event(op, to=to, port=port)
 
 
-def _port(event: Mapping[str, Any], op: str, where: str, ports: tuple[str, ...] | None) -> str | None:
-    """Returns the input that an "add", or a "finish" of one input, names, if the operator has several."""
-    if ports is None or op not in ("add", "finish") or (op == "finish" and "input" not in event):
-        return None
-    if event.get("input") not in ports:
-        rule = f"rows of an operator with several inputs name their input, one of {list(ports)}"
-        raise InputError(f"{where}.input={event.get('input')!r}", rule, "name one of these")
-    return str(event["input"])
+def _port_fields(event: Mapping[str, Any], op: str, named: _Named | None) -> set[str]:
+    """Returns the further field that an event may have: the one that names an input."""
+    if named is None:
+        return {"input"} if op == "watermark" else set()
+    by_input = op == "add" and isinstance(event.get("rows"), Mapping)
+    return {named.field} if op in ("add", "watermark", "finish") and not by_input else set()
 
 
-def _check_fields(event: Mapping[str, Any], op: str, wanted: set[str], where: str, *, named: bool) -> None:
-    """Checks that an event has exactly the wanted fields; a watermark may also name its input."""
+def _batch(event: Mapping[str, Any], where: str, named: _Named | None) -> Batch:
+    """Returns the rows of an "add" by input: of one input, which is named, or of several in one batch."""
+    rows = event["rows"]
+    if named is None:
+        return {INPUT: _rows(rows, f"{where}.rows")}
+    if not isinstance(rows, Mapping):
+        return {named.check(event.get(named.field), f"{where}.{named.field}"): _rows(rows, f"{where}.rows")}
+    if not rows:
+        rule = "rows of several inputs are given by input"
+        raise InputError(f"{where}.rows={rows!r}", rule, f"give {{{named.names[0]!r}: [...]}}")
+    for port in rows:
+        named.check(port, f"{where}.rows: {named.field}")
+    return {port: _rows(rows[port], f"{where}.rows[{port!r}]") for port in named.names if port in rows}
+
+
+def _check_fields(
+    event: Mapping[str, Any], op: str, wanted: set[str], where: str, optional: set[str]
+) -> None:
+    """Checks that an event has exactly the wanted fields, and no others than the optional ones."""
     rule = f"the fields of {op!r} are {sorted(wanted)}"
     missing = sorted(wanted - set(event))
     if missing:
         raise InputError(
             f"{where} lacks the field {missing[0]!r}: {dict(event)!r}", rule, f"give {missing[0]!r}"
         )
-    others = sorted(
-        set(event) - {"op", *wanted} - ({"input"} if op == "watermark" or named else set()), key=str
-    )
+    others = sorted(set(event) - {"op", *wanted, *optional}, key=str)
     if others:
         raise InputError(
             f"{where} has a field {others[0]!r}: {dict(event)!r}", rule, f"leave {others[0]!r} out"
@@ -272,7 +306,7 @@ def _check_end(events: tuple[Event, ...], own: Mapping[str, Any]) -> None:
     for event in events:
         if event.op == "finish":
             ended.add(event.port)
-        if event.op == "add" and ended & {None, event.port}:
+        if event.op == "add" and ended & {None, *event.rows}:
             rule = "nothing can be added after the end of input (semantics 12.2)"
             raise InputError("an add after finish", rule, "add the rows before finish")
         if event.op in own and ended:
@@ -314,14 +348,14 @@ def _check_watermarks(spec: Specification, events: tuple[Event, ...]) -> None:
     moves = [event for event in events if event.op == "watermark"]
     if not moves:
         return
-    for entry in spec.ports.values():
-        _check_outside(entry)
-    [first, *others] = spec.ports.items()
-    names: tuple[str | None, ...] = (None,)
-    if others:
-        names = tuple(spec.ports)
-    elif isinstance(first[1].watermark, Inputs):
-        names = first[1].watermark.names
+    if len(spec.ports) > 1:
+        for event in moves:
+            for port in spec.ports if event.source is None else (event.source,):
+                _check_outside(spec.ports[port], f", of {port!r}")
+        return
+    [entry] = spec.ports.values()
+    _check_outside(entry)
+    names = entry.watermark.names if isinstance(entry.watermark, Inputs) else (None,)
     for event in moves:
         if event.source not in names:
             several = f"the inputs are {list(names)}"
@@ -330,7 +364,7 @@ def _check_watermarks(spec: Specification, events: tuple[Event, ...]) -> None:
             raise InputError(f"a watermark of the input {event.source!r}", rule, remedy)
 
 
-def _check_outside(entry: Entry) -> None:
+def _check_outside(entry: Entry, which: str = "") -> None:
     """Refuses a watermark from outside where the operator makes its own."""
     if counted(entry.window):
         rule = "the watermark of windows of rows is the number of rows received (semantics 8.6)"
@@ -345,7 +379,7 @@ def _check_outside(entry: Entry) -> None:
         remedy = "add rows"
     else:
         return
-    raise InputError("a watermark from outside", rule, remedy)
+    raise InputError(f"a watermark from outside{which}", rule, remedy)
 
 
 def _rows(rows: Any, where: str) -> tuple[Row, ...]:
@@ -365,17 +399,23 @@ def _has_position(row: Row) -> bool:
     return isinstance(row.get("position"), (list, tuple))
 
 
-def _with_position(spec: Specification, positions: list[Sequence[Any]]) -> Specification:
-    """Returns the specification with a declared position: its own, or one for the positions of the rows."""
-    lengths = {len(position) for position in positions}
-    allowed = {2, 3} if spec.position is None or spec.position.source is not None else {2}
+def _with_position(spec: Specification, port: str, positions: list[Sequence[Any]]) -> Specification:
+    """Returns the specification with a declared position: its own, or one for the positions of the rows.
+
+    With several inputs the specification declares it itself.
+    """
+    declared, lengths = spec.ports[port].position, {len(position) for position in positions}
+    if declared is None and port != INPUT:
+        rule = "with several inputs rows have a position only if the specification declares one for theirs"
+        raise InputError(f"a position in rows of {port!r}", rule, "declare it, or leave 'position' out")
+    allowed = {2, 3} if declared is None or declared.source is not None else {2}
     if not lengths <= allowed:
         rule = (
             "a position is [partition, offset], or [source, partition, offset] where a source column "
             "is declared"
         )
         raise InputError(f"positions of {sorted(lengths)} items", rule, "give such lists")
-    if spec.position is not None:
+    if declared is not None:
         return spec
     source = "source" if 3 in lengths else None
     made: Specification = parts(spec).with_position(spec, Position(source=source))
@@ -384,8 +424,7 @@ def _with_position(spec: Specification, positions: list[Sequence[Any]]) -> Speci
 
 def _spread(row: Row, position: Position | None) -> Row:
     """Returns the row with its source position in the columns that the specification declares."""
-    if position is None:
-        return row
+    assert position is not None
     spread = {name: value for name, value in row.items() if name != "position" or not _has_position(row)}
     duplicates = [name for name in position.columns if name in spread]
     if duplicates:

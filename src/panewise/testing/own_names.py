@@ -11,7 +11,9 @@ from panewise.testing.events import Script
 
 def names_inside(script: Script) -> dict[str, str]:
     """Returns the names that begin with `__`, with those that the operator has in their place."""
-    columns = (name for event in script.events for row in event.rows for name in row)
+    columns = (
+        name for event in script.events for rows in event.rows.values() for row in rows for name in row
+    )
     typed = (name for types in script.types.values() for name in types)
     return inner_names((*typed, *columns), script.spec)
 
@@ -21,7 +23,7 @@ def inside(script: Script, inner: Mapping[str, str]) -> Script:
     events = (
         replace(
             event,
-            rows=tuple(_named(row, inner) for row in event.rows),
+            rows={port: tuple(_named(row, inner) for row in rows) for port, rows in event.rows.items()},
             partition=_named(event.partition, inner),
         )
         for event in script.events

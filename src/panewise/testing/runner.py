@@ -29,24 +29,29 @@ def run(
     - `{"op": "clock", "to": t}`: the processing time moves.
     - `{"op": "restart"}`: the operator stops and continues from its saved state.
     - `{"op": "finish"}`: the input ends.
-    - If the operator has several inputs, "add" and "watermark" name the `"input"`, and "finish" may name one.
+    - If the operator has several inputs, an "add" names the `"input"`. Or its rows are given by input, as in
+      `"rows": {"left": [...], "right": [...]}`: they arrive in one batch. A "watermark" and a "finish" that
+      name no input are those of all inputs. A join has `"side"` in place of `"input"`: "left" or "right".
     - For a StreamWindow also `{"op": "drain"}`, `{"op": "checkpoint"}`, `{"op": "reset"}`,
       `{"op": "reset_to_initial"}` and `{"op": "evict", "partition": {...}}` (semantics 10.21 to 10.23).
 
     Event times and `t` are whole numbers of microseconds, or datetimes with a time zone.
 
     Args:
-        spec: a window operator, a chain, a OverOperator or a StreamWindow, or its dict form.
+        spec: a window operator, a chain, an OverOperator, a StreamWindow or a join, or its dict form.
         events: the events.
         runtime: "oracle", "engine" or "spark".
         types: types of columns: "bigint", "double", "string", "boolean", "decimal(p,s)". Default: inferred
             from their values. For an operator with several inputs: such a mapping for each input.
-        windows: whether each output lists the stored windows, as `"windows"`; for a chain, its operator's.
+        windows: whether each output lists the stored windows, as `"windows"`: for a chain its operator's, for
+            OVER and joins the stored rows.
         options: settings of the runtime.
 
     Returns:
         For each event a dict of `panes` (their columns by name), `late` (`row`, `reason`, `windows`,
-        `late_by`, `partial`), `invalid` (`row`, `reason`) and `counts`.
+        `late_by`, `partial`), `invalid` (`row`, `reason`) and `counts`. With several inputs, late and invalid
+        rows name their `input` (of a join their `side`), and `counts` are by input. Inputs without rows are
+        left out.
 
     Raises:
         InputError: if events are malformed, if rows are added after `finish`, for types of unknown columns,

@@ -12,8 +12,9 @@ An event may have two more fields:
 
 - `expect`: its output, with the lists `panes`, `late` and `invalid`, and `counts`. A list that is not given
   is empty, so an event without `expect` emits no rows. A field or count that is not given may have any value.
+  Of a join `panes` are the emitted rows, and `counts` are by side.
 - `state`: the [start, end] of each window that is stored after the event, closed windows included, in the
-  order of end, start and keys.
+  order of end, start and keys. Of a join these are the stored rows, as [t, t + 1].
 """
 
 from collections.abc import Mapping
@@ -123,4 +124,12 @@ def _check_output(expect: Mapping[str, Any], output: Mapping[str, Any], where: s
     for name in _LISTS:
         assert_entries(output[name], expect.get(name) or [], f"{where}: {name}")
     counts = expect.get("counts") or {}
-    assert_entries([{name: output["counts"].get(name) for name in counts}], [counts], f"{where}: counts")
+    assert_entries([_named(output["counts"], counts)], [counts], f"{where}: counts")
+
+
+def _named(counts: Mapping[str, Any], expected: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the counts that are expected; those of an operator with several inputs are by input."""
+    return {
+        name: _named(counts.get(name, {}), value) if isinstance(value, Mapping) else counts.get(name, 0)
+        for name, value in expected.items()
+    }

@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panewise.engine.kernels.sorting import codes, order
+from panewise.engine.kernels.sorting import codes, hash_order, order
 
 TYPES = [np.int8, np.uint8, np.int64, np.uint64]
 
@@ -44,3 +44,11 @@ def test_rows_have_equal_codes_where_keys_are_equal(data: st.DataObject) -> None
     ).tolist()
     assert all(code >= 0 for code in found)
     assert [[a == b for a in rows] for b in rows] == [[a == b for a in found] for b in found]
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.sampled_from([0, 1, 2, 3, 2**64 - 1, 2**64 - 2]), max_size=40))
+def test_rows_are_sorted_by_hash_even_if_the_upper_bits_of_different_hashes_are_equal(
+    hashes: list[int],
+) -> None:
+    found = hash_order(np.array(hashes, dtype=np.uint64))
+    assert found.tolist() == sorted(range(len(hashes)), key=lambda at: hashes[at])

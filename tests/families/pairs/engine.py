@@ -159,6 +159,9 @@ class PairsOperator(UncombinedOperator):
         counts = output.counts + Counts(rows_in=refused, invalid=refused)
         return replace(output, invalid=invalid, counts=counts)
 
+    def add_batch(self, rows: Mapping[str, pl.DataFrame]) -> list[Output]:
+        return [self.add(rows[port], port) for port in rows]
+
     def add_valid(self, valid: pl.DataFrame, port: str = LEFT) -> Output:
         side, mark = self.plan.ports[port], self.state.clocks.watermark
         behind = pl.lit(False) if mark is None else pl.col(TIME) < mark
@@ -172,6 +175,11 @@ class PairsOperator(UncombinedOperator):
         counts = Counts(valid.height, applied=fresh.height, late=late.height)
         columns = late_columns(side.late_schema, made, self.state.clocks)
         return replace(self._nothing(port), late=ordered.select(columns), counts=counts)
+
+    def add_together(
+        self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
+    ) -> list[Output]:
+        return [self.add_valid(rows, port) for port, rows in valid.items()]
 
     def _nothing(self, port: str = LEFT) -> Output:
         side = self.plan.ports[port]

@@ -37,6 +37,14 @@ class PairsInterpreter:
         counts |= {"late": len(late), "invalid": len(invalid)}
         return {"panes": [], "late": late, "invalid": invalid, "counts": {port: counts}}
 
+    def add_batch(self, rows: Mapping[str, Iterable[dict[str, Any]]]) -> dict[str, Any]:
+        outputs = [self.add(rows[port], port) for port in rows]
+        both: dict[str, Any] = {
+            kind: [entry for output in outputs for entry in output[kind]]
+            for kind in ("panes", "late", "invalid")
+        }
+        return both | {"counts": {port: count for one in outputs for port, count in one["counts"].items()}}
+
     def clock(self, to: int) -> dict[str, Any]:
         return _nothing()
 

@@ -55,6 +55,10 @@ def for_columns(spec: Pairs, columns: Mapping[str, set[str]]) -> Pairs:
     return spec
 
 
+def for_delays(spec: Pairs, delays: Mapping[str, Any]) -> Pairs:
+    return spec
+
+
 def renamed(spec: Pairs, port: str, names: Mapping[str, str], all_columns: Any) -> Pairs:
     side = spec.ports[port]
     changed = replace(side, key=names.get(side.key, side.key))

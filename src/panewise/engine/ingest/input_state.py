@@ -154,6 +154,8 @@ _instant = whole()
 _instant_or_none = optional(_instant)
 COUNT = whole(0)
 FLAG = _flag
+INPUTS = _inputs
+MARKS = _marks
 _FIELDS: Checks = {
     "processing_time": _instant,
     "watermark": _instant_or_none,

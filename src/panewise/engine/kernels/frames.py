@@ -157,11 +157,12 @@ def equal(rows: pl.DataFrame, at: Places, others: pl.DataFrame, which: Places, n
     """
     same = np.ones(len(at), dtype=np.bool_)
     for name in names:
-        same &= _equal(rows[name], at, others[name], which)
+        same &= equal_values(rows[name], at, others[name], which)
     return same
 
 
-def _equal(one: pl.Series, at: Places, other: pl.Series, which: Places) -> Mask:
+def equal_values(one: pl.Series, at: Places, other: pl.Series, which: Places) -> Mask:
+    """Returns whether the values at each pair of positions in two columns are equal. Null equals null."""
     if (
         one.dtype.is_integer()
         and other.dtype.is_integer()

@@ -4,17 +4,19 @@ from collections.abc import Mapping
 from typing import Final
 
 from panewise.spark.results.family import FamilyResult
+from panewise.spark.results.join import JoinResult
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.over import OverResult
 from panewise.spark.results.policy import PolicyResult
 from panewise.spark.results.windows import WindowResult
-from panewise.spec import Chain, OverOperator, Specification, StreamWindow, WindowOperator
+from panewise.spec import Chain, JoinOperator, OverOperator, Specification, StreamWindow, WindowOperator
 
 RESULTS: Final[Mapping[type[Specification], type[OperatorResult]]] = {
     WindowOperator: WindowResult,
     Chain: WindowResult,
     OverOperator: OverResult,
     StreamWindow: PolicyResult,
+    JoinOperator: JoinResult,
 }
 
 

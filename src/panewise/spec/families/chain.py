@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from panewise.chrono import Duration
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.codec.chain import complete, from_dict, reads, to_dict
@@ -35,6 +36,11 @@ def batch_error(spec: Chain) -> Error | None:
 
 def for_columns(spec: Chain, columns: Mapping[str, set[str]]) -> Chain:
     """Returns the chain: its windows are not windows of rows, so it always names its event time."""
+    return spec
+
+
+def for_delays(spec: Chain, delays: Mapping[str, Duration]) -> Chain:
+    """Returns the specification: the watermark of a single input is that of the query."""
     return spec
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from panewise.chrono import Duration
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.codec.over import complete, from_dict, reads, to_dict
@@ -34,6 +35,11 @@ def batch_error(spec: OverOperator) -> Error | None:
 
 def for_columns(spec: OverOperator, columns: Mapping[str, set[str]]) -> OverOperator:
     """Returns the operator, which names its event time or has none."""
+    return spec
+
+
+def for_delays(spec: OverOperator, delays: Mapping[str, Duration]) -> OverOperator:
+    """Returns the specification: the watermark of a single input is that of the query."""
     return spec
 
 

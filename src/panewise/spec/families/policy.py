@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from panewise.chrono import Duration
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.codec.policy import complete, from_dict, reads, to_dict
@@ -36,6 +37,11 @@ def batch_error(spec: StreamWindow) -> Error | None:
 
 def for_columns(spec: StreamWindow, columns: Mapping[str, set[str]]) -> StreamWindow:
     """Returns the windows, which have no event time."""
+    return spec
+
+
+def for_delays(spec: StreamWindow, delays: Mapping[str, Duration]) -> StreamWindow:
+    """Returns the specification: the watermark of a single input is that of the query."""
     return spec
 
 

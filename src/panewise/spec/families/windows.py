@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from panewise.chrono import Duration
 from panewise.errors import SpecWarning
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
@@ -51,6 +52,11 @@ def lag_on_batch(watermark: Any) -> Error | None:
 def for_columns(spec: WindowOperator, columns: Mapping[str, set[str]]) -> WindowOperator:
     """Returns the operator, with the default event time if the input has that column (semantics 8.5)."""
     return with_event_time(spec, columns[INPUT])
+
+
+def for_delays(spec: WindowOperator, delays: Mapping[str, Duration]) -> WindowOperator:
+    """Returns the specification: the watermark of a single input is that of the query."""
+    return spec
 
 
 def renamed(

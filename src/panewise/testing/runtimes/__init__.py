@@ -4,10 +4,12 @@ A module is imported only when its runtime is used, because each needs libraries
 """
 
 from importlib import import_module
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from panewise.errors import InputError
 from panewise.testing.events import Script
+
+Counts: TypeAlias = dict[str, dict[str, int]]  # by input
 
 RUNTIMES: Final = ("oracle", "engine", "spark")
 
@@ -30,3 +32,12 @@ def runtime(name: str) -> Play:
         raise InputError(f"runtime={name!r}", f"the runtimes are {list(RUNTIMES)}", "give one of these")
     play: Play = import_module(f"panewise.testing.runtimes.{name}").play
     return play
+
+
+def without_zeros(counts: Counts) -> Counts:
+    """Returns the counts of the inputs that have received rows.
+
+    >>> without_zeros({"left": {"rows_in": 1}, "right": {"rows_in": 0}})
+    {'left': {'rows_in': 1}}
+    """
+    return {port: line for port, line in counts.items() if any(line.values())}

@@ -1,6 +1,6 @@
 """Plays events in the engine, in-process."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -16,9 +16,10 @@ from panewise.engine.store.cache import Cache
 from panewise.errors import InputError
 from panewise.state import MemoryRunStore
 from panewise.testing.columns import Row
-from panewise.testing.events import Event, Script
+from panewise.testing.events import Batch, Event, Script
 from panewise.testing.families import testing_parts
 from panewise.testing.ingest import FLAGS, ROW, frame, schema
+from panewise.testing.runtimes import Counts, without_zeros
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 
@@ -42,28 +43,29 @@ def play(script: Script) -> list[dict[str, Any]]:
     outputs = []
     for event, given in zip(script.events, script.given, strict=True):
         operator, stepped = play_event(event)
-        output = plain(tables_of(stepped), given, several=len(script.ports) > 1)
+        output = plain(tables_of(stepped), given, script)
         outputs.append(output | ({"windows": operator.live().to_dicts()} if script.windows else {}))
     return outputs
 
 
-_EventPlayer: TypeAlias = Callable[[Event], tuple[Operator, Output | None]]
+_Outputs: TypeAlias = Sequence[Output]
+_EventPlayer: TypeAlias = Callable[[Event], tuple[Operator, _Outputs]]
 
 
 def _in_memory(script: Script, columns: Schemas) -> _EventPlayer:
     """Plays all events with one operator in memory; a restart restores it from what it saved."""
     operator, checkpoint = operator_for(script.spec, columns), b""
 
-    def play_event(event: Event) -> tuple[Operator, Output | None]:
+    def play_event(event: Event) -> tuple[Operator, _Outputs]:
         nonlocal operator, checkpoint
         if event.op == "checkpoint":
             checkpoint = save(operator)
-            return operator, None
+            return operator, ()
         if event.op == "reset":
-            return operator, _reset(operator, restore(script.spec, columns, checkpoint).state)
+            return operator, [_reset(operator, restore(script.spec, columns, checkpoint).state)]
         if event.op == "restart":
             operator = restore(script.spec, columns, save(operator))
-            return operator, None
+            return operator, ()
         return operator, _step(operator, script, event)
 
     return play_event
@@ -76,7 +78,7 @@ def _stored(script: Script, columns: Schemas) -> _EventPlayer:
     def load() -> StoredOperator:
         return StoredOperator.load(script.spec, columns, RunLibrary(store, cache))
 
-    def play_event(event: Event) -> tuple[Operator, Output | None]:
+    def play_event(event: Event) -> tuple[Operator, _Outputs]:
         nonlocal cache, store, checkpoint
         now = load().operator.state.clocks.processing_time
         store = deepcopy(checkpoint) if event.op == "reset" else store
@@ -85,13 +87,13 @@ def _stored(script: Script, columns: Schemas) -> _EventPlayer:
         if event.op == "reset":
             before = stored.operator.state
             stored.operator.state = replace(before, clocks=replace(before.clocks, processing_time=now))
-            output: Output | None = _reset(stored.operator, before)
+            outputs: _Outputs = [_reset(stored.operator, before)]
         else:
-            output = None if event.op in ("restart", "checkpoint") else _step(stored.operator, script, event)
+            outputs = () if event.op in ("restart", "checkpoint") else _step(stored.operator, script, event)
         checkpoint = deepcopy(store) if event.op == "checkpoint" else checkpoint
         if stored.changed or stored.moved:
             stored.commit()
-        return stored.operator, output
+        return stored.operator, outputs
 
     return play_event
 
@@ -102,67 +104,75 @@ def _reset(operator: Any, before: Any) -> Output:
     return output
 
 
-def _step(operator: Operator, script: Script, event: Event) -> Output:
+def _step(operator: Operator, script: Script, event: Event) -> _Outputs:
     if event.op in testing_parts(script.spec).ops:
-        output: Output = testing_parts(script.spec).engine(operator, event)
-        return output
+        return [testing_parts(script.spec).engine(operator, event)]
     match event.op:
         case "add":
-            port, entry = script.entry(event)
-            return operator.add(frame(entry, script.types[port], event.rows), port)
+            return _added(operator, script, event)
         case "finish":
-            return operator.finish(event.port)
+            return [operator.finish(event.port)]
         case "clock":
-            return operator.advance(processing_time=event.to)
+            return [operator.advance(processing_time=event.to)]
         case _:
-            return operator.advance(watermark=event.to, source=event.source)
+            return [operator.advance(watermark=event.to, source=event.source)]
 
 
-Tables: TypeAlias = Mapping[tuple[str, str], pl.DataFrame]  # by kind and port; without empty ones
+def _added(operator: Any, script: Script, event: Event) -> _Outputs:
+    """Adds the rows of one input, or the rows of several as one batch."""
+    frames = {port: frame(script.ports[port], script.types[port], rows) for port, rows in event.rows.items()}
+    outputs: _Outputs
+    if len(frames) > 1:
+        outputs = operator.add_batch(frames)
+    else:
+        [(port, rows)] = frames.items()
+        outputs = [operator.add(rows, port)]
+    return outputs
 
 
-def tables_of(output: Output | None) -> Tables:
-    """Returns the tables of an output, by kind and port."""
-    if output is None:
-        return {}
-    counts = pl.DataFrame([{name: getattr(output.counts, name) for name in COUNTS}])
-    frames = {"panes": output.panes, "late": output.late, "invalid": output.invalid, "counts": counts}
-    return {(kind, output.port): table for kind, table in frames.items()}
+Tables: TypeAlias = Sequence[tuple[str, str, pl.DataFrame]]  # kind, port and rows, in the order of emission
 
 
-def plain(tables: Tables, given: Sequence[Row], *, several: bool) -> dict[str, Any]:
+def tables_of(outputs: _Outputs) -> Tables:
+    """Returns the tables of outputs."""
+    found: list[tuple[str, str, pl.DataFrame]] = []
+    for output in outputs:
+        counts = pl.DataFrame([{name: getattr(output.counts, name) for name in COUNTS}])
+        frames = {"panes": output.panes, "late": output.late, "invalid": output.invalid, "counts": counts}
+        found += [(kind, output.port, table) for kind, table in frames.items()]
+    return found
+
+
+def plain(tables: Tables, given: Batch, script: Script) -> dict[str, Any]:
     """Returns an output with dicts in place of DataFrames, and with input rows as the caller gave them.
 
-    With `several` inputs each late or invalid row says its `input`, and counts are given by input.
+    With several inputs each late or invalid row names its input, and counts are by input. The inputs come one
+    after another.
     """
+    field, ports = script.port_field, list(script.ports)
 
     def of(kind: str) -> list[tuple[str, dict[str, Any]]]:
-        return [
-            (port, row) for (name, port), table in tables.items() if name == kind for row in table.to_dicts()
-        ]
+        rows = [(port, row) for name, port, table in tables if name == kind for row in table.to_dicts()]
+        return sorted(rows, key=lambda pair: ports.index(pair[0])) if kind != "panes" else rows
 
     def named(port: str) -> dict[str, str]:
-        return {"input": port} if several else {}
+        return {field: port} if field else {}
 
     invalid = [
-        {"row": dict(given[entry[ROW]]), "reason": entry["__reason"], **named(port)}
+        {"row": dict(given[port][entry[ROW]]), "reason": entry["__reason"], **named(port)}
         for port, entry in of("invalid")
     ]
-    counts: dict[str, dict[str, int]] = {}
+    counts: Counts = {}
     for port, line in of("counts"):
         before = counts.setdefault(port, dict.fromkeys(COUNTS, 0))
         counts[port] = {name: before[name] + line[name] for name in COUNTS}
     none = dict.fromkeys(COUNTS, 0)
     return {
         "panes": [pane for _, pane in of("panes")],
-        "late": [late_entry(entry, given) | named(port) for port, entry in of("late")],
+        "late": [late_entry(entry, given[port]) | named(port) for port, entry in of("late")],
         "invalid": invalid,
-        "counts": _without_zeros(counts) if several else next(iter(counts.values()), none),
+        "counts": without_zeros(counts) if field else next(iter(counts.values()), none),
     }
-
-
-def _without_zeros(counts: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
-    return {port: line for port, line in counts.items() if any(line.values())}
 
 
 def late_entry(entry: dict[str, Any], given: Sequence[Row]) -> dict[str, Any]:

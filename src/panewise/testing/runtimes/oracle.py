@@ -15,6 +15,7 @@ from panewise.spec.windows.custom import EachRow
 from panewise.testing.events import Event, Script
 from panewise.testing.families import testing_parts
 from panewise.testing.ingest import ROW, schema
+from panewise.testing.runtimes import without_zeros
 
 
 def play(script: Script) -> list[dict[str, Any]]:
@@ -27,14 +28,16 @@ def play(script: Script) -> list[dict[str, Any]]:
     """
     if script.options:
         raise InputError(f"options={sorted(script.options)}", "the oracle has no options", "leave them out")
-    several = len(script.ports) > 1
-    types: Any = script.types if several else dict(script.types[INPUT])
+    field = script.port_field
+    types: Any = script.types if field else dict(script.types[INPUT])
     oracle = interpreter(_by_row(script), types)
     outputs = []
     for event, given in zip(script.events, script.given, strict=True):
         output = _step(oracle, event, script)
         for entry in (*output["late"], *output["invalid"]):
-            entry["row"] = dict(given[entry["row"][ROW]])
+            entry["row"] = dict(given[entry[field] if field else INPUT][entry["row"][ROW]])
+        if field:
+            output["counts"] = without_zeros(output["counts"])
         outputs.append(output | ({"windows": oracle.windows()} if script.windows else {}))
     return outputs
 
@@ -73,20 +76,33 @@ class _OfFrames:
 
 def _step(oracle: Any, event: Event, script: Script) -> dict[str, Any]:
     own = testing_parts(script.spec)
-    port = {} if event.port is None else {"port": event.port}
     output: dict[str, Any]
     match event:
         case Event(op) if op in own.ops:
             output = own.oracle(oracle, event)
         case Event("add"):
-            output = oracle.add([{**row, ROW: number} for number, row in enumerate(event.rows)], **port)
+            output = _added(oracle, event, script)
         case Event("watermark", to=int(to), source=source):
             output = oracle.watermark(to, source)
         case Event("clock", to=int(to)):
             output = oracle.clock(to)
         case Event("finish"):
-            output = oracle.finish(**port)
+            output = oracle.finish() if event.port is None else oracle.finish(event.port)
         case _:
-            counts: dict[str, Any] = {} if len(script.ports) > 1 else dict.fromkeys(COUNTS, 0)
+            counts: dict[str, Any] = {} if script.port_field else dict.fromkeys(COUNTS, 0)
             output = {"panes": [], "late": [], "invalid": [], "counts": counts}
+    return output
+
+
+def _added(oracle: Any, event: Event, script: Script) -> dict[str, Any]:
+    """Adds the rows of one input, or the rows of several as one batch."""
+    batch = {
+        port: [{**row, ROW: number} for number, row in enumerate(rows)] for port, rows in event.rows.items()
+    }
+    output: dict[str, Any]
+    if len(batch) > 1:
+        output = oracle.add_batch(batch)
+    else:
+        [(port, rows)] = batch.items()
+        output = oracle.add(rows, port) if script.port_field else oracle.add(rows)
     return output

@@ -25,7 +25,7 @@ from panewise.spark.settings import configure
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.types import spark_schema
 from panewise.testing.columns import Row
-from panewise.testing.events import Event, Script
+from panewise.testing.events import Batch, Event, Script
 from panewise.testing.families import testing_parts
 from panewise.testing.ingest import FLAGS, frame, schema
 from panewise.testing.runtimes.engine import plain
@@ -73,6 +73,7 @@ class _Stage:
         live: the stored windows of each shard, as the shard last reported them.
         files: the number of input files written so far.
         clock: the processing time.
+        next_batch: files for the next micro-batch, with the places where the query reads them.
         query: the running query.
     """
 
@@ -82,6 +83,7 @@ class _Stage:
     live: dict[int, pl.DataFrame] = field(default_factory=dict)
     files: int = 0
     clock: int = 0
+    next_batch: list[tuple[Path, Path]] = field(default_factory=list)
     query: StreamingQuery | None = None
 
     def __post_init__(self) -> None:
@@ -140,8 +142,11 @@ class _Stage:
 
     def _collect(self, tagged: DataFrame, _: int) -> None:
         self.emitted += [(row.kind, bytes(row.payload)) for row in tagged.collect()]
+        while self.next_batch:
+            written, place = self.next_batch.pop()
+            written.rename(place)
 
-    def after(self, event: Event, given: Sequence[Row]) -> dict[str, Any]:
+    def after(self, event: Event, given: Batch) -> dict[str, Any]:
         """Plays one event; returns the output of the query."""
         assert self.query is not None
         self.emitted.clear()
@@ -155,23 +160,21 @@ class _Stage:
         return output | ({"windows": self._windows()} if self.script.windows else {})
 
     def _put(self, event: Event) -> None:
-        """Writes the event as an input file.
+        """Writes the event as an input file, or as one for each input that it has rows of.
 
-        The file is written elsewhere and then renamed, so that the query never reads an incomplete file.
+        A file is written elsewhere and then renamed, so that the query never reads an incomplete file. Files
+        of several inputs are renamed while the query runs a micro-batch with an empty note. So the next
+        micro-batch finds all of them.
         """
         self.files += 1
         name = f"{self.files:06}"
-        if event.op == "add":
-            port, entry = self.script.entry(event)
-            rows = frame(entry, self.script.types[port], event.rows)
-            columns = self._columns(port)
-            timed = (
-                rows.with_columns(pl.lit(self.clock, dtype=pl.Int64).alias(NOW)) if NOW in columns else rows
-            )
-            instants = [name for name in (*entry.time_columns, NOW) if name in timed.columns]
-            whole = timed.with_columns(pl.col(instants).cast(pl.Datetime("us", "UTC")))
-            whole.write_parquet(self.scratch / name)
-            (self.scratch / name).rename(self.scratch / port / f"{name}.parquet")
+        for port, rows in event.rows.items():
+            written = self.scratch / f"{name}-{port}"
+            self._write_rows(port, rows, written)
+            self.next_batch.append((written, self.scratch / port / f"{name}.parquet"))
+        if len(event.rows) == 1:
+            written, place = self.next_batch.pop()
+            written.rename(place)
             return
         source = {} if event.source is None else {"input": event.source}
         self.clock = max(self.clock, (event.to or 0) if event.op == "clock" else 0)
@@ -179,17 +182,26 @@ class _Stage:
             "watermark": note(watermark=event.to or 0, **source),
             "clock": note(clock=event.to or 0),
             "finish": note(finish=event.port or 1),
+            "add": note(),
         }
         (self.scratch / name).write_text(texts[event.op])
         (self.scratch / name).rename(self.scratch / "notes" / f"{name}.txt")
 
-    def _output(self, given: Sequence[Row]) -> dict[str, Any]:
-        tables: dict[tuple[str, str], pl.DataFrame] = {}
-        for label, payload in self.emitted:
-            if kind_of(label) in ("panes", "late", "invalid", "counts"):
-                place, table = (kind_of(label), port_of(label)), _counted(decode(payload))
-                tables[place] = pl.concat([tables[place], table]) if place in tables else table
-        return plain(tables, given, several=len(self.script.ports) > 1)
+    def _write_rows(self, port: str, rows: Sequence[Row], path: Path) -> None:
+        """Writes rows of an input as a Parquet file."""
+        entry, columns = self.script.ports[port], self._columns(port)
+        made = frame(entry, self.script.types[port], rows)
+        timed = made.with_columns(pl.lit(self.clock, dtype=pl.Int64).alias(NOW)) if NOW in columns else made
+        instants = [name for name in (*entry.time_columns, NOW) if name in timed.columns]
+        timed.with_columns(pl.col(instants).cast(pl.Datetime("us", "UTC"))).write_parquet(path)
+
+    def _output(self, given: Batch) -> dict[str, Any]:
+        tables = [
+            (kind_of(label), port_of(label), _counted(decode(payload)))
+            for label, payload in self.emitted
+            if kind_of(label) in ("panes", "late", "invalid", "counts")
+        ]
+        return plain(tables, given, self.script)
 
     def _windows(self) -> list[dict[str, Any]]:
         """Returns the stored windows of all shards, in the order of end, start and keys."""

@@ -1,0 +1,13 @@
+"""`python -m bench.joins [flat | skew]`: joins beside their peers, with a growing state, with a hot key."""
+
+import sys
+
+from bench.joins import compare, flat, skew
+
+_COMMANDS = {"flat": flat.main, "skew": skew.main}
+
+if __name__ == "__main__":
+    if sys.argv[1:] and sys.argv[1] in _COMMANDS:
+        _COMMANDS[sys.argv[1]](sys.argv[2:])
+    else:
+        compare.main(sys.argv[1:])

@@ -1,0 +1,165 @@
+"""As-of joins: a left row waits until no right row can come that would be its partner (semantics 37.2, 37.3).
+
+The left rows that wait are in a queue in the order of the horizon that decides them. The right rows are
+looked up by key and time, when left rows are decided. So each left row is looked up once, and whatever
+arrives later changes nothing that was emitted.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import polars as pl
+
+from panewise.chrono import MAX_INSTANT, saturating_add
+from panewise.engine.columns import END, NUMBER, TIME
+from panewise.engine.join.arrival import Arrived, Instants
+from panewise.engine.join.candidates import Candidates, partners_of
+from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.emission import EXPIRED, UNMATCHED, Emission, decided_rows
+from panewise.engine.join.expiry import expiry_turns
+from panewise.engine.join.plan import JoinPlan, as_stored, with_keys
+from panewise.engine.join.state import JoinState
+from panewise.engine.kernels.frames import filter_rows, vstack_frames
+from panewise.engine.store.latest_by_key import LatestByKey
+from panewise.engine.store.run import MemoryLibrary, Shape
+from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.engine.store.time_queue import TimeQueue
+from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.match import AsOf
+
+
+class AsOfJoin:
+    """The method of a join as of a time: :class:`panewise.engine.join.method.Method`."""
+
+    def __init__(self, plan: JoinPlan) -> None:
+        self.plan, self.spec = plan, plan.spec
+        match = self.spec.match
+        assert isinstance(match, AsOf)
+        self.match = match
+        left, right = plan.ports[LEFT], plan.ports[RIGHT]
+        self.queue = Shape(dict(left.stored), [END, NUMBER], [])
+        self.rows = Shape(dict(right.stored), [TIME, NUMBER], right.keys)
+
+    def tables(self) -> dict[str, StoredTable]:
+        """Returns the queue of left rows, and the table of right rows."""
+        return {
+            LEFT: TimeQueue.nothing(self.queue, MemoryLibrary()),
+            RIGHT: LatestByKey.nothing(self.rows, MemoryLibrary()),
+        }
+
+    def horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
+        """Returns the horizons: a left row expires when it is decided, a right row when no left row needs it.
+
+        Left rows that wait are at the right horizon less what they wait for, or later. Left rows that may
+        come are at the left horizon or later.
+        """
+        left, right = (clocks.passed(self.spec, side) for side in (LEFT, RIGHT))
+        return {LEFT: right, RIGHT: self._settled(left, right)}
+
+    def _settled(self, left: int | None, right: int | None) -> int | None:
+        """Returns the instant at or before which there is no left row that is still to be decided."""
+        if left is None or right is None:
+            return None
+        return min(left, right if right == MAX_INSTANT else saturating_add(right, -self.match.waits))
+
+    def joined(self, state: JoinState, batch: Arrived) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
+        """Joins the applied rows of a batch."""
+        new = self._arrived(state, batch)
+        tables = {LEFT: new.queue, RIGHT: new.right}
+        due = self._due(new.queue, state.clocks, batch.clocks)
+        turns, early = expiry_turns(due, batch, RIGHT)
+        at_once = vstack_frames([new.decided, filter_rows(due, pl.Series(early))])
+        own = self._turns(new.decided, batch)
+        emission = Emission(self.plan)
+        self._emit(emission, UNMATCHED, at_once, np.concatenate([own, turns[early]]), new.right)
+        self._emit(emission, EXPIRED, filter_rows(due, pl.Series(~early)), turns[~early], new.right)
+        return emission.rows(), tables
+
+    def moved(self, state: JoinState, clocks: JoinClocks) -> pl.DataFrame:
+        """Returns the left rows that are decided."""
+        emission = Emission(self.plan)
+        due = self._due(cast(TimeQueue, state.tables[LEFT]), state.clocks, clocks)
+        turns = np.zeros(due.height, dtype=np.int64)
+        self._emit(emission, EXPIRED, due, turns, cast(LatestByKey, state.tables[RIGHT]))
+        return emission.rows()
+
+    def waiting(self, state: JoinState) -> dict[str, pl.DataFrame]:
+        """Returns the left rows that are not decided."""
+        return {LEFT: cast(TimeQueue, state.tables[LEFT]).all()}
+
+    def furthest_behind(self) -> int | None:
+        """Returns how far the event time of an emitted row may lie behind the lower horizon."""
+        if self.spec.timestamp not in (RIGHT, "earlier"):
+            return self.match.waits
+        if self.match.tolerance is None:
+            return None
+        return self.match.tolerance.us * (2 if self.match.strategy == "nearest" else 1)
+
+    def next_due(self, state: JoinState) -> int | None:
+        """Returns the first watermark at which a left row is decided."""
+        table = state.tables[LEFT]
+        first = table.next_end(table.horizon)
+        return None if first is None else first + 1 + self.spec.right.allowed_lateness.us
+
+    def _arrived(self, state: JoinState, batch: Arrived) -> "_Arrived":
+        """Stores the rows of a batch, but not the left rows that are decided at once."""
+        left, right = self.plan.ports[LEFT], self.plan.ports[RIGHT]
+        rows = as_stored(left, batch.applied.get(LEFT), self.queue.schema, self.match.waits)
+        keyed = with_keys(left, rows)
+        waits = _ending_after(keyed, state.tables[LEFT].horizon)
+        decided = rows
+        if waits.height:
+            decided = rows.join(waits.select(NUMBER), on=NUMBER, how="anti", maintain_order="left")
+        queue = sealed_if_long(cast(TimeQueue, state.tables[LEFT]).put(waits))
+        stored = cast(LatestByKey, state.tables[RIGHT])
+        limit = None if self.match.tolerance is None else self.match.reach[1]
+        given = as_stored(right, batch.applied.get(RIGHT), self.rows.schema, limit)
+        # With a condition an earlier row can be the partner although a later one was in time.
+        settled = stored.horizon if self.spec.condition is None else None
+        new = _ending_after(with_keys(right, given), stored.horizon)
+        known = stored.settled_until(settled).put(new).sealed_if_long()
+        return _Arrived(queue, known, decided)
+
+    def _due(self, queue: TimeQueue, before: JoinClocks, after: JoinClocks) -> pl.DataFrame:
+        low, high = (one.passed(self.spec, RIGHT) for one in (before, after))
+        if high is None or low == high:
+            return pl.DataFrame(schema=self.queue.schema)
+        return queue.between(low, high)
+
+    def _turns(self, rows: pl.DataFrame, batch: Arrived) -> Instants:
+        """Returns the turn of rows that arrived in the batch."""
+        if self.spec.evaluate == "batch":
+            return np.zeros(rows.height, dtype=np.int64)
+        turns: Instants = rows[NUMBER].to_numpy() - batch.first_number
+        return turns
+
+    def _emit(
+        self, emission: Emission, part: int, rows: pl.DataFrame, turns: Instants, right: LatestByKey
+    ) -> None:
+        """Emits decided rows with their partners, in the order of time, then arrival."""
+        if rows.is_empty():
+            return
+        turned = rows.with_columns(pl.Series("__turn", turns)).sort(TIME, NUMBER)
+        rows = turned.drop("__turn")
+        found: Candidates = partners_of(self.plan, self.match, rows, right)
+        has = found.at >= 0
+        if self.spec.how in ("inner", "semi", "anti"):
+            chosen = has if self.spec.how != "anti" else ~has
+            mask = pl.Series(chosen)
+            turned, rows, found = filter_rows(turned, mask), filter_rows(rows, mask), found.chosen(chosen)
+        emission.add(part, turned["__turn"].to_numpy(), decided_rows(self.plan, rows, found.rows, found.at))
+
+
+@dataclass(frozen=True)
+class _Arrived:
+    """The tables after a batch, and its left rows that are decided at once."""
+
+    queue: TimeQueue
+    right: LatestByKey
+    decided: pl.DataFrame
+
+
+def _ending_after(rows: pl.DataFrame, horizon: int | None) -> pl.DataFrame:
+    return rows if horizon is None else filter_rows(rows, rows[END] > horizon)

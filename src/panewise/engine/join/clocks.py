@@ -1,0 +1,141 @@
+"""The clocks of a join: a watermark for each side, and the horizons (semantics 36.1 to 36.5)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
+from panewise.spec import FixedLag, JoinOperator, StreamTime
+from panewise.spec.operators.join.columns import LEFT, RIGHT
+
+_OTHER = {LEFT: RIGHT, RIGHT: LEFT}
+
+
+@dataclass(frozen=True)
+class SideClock:
+    """The clock of a side.
+
+    Attributes:
+        watermark: the watermark, None before the first one.
+        reported_at: the processing time of the last report; None if it was before the first reading.
+        ended: whether the input of the side has ended.
+    """
+
+    watermark: int | None = None
+    reported_at: int | None = None
+    ended: bool = False
+
+
+@dataclass(frozen=True)
+class JoinClocks:
+    """The processing time, and the clocks of both sides.
+
+    Attributes:
+        processing_time: the last reading, 0 before the first one.
+        since: the first reading, None before it.
+        sides: the clocks by side.
+    """
+
+    processing_time: int = 0
+    since: int | None = None
+    sides: Mapping[str, SideClock] = field(default_factory=lambda: dict.fromkeys((LEFT, RIGHT), SideClock()))
+
+    @property
+    def watermark(self) -> int | None:
+        """The lower watermark of those sides that have not ended; None before both have one."""
+        marks = [MAX_INSTANT if side.ended else side.watermark for side in self.sides.values()]
+        return None if None in marks else min(mark for mark in marks if mark is not None)
+
+    @property
+    def instant_watermark(self) -> int | None:
+        """The watermark, which is an instant."""
+        return self.watermark
+
+    @property
+    def finished(self) -> bool:
+        """Whether both inputs have ended."""
+        return all(side.ended for side in self.sides.values())
+
+    def horizon(self, spec: JoinOperator, side: str) -> int | None:
+        """Returns the horizon of a side: rows before it are late. None before the first watermark."""
+        clock = self.sides[side]
+        if clock.ended:
+            return MAX_INSTANT
+        if clock.watermark is None:
+            return None
+        return saturating_add(clock.watermark, -spec.sides[side].allowed_lateness.us)
+
+    def passed(self, spec: JoinOperator, side: str) -> int | None:
+        """Returns the last instant that the horizon of a side has passed, None if there is none.
+
+        A row of the other side has expired if the last instant at which a row can match it is this instant or
+        an earlier one (39).
+        """
+        horizon = self.horizon(spec, side)
+        if horizon is None or horizon == MAX_INSTANT:
+            return horizon
+        return None if horizon == MIN_INSTANT else horizon - 1
+
+    def moved(
+        self, spec: JoinOperator, processing_time: int | None, watermark: int | None, source: str | None
+    ) -> "JoinClocks":
+        """Returns the clocks after a reading of the processing time, a watermark from outside, or both."""
+        after = self._read(spec, processing_time)
+        if watermark is not None:
+            for side in spec.sides if source is None else (source,):
+                if not isinstance(spec.ports[side].watermark, StreamTime):
+                    after = after._reported(side, watermark)
+        return after._without_idle(spec)
+
+    def moved_by_rows(self, spec: JoinOperator, latest: Mapping[str, int]) -> "JoinClocks":
+        """Returns the clocks after rows have moved the watermarks of their sides together (36.7).
+
+        `latest` has the highest event time of the valid rows of each side.
+        """
+        after = self
+        if spec.watermark is not None:
+            latest = dict.fromkeys(spec.sides, max(latest.values())) if latest else {}
+        for side, time in latest.items():
+            driven = spec.ports[side].watermark
+            if isinstance(driven, StreamTime):
+                after = after._reported(side, saturating_add(time, -driven.delay.us))
+        return after._without_idle(spec)
+
+    def ended(self, side: str | None) -> "JoinClocks":
+        """Returns the clocks after the end of the input of a side, or of both."""
+        ended = self.sides if side is None else (side,)
+        return self._with({name: replace(self.sides[name], ended=True) for name in ended})
+
+    def _read(self, spec: JoinOperator, processing_time: int | None) -> "JoinClocks":
+        if processing_time is None:
+            return self
+        now = max(self.processing_time, processing_time)
+        after = replace(self, processing_time=now, since=now if self.since is None else self.since)
+        for name, side in spec.sides.items():
+            if isinstance(side.watermark, FixedLag):
+                after = after._reported(name, now - side.watermark.lag.us)
+        return after
+
+    def _reported(self, side: str, watermark: int) -> "JoinClocks":
+        before = self.sides[side]
+        mark = watermark if before.watermark is None else max(before.watermark, watermark)
+        at = None if self.since is None else self.processing_time
+        return self._with({side: replace(before, watermark=mark, reported_at=at)})
+
+    def _without_idle(self, spec: JoinOperator) -> "JoinClocks":
+        """Raises the watermark of an idle side to that of the other one (36.5)."""
+        idle = [side for side in self.sides if self._is_idle(spec, side)]
+        if len(idle) != 1:
+            return self
+        mine, other = self.sides[idle[0]], self.sides[_OTHER[idle[0]]]
+        if other.watermark is None or (mine.watermark is not None and mine.watermark >= other.watermark):
+            return self
+        return self._with({idle[0]: replace(mine, watermark=other.watermark)})
+
+    def _is_idle(self, spec: JoinOperator, side: str) -> bool:
+        if spec.idle_after is None or self.since is None:
+            return False
+        at = self.sides[side].reported_at
+        return self.processing_time - (self.since if at is None else at) >= spec.idle_after.us
+
+    def _with(self, sides: Mapping[str, SideClock]) -> "JoinClocks":
+        return replace(self, sides={**self.sides, **sides})

@@ -1,0 +1,46 @@
+"""What a join does with the rows of its sides depends on its match. A method is this part of a join."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import polars as pl
+
+from panewise.engine.join.arrival import Arrived
+from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.state import JoinState
+from panewise.engine.store.stored_table import StoredTable
+
+
+class Method(Protocol):
+    """Matches, stores and emits the rows of a join."""
+
+    def tables(self) -> dict[str, StoredTable]:
+        """Returns the empty tables by name. Their order is that of their numbers on disk."""
+        ...
+
+    def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
+        """Returns the horizon of each table at these clocks."""
+        ...
+
+    def joined(self, state: JoinState, batch: Arrived) -> tuple[pl.DataFrame, Mapping[str, StoredTable]]:
+        """Joins the applied rows of a batch. Returns what is emitted, and the tables after the batch.
+
+        The tables are not expired yet.
+        """
+        ...
+
+    def moved(self, state: JoinState, clocks: JoinClocks) -> pl.DataFrame:
+        """Returns what is emitted when the clocks of the state move to `clocks`."""
+        ...
+
+    def waiting(self, state: JoinState) -> Mapping[str, pl.DataFrame]:
+        """Returns, by side, the rows that can still get a partner."""
+        ...
+
+    def furthest_behind(self) -> int | None:
+        """Returns how far `join_time` of an emitted row may lie behind the lower horizon; None: any."""
+        ...
+
+    def next_due(self, state: JoinState) -> int | None:
+        """Returns a watermark at or before the first one at which something is emitted; None: nothing is."""
+        ...

@@ -1,0 +1,102 @@
+"""The state of joins."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Final, Self
+
+from panewise.engine.ingest.arrival import Marks
+from panewise.engine.ingest.input_state import COUNT, INPUTS, MARKS, checked, marks_rows, read_marks
+from panewise.engine.join.clocks import JoinClocks, SideClock
+from panewise.engine.join.plan import JoinPlan
+from panewise.engine.store.stored_table import StoredTable
+from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.state.manifest import Checks, check_fields
+
+_SIDES: Final = (LEFT, RIGHT)
+
+
+@dataclass(frozen=True)
+class JoinState:
+    """Everything that a join stores between steps.
+
+    Attributes:
+        tables: the tables by name. The method of the join (:mod:`panewise.engine.join.method`) says which
+            there are.
+        clocks: the clocks.
+        marks: the replay marks by side.
+        next_number: the number of the next row that is applied.
+    """
+
+    copies: ClassVar[frozenset[str]] = frozenset()
+
+    tables: dict[str, StoredTable]
+    clocks: JoinClocks = field(default_factory=JoinClocks)
+    marks: Mapping[str, Marks] = field(default_factory=lambda: dict.fromkeys(_SIDES, Marks()))
+    next_number: int = 0
+
+    def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
+        """Returns the state with these tables in place of those of the same names."""
+        return replace(self, tables={**self.tables, **tables})
+
+    def header(self) -> dict[str, Any]:
+        """Returns everything that is not in a table, as JSON values."""
+        clocks = self.clocks
+        reports = {side: [one.watermark, one.reported_at] for side, one in clocks.sides.items()}
+        return {
+            "processing_time": clocks.processing_time,
+            "watermark": clocks.watermark,
+            "finished": clocks.finished,
+            "inputs": {"since": clocks.since, "told": reports},
+            "ended": [side for side, one in clocks.sides.items() if one.ended],
+            "marks": [],
+            "marks_by_side": {side: marks_rows(marks) for side, marks in self.marks.items()},
+            "next_number": self.next_number,
+        }
+
+    def with_header(self, plan: JoinPlan, header: Mapping[str, Any]) -> Self:
+        """Returns the state with the values of a header; `{}` is that of no commit.
+
+        Raises:
+            StateError: if the header is not of such an operator.
+        """
+        if not _checked(header):
+            return self
+        marks = {
+            side: read_marks({"marks": header["marks_by_side"][side]}, port.entry, port.schema)
+            for side, port in plan.ports.items()
+        }
+        return replace(self, clocks=read_clocks(header), marks=marks, next_number=header["next_number"])
+
+
+def read_clocks(header: Mapping[str, Any]) -> JoinClocks:
+    """Returns the clocks of a header; `{}` is that of no commit.
+
+    Raises:
+        StateError: if the header is not of a join.
+    """
+    if not _checked(header):
+        return JoinClocks()
+    reports, ended = header["inputs"]["told"], header["ended"]
+    sides = {side: SideClock(reports[side][0], reports[side][1], side in ended) for side in _SIDES}
+    return JoinClocks(header["processing_time"], header["inputs"]["since"], sides)
+
+
+def _checked(header: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns the header, after checking that it has the fields of a join, if it has any."""
+    if checked(header, CHECKS):
+        check_fields(
+            "a header", {name: header[name] for name in CHECKS if name in header}, CHECKS, required=CHECKS
+        )
+    return header
+
+
+def _by_side(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == set(_SIDES)
+
+
+CHECKS: Final[Checks] = {
+    "inputs": lambda value: INPUTS(value) and _by_side(value["told"]),
+    "ended": lambda value: isinstance(value, list) and all(side in _SIDES for side in value),
+    "marks_by_side": lambda value: _by_side(value) and all(map(MARKS, value.values())),
+    "next_number": COUNT,
+}

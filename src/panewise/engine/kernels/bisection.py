@@ -1,0 +1,32 @@
+"""Bisection of many ranges of one array at once."""
+
+import numpy as np
+import numpy.typing as npt
+
+from panewise.engine.kernels.sorting import Places
+
+Integers64 = npt.NDArray[np.int64]
+
+
+def bisect_left(
+    values: Integers64, low: Places, high: Places, wanted: Integers64, *, past_equal: bool = False
+) -> Places:
+    """Returns the position of the first value that is not below `wanted`, for each range of sorted values.
+
+    A range is [low, high). With `past_equal` it is the first value above `wanted`. If there is none, it is
+    `high`. The number of rounds is the logarithm of the longest range. A round costs as much as there are
+    ranges that are still open.
+
+    >>> bisect_left(np.array([1, 3, 5, 2, 4]), np.array([0, 3]), np.array([3, 5]), np.array([3, 9]))
+    array([1, 5])
+    """
+    low, high = low.copy(), np.maximum(low, high)
+    which = np.flatnonzero(low < high)
+    while len(which):
+        middle = (low[which] + high[which]) >> 1
+        found = values[middle]
+        before = found <= wanted[which] if past_equal else found < wanted[which]
+        low[which[before]] = middle[before] + 1
+        high[which[~before]] = middle[~before]
+        which = which[low[which] < high[which]]
+    return low

@@ -1,0 +1,198 @@
+"""Rows that are looked up by key and a range of time.
+
+Rows are only added, and expire. A run is sorted by the hash of the key, then by time, then by arrival. So the
+rows of a key within a range of time are a slice of a run, which bisection finds: the cost of a look-up does
+not depend on how many other rows the key has.
+
+Invariant: the columns of `shape.identity` are the time and the arrival number. No two rows have the same
+number.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+import polars as pl
+
+from panewise.engine.columns import END, HASH, TOMBSTONE
+from panewise.engine.kernels.bisection import bisect_left
+from panewise.engine.kernels.frames import expand_ranges, take_rows, vstack_frames
+from panewise.engine.kernels.hashing import Hashes, row_hashes
+from panewise.engine.kernels.sorting import Line, Places, hash_order
+from panewise.engine.store.compaction import Merge, allowance, next_merge
+from panewise.engine.store.run import RunRows, Shape, part_range, parted
+from panewise.engine.store.stored_table import StoredTable
+
+_MANY = 4  # with fewer stored rows for each look-up than this, all of them are read
+_NEWEST = 1 << 12  # with more new rows than this, an operator in memory seals them in a run
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Look-ups: the hash of a key, and a range of time that includes both ends.
+
+    They are sorted by hash. `first` may be after `last`; then nothing is found.
+    """
+
+    hashes: Hashes
+    first: Places
+    last: Places
+
+
+@dataclass(frozen=True)
+class Slices:
+    """The rows that look-ups found: slices of `rows`, one for each look-up. They may have other keys."""
+
+    rows: pl.DataFrame
+    starts: Places
+    lengths: Places
+
+
+@dataclass(frozen=True)
+class RowsByKey(StoredTable):
+    """A table of rows by key and time. Rows of `newest` are in any order."""
+
+    def put(self, rows: pl.DataFrame) -> Self:
+        """Returns the table with more rows."""
+        marked = rows.select(*self.shape.schema).with_columns_seq(pl.lit(False).alias(TOMBSTONE))
+        return replace(self, newest=vstack_frames([self.newest, marked]))
+
+    def slices(self, ranges: Ranges) -> Iterator[Slices]:
+        """Yields the rows of each part of the table that may have the key and a time in the range.
+
+        Expired rows are found, too, as long as they are stored.
+        """
+        for run in self._live_runs():
+            rows = self.library.read(run, self.shape)
+            mine = part_range(run.part, ranges.hashes)
+            starts, lengths = _found(rows, self.time, ranges, mine)
+            if lengths.any():
+                yield Slices(rows.frame, starts, lengths)
+        if self.newest.height:
+            yield slices_of(sorted_rows(self.newest, self.shape), self.shape, ranges)
+
+    def due(self, after: int | None, until: int) -> pl.DataFrame:
+        """Returns the rows with after < END <= until, in no particular order."""
+        ends = pl.col(END) <= until
+        if after is not None:
+            ends &= pl.col(END) > after
+        runs = [run for run in self.runs if run.low <= until and (after is None or run.high > after)]
+        found = [self.newest, *(self.library.read(run, self.shape).bare for run in runs)]
+        found = [one.filter(ends) for one in found]
+        return vstack_frames([one[list(self.shape.schema)] for one in found])
+
+    def all(self) -> pl.DataFrame:
+        """Returns all rows that have not expired, in no particular order."""
+        rows = [self.newest, *(self.library.read(run, self.shape).bare for run in self._live_runs())]
+        return vstack_frames([self._unexpired(one)[list(self.shape.schema)] for one in rows])
+
+    @property
+    def time(self) -> str:
+        """The column of the times."""
+        return self.shape.identity[0]
+
+    def sealed(self) -> Self:
+        """Returns the same table with the newest rows in a run, after the merges that are due."""
+        newest = self._unexpired(self.newest)
+        table = replace(self, newest=newest.clear(), runs=self._live_runs())
+        if newest.is_empty():
+            return table
+        table = replace(table, runs=(*table.runs, table._added(sorted_rows(newest, self.shape), None)))
+        may, spent = allowance(newest.height), 0
+        while (merge := next_merge(table.runs)) is not None and (spent == 0 or spent + merge.rows <= may):
+            table, spent = table._merged(merge), spent + merge.rows
+        self.library.keep(table.runs)
+        return table
+
+    def sealed_if_long(self) -> Self:
+        """Returns the table, with its newest rows in a run if there are many."""
+        return self.sealed() if self.newest.height > _NEWEST else self
+
+    def _merged(self, merge: Merge) -> Self:
+        """Returns the table after one merge. Of equal key and time, rows of older runs come first."""
+        frames = [self._unexpired(self.library.read(run, self.shape).frame) for run in merge.runs]
+        both = self._merging(_in_order(vstack_frames(frames), self.shape))
+        pieces = list(enumerate(parted(both))) if merge.cut else [(merge.runs[0].part, both)]
+        made = [self._added(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
+        at = self.runs.index(merge.runs[-1])
+        before = [run for run in self.runs[:at] if run not in merge.runs]
+        return replace(self, runs=(*before, *made, *self.runs[at + 1 :]))
+
+    def _merging(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns the rows of a merge that are kept: all that have not expired."""
+        return rows
+
+
+def sorted_rows(rows: pl.DataFrame, shape: Shape) -> RunRows:
+    """Returns rows, which may be in any order, as those of a run, in its order."""
+    number = shape.identity[1]
+    if not rows[number].is_sorted():
+        rows = rows.sort(number)
+    return RunRows(_in_order(rows.hstack([pl.Series(HASH, row_hashes(rows, shape.by))]), shape))
+
+
+def _in_order(rows: pl.DataFrame, shape: Shape) -> pl.DataFrame:
+    """Returns rows with hashes, sorted by hash, then by time.
+
+    Rows that are equal in both keep their order, which is that of their numbers. They are sorted by hash
+    first, and then again only if their times are not in order within each hash.
+    """
+    rows = take_rows(rows, hash_order(rows[HASH].to_numpy()))
+    hashes, times = rows[HASH].to_numpy(), rows[shape.identity[0]].to_numpy()
+    same = hashes[1:] == hashes[:-1]
+    if not (same & (times[1:] < times[:-1])).any():
+        return rows
+    code = np.concatenate([[0], np.cumsum(~same)])
+    return take_rows(rows, np.argsort(Line.of(code, times).places(code, times), kind="stable"))
+
+
+def slices_of(rows: RunRows, shape: Shape, ranges: Ranges) -> Slices:
+    """Returns the slices of rows that are sorted as those of a run."""
+    return Slices(rows.frame, *_found(rows, shape.identity[0], ranges, slice(0, len(ranges.hashes))))
+
+
+def _found(rows: RunRows, time: str, ranges: Ranges, mine: slice) -> tuple[Places, Places]:
+    """Returns start and length of the slice of each look-up. Those outside of `mine` find nothing."""
+    starts, lengths = np.zeros((2, len(ranges.hashes)), dtype=np.intp)
+    wanted, stored = ranges.hashes[mine], rows.hashes
+    if not len(wanted) or not len(stored):
+        return starts, lengths
+    begins = np.flatnonzero(np.append(True, wanted[1:] != wanted[:-1]))
+    counts = np.diff(np.append(begins, len(wanted)))
+    low, high = (np.searchsorted(stored, wanted[begins], side=side) for side in ("left", "right"))
+    times, first, last = rows.frame[time].to_numpy(), ranges.first[mine], ranges.last[mine]
+    search = _by_line if len(stored) <= _MANY * len(wanted) else _by_bisection
+    start, after = search(times, low, high, counts, first, last)
+    starts[mine], lengths[mine] = start, np.maximum(after - start, 0)
+    return starts, lengths
+
+
+def _by_bisection(
+    times: Places, low: Places, high: Places, counts: Places, first: Places, last: Places
+) -> tuple[Places, Places]:
+    """Returns the positions where the rows of each look-up start and end. It reads few of the stored rows.
+
+    `low` and `high` are the positions of the rows of each key, and `counts` the number of its look-ups.
+    """
+    low, high = np.repeat(low, counts), np.repeat(high, counts)
+    start = bisect_left(times, low, high, first)
+    return start, bisect_left(times, start, high, last, past_equal=True)
+
+
+def _by_line(
+    times: Places, low: Places, high: Places, counts: Places, first: Places, last: Places
+) -> tuple[Places, Places]:
+    """Returns the same as :func:`_by_bisection`. It is faster if there are about as many look-ups as rows.
+
+    The rows of the keys and the look-ups become numbers that sort by key and time.
+    """
+    stored = times[expand_ranges(low, high - low)]
+    keys = np.arange(len(low))
+    code, wanted = np.repeat(keys, high - low), np.repeat(keys, counts)
+    line = Line.of(keys, stored, first, last)
+    places = line.places(code, stored)
+    start = np.searchsorted(places, line.places(wanted, first))
+    after = np.searchsorted(places, line.places(wanted, last), side="right")
+    shift = np.repeat(low - (np.cumsum(high - low) - (high - low)), counts)
+    return start + shift, after + shift

@@ -1,0 +1,120 @@
+"""As-of joins: a left row is emitted once its partner is known (semantics 37.2, 37.3, 41.1)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from panewise.chrono import MAX_INSTANT
+from panewise.oracle.join.applied import Applied
+from panewise.oracle.join.clocks import SideClocks
+from panewise.oracle.join.emitted import EmittedRows
+from panewise.oracle.join.matching import condition_is_true, has_null_key, keys_are_equal
+from panewise.oracle.rows import Row
+from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.match import AsOf
+from panewise.spec.operators.join.operator import JoinOperator
+
+
+class AsOfJoin:
+    """Finds the partner of each left row among all right rows, when the left row is decided.
+
+    Args:
+        spec: the specification of the join.
+        clocks: the clocks of the join.
+        emitted: makes the rows to emit.
+    """
+
+    def __init__(self, spec: JoinOperator, clocks: SideClocks, emitted: EmittedRows) -> None:
+        assert isinstance(spec.match, AsOf)
+        self._spec, self._match = spec, spec.match
+        self._clocks = clocks
+        self._emitted = emitted
+        self._undecided: list[Applied] = []
+        self._right: list[Applied] = []
+        self._arrived = 0
+
+    def apply(self, side: str, row: Row) -> None:
+        """Stores a row."""
+        stored = self._undecided if side == LEFT else self._right
+        stored.append(Applied(side, row, self._arrived))
+        self._arrived += 1
+
+    def evaluate(self) -> list[dict[str, Any]]:
+        """Returns the rows of the left rows that are decided, in the order of semantics 40.3."""
+        decided = [one for one in self._undecided if self._is_decided(one.row)]
+        self._undecided = [one for one in self._undecided if not self._is_decided(one.row)]
+        rows = []
+        for one in sorted(decided, key=lambda one: one.order):
+            rows += self._of_left(one.row)
+        return rows
+
+    def stored(self) -> list[Applied]:
+        """Returns the left rows that are not decided (semantics 41.1)."""
+        return list(self._undecided)
+
+    def furthest_behind(self) -> int | None:
+        """Returns how far `join_time` of a row that is emitted later may lie behind both horizons.
+
+        A left row that is emitted later may lie behind them as far as it waits, and its right row may lie
+        still further behind. None if there is no limit (semantics 40.4).
+        """
+        far = None if self._match.tolerance is None else self._match.tolerance.us
+        waits = 0 if far is None or self._match.strategy == "backward" else far
+        if self._spec.timestamp not in ("right", "earlier"):
+            return waits
+        if far is None:
+            return None
+        return waits if self._match.strategy == "forward" else waits + far
+
+    def _is_decided(self, left: Row) -> bool:
+        """Returns whether no right row can come that would be the partner (semantics 37.3)."""
+        last = left.time
+        if self._match.strategy != "backward" and self._match.tolerance is not None:
+            last = min(last + self._match.tolerance.us, MAX_INSTANT)
+        return has_null_key(left) or self._clocks.horizon(RIGHT) > last
+
+    def _of_left(self, left: Row) -> list[dict[str, Any]]:
+        """Returns the row of a decided left row, none if the type of the join does not emit it."""
+        right = self._partner(left)
+        if self._spec.how in ("semi", "anti"):
+            emits = (right is not None) == (self._spec.how == "semi")
+            return [self._emitted.alone(LEFT, left, "+")] if emits else []
+        if right is not None:
+            return [self._emitted.pair(left, right)]
+        return [self._emitted.alone(LEFT, left, "+")] if self._spec.how == "left" else []
+
+    def _partner(self, left: Row) -> Row | None:
+        candidates = [
+            one
+            for one in self._right
+            if keys_are_equal(left, one.row)
+            and can_be_partner(self._match, left.time, one.row.time)
+            and condition_is_true(self._spec.condition, left, one.row)
+        ]
+        return best(self._match, left.time, candidates)
+
+
+def can_be_partner(match: AsOf, left: int, right: int) -> bool:
+    """Returns whether a right row at a time is on the side of the strategy, and near enough.
+
+    >>> [can_be_partner(AsOf(tolerance=10), 18, right) for right in (7, 8, 18, 19)]
+    [False, True, True, False]
+    """
+    if match.strategy == "backward" and right > left:
+        return False
+    if match.strategy == "forward" and right < left:
+        return False
+    return match.tolerance is None or abs(right - left) <= match.tolerance.us
+
+
+def best(match: AsOf, left: int, candidates: Iterable[Applied]) -> Row | None:
+    """Returns the right row that the strategy chooses; of equal times the one that arrived last."""
+
+    def rank(one: Applied) -> tuple[int, ...]:
+        if match.strategy == "backward":
+            return -one.row.time, -one.place
+        if match.strategy == "forward":
+            return one.row.time, -one.place
+        return abs(one.row.time - left), one.row.time, -one.place
+
+    first = min(candidates, key=rank, default=None)
+    return None if first is None else first.row

@@ -1,0 +1,133 @@
+"""Processing time, and the watermark and the horizon of each side (semantics 36.1 to 36.3, 36.5)."""
+
+import math
+
+from panewise.chrono import MAX_INSTANT, saturating_add
+from panewise.errors import InputError
+from panewise.spec import FixedLag, StreamTime
+from panewise.spec.operators.join.operator import JoinOperator
+
+
+class SideClocks:
+    """The clocks of a join.
+
+    Watermarks and horizons are minus infinity before the first watermark of the side, and plus infinity after
+    the end of its input.
+
+    Attributes:
+        processing_time: the last reading of the clock.
+
+    >>> from panewise.spec.operators.join.match import Interval
+    >>> from panewise.spec.operators.join.side import Side
+    >>> spec = JoinOperator(left=Side(), right=Side(allowed_lateness=5), match=Interval(0, 9))
+    >>> clocks = SideClocks(spec)
+    >>> clocks.report(20, "right")
+    >>> clocks.horizon("left"), clocks.horizon("right")
+    (-inf, 15)
+    """
+
+    def __init__(self, spec: JoinOperator) -> None:
+        self._spec = spec
+        self._sides = tuple(spec.sides)
+        self.processing_time = 0
+        self._reading = False  # whether the clock was read
+        self._marks: dict[str, int] = {}  # the watermark of each side that has one
+        self._reported_at: dict[str, int] = {}
+        self._seen: dict[str, int] = {}  # the highest event time of each side in the current batch
+        self._ended: set[str] = set()
+
+    def watermark(self, side: str) -> float:
+        """Returns the watermark of a side."""
+        if side in self._ended:
+            return math.inf
+        return self._marks.get(side, -math.inf)
+
+    def horizon(self, side: str) -> float:
+        """Returns the horizon of a side: its watermark less its allowed lateness (semantics 36.3)."""
+        mark = self.watermark(side)
+        if math.isinf(mark):
+            return mark
+        horizon = saturating_add(int(mark), -self._spec.sides[side].allowed_lateness.us)
+        return math.inf if horizon == MAX_INSTANT else horizon
+
+    def has_ended(self, side: str) -> bool:
+        """Returns whether the input of a side has ended."""
+        return side in self._ended
+
+    def late_by(self, side: str, time: int) -> int | None:
+        """Returns how far an event time is behind the watermark of its side (semantics 13.4)."""
+        mark = self.watermark(side)
+        return None if math.isinf(mark) else min(max(0, int(mark) - time), MAX_INSTANT)
+
+    def read(self, to: int) -> None:
+        """Moves processing time, and the watermarks that follow it (semantics 2.1, 12.4, 36.5)."""
+        now = self.processing_time = max(self.processing_time, to)
+        if not self._reading:
+            self._reading = True
+            self._reported_at = dict.fromkeys(self._sides, now)
+        for side in self._sides:
+            given = self._spec.sides[side].watermark
+            if isinstance(given, FixedLag):
+                self._raise(side, saturating_add(now, -given.lag.us))
+        self._raise_idle()
+
+    def report(self, to: int, side: str | None) -> None:
+        """Takes a watermark from outside, of one side or of both.
+
+        Raises:
+            InputError: if rows drive the watermark of the side (semantics 36.1, 36.2).
+        """
+        named = self._sides if side is None else (side,)
+        for one in named:
+            if isinstance(self._spec.ports[one].watermark, StreamTime):
+                rule = "with StreamTime rows drive the watermark (semantics 36.1, 36.2)"
+                raise InputError(f"a watermark of the {one} side from outside", rule, "add rows")
+        self._report(dict.fromkeys(named, to))
+
+    def record_time(self, side: str, time: int) -> None:
+        """Records the event time of a valid row, which may drive a watermark (semantics 12.9, 12.10)."""
+        self._seen[side] = max(time, self._seen.get(side, time))
+
+    def report_seen(self) -> None:
+        """Moves the watermarks that the valid rows of the batch drive, all together (semantics 36.7)."""
+        seen, self._seen = self._seen, {}
+        of_both = self._spec.watermark
+        if of_both is not None:  # semantics 36.2: rows of either side drive the one watermark
+            highest = dict.fromkeys(self._sides, max(seen.values())) if seen else {}
+            self._report({side: saturating_add(time, -of_both.delay.us) for side, time in highest.items()})
+            return
+        reported = {}
+        for side, time in seen.items():
+            given = self._spec.sides[side].watermark
+            if isinstance(given, StreamTime):
+                reported[side] = saturating_add(time, -given.delay.us)
+        self._report(reported)
+
+    def finish(self, side: str | None) -> None:
+        """Ends the input of one side, or of both."""
+        self._ended |= set(self._sides) if side is None else {side}
+
+    def _report(self, watermarks: dict[str, int]) -> None:
+        """Takes the watermarks that sides report at once."""
+        for side, to in watermarks.items():
+            self._raise(side, to)
+            if self._reading:
+                self._reported_at[side] = self.processing_time
+        self._raise_idle()
+
+    def _raise(self, side: str, to: int) -> None:
+        self._marks[side] = max(to, self._marks.get(side, to))
+
+    def _raise_idle(self) -> None:
+        """Raises the watermark of an idle side to that of the other, if that is not idle (semantics 36.5)."""
+        for side, other in (self._sides, self._sides[::-1]):
+            if self._is_idle(side) and not self._is_idle(other) and other in self._marks:
+                self._raise(side, self._marks[other])
+
+    def _is_idle(self, side: str) -> bool:
+        wait = self._spec.idle_after
+        return (
+            wait is not None
+            and side in self._reported_at
+            and self.processing_time >= self._reported_at[side] + wait.us
+        )

@@ -1,0 +1,52 @@
+"""Which rows are partners, and until when rows match in an interval (semantics 28, 37, 37.1, 38)."""
+
+from panewise.oracle.columns import same_value
+from panewise.oracle.conditions import matches
+from panewise.oracle.rows import Row
+from panewise.spec.conditions import Node
+from panewise.spec.operators.join.columns import LEFT
+from panewise.spec.operators.join.match import Interval
+
+
+def keys_are_equal(left: Row, right: Row) -> bool:
+    """Returns whether the keys are equal; null equals nothing, and NaN equals NaN (semantics 28)."""
+    pairs = zip(left.key, right.key, strict=True)
+    return all(a is not None and b is not None and same_value(a, b) for a, b in pairs)
+
+
+def has_null_key(row: Row) -> bool:
+    """Returns whether a key of the row is null, so that it has no partner (semantics 28)."""
+    return any(value is None for value in row.key)
+
+
+def condition_is_true(condition: Node | None, left: Row, right: Row) -> bool:
+    """Returns whether the condition is true; without one it is (semantics 38)."""
+    return condition is None or matches(condition, left.values, right.values)
+
+
+def in_interval(match: Interval, left: Row, right: Row) -> bool:
+    """Returns whether the difference of the event times is in the interval (semantics 37).
+
+    >>> from panewise.spec.operators.join.match import Interval
+    >>> rows = [Row({}, time, (), {}) for time in (10, 8, 9)]
+    >>> [in_interval(Interval(-2, 5, "right"), rows[0], row) for row in rows[1:]]
+    [False, True]
+    """
+    apart = right.time - left.time
+    if apart == match.lower.us and match.closed not in ("both", "left"):
+        return False
+    if apart == match.upper.us and match.closed not in ("both", "right"):
+        return False
+    return match.lower.us <= apart <= match.upper.us
+
+
+def reach(match: Interval, side: str) -> int:
+    """Returns how far the last match of a row of this side is after the row; negative if it is before it."""
+    if side == LEFT:
+        return match.upper.us - (match.closed not in ("both", "right"))
+    return -match.lower.us - (match.closed not in ("both", "left"))
+
+
+def last_match(match: Interval, side: str, time: int) -> int:
+    """Returns the last instant at which a row of the other side can match a row (semantics 37.1)."""
+    return time + reach(match, side)

@@ -1,0 +1,361 @@
+"""The fluent API of joins of two DataFrames (semantics 27 and following)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
+
+from pyspark.sql import Column, DataFrame
+
+from panewise.chrono import DurationLike
+from panewise.errors import SpecError
+from panewise.spark.apply_spec import apply
+from panewise.spark.builder import Builder
+from panewise.spark.checks import same_name, watermark_columns
+from panewise.spark.names import matches
+from panewise.spark.results.join import JoinResult
+from panewise.spec import FixedLag, JoinOperator, Position, StreamTime
+from panewise.spec.aggregates.expressions import is_column, name_of
+from panewise.spec.conditions import as_condition
+from panewise.spec.operators.join.columns import EITHER, LEFT, RIGHT, Selected
+from panewise.spec.operators.join.match import AsOf, Interval
+from panewise.spec.operators.join.operator import ONE_SIDED, How
+from panewise.spec.operators.join.side import Side
+
+ColumnLike: TypeAlias = str | Column
+SelectedLike: TypeAlias = str | tuple[str, str] | tuple[str, str, str] | Selected
+
+_SIDES: Final = (LEFT, RIGHT)
+_OF_EACH_SIDE: Final = frozenset({"null_keys", "max_future_skew"})
+_AN_EXAMPLE: Final = "give a name such as 'v', ('right', 'v') or ('right', 'v', 'new name')"
+
+
+def joined(
+    left: DataFrame,
+    right: DataFrame,
+    event_time: ColumnLike | tuple[ColumnLike, ColumnLike] | None = None,
+) -> "JoinBuilder":
+    """Begins a join of two DataFrames, both streams or both batches.
+
+    Args:
+        left: the left side. A stream needs a watermark (`withWatermark`), or .watermark(...).
+        right: the right side, likewise. It may be the same DataFrame as `left`.
+        event_time: column of the event time, a TIMESTAMP: one name for both sides, or a pair. Default: on
+            each side the column that has the watermark or, without one, "event_time".
+
+    Example::
+
+        result = (
+            joined(
+                orders.withWatermark("ordered", "10 minutes"),
+                shipments.withWatermark("shipped", "10 minutes"),
+            )
+            .on("id")
+            .within("-5 minutes", "1 hour")
+            .how("left")
+        )
+        result.rows  # each order with its shipments, and orders without a shipment
+
+    Raises:
+        SpecError: if a side is no DataFrame.
+
+    Source: semantics 27, 28, 36 to 41; Flink's interval join, Kafka Streams' KStream joins.
+    """
+    inputs = {LEFT: left, RIGHT: right}
+    for side, df in inputs.items():
+        given: Any = df
+        if not isinstance(given, DataFrame):
+            rule = "the sides of a join are DataFrames"
+            raise SpecError(f"joined({side}=...), of {type(given).__name__}", rule, "give a DataFrame")
+    times = _pair(event_time, "event_time") if event_time is not None else map(_watermarked, inputs.values())
+    sides = {side: {"event_time": name_of(time)} for side, time in zip(_SIDES, times, strict=True)}
+    return JoinBuilder(inputs, {}, sides=sides)
+
+
+@dataclass(frozen=True)
+class JoinBuilder(Builder):
+    """The description of a join. Every method returns a new description; :meth:`how` ends it.
+
+    Attributes:
+        sides: the fields of each side that were set.
+        chosen: the columns that `select` names.
+    """
+
+    OPTIONS: ClassVar[frozenset[str]] = frozenset({"unmatched", "timestamp", "evaluate", *_OF_EACH_SIDE})
+
+    sides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    chosen: tuple[SelectedLike, ...] | None = None
+
+    def on(self, *columns: ColumnLike | tuple[ColumnLike, ColumnLike]) -> Self:
+        """Sets the key columns, which are equal in partners. Without keys all rows have equal keys.
+
+        Args:
+            columns: names or Columns, one by one or as a list, as in PySpark. A pair has the column of the
+                left side and that of the right side, if their names differ.
+
+        Example::
+
+            joined(orders, shipments).on("shop", ("id", "order_id"))
+        """
+        given: Any = columns[0] if len(columns) == 1 and isinstance(columns[0], list) else columns
+        pairs = [tuple(map(name_of, _pair(one, "on"))) for one in given]
+        left, right = zip(*pairs, strict=True) if pairs else ((), ())
+        return self._of_sides(keys=(left, right))
+
+    def within(
+        self,
+        lower: DurationLike,
+        upper: DurationLike,
+        closed: Literal["both", "left", "right", "neither"] = "both",
+    ) -> Self:
+        """Sets how far the event time of the right row may lie after that of the left row.
+
+        Args:
+            lower: the least difference. A negative one, such as "-5 minutes", lets the right row be the
+                earlier one.
+            upper: the largest difference.
+            closed: the bounds that the interval includes.
+
+        Raises:
+            SpecError: for bounds the wrong way round.
+        """
+        return self._with(match=Interval(lower, upper, closed))
+
+    def as_of(
+        self,
+        strategy: Literal["backward", "forward", "nearest"] = "backward",
+        tolerance: DurationLike | None = None,
+    ) -> Self:
+        """Looks for one right row for each left row: the one that was in force at the time of the left row.
+
+        A left row is emitted once the right watermark has passed it, and with "forward" and "nearest" also
+        the tolerance after it. The types of such a join are "inner", "left", "semi" and "anti".
+
+        Args:
+            strategy: "backward" (the latest right row that is not after the left one), "forward" (the
+                earliest one that is not before it) or "nearest".
+            tolerance: the largest distance of both event times, included. "forward" and "nearest" need it.
+
+        Raises:
+            SpecError: for a strategy without the tolerance that it needs.
+
+        Example::
+
+            joined(flights, weather).on("origin").as_of(tolerance="2 hours").how("left")
+
+        Source: semantics 37.2, 37.3; Flink FOR SYSTEM_TIME AS OF, Polars join_asof.
+        """
+        return self._with(match=AsOf(strategy, tolerance))
+
+    def where(self, condition: Any) -> Self:
+        """Sets a further condition on pairs, made with `left(...)` and `right(...)`.
+
+        Rows for which it is false or null are no partners. So an outer join emits them without a partner.
+
+        Example::
+
+            from panewise import left, right
+
+            joined(orders, offers).on("shop").within(0, "1 hour").where(left("amount") >= right("minimum"))
+
+        Raises:
+            SpecError: if it is no condition.
+
+        Source: semantics 38.
+        """
+        return self._with(condition=as_condition(condition))
+
+    def select(self, *columns: SelectedLike) -> Self:
+        """Sets the columns of the emitted rows. Default: all columns of both sides.
+
+        Args:
+            columns: a name, if only one side has such a column, or if it is a key column of that name on both
+                sides; ("left", name) or ("right", name) for a column of that side; and ("left", name,
+                new name). ("either", name) is a key column that has its value from the right row where
+                there is no left one.
+        """
+        given: Any = columns[0] if len(columns) == 1 and isinstance(columns[0], list) else columns
+        return replace(self, chosen=tuple(given))
+
+    def prefix(self, left: str = "", right: str = "") -> Self:
+        """Sets what begins the names of the columns of each side in emitted rows. Not with `select`.
+
+        A key column that has one name on both sides is emitted once, without a prefix.
+        """
+        return self._of_sides(prefix=(left, right))
+
+    def order_by(self, *, left: str | Sequence[str] = (), right: str | Sequence[str] = ()) -> Self:
+        """Sets the columns that define the arrival order of the rows of each side within a micro-batch.
+
+        Default: the event time. If both sides have them, as many and of the same types, they define the order
+        across the sides, too (semantics 36.6).
+        """
+        columns = ((one,) if isinstance(one, str) else tuple(one) for one in (left, right))
+        return self._of_sides(order=tuple(columns))
+
+    def position(self, *, left: Position | None = None, right: Position | None = None) -> Self:
+        """Sets the columns of the source position of each side, by which replays are recognised."""
+        return self._of_sides(position=(left, right))
+
+    def allowed_lateness(
+        self,
+        both: DurationLike | None = None,
+        *,
+        left: DurationLike | None = None,
+        right: DurationLike | None = None,
+    ) -> Self:
+        """Sets how far a row may be behind the watermark of its side. Default: 0.
+
+        Args:
+            both: for both sides.
+            left: for the left side alone.
+            right: for the right side alone.
+        """
+        return self._of_sides(
+            allowed_lateness=tuple(
+                one if one is not None else 0 if both is None else both for one in (left, right)
+            )
+        )
+
+    def watermark(
+        self,
+        both: StreamTime | None = None,
+        *,
+        left: StreamTime | FixedLag | None = None,
+        right: StreamTime | FixedLag | None = None,
+    ) -> Self:
+        """Sets the source of the watermarks, if that is not `withWatermark` on each side.
+
+        Args:
+            both: StreamTime(delay, per="all"): one watermark, from the rows of both sides.
+            left: the watermark of the left side: StreamTime(delay, per="all") or FixedLag.
+            right: that of the right side.
+        """
+        return self._with(watermark=both)._of_sides(watermark=(left, right))
+
+    def idle_after(self, silence: DurationLike) -> Self:
+        """Sets after which silence, in processing time, a side does not hold back the other one.
+
+        The watermark of such a side follows that of the other side. With :meth:`clock` that takes effect even
+        while both sides are silent.
+        """
+        return self._with(idle_after=silence)
+
+    def options(self, **fields: Any) -> Self:
+        """Sets other fields of the specification.
+
+        - unmatched: "final" or "early": when rows without a partner are emitted.
+        - timestamp: "left", "right", "later" or "earlier": the event time of a pair.
+        - evaluate: "batch" or "record".
+        - null_keys and max_future_skew: a value for both sides, or a pair.
+
+        Raises:
+            SpecError: for any other name.
+        """
+        of_sides = {name: _pair(fields.pop(name), name) for name in _OF_EACH_SIDE & fields.keys()}
+        return super().options(**fields)._of_sides(**of_sides)
+
+    def how(self, how: How) -> JoinResult:
+        """Ends the description with the type of the join, and returns the outputs.
+
+        Args:
+            how: "inner" emits each pair; "left", "right" and "full" also emit rows of that side, or of both,
+                that have no partner; "semi" emits each left row that has a partner; "anti" each one that has
+                none.
+
+        Raises:
+            SpecError: if the description breaks a rule, or does not fit the columns.
+            SetupError: if a stream has no watermark where it needs one, or the state store is not RocksDB.
+        """
+        if "match" not in self.fields:
+            rule = "a join says how far apart the event times of partners may be"
+            remedy = "call .within('-5 minutes', '1 hour') or .as_of() before .how(...)"
+            raise SpecError("no interval", rule, remedy)
+        left, right = (Side(**self.sides[side]) for side in _SIDES)
+        select = None if self.chosen is None else [self._selected(one, how) for one in self.chosen]
+        spec = JoinOperator(left=left, right=right, how=how, select=select, **self.fields)
+        result: JoinResult = apply(self.inputs, spec, **self._apply_options)
+        return result
+
+    def _of_sides(self, **pairs: tuple[Any, ...]) -> Self:
+        """Returns the description with other fields of the sides, each with a value for left and right."""
+        sides = {
+            side: {**self.sides[side], **{name: pair[place] for name, pair in pairs.items() if pair}}
+            for place, side in enumerate(_SIDES)
+        }
+        return replace(self, sides=sides)
+
+    def _selected(self, given: SelectedLike, how: str) -> Selected:
+        """Returns the column that an argument of `select` names.
+
+        Raises:
+            SpecError: if it names none, or one of each side.
+        """
+        if isinstance(given, Selected):
+            return given
+        if isinstance(given, tuple) and 2 <= len(given) <= 3 and all(isinstance(one, str) for one in given):
+            side, column, *new = map(name_of, given)
+            key = None if side == RIGHT else self._key(column, LEFT)
+            kind: Any = side
+            return Selected(kind, column if key is None else key, new[0] if new else column)
+        if not isinstance(given, str):
+            rule = "a column is selected by its name, or by its side and its name"
+            remedy = "select it from the rows" if is_column(given) else _AN_EXAMPLE
+            raise SpecError(f"select({given!r})", rule, remedy)
+        return self._named(given, how)
+
+    def _named(self, name: str, how: str) -> Selected:
+        name = name_of(name)
+        keys = self._key(name, LEFT), self._key(name, RIGHT)
+        sides = _SIDES[:1] if how in ONE_SIDED else _SIDES
+        found = [
+            side
+            for side, key in zip(sides, keys, strict=False)
+            if key is not None or matches(self.inputs[side], name)
+        ]
+        if len(found) == 1:
+            kind: Any = found[0]
+            return Selected(kind, keys[_SIDES.index(kind)] or name, name)
+        if found and keys[0] is not None and self._place(name, LEFT) == self._place(name, RIGHT):
+            return Selected(EITHER, keys[0], name)
+        if found:
+            rule = "a name alone is for a column of one side, or a key column of one name on both sides"
+            raise SpecError(f"select({name!r}), a column of both sides", rule, _AN_EXAMPLE)
+        columns = {side: self.inputs[side].columns for side in sides}
+        raise SpecError(f"select({name!r})", f"the columns are {columns}", "name one of these")
+
+    def _key(self, name: str, side: str) -> str | None:
+        """Returns the key column of a side that has this name, as the side names it, or None."""
+        place = self._place(name, side)
+        key: str | None = None if place is None else self.sides[side]["keys"][place]
+        return key
+
+    def _place(self, name: str, side: str) -> int | None:
+        """Returns the place of a key column of a side, given its name or alias in any case."""
+        df, keys = self.inputs[side], self.sides[side].get("keys", ())
+        columns = [key.parts[0] if hasattr(key, "parts") else None for key in keys]
+        names = [
+            key if column is None else df.select(column).columns[0]
+            for key, column in zip(keys, columns, strict=True)
+        ]
+        same = same_name(df)
+        return next((place for place, known in enumerate(names) if same(known) == same(name)), None)
+
+
+def _pair(given: Any, name: str) -> tuple[Any, Any]:
+    """Returns the values for the left and the right side: those of a pair, else one value for both.
+
+    Raises:
+        SpecError: for a tuple or list that is not a pair.
+    """
+    if not isinstance(given, (tuple, list)):
+        return given, given
+    if len(given) != 2:
+        rule = "a tuple has a value for the left side and one for the right side"
+        raise SpecError(f"{name}={given!r}", rule, "give one value for both sides, or a pair")
+    return given[0], given[1]
+
+
+def _watermarked(df: DataFrame) -> str:
+    """Returns the column that has the watermark of a DataFrame, "event_time" if there is none or several."""
+    found = watermark_columns(df)
+    return found[0] if len(found) == 1 else "event_time"

@@ -1,0 +1,126 @@
+"""The outputs of joins."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal
+
+from pyspark.sql import DataFrame
+
+from panewise.spark.envelope import kind_of, labelled, port_of
+from panewise.spark.results.operator_result import OperatorResult
+from panewise.spark.sinks import Sink
+from panewise.spark.writer import WindowQuery, WriteOptions
+from panewise.spec import JoinOperator
+from panewise.spec.operators.join.columns import LEFT, RIGHT
+
+
+@dataclass(frozen=True)
+class JoinResult(OperatorResult):
+    """The outputs of a join.
+
+    Each of the DataFrames is a query of its own. :meth:`write` writes several outputs from one query.
+    """
+
+    OUTPUT: ClassVar[str] = "rows"
+
+    spec: JoinOperator
+
+    @cached_property
+    def rows(self) -> DataFrame:
+        """The emitted rows: the selected columns, op, missing and join_time (semantics 40).
+
+        This query only counts late rows.
+        """
+        return self._alone("panes", whole_rows=False)
+
+    @property
+    def left(self) -> "JoinSide":
+        """What the join does not take of the left side, and its counts."""
+        return JoinSide(self, LEFT)
+
+    @property
+    def right(self) -> "JoinSide":
+        """What the join does not take of the right side, and its counts."""
+        return JoinSide(self, RIGHT)
+
+    def write(  # noqa: PLR0913 - three outputs of each side
+        self,
+        *,
+        checkpoint: str | None = None,
+        rows: Sink | None = None,
+        left_late: Sink | None = None,
+        right_late: Sink | None = None,
+        left_invalid: Sink | None = None,
+        right_invalid: Sink | None = None,
+        left_counts: Sink | None = None,
+        right_counts: Sink | None = None,
+        available_now: bool = False,
+        processing_time: str | None = None,
+        name: str | None = None,
+    ) -> WindowQuery:
+        """Writes the outputs to their sinks from one query, exactly once.
+
+        Args:
+            checkpoint: directory of the query's checkpoint. Required on a stream.
+            rows: sink of the emitted rows.
+            left_late: sink of the late rows of the left side.
+            right_late: sink of those of the right side.
+            left_invalid: sink of the invalid rows of the left side.
+            right_invalid: sink of those of the right side.
+            left_counts: sink of the counts of the left side.
+            right_counts: sink of those of the right side.
+            available_now: as in :meth:`panewise.spark.WindowResult.write`.
+            processing_time: as in :meth:`panewise.spark.WindowResult.write`.
+            name: as in :meth:`panewise.spark.WindowResult.write`.
+
+        Raises:
+            SpecError: if a sink cannot take rows, two sinks have one path, or two triggers are given.
+            StateError: if the checkpoint was made by another specification or number of shards.
+        """
+        of_sides = {
+            LEFT: {"late": left_late, "invalid": left_invalid, "counts": left_counts},
+            RIGHT: {"late": right_late, "invalid": right_invalid, "counts": right_counts},
+        }
+        sinks = {labelled(kind, side): sink for side, of in of_sides.items() for kind, sink in of.items()}
+        return self._write(
+            {"panes": rows, **sinks}, WriteOptions(checkpoint, available_now, processing_time, name)
+        )
+
+    def _argument(self, kind: str) -> str:
+        return self.OUTPUT if kind == "panes" else f"{port_of(kind)}_{kind_of(kind)}"
+
+
+@dataclass(frozen=True)
+class JoinSide:
+    """What a join does not take of one of its sides, and the counts of the side.
+
+    Each of the DataFrames is a query of its own.
+
+    Attributes:
+        result: the outputs of the join.
+        side: "left" or "right".
+    """
+
+    result: JoinResult
+    side: Literal["left", "right"]
+
+    @cached_property
+    def late(self) -> DataFrame:
+        """The late rows: row STRUCT, reason, windows ARRAY (empty), late_by (microseconds), partial (false).
+
+        Source: semantics 36.4.
+        """
+        return self.result._alone(labelled("late", self.side), whole_rows=True)
+
+    @cached_property
+    def invalid(self) -> DataFrame:
+        """The invalid rows, which the join cannot take: row STRUCT, reason (semantics 15)."""
+        return self.result._alone(labelled("invalid", self.side), whole_rows=True)
+
+    @cached_property
+    def counts(self) -> DataFrame:
+        """The numbers of rows in, applied, replayed, late and invalid (semantics 15.1).
+
+        There is one row for each shard and micro-batch.
+        """
+        return self.result._alone(labelled("counts", self.side), whole_rows=False)

@@ -1,0 +1,121 @@
+"""Converts joins to plain dicts and back."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Final
+
+from panewise.chrono import Duration
+from panewise.spec.codec.aggregates import position_from
+from panewise.spec.codec.conditions import condition_from, plain_condition
+from panewise.spec.codec.users import ANY_USER
+from panewise.spec.codec.watermarks import plain_watermark, watermark_from
+from panewise.spec.conditions import Node
+from panewise.spec.fields import Reader, duration, flag, kind_of, members_of, names, or_null, text, wrong
+from panewise.spec.operators.join.columns import Selected
+from panewise.spec.operators.join.match import AsOf, Interval, Match
+from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.side import Side
+from panewise.spec.position import Position
+from panewise.spec.protocol import Users
+from panewise.spec.watermarks import FixedLag, StreamTime
+
+MATCH: Final = "match"  # the field that distinguishes a join from other operators
+_NAMES: Final = tuple(field.name for field in fields(JoinOperator))
+_SIDE_NAMES: Final = tuple(field.name for field in fields(Side))
+
+
+def reads(document: Mapping[str, Any]) -> bool:
+    """Returns whether the dict has a match."""
+    return MATCH in document
+
+
+def to_dict(spec: JoinOperator) -> dict[str, Any]:
+    """Returns the join as a dict of plain values, with every field.
+
+    >>> side = Side(keys=["id"])
+    >>> to_dict(JoinOperator(left=side, right=side, match=Interval(-2, 5), how="left"))["match"]
+    {'kind': 'interval', 'lower': -2, 'upper': 5, 'closed': 'both'}
+    """
+    return {name: _plain(getattr(spec, name)) for name in _NAMES}
+
+
+def from_dict(document: Mapping[str, Any], users: Users) -> JoinOperator:
+    """Returns the join that a dict describes.
+
+    Raises:
+        SpecError: as :func:`panewise.spec.codec.from_dict` does.
+    """
+    members = members_of(document, "", set(_NAMES), required=("left", "right", MATCH))
+    return JoinOperator(**{name: _FIELDS[name](value, name) for name, value in members.items()})
+
+
+def complete(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the dict with the defaults of the fields that it leaves out."""
+    return to_dict(from_dict(document, ANY_USER))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Node):
+        return plain_condition(value)
+    match value:
+        case Duration():
+            return value.us
+        case tuple():
+            return [_plain(item) for item in value]
+        case FixedLag() | StreamTime():
+            return plain_watermark(value)
+        case Interval() | AsOf():
+            return {"kind": value.kind, **_plain_fields(value)}
+        case Side() | Selected() | Position():
+            return _plain_fields(value)
+    return value
+
+
+def _plain_fields(value: Any) -> dict[str, Any]:
+    return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+
+
+def _match(value: Any, where: str) -> Match:
+    if kind_of(value, where, {Interval.kind: Interval, AsOf.kind: AsOf}) == AsOf.kind:
+        members = members_of(value, where, {"kind", "strategy", "tolerance"})
+        tolerance = or_null(duration)(members.get("tolerance"), f"{where}.tolerance")
+        return AsOf(members.get("strategy", "backward"), tolerance)
+    members = members_of(value, where, {"kind", "lower", "upper", "closed"}, required=("lower", "upper"))
+    lower, upper = (duration(members[name], f"{where}.{name}") for name in ("lower", "upper"))
+    return Interval(lower, upper, members.get("closed", "both"))
+
+
+def _side(value: Any, where: str) -> Side:
+    members = members_of(value, where, set(_SIDE_NAMES))
+    return Side(**{name: _SIDE_FIELDS[name](item, f"{where}.{name}") for name, item in members.items()})
+
+
+def _selected(value: Any, where: str) -> list[Selected]:
+    if not isinstance(value, (list, tuple)):
+        raise wrong(where, value, "a list of columns")
+    found = []
+    for n, item in enumerate(value):
+        members = members_of(item, f"{where}[{n}]", {"side", "column", "name"}, required=("side", "column"))
+        found.append(Selected(**members))
+    return found
+
+
+_SIDE_FIELDS: dict[str, Reader] = {
+    **dict.fromkeys(("keys", "order"), names),
+    **dict.fromkeys(("event_time", "prefix"), text),
+    "position": or_null(position_from),
+    "null_keys": flag,
+    "max_future_skew": or_null(duration),
+    "watermark": or_null(watermark_from(FixedLag, StreamTime)),
+    "allowed_lateness": duration,
+}
+_FIELDS: dict[str, Reader] = {
+    **dict.fromkeys(("left", "right"), _side),
+    **dict.fromkeys(("how", "evaluate"), text),
+    **dict.fromkeys(("unmatched", "timestamp"), or_null(text)),
+    MATCH: _match,
+    "condition": or_null(condition_from),
+    "select": or_null(_selected),
+    "watermark": or_null(watermark_from(StreamTime)),
+    "idle_after": or_null(duration),
+}

@@ -1,0 +1,171 @@
+"""Joins, as :class:`panewise.spec.protocol.SpecParts`."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from panewise.chrono import Duration
+from panewise.errors import SpecError
+from panewise.spec.codec.join import complete, from_dict, reads, to_dict
+from panewise.spec.column_types import Type
+from panewise.spec.conditions import check_condition
+from panewise.spec.conditions import renamed as renamed_condition
+from panewise.spec.describe.join import describe
+from panewise.spec.families.windows import lag_on_batch
+from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, Selected
+from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.side import Side
+from panewise.spec.position import Position
+from panewise.spec.protocol import Carried, Error, Types
+from panewise.spec.type_checks import check_entry
+from panewise.spec.watermarks import StreamTime, row_driven
+
+__all__ = ["complete", "describe", "from_dict", "reads", "to_dict"]
+
+
+def check_types(spec: JoinOperator, types: Mapping[str, Types]) -> None:
+    """Checks the columns of each side: their types, and that emitted columns have different names.
+
+    Compared columns have one type.
+    """
+    for name, entry in spec.ports.items():
+        check_entry(entry, types[name])
+    for left, right in zip(spec.left.keys, spec.right.keys, strict=True):
+        _check_comparable(left, types["left"].get(left), right, types["right"].get(right))
+    if spec.condition is not None:
+        check_condition(spec.condition, types["left"], types["right"])
+    spec.selected(types)
+
+
+def _check_comparable(left: str, one: Type | None, right: str, other: Type | None) -> None:
+    if one is None or other is None or one == other:
+        return
+    given = f"keys {left}: {one} (left) and {right}: {other} (right)"
+    raise SpecError(given, "columns that are compared have one type (semantics 28)", "cast one of them")
+
+
+def boolean_columns(spec: JoinOperator) -> set[str]:
+    """Returns nothing: no column has to be Boolean."""
+    return set()
+
+
+def batch_error(spec: JoinOperator) -> Error | None:
+    """Refuses a watermark that follows the clock."""
+    errors = (lag_on_batch(side.watermark) for side in spec.sides.values())
+    return next((error for error in errors if error is not None), None)
+
+
+def for_columns(spec: JoinOperator, columns: Mapping[str, set[str]]) -> JoinOperator:
+    """Returns the join, whose sides name their event times."""
+    return spec
+
+
+def for_delays(spec: JoinOperator, delays: Mapping[str, Duration]) -> JoinOperator:
+    """Returns the join, in which the rows of each side drive its watermark (semantics 36.1)."""
+    if spec.watermark is not None:
+        return spec
+    changes: dict[str, Any] = {
+        name: replace(side, watermark=StreamTime(delays[name], per="all"))
+        for name, side in spec.sides.items()
+        if side.watermark is None and name in delays
+    }
+    return replace(spec, **changes)
+
+
+def renamed(
+    spec: JoinOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
+) -> JoinOperator:
+    """Returns the join with other names of the columns of a side. Emitted names stay."""
+    side = _renamed_side(spec.sides[port], names)
+    select = spec.select
+    if select is not None:
+        mine = (port, EITHER) if port == LEFT else (port,)
+        select = tuple(
+            Selected(one.side, names.get(one.column, one.column), one.name) if one.side in mine else one
+            for one in select
+        )
+    condition = spec.condition
+    if condition is not None:
+        condition = renamed_condition(condition, port, names)
+    changes: dict[str, Any] = {port: side, "select": select, "condition": condition}
+    return replace(spec, **changes)
+
+
+def _renamed_side(side: Side, names: Mapping[str, str]) -> Side:
+    position = side.position
+    if position is not None:
+        source = None if position.source is None else names.get(position.source, position.source)
+        columns = {
+            name: names.get(getattr(position, name), getattr(position, name))
+            for name in ("partition", "offset")
+        }
+        position = replace(position, source=source, **columns)
+    return replace(
+        side,
+        keys=tuple(names.get(name, name) for name in side.keys),
+        event_time=names.get(side.event_time, side.event_time),
+        order=tuple(names.get(name, name) for name in side.order),
+        position=position,
+    )
+
+
+def with_position(spec: JoinOperator, position: Position) -> JoinOperator:
+    """Returns the join with a source position of both sides."""
+    return replace(
+        spec, left=replace(spec.left, position=position), right=replace(spec.right, position=position)
+    )
+
+
+def shard_keys(spec: JoinOperator, port: str) -> tuple[str, ...]:
+    """Returns the keys of a side."""
+    return spec.sides[port].keys
+
+
+def one_shard(spec: JoinOperator) -> tuple[str, str] | None:
+    """Returns why the rows of all keys meet, if they do."""
+    if not spec.keys:
+        return "without keys all rows have equal keys, so there is one shard (semantics 28)", "give keys"
+    driven = any(row_driven(entry.watermark) is not None for entry in spec.ports.values())
+    if driven and spec.evaluate == "record":
+        rule = (
+            "with evaluate='record' each row moves the watermark for the next row of any "
+            "key, so there is one shard (semantics 36.7)"
+        )
+        return rule, "leave shards out, or use evaluate='batch'"
+    return None
+
+
+def calls_users(spec: JoinOperator) -> bool:
+    """Returns False: a join has no functions of the user."""
+    return False
+
+
+def functions(spec: JoinOperator, port: str) -> tuple[()]:
+    """Returns nothing: a join has no aggregates."""
+    return ()
+
+
+def unchanged(spec: JoinOperator, columns: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, str]]:
+    """Returns all selected columns. A key of either side has the type of the left one."""
+    found = spec.selected(columns)
+    return {one.name: (LEFT if one.side == EITHER else one.side, one.column) for one in found}
+
+
+def carried(spec: JoinOperator, known: Mapping[str, Mapping[str, Any]], kinds: Carried) -> dict[str, Any]:
+    """Returns nothing: no other column carries values of the input."""
+    return {}
+
+
+def instants(spec: JoinOperator) -> tuple[str, ...]:
+    """Returns the event time of emitted rows."""
+    return (JOIN_TIME,)
+
+
+def new_columns(spec: JoinOperator) -> tuple[str, ...]:
+    """Returns nothing: no column is added to the rows of an input."""
+    return ()
+
+
+def passed_on(spec: JoinOperator) -> bool:
+    """Returns False: emitted rows have names of their own."""
+    return False

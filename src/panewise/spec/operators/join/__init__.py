@@ -1,0 +1,1 @@
+"""Joins of two inputs: their sides, what matches, and the columns of the emitted rows."""

@@ -1,0 +1,97 @@
+"""The columns of the rows that a join emits (semantics 40.2). Values only."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from panewise.errors import SpecError
+from panewise.spec.operators.join.side import Side
+
+LEFT: Final = "left"
+RIGHT: Final = "right"
+EITHER: Final = "either"
+OP: Final = "op"
+MISSING: Final = "missing"
+JOIN_TIME: Final = "join_time"
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A column of the emitted rows.
+
+    Args:
+        side: "left" or "right"; "either" for a key column of the left side, whose value is that of the right
+            side where there is no left row.
+        column: the name of the column on that side; for "either" on the left side.
+        name: the name in the emitted rows. Default: `column`.
+
+    Raises:
+        SpecError: for another side, and for names that are no non-empty strings.
+
+    >>> Selected("right", "weight", "shipped_weight")
+    Selected(side='right', column='weight', name='shipped_weight')
+    """
+
+    side: Literal["left", "right", "either"]
+    column: str
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.side not in (LEFT, RIGHT, EITHER):
+            raise SpecError(
+                f"side={self.side!r}", f"a column is of {LEFT}, {RIGHT} or {EITHER}", "give one of these"
+            )
+        object.__setattr__(self, "name", self.name or self.column)
+        for name in (self.column, self.name):
+            if not isinstance(name, str) or not name:
+                rule = "columns are named by non-empty strings"
+                raise SpecError(f"column {name!r}", rule, "give the column's name")
+
+
+def all_columns(sides: Mapping[str, Side], columns: Mapping[str, Iterable[str]]) -> tuple[Selected, ...]:
+    """Returns the columns without `select`: those of the left side, then those of the right (semantics 40.2).
+
+    `columns` has the names of the columns of each emitted side.
+
+    >>> sides = {"left": Side(keys=["k"]), "right": Side(keys=["k"], prefix="r_")}
+    >>> found = all_columns(sides, {"left": ["k", "v"], "right": ["k", "v"]})
+    >>> [(one.side, one.name) for one in found]
+    [('either', 'k'), ('left', 'v'), ('right', 'r_v')]
+    """
+    shared = _shared_keys(sides) if RIGHT in columns else set()
+    found = []
+    for side, names in columns.items():
+        for name in names:
+            if name not in shared:
+                kind: Any = side
+                found.append(Selected(kind, name, f"{sides[side].prefix}{name}"))
+            elif side == LEFT:
+                found.append(Selected(EITHER, name))
+    return tuple(found)
+
+
+def check_different(selected: Sequence[Selected], more: Iterable[str]) -> None:
+    """Refuses two emitted columns of one name. `more` are the columns that the join adds.
+
+    Raises:
+        SpecError: if there are two; the message names them.
+    """
+    added, seen = set(more), dict[str, Selected]()
+    for one in selected:
+        if one.name in added:
+            rule = f"the join adds the columns {sorted(added)} to emitted rows"
+            raise SpecError(
+                f"a column {one.name!r}", rule, f"rename it: give prefix or select for {one.side}"
+            )
+        if one.name in seen:
+            other = seen[one.name]
+            rule = "the columns of emitted rows have different names"
+            given = f"{one.name!r} of {other.side} and of {one.side}"
+            raise SpecError(given, rule, "give one side a prefix, or select the columns")
+        seen[one.name] = one
+
+
+def _shared_keys(sides: Mapping[str, Side]) -> set[str]:
+    """Returns the key columns that are compared with a column of the same name."""
+    pairs = zip(sides[LEFT].keys, sides[RIGHT].keys, strict=True)
+    return {left for left, right in pairs if left == right}

@@ -1,0 +1,66 @@
+"""A side of a join as an input port: with the further columns that the whole join reads of it."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from panewise.spec.operators.join.side import Side
+from panewise.spec.position import Position
+from panewise.spec.watermarks import Watermark
+
+
+@dataclass(frozen=True)
+class SideEntry:
+    """The input port of a side: :class:`panewise.spec.protocol.Entry`.
+
+    Attributes:
+        side: the side, with the watermark of the join if that has one.
+        more: the columns that the condition and the emitted rows read, besides those of the side.
+        whole_rows: whether all columns are emitted.
+    """
+
+    window: ClassVar[None] = None
+    time: ClassVar[Literal["event"]] = "event"
+
+    side: Side
+    more: tuple[str, ...] = ()
+    whole_rows: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The key columns."""
+        return self.side.keys
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """The columns that are read by name, each once."""
+        return tuple(dict.fromkeys((*self.side.columns_read, *self.more)))
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        """The column of the event time."""
+        return self.side.time_columns
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The columns that define the arrival order of a batch."""
+        return self.side.order
+
+    @property
+    def position(self) -> Position | None:
+        """The columns of the source position."""
+        return self.side.position
+
+    @property
+    def null_keys(self) -> bool:
+        """Whether a row with a null key is valid."""
+        return self.side.null_keys
+
+    @property
+    def max_future_skew(self) -> Any:
+        """How far an event time may be ahead of processing time, None for no limit."""
+        return self.side.max_future_skew
+
+    @property
+    def watermark(self) -> Watermark | None:
+        """Where the watermark comes from, None for outside."""
+        return self.side.watermark

@@ -1,0 +1,271 @@
+"""The specification of a join (semantics 27 and following). Values only."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, Literal, get_args
+
+from panewise.chrono import Duration, DurationLike
+from panewise.errors import SpecError
+from panewise.families import JOIN, Family
+from panewise.spec.conditions import Node, as_condition, columns_of
+from panewise.spec.fields import several
+from panewise.spec.operators.join.columns import (
+    EITHER,
+    JOIN_TIME,
+    LEFT,
+    MISSING,
+    OP,
+    RIGHT,
+    Selected,
+    all_columns,
+    check_different,
+)
+from panewise.spec.operators.join.entry import SideEntry
+from panewise.spec.operators.join.match import AsOf, Match
+from panewise.spec.operators.join.side import Side
+from panewise.spec.position import Position
+from panewise.spec.watermarks import FixedLag, StreamTime
+from panewise.spec.windows.kinds import positive
+
+How = Literal["inner", "left", "right", "full", "semi", "anti"]
+HOWS: Final = get_args(How)
+ONE_SIDED: Final = ("semi", "anti")  # emit left rows only
+_CHOICES: Final = {
+    "how": HOWS,
+    "unmatched": ("final", "early"),
+    "timestamp": ("left", "right", "later", "earlier"),
+    "evaluate": ("batch", "record"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinOperator:
+    """A join of two inputs: it emits pairs of rows that match, and rows without a partner.
+
+    Args:
+        left: the left side.
+        right: the right side, with as many keys as the left one.
+        match: which rows match, besides equal keys: Interval or AsOf.
+        how: "inner", "left", "right", "full", "semi" or "anti". Default: "inner".
+        condition: a further condition on pairs, made with `left(...)` and `right(...)`. Default: none.
+        select: the columns of the emitted rows. Default: all columns of both sides.
+        unmatched: when rows without a partner are emitted: "final" (once no partner can come) or "early" (at
+            once, and retracted if a partner comes). Default: "final"; None for "inner" and "semi".
+        timestamp: the event time of a pair: that of the "left" or the "right" row, or the "later" or
+            "earlier" one. Default: "later"; None for "semi" and "anti".
+        evaluate: "batch" or "record": whether the watermarks that rows drive move after each batch or after
+            each row. Default: "batch".
+        watermark: StreamTime(per="all") for one watermark of both sides, as in a task of Kafka Streams.
+            Default: each side has its own.
+        idle_after: a length of processing time after which a silent side does not hold the other side back.
+            Default: none.
+
+    Raises:
+        SpecError: if a value breaks a rule, or has no effect; the message says which.
+
+    >>> from panewise import Interval
+    >>> spec = JoinOperator(left=Side(keys=["id"], event_time="ordered"),
+    ...     right=Side(keys=["id"], event_time="shipped"), match=Interval(0, "1 hour"), how="left")
+    >>> spec.unmatched, spec.timestamp, spec.keys
+    ('final', 'later', ('id',))
+
+    Source: semantics 27, 28, 36 to 41; S1 case 2, Flink's interval join, Kafka Streams' KStream joins.
+    """
+
+    family: ClassVar[Family] = JOIN
+
+    left: Side
+    right: Side
+    match: Match
+    how: How = "inner"
+    condition: Node | None = None
+    select: tuple[Selected, ...] | None = None
+    unmatched: Literal["final", "early"] | None = None
+    timestamp: Literal["left", "right", "later", "earlier"] | None = None
+    evaluate: Literal["batch", "record"] = "batch"
+    watermark: StreamTime | None = None
+    idle_after: Duration | None = None
+
+    def __init__(
+        self,
+        *,
+        left: Side,
+        right: Side,
+        match: Match,
+        how: How = "inner",
+        condition: Any = None,
+        select: Iterable[Selected] | None = None,
+        unmatched: Literal["final", "early"] | None = None,
+        timestamp: Literal["left", "right", "later", "earlier"] | None = None,
+        evaluate: Literal["batch", "record"] = "batch",
+        watermark: StreamTime | None = None,
+        idle_after: DurationLike | None = None,
+    ) -> None:
+        values = dict(locals())
+        del values["self"]
+        values["condition"] = None if condition is None else as_condition(condition)
+        values["select"] = None if select is None else several("select", select)
+        values["idle_after"] = None if idle_after is None else positive(idle_after, "idle_after")
+        values["unmatched"] = "final" if unmatched is None and _emits_unmatched(how) else unmatched
+        values["timestamp"] = "later" if timestamp is None and how not in ONE_SIDED else timestamp
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        _check_kinds(self)
+        _check_as_of(self)
+        _check_effects(self)
+        _check_keys(self)
+        _check_watermarks(self)
+        _check_selected(self)
+
+    @property
+    def sides(self) -> dict[str, Side]:
+        """The sides by name."""
+        return {LEFT: self.left, RIGHT: self.right}
+
+    @property
+    def ports(self) -> dict[str, SideEntry]:
+        """The two input ports."""
+        return {
+            name: SideEntry(self._with_watermark(side), *self._reads(name))
+            for name, side in self.sides.items()
+        }
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The key columns of the left side."""
+        return self.left.keys
+
+    @property
+    def position(self) -> Position | None:
+        """The columns of the source position of the left side."""
+        return self.left.position
+
+    @property
+    def emitted_sides(self) -> tuple[str, ...]:
+        """The sides whose columns emitted rows can have."""
+        return (LEFT,) if self.how in ONE_SIDED else (LEFT, RIGHT)
+
+    @property
+    def outer_sides(self) -> tuple[str, ...]:
+        """The sides whose rows are emitted if they have no partner."""
+        both = {"left": (LEFT,), "right": (RIGHT,), "full": (LEFT, RIGHT), "anti": (LEFT,)}
+        return both.get(self.how, ())
+
+    @property
+    def added_columns(self) -> tuple[str, ...]:
+        """The columns that the join adds to emitted rows."""
+        return (OP, JOIN_TIME) if self.how in ONE_SIDED else (OP, MISSING, JOIN_TIME)
+
+    def selected(self, columns: Mapping[str, Iterable[str]]) -> tuple[Selected, ...]:
+        """Returns the columns of emitted rows for inputs with these columns, given by side.
+
+        Raises:
+            SpecError: if two of them have one name.
+        """
+        found = self.select
+        if found is None:
+            found = all_columns(self.sides, {side: columns[side] for side in self.emitted_sides})
+        check_different(found, self.added_columns)
+        return found
+
+    def _with_watermark(self, side: Side) -> Side:
+        return side if self.watermark is None else replace(side, watermark=self.watermark)
+
+    def _reads(self, name: str) -> tuple[tuple[str, ...], bool]:
+        """Returns the further columns that are read of a side, and whether these are all columns."""
+        more = () if self.condition is None else columns_of(self.condition, name)
+        if name not in self.emitted_sides:
+            return more, False
+        if self.select is None:
+            return more, True
+        return (*more, *(one.column for one in self.select if one.side == name)), False
+
+
+def _emits_unmatched(how: Any) -> bool:
+    return how in HOWS and how not in ("inner", "semi")
+
+
+def _check_kinds(spec: JoinOperator) -> None:
+    for name, side in spec.sides.items():
+        given: Any = side
+        if not isinstance(given, Side):
+            raise SpecError(f"{name}={given!r}", "a side is a Side", "give one such as Side(keys=['id'])")
+    match: Any = spec.match
+    if not isinstance(match, Match):
+        rule = "a match is an Interval or an AsOf"
+        raise SpecError(f"match={match!r}", rule, "give one such as Interval('-5 minutes', '1 hour')")
+    for name, choices in _CHOICES.items():
+        value = getattr(spec, name)
+        if value not in choices and not (value is None and name in ("unmatched", "timestamp")):
+            raise SpecError(f"{name}={value!r}", f"{name} is one of {choices}", "give one of these")
+
+
+def _check_as_of(spec: JoinOperator) -> None:
+    if not isinstance(spec.match, AsOf):
+        return
+    if spec.how in ("right", "full"):
+        rule = "an as-of join looks for a right row for each left row: it is inner, left, semi or anti"
+        raise SpecError(f"how={spec.how!r}, {spec.match!r}", rule, "exchange the sides, or use an Interval")
+    if spec.unmatched == "early":
+        rule = "a left row of an as-of join is emitted once its partner is known (semantics 37.3)"
+        raise SpecError("unmatched='early' of an as-of join", rule, "leave unmatched out")
+    if spec.condition is not None and spec.match.tolerance is None:
+        rule = "with a condition any right row could be a partner later, so all would be stored for good"
+        raise SpecError("a condition of an as-of join without a tolerance", rule, "give a tolerance")
+
+
+def _check_effects(spec: JoinOperator) -> None:
+    """Refuses fields that would have no effect."""
+    if spec.unmatched is not None and not _emits_unmatched(spec.how):
+        rule = f"a join with how={spec.how!r} emits no row without a partner"
+        raise SpecError(f"unmatched={spec.unmatched!r}, how={spec.how!r}", rule, "leave unmatched out")
+    if spec.timestamp is not None and spec.how in ONE_SIDED:
+        rule = f"a join with how={spec.how!r} emits left rows, with their event time"
+        raise SpecError(f"timestamp={spec.timestamp!r}, how={spec.how!r}", rule, "leave timestamp out")
+    for name, side in spec.sides.items():
+        if side.prefix and (spec.select is not None or name not in spec.emitted_sides):
+            rule = "a prefix is for the columns that are emitted without select"
+            raise SpecError(f"prefix={side.prefix!r} on the {name}", rule, "leave the prefix out")
+
+
+def _check_keys(spec: JoinOperator) -> None:
+    left, right = spec.left.keys, spec.right.keys
+    if len(left) != len(right):
+        rule = "both sides have as many keys, which are compared in their order"
+        raise SpecError(f"keys {list(left)} and {list(right)}", rule, "name a right key for each left key")
+
+
+def _check_watermarks(spec: JoinOperator) -> None:
+    given: Any = spec.watermark
+    own = [name for name, side in spec.sides.items() if side.watermark is not None]
+    if given is not None:
+        if not isinstance(given, StreamTime) or given.per != "all":
+            rule = "the watermark of both sides is StreamTime(per='all')"
+            raise SpecError(f"watermark={given!r}", rule, "give it, or a watermark of each side")
+        if own:
+            rule = "the sides have one watermark, or each its own"
+            raise SpecError(f"watermark={given!r}, and one of the {own[0]}", rule, "leave one of them out")
+    if spec.idle_after is None:
+        return
+    lagging = [name for name, side in spec.sides.items() if isinstance(side.watermark, FixedLag)]
+    if given is not None or lagging:
+        rule = "idle_after is for sides whose watermarks come from outside or from their own rows"
+        raise SpecError(f"idle_after={spec.idle_after}", rule, "leave idle_after out")
+
+
+def _check_selected(spec: JoinOperator) -> None:
+    if spec.select is None:
+        return
+    if not spec.select:
+        raise SpecError("select=[]", "emitted rows have a column at least", "select one, or leave select out")
+    for one in spec.select:
+        given: Any = one
+        if not isinstance(given, Selected):
+            raise SpecError(f"select=[{given!r}]", "a column is a Selected", "give Selected('left', 'v')")
+        if one.side == RIGHT and RIGHT not in spec.emitted_sides:
+            rule = f"a join with how={spec.how!r} emits left rows only"
+            raise SpecError(f"select=[{one!r}]", rule, "select columns of the left side")
+        if one.side == EITHER and one.column not in spec.left.keys:
+            rule = f"'either' is for the key columns of the left side, {list(spec.left.keys)}"
+            raise SpecError(f"select=[{one!r}]", rule, "name one of these, or give 'left' or 'right'")
+    check_different(spec.select, spec.added_columns)

@@ -1,0 +1,146 @@
+"""A side of a join: what is read of one of its inputs (semantics 36). Values only."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from panewise.chrono import Duration, DurationLike
+from panewise.errors import SpecError
+from panewise.spec.fields import several
+from panewise.spec.position import Position
+from panewise.spec.watermarks import FixedLag, StreamTime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """One of the two inputs of a join: its key columns, its clock, its arrival order and its validation.
+
+    Args:
+        keys: the key columns. The first is compared with the first of the other side, and so on. Without keys
+            all rows have equal keys.
+        event_time: the column of the event time.
+        order: columns that define the arrival order of the rows of a batch. Default: the event time.
+        position: the columns of the source position, by which replays are recognised.
+        null_keys: whether a row with a null key is valid. It has no partner in any case. Default: True.
+        max_future_skew: how far event time may be ahead of processing time. Default: no limit.
+        watermark: where the watermark of the side comes from: None (from outside; on Spark from its rows,
+            with the delay of `withWatermark`), StreamTime(delay, per="all") or FixedLag.
+        allowed_lateness: how far a row may be behind the watermark of its side. Default: 0.
+        prefix: begins the names of the side's columns in emitted rows, except those of key columns that have
+            one name on both sides. Only without `select`. Default: none.
+
+    Raises:
+        SpecError: if a value breaks a rule; the message says which.
+
+    >>> Side(keys=["order_id"], event_time="shipped_at", prefix="shipment_").columns_read
+    ('order_id', 'shipped_at')
+
+    Source: semantics 36; S1 case 2, Kafka Streams' grace.
+    """
+
+    window: ClassVar[None] = None
+    time: ClassVar[Literal["event"]] = "event"
+
+    keys: tuple[str, ...] = ()
+    event_time: str = "event_time"
+    order: tuple[str, ...] = ()
+    position: Position | None = None
+    null_keys: bool = True
+    max_future_skew: Duration | None = None
+    watermark: StreamTime | FixedLag | None = None
+    allowed_lateness: Duration = Duration(0)  # noqa: RUF009 - a frozen value
+    prefix: str = ""
+
+    def __init__(
+        self,
+        *,
+        keys: Iterable[str] = (),
+        event_time: str = "event_time",
+        order: Iterable[str] = (),
+        position: Position | None = None,
+        null_keys: bool = True,
+        max_future_skew: DurationLike | None = None,
+        watermark: StreamTime | FixedLag | None = None,
+        allowed_lateness: DurationLike = 0,
+        prefix: str = "",
+    ) -> None:
+        skew = None if max_future_skew is None else _not_negative(max_future_skew, "max_future_skew")
+        values = {
+            "keys": several("keys", keys),
+            "event_time": event_time,
+            "order": several("order", order),
+            "position": position,
+            "null_keys": null_keys,
+            "max_future_skew": skew,
+            "watermark": watermark,
+            "allowed_lateness": _not_negative(allowed_lateness, "allowed_lateness"),
+            "prefix": prefix,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        _check_kinds(self)
+        _check_names(self)
+        _check_watermark(self)
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        """The column of the event time."""
+        return (self.event_time,)
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """The columns that the side itself reads, each once: keys, event time, order and position."""
+        position = self.position.columns if self.position else ()
+        return tuple(dict.fromkeys((*self.keys, self.event_time, *self.order, *position)))
+
+
+def _not_negative(value: DurationLike, name: str) -> Duration:
+    duration = Duration.of(value, name)
+    if duration.us < 0:
+        raise SpecError(f"{name}={value!r}", f"{name} is not negative", "give 0 or more")
+    return duration
+
+
+def _check_kinds(side: Side) -> None:
+    given: Any = side.position
+    if given is not None and not isinstance(given, Position):
+        rule = "a position is a Position"
+        raise SpecError(f"position={given!r}", rule, "give Position(partition=..., offset=...)")
+    null_keys: Any = side.null_keys
+    if not isinstance(null_keys, bool):
+        raise SpecError(f"null_keys={null_keys!r}", "null_keys is one of (True, False)", "give one of these")
+    prefix: Any = side.prefix
+    if not isinstance(prefix, str):
+        raise SpecError(f"prefix={prefix!r}", "a prefix is a text", "give one such as 'left_'")
+
+
+def _check_names(side: Side) -> None:
+    for name in (*side.keys, side.event_time, *side.order):
+        if not isinstance(name, str) or not name:
+            raise SpecError(
+                f"column {name!r}", "columns are named by non-empty strings", "give the column's name"
+            )
+    for name in side.keys:
+        if side.keys.count(name) > 1:
+            raise SpecError(f"keys={list(side.keys)!r}", "a key is named once", f"name {name!r} once")
+    if side.order and side.position is not None:
+        raise SpecError(
+            f"order={side.order!r} and a position",
+            "a position is the arrival order (semantics 3)",
+            "leave one of them out",
+        )
+    if not side.keys and not side.null_keys:
+        raise SpecError("null_keys=False without keys", "null_keys is about keys", "leave null_keys out")
+
+
+def _check_watermark(side: Side) -> None:
+    given: Any = side.watermark
+    if given is None or isinstance(given, FixedLag):
+        return
+    if not isinstance(given, StreamTime) or given.per != "all":
+        rule = "the watermark of a side comes from outside, or is FixedLag or StreamTime(per='all')"
+        raise SpecError(
+            f"watermark={given!r}",
+            rule,
+            "give one such as StreamTime('10 seconds', per='all'), or leave it out",
+        )

@@ -1,0 +1,84 @@
+"""The join operator where random events do not lead: repeated steps, long batches, odd names and types."""
+
+from collections.abc import Iterator
+
+import polars as pl
+import pytest
+
+from panewise import AsOf, FixedLag, Interval, JoinOperator, Side
+from panewise.engine.checkpoint import StoredOperator, restore, save
+from panewise.engine.join.operator import JoinEngine
+from panewise.engine.registry import operator_for
+from panewise.engine.run_library import RunLibrary
+from panewise.engine.store.cache import Cache
+from panewise.errors import SpecError
+from panewise.state import MemoryRunStore
+
+LONG = pl.Int64()
+SCHEMAS = {"left": {"k": LONG, "t": LONG, "v": LONG}, "right": {"k": LONG, "t": LONG, "w": LONG}}
+
+
+def join(match: Interval | AsOf, how: str = "left", watermark: FixedLag | None = None) -> JoinOperator:
+    sides = {side: Side(keys=["k"], event_time="t", watermark=watermark) for side in ("left", "right")}
+    sides["right"] = Side(keys=["k"], event_time="t", watermark=watermark, prefix="r_")
+    return JoinOperator(**sides, match=match, how=how)  # type: ignore[arg-type]
+
+
+def rows(side: str, *given: tuple[int, int, int]) -> pl.DataFrame:
+    return pl.DataFrame(given, schema=SCHEMAS[side], orient="row")
+
+
+def steps(spec: JoinOperator, store: MemoryRunStore) -> Iterator[StoredOperator]:
+    """Yields the operator of each micro-batch, which commits as on Spark: only if there is a change."""
+    while True:
+        stored = StoredOperator.load(spec, SCHEMAS, RunLibrary(store, Cache()))
+        yield stored
+        if stored.changed:
+            stored.commit()
+
+
+@pytest.mark.parametrize("match", [Interval(0, 5), AsOf()], ids=["interval", "as of"])
+def test_what_only_the_clock_emits_is_emitted_once(match: Interval | AsOf) -> None:
+    """A step that only moves the clocks commits if it emits something (semantics 33)."""
+    micro_batches = steps(join(match, watermark=FixedLag(1)), MemoryRunStore())
+    next(micro_batches).operator.add(rows("left", (1, 7, 12)), "left")
+    emitted = [next(micro_batches).operator.advance(time).panes.height for time in (5, 100, 200, 300)]
+    assert emitted == [0, 1, 0, 0]
+
+
+def test_superseded_rows_go_even_if_a_batch_is_long() -> None:
+    """A batch that is sealed before the commit drops them, too (semantics 41.1)."""
+    micro_batches = steps(join(AsOf()), MemoryRunStore())
+    for n in range(12):
+        operator = next(micro_batches).operator
+        operator.advance(watermark=n * 5000)
+        operator.add(rows("right", *((m % 10, n * 5000 + m, m) for m in range(5000))), "right")
+    stored = next(micro_batches).operator.state.tables["right"].all()
+    assert stored.height < 4 * 5000
+
+
+def test_without_a_tolerance_the_distance_has_no_limit() -> None:
+    """Semantics 37.2, after a restart, too."""
+    spec = join(AsOf())
+    operator = operator_for(spec, SCHEMAS)
+    operator.add(rows("right", (1, -(2**63) + 1, 9)), "right")
+    operator.advance(watermark=5)
+    operator = restore(spec, SCHEMAS, save(operator))
+    operator.add(rows("left", (1, 6, 0)), "left")
+    assert operator.finish().panes["r_w"].to_list() == [9]
+
+
+@pytest.mark.parametrize("match", [Interval(0, 5), AsOf()], ids=["interval", "as of"])
+def test_names_of_columns_may_look_like_those_of_pairs(match: Interval | AsOf) -> None:
+    schemas = {"left": {"k": LONG, "t": LONG, "w:right": LONG}, "right": {"k": LONG, "t": LONG, "w": LONG}}
+    operator = operator_for(join(match), schemas)
+    operator.add(pl.DataFrame([(1, 5, 7)], schema=schemas["left"], orient="row"), "left")
+    found = [operator.add(rows("right", (1, 5, 8)), "right"), operator.advance(watermark=6)]
+    assert pl.concat([one.panes for one in found]).select("w:right", "r_w").rows() == [(7, 8)]
+
+
+def test_compared_columns_have_one_type() -> None:
+    """Semantics 28: in process, too."""
+    schemas = {"left": SCHEMAS["left"], "right": {"k": pl.Int32(), "t": LONG, "w": LONG}}
+    with pytest.raises(SpecError, match=r"keys k: bigint \(left\) and k: int \(right\)"):
+        JoinEngine(join(Interval(0, 5)), schemas)

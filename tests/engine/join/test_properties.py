@@ -1,0 +1,81 @@
+"""Joins: engine and oracle agree, in memory and with a run store (semantics 27 to 28, 36 to 41)."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from panewise.engine.registry import operator_for
+from panewise.oracle import interpreter
+from panewise.spec.operators.join.operator import JoinOperator
+from panewise.testing import run
+from panewise.testing.compare import same
+from panewise.testing.events import script
+from panewise.testing.ingest import FLAGS, schema
+from panewise.testing.joins import join_events, join_specs, join_types
+from panewise.testing.runtimes import engine as in_engine
+from panewise.testing.runtimes import oracle as in_oracle
+from tests.engine.effort import DEFAULT, FEW, SOAK
+from tests.engine.orders import columns
+
+Events = list[dict[str, Any]]
+
+
+def play(spec: JoinOperator, script: Events, runtime: str = "engine", **options: Any) -> Events:
+    return run(spec, script, runtime, types=join_types(spec), windows=True, **options)
+
+
+def agree(spec: JoinOperator, script: Events, **options: Any) -> None:
+    """Asserts that engine and oracle have the same output and stored rows after every event."""
+    wanted, found = play(spec, script, "oracle"), play(spec, script, **options)
+    for number, (event, right, left) in enumerate(zip(script, wanted, found, strict=True)):
+        for part in ("counts", "invalid", "late", "panes", "windows"):
+            text = (
+                f"{part} after events[{number}], {event}\nengine {left[part]}\noracle {right[part]}\n{spec}"
+            )
+            assert same(left[part], right[part]), text
+        assert columns(left) == columns(right)
+        for counts in left["counts"].values():
+            rows = counts["applied"] + counts["replays"] + counts["late"] + counts["invalid"]
+            assert counts["rows_in"] == rows
+
+
+def check(data: st.DataObject, **options: Any) -> None:
+    spec = data.draw(join_specs(), label="spec")
+    agree(spec, data.draw(join_events(spec), label="events"), **options)
+
+
+@DEFAULT
+@given(data=st.data())
+def test_engine_is_oracle(data: st.DataObject) -> None:
+    check(data)
+
+
+@FEW
+@given(data=st.data())
+def test_stored_engine_is_oracle(data: st.DataObject) -> None:
+    """Engine and oracle agree if every event loads the state from a run store and commits its changes."""
+    check(data, stored=True)
+
+
+@pytest.mark.soak
+@SOAK
+@given(data=st.data())
+def test_engine_is_oracle_at_length(data: st.DataObject) -> None:
+    check(data, **data.draw(st.sampled_from([{}, {"stored": True}])))
+
+
+@FEW
+@given(data=st.data())
+def test_output_watermarks_are_equal(data: st.DataObject) -> None:
+    """Engine and oracle have the same watermark of emitted rows after every event (semantics 40.4)."""
+    spec = data.draw(join_specs(), label="spec")
+    events = [event for event in data.draw(join_events(spec), label="events") if event["op"] != "restart"]
+    played = script(spec, events, join_types(spec))
+    columns = {side: schema(types) | FLAGS for side, types in played.types.items()}
+    operator, oracle = operator_for(played.spec, columns), interpreter(played.spec, played.types)
+    for event in played.events:
+        in_oracle._step(oracle, event, played)
+        in_engine._step(operator, played, event)
+        assert operator.output_watermark() == oracle.output_watermark()

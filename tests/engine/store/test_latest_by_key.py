@@ -1,0 +1,56 @@
+"""Superseded rows go when runs are merged; a look-up after the settled instant finds what it found before."""
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.columns import END, NUMBER, TIME
+from panewise.engine.store.latest_by_key import LatestByKey
+from panewise.engine.store.run import MemoryLibrary, Shape
+
+SHAPE = Shape(
+    {"k": pl.String(), TIME: pl.Int64(), NUMBER: pl.Int64(), END: pl.Int64()}, [TIME, NUMBER], ["k"]
+)
+ROW = st.tuples(st.sampled_from("ab"), st.integers(-9, 9))
+BATCHES = st.lists(st.lists(ROW, min_size=1, max_size=4), min_size=1, max_size=12)
+
+
+def table(batches: list[list[tuple[str, int]]], settled: int | None) -> LatestByKey:
+    found, number = LatestByKey.nothing(SHAPE, MemoryLibrary()).settled_until(settled), 0
+    for batch in batches:
+        rows = [(key, time, number + n, MAX_INSTANT) for n, (key, time) in enumerate(batch)]
+        number += len(batch)
+        found = found.put(pl.DataFrame(rows, schema=SHAPE.schema, orient="row")).sealed()
+    return found
+
+
+def latest(rows: pl.DataFrame, key: str, at: int) -> tuple[int, int] | None:
+    """Returns time and number of the latest row of a key at or before an instant."""
+    seen = rows.filter((pl.col("k") == key) & (pl.col(TIME) <= at)).sort(TIME, NUMBER)
+    return None if seen.is_empty() else seen.select(TIME, NUMBER).row(-1)
+
+
+@given(BATCHES, st.integers(-9, 9))
+def test_the_latest_row_at_a_later_instant_stays(batches: list[list[tuple[str, int]]], settled: int) -> None:
+    kept, whole = table(batches, settled).all(), table(batches, None).all()
+    for key in "ab":
+        for at in range(settled + 1, 11):
+            assert latest(kept, key, at) == latest(whole, key, at)
+
+
+def test_a_key_that_is_updated_often_keeps_few_rows() -> None:
+    found = table([[("a", n)] for n in range(64)], settled=62)
+    assert found.all().height <= 8
+    assert latest(found.all(), "a", 63) == (63, 63)
+
+
+def test_rows_of_keys_whose_hashes_are_equal_do_not_supersede_one_another() -> None:
+    """The rows of a merge are sorted by hash, so rows of two keys may alternate."""
+    rows = pl.DataFrame(
+        [("a", 1, 0, MAX_INSTANT, 7), ("b", 2, 1, MAX_INSTANT, 7), ("b", 3, 2, MAX_INSTANT, 7)],
+        schema={**SHAPE.schema, "__hash": pl.UInt64()},
+        orient="row",
+    )
+    kept = LatestByKey.nothing(SHAPE, MemoryLibrary()).settled_until(9)._merging(rows)
+    assert kept["k"].to_list() == ["a", "b"]

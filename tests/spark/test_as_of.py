@@ -1,0 +1,104 @@
+"""As-of joins and conditions in real queries (semantics 37.2, 37.3, 38)."""
+
+import random
+
+import polars as pl
+import pytest
+
+import panewise as pw
+from panewise.errors import SpecError
+from panewise.spark import JoinResult, ParquetSink, joined
+from tests.spark.conftest import Feed
+
+TOLERANCE = 4
+DELAY = "10 minutes"
+
+
+@pytest.fixture
+def other(feed: Feed) -> Feed:
+    """The right side."""
+    (feed.folder / "right").mkdir()
+    return Feed(feed.spark, feed.folder / "right")
+
+
+@pytest.fixture
+def filled(feed: Feed, other: Feed) -> tuple[Feed, Feed]:
+    """Both sides with rows in three files, of which none is late. Event times of the right side differ."""
+    chosen = random.Random(3)
+    times = chosen.sample(range(60), 60)
+    for n in range(3):
+        feed.put(*((chosen.randrange(60), chosen.choice("ab"), chosen.randrange(9)) for _ in range(20)))
+        other.put(*((time, chosen.choice("ab"), chosen.randrange(9)) for time in times[n * 20 : n * 20 + 20]))
+    return feed, other
+
+
+def rows_of(result: JoinResult, feed: Feed) -> pl.DataFrame:
+    sink = feed.sink("rows")
+    given = {"checkpoint": feed.sink("checkpoint"), "available_now": True}
+    result.write(rows=ParquetSink(sink), **given).awaitTermination()  # type: ignore[arg-type]
+    return (
+        pl.DataFrame(feed.spark.read.parquet(sink).toArrow())
+        .select("ts", "k", "v", "r_ts", "r_v")
+        .sort(pl.all())
+    )
+
+
+@pytest.mark.parametrize("strategy", ["backward", "forward", "nearest"])
+def test_polars_finds_the_same_rows(filled: tuple[Feed, Feed], strategy: str) -> None:
+    """The stream, the batch and join_asof of Polars agree."""
+    left, right = filled
+    frames = [pl.DataFrame(one.batch().toArrow()).sort("ts") for one in filled]
+    expected = frames[0].join_asof(
+        frames[1].rename({"ts": "r_ts", "v": "r_v"}),
+        left_on="ts",
+        right_on="r_ts",
+        by="k",
+        strategy=strategy,  # type: ignore[arg-type]
+        tolerance=f"{TOLERANCE}s",
+        coalesce=False,
+        check_sortedness=False,
+    )
+    if strategy == "nearest":  # of two rows that are equally near Polars may take the later one
+        expected = expected.with_columns(distance=(pl.col("ts") - pl.col("r_ts")).abs())
+    streams = (one.stream().withWatermark("ts", DELAY) for one in (left, right))
+    made = joined(*streams).on("k").as_of(strategy, f"{TOLERANCE} seconds").prefix(right="r_")  # type: ignore[arg-type]
+    found = rows_of(made.finish("at_end").how("left"), left)
+    whole = joined(left.batch(), right.batch(), "ts").on("k").prefix(right="r_")
+    batch = whole.as_of(strategy, f"{TOLERANCE} seconds").how("left").rows  # type: ignore[arg-type]
+    assert pl.DataFrame(batch.toArrow()).select(found.columns).sort(pl.all()).equals(found)
+    if strategy == "nearest":
+        found = found.with_columns(distance=(pl.col("ts") - pl.col("r_ts")).abs()).drop("r_ts", "r_v")
+        expected = expected.drop("r_ts", "r_v")
+    assert expected.select(found.columns).sort(pl.all()).equals(found.sort(pl.all()))
+
+
+def test_a_condition_is_part_of_the_match(filled: tuple[Feed, Feed]) -> None:
+    """Rows for which it is not true are emitted without a partner, by the stream as by Spark's join."""
+    left, right = filled
+    streams = (one.stream().withWatermark("ts", DELAY) for one in filled)
+    made = joined(*streams).on("k").within(f"-{TOLERANCE} seconds", 0).prefix(right="r_")
+    made = made.where((pw.left("v") > pw.right("v")) & ~pw.right("v").is_in([0, 1]))
+    found = rows_of(made.finish("at_end").how("left"), left)
+    left.batch().createOrReplaceTempView("l")
+    right.batch().createOrReplaceTempView("r")
+    expected = left.spark.sql(
+        f"""SELECT l.ts, l.k, l.v, r.ts AS r_ts, r.v AS r_v FROM l LEFT JOIN r
+        ON l.k = r.k AND r.ts BETWEEN l.ts - INTERVAL {TOLERANCE} SECONDS AND l.ts
+        AND l.v > r.v AND r.v NOT IN (0, 1)"""
+    )
+    assert pl.DataFrame(expected.toArrow()).sort(pl.all()).equals(found)
+    assert 0 < found["r_ts"].null_count() < found.height
+
+
+def test_what_is_refused(feed: Feed, other: Feed) -> None:
+    began = joined(feed.batch(), other.batch(), "ts").on("k").prefix(right="r_")
+    with pytest.raises(SpecError, match=r"'forward' without a tolerance .* give a tolerance"):
+        began.as_of("forward")
+    with pytest.raises(SpecError, match=r"how='full', AsOf.* exchange the sides"):
+        began.as_of().how("full")
+    with pytest.raises(SpecError, match="cast"):
+        began.within(0, 1).where(pw.left("k") > pw.right("v")).how("inner")
+    with pytest.raises(SpecError, match="column 'w'"):
+        began.within(0, 1).where(pw.left("w") > 1).how("inner")
+    with pytest.raises(SpecError, match=r"no interval .* \.as_of\(\)"):
+        began.how("inner")

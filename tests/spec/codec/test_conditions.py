@@ -1,0 +1,174 @@
+"""Conditions as dicts: what is written is read back, and what is unknown is refused with its path."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from panewise.errors import SpecError
+from panewise.spec.codec.conditions import condition_from, plain_condition
+from panewise.spec.conditions import Literal, Node, as_condition, left, right, sql_text
+from panewise.testing.conditions import conditions
+
+A = {"kind": "column", "side": "left", "name": "a"}
+ONE = {"kind": "literal", "type": "bigint", "value": 1}
+
+
+@settings(max_examples=300, derandomize=True, database=None, deadline=None)
+@given(condition=conditions())
+def test_round_trips(condition: Node) -> None:
+    text = json.dumps(plain_condition(condition), allow_nan=False)
+    again = condition_from(json.loads(text))
+    assert again == condition
+    assert hash(again) == hash(condition)
+    assert sql_text(again) == sql_text(condition)
+    assert json.dumps(plain_condition(again)) == text
+
+
+def test_every_kind_of_node() -> None:
+    term = (
+        (left("a") + 1 <= right("b"))
+        & ~(right("c").is_null() | left("d").between(0.5, 2))
+        & left("e").isin("x")
+    )
+    assert plain_condition(as_condition(term)) == {
+        "kind": "and",
+        "parts": [
+            {
+                "kind": "comparison",
+                "op": "<=",
+                "first": {"kind": "arithmetic", "op": "+", "first": A, "second": ONE},
+                "second": {"kind": "column", "side": "right", "name": "b"},
+            },
+            {
+                "kind": "not",
+                "part": {
+                    "kind": "or",
+                    "parts": [
+                        {"kind": "is_null", "value": {"kind": "column", "side": "right", "name": "c"}},
+                        {
+                            "kind": "between",
+                            "value": {"kind": "column", "side": "left", "name": "d"},
+                            "low": {"kind": "literal", "type": "double", "value": 0.5},
+                            "high": {"kind": "literal", "type": "bigint", "value": 2},
+                        },
+                    ],
+                },
+            },
+            {
+                "kind": "in",
+                "value": {"kind": "column", "side": "left", "name": "e"},
+                "options": [{"kind": "literal", "type": "string", "value": "x"}],
+            },
+        ],
+    }
+
+
+def test_a_whole_double_of_other_writers() -> None:
+    read = condition_from({"kind": "literal", "type": "double", "value": 1})
+    assert read == Literal("double", 1.0)
+    assert isinstance(read, Literal)
+    assert isinstance(read.value, float)
+
+
+def nested(depth: int) -> dict[str, Any]:
+    return A if depth == 1 else {"kind": "not", "part": nested(depth - 1)}
+
+
+KINDS = (
+    "the kinds here are ['and', 'arithmetic', 'between', 'column', 'comparison', 'in', 'is_null', 'literal', "
+    "'not', 'or'] | give {'kind': ...} with one of these"
+)
+TYPES = "the types are bigint, boolean, date, decimal(p,s), double, string, timestamp"
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (7, f"condition=7 | {KINDS}"),
+        ({"kind": "xor"}, f"condition.kind='xor' | {KINDS}"),
+        ({"kind": "not", "part": {"kind": "udf"}}, f"condition.part.kind='udf' | {KINDS}"),
+        ({"kind": "not"}, "condition.part is missing | part has no default | give condition.part"),
+        (
+            {"kind": "and", "parts": [A, {"kind": "is_null", "value": A, "not": True}]},
+            "condition.parts[1].not=True | the fields here are ['kind', 'value'] | leave 'not' out",
+        ),
+        (
+            {"kind": "or", "parts": [A]},
+            (
+                f"condition.parts=[{A!r}] | condition.parts is a list of 2 or more nodes of a condition | "
+                "give a list of 2 or more nodes of a condition"
+            ),
+        ),
+        (
+            {"kind": "in", "value": A, "options": []},
+            (
+                "condition.options=[] | condition.options is a list of 1 or more nodes of a condition | "
+                "give a list of 1 or more nodes of a condition"
+            ),
+        ),
+        (
+            {"kind": "comparison", "op": "==", "first": A, "second": ONE},
+            (
+                "condition.op='==' | condition.op is one of =, !=, <, <=, >, >=, <=> | "
+                "give one of =, !=, <, <=, >, >=, <=>"
+            ),
+        ),
+        (
+            {"kind": "arithmetic", "op": ["+"], "first": A, "second": ONE},
+            "condition.op=['+'] | condition.op is one of +, -, * | give one of +, -, *",
+        ),
+        (
+            {"kind": "column", "side": "both", "name": "a"},
+            "condition.side='both' | condition.side is one of left, right | give one of left, right",
+        ),
+        (
+            {"kind": "column", "side": "left", "name": ""},
+            "condition.name='' | condition.name is the name of a column | give the name of a column",
+        ),
+        *(
+            (
+                {"kind": "literal", "type": kind, "value": value},
+                (
+                    f"condition.value={value!r} | condition.value is a value of type {kind!r}; {TYPES} | "
+                    f"give a value of type {kind!r}; {TYPES}"
+                ),
+            )
+            for kind, value in (
+                ("bigint", True),
+                ("bigint", 2**63),
+                ("bigint", 1.0),
+                ("timestamp", "2024-01-01"),
+                ("boolean", 1),
+                ("double", "inf"),
+                ("double", False),
+                ("string", None),
+                ("string", "\udfff"),
+                ("date", "2024-02-30"),
+                ("date", "20240229"),
+                ("decimal(3,2)", "1.5"),
+                ("decimal(3,2)", 1.5),
+                ("decimal(3,2)", "1_1.50"),
+                ("decimal(39,0)", "9" * 39),
+                ("int", 1),
+                (None, 1),
+            )
+        ),
+        (
+            nested(101),
+            (
+                f"{'condition' + '.part' * 100:.60}... is deeper | a condition is nested up to 100 deep | "
+                "compute parts of it as columns before the join"
+            ),
+        ),
+    ],
+)
+def test_what_is_refused(document: Any, message: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        condition_from(document)
+    assert str(caught.value) == message
+
+
+def test_the_deepest_condition_is_read() -> None:
+    assert as_condition(condition_from(nested(100)))

@@ -1,0 +1,324 @@
+"""Joins as values: rules, defaults, columns, JSON and descriptions (semantics 27, 28, 36 to 41)."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from panewise import Duration, FixedLag, Position, StreamTime
+from panewise.errors import SpecError
+from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
+from panewise.spec.column_types import Type
+from panewise.spec.conditions import left, right
+from panewise.spec.describe import describe
+from panewise.spec.operators.join.columns import Selected, all_columns
+from panewise.spec.operators.join.match import AsOf, Interval
+from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.join.side import Side
+from panewise.spec.protocol import parts
+from panewise.testing.joins import join_specs
+
+ALL = StreamTime(per="all")
+WITHIN = Interval("-5 minutes", "1 hour")
+PREFIXED = Side(keys=["id"], prefix="l_")
+ORDERS = Side(keys=["id"], event_time="ordered")
+
+
+def join(**fields: Any) -> JoinOperator:
+    shipments = Side(keys=["order_id"], event_time="shipped")
+    return JoinOperator(**{"left": ORDERS, "right": shipments, "match": WITHIN} | fields)
+
+
+REFUSED: list[tuple[str, Any, str]] = [
+    ("bounds the wrong way round", lambda: Interval(5, 3), "not above the upper"),
+    ("closed", lambda: Interval(0, 1, "open"), "closed is one of"),  # type: ignore[arg-type]
+    ("an empty interval", lambda: Interval(3, 4, "neither"), "a whole microsecond"),
+    ("an empty point", lambda: Interval(3, 3, "left"), "a whole microsecond"),
+    ("a fraction", lambda: Interval(0.5, 3), "lower"),  # type: ignore[arg-type]
+    ("strategy", lambda: AsOf("latest"), "strategy is one of"),  # type: ignore[arg-type]
+    ("a negative tolerance", lambda: AsOf(tolerance=-1), "not negative"),
+    ("a fraction of a tolerance", lambda: AsOf(tolerance=0.5), "tolerance"),  # type: ignore[arg-type]
+    ("forward without a tolerance", lambda: AsOf("forward"), "give a tolerance"),
+    ("nearest without a tolerance", lambda: AsOf("nearest"), "give a tolerance"),
+    ("right as of", lambda: join(match=AsOf(), how="right"), "exchange the sides"),
+    ("full as of", lambda: join(match=AsOf(), how="full"), "inner, left, semi or anti"),
+    ("early as of", lambda: join(match=AsOf(), how="left", unmatched="early"), "once its partner is known"),
+    ("early inner as of", lambda: join(match=AsOf(), unmatched="early"), "leave unmatched out"),
+    (
+        "a condition without a tolerance",
+        lambda: join(match=AsOf(), condition=left("v") > right("v")),
+        "all would be stored for good",
+    ),
+    ("a side that is none", lambda: join(left="orders"), "a side is a Side"),
+    ("a match that is none", lambda: join(match=5), "a match is an Interval"),
+    ("how", lambda: join(how="outer"), "how is one of"),
+    ("timestamp", lambda: join(timestamp="end"), "timestamp is one of"),
+    ("evaluate", lambda: join(evaluate="row"), "evaluate is one of"),
+    ("unmatched", lambda: join(how="left", unmatched="late"), "unmatched is one of"),
+    ("unmatched of inner", lambda: join(unmatched="final"), "emits no row without a partner"),
+    ("unmatched of semi", lambda: join(how="semi", unmatched="early"), "emits no row without a partner"),
+    ("timestamp of anti", lambda: join(how="anti", timestamp="left"), "emits left rows"),
+    ("numbers of keys", lambda: join(left=Side(keys=["a", "b"])), "as many keys"),
+    ("a key twice", lambda: Side(keys=["a", "a"]), "named once"),
+    ("a column without a name", lambda: Side(keys=[""]), "non-empty strings"),
+    ("keys as text", lambda: Side(keys="id"), "give a list"),
+    ("order and position", lambda: Side(order=["n"], position=Position()), "arrival order"),
+    ("a position that is none", lambda: Side(position="offset"), "a position is a Position"),  # type: ignore[arg-type]
+    ("null_keys", lambda: Side(keys=["a"], null_keys=1), "null_keys is one of"),  # type: ignore[arg-type]
+    ("null_keys without keys", lambda: Side(null_keys=False), "is about keys"),
+    ("a prefix that is none", lambda: Side(prefix=None), "a prefix is a text"),  # type: ignore[arg-type]
+    ("negative lateness", lambda: Side(allowed_lateness=-1), "not negative"),
+    ("negative skew", lambda: Side(max_future_skew=-1), "not negative"),
+    ("watermarks of keys", lambda: Side(watermark=StreamTime()), "comes from outside"),
+    ("watermarks of keys of both", lambda: join(watermark=StreamTime()), "StreamTime(per='all')"),
+    ("two watermarks", lambda: join(watermark=ALL, left=Side(keys=["id"], watermark=ALL)), "each its own"),
+    ("idle_after of one watermark", lambda: join(watermark=ALL, idle_after=5), "leave idle_after out"),
+    (
+        "idle_after with a lag",
+        lambda: join(left=Side(keys=["id"], watermark=FixedLag(1)), idle_after=5),
+        "leave idle_after out",
+    ),
+    ("idle_after", lambda: join(idle_after=0), "above zero"),
+    (
+        "a prefix with select",
+        lambda: join(left=Side(keys=["id"], prefix="l_"), select=[Selected("left", "id")]),
+        "prefix",
+    ),
+    ("a prefix that names nothing", lambda: join(how="semi", right=Side(keys=["id"], prefix="r_")), "prefix"),
+    ("nothing selected", lambda: join(select=[]), "a column at least"),
+    ("text selected", lambda: join(select=["id"]), "a column is a Selected"),
+    ("a right column of semi", lambda: join(how="semi", select=[Selected("right", "v")]), "left rows only"),
+    ("either for a value", lambda: join(select=[Selected("either", "v")]), "for the key columns"),
+    (
+        "a column twice",
+        lambda: join(select=[Selected("left", "v"), Selected("right", "v")]),
+        "different names",
+    ),
+    ("the name op", lambda: join(select=[Selected("left", "op")]), "the join adds"),
+    ("a side of a column", lambda: Selected("both", "v"), "left, right or either"),  # type: ignore[arg-type]
+    ("a column without name", lambda: Selected("left", ""), "non-empty strings"),
+    ("a condition that is none", lambda: join(condition="a > b"), "condition"),
+]
+
+
+@pytest.mark.parametrize(("make", "rule"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
+def test_what_breaks_a_rule_is_refused_by_name(make: Any, rule: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        make()
+    assert rule in str(caught.value)
+
+
+def test_defaults_are_resolved_when_the_join_is_built() -> None:
+    """Semantics 27, 39, 40.1."""
+    assert (join().unmatched, join().timestamp) == (None, "later")
+    assert (join(how="full").unmatched, join(how="full").timestamp) == ("final", "later")
+    assert (join(how="anti").unmatched, join(how="anti").timestamp) == ("final", None)
+    assert (join(match=AsOf(), how="left").unmatched, AsOf().strategy, AsOf().tolerance) == (
+        "final",
+        "backward",
+        None,
+    )
+    assert ORDERS.null_keys
+    assert Interval("-5 minutes", "1 hour") == Interval(-300_000_000, 3_600_000_000)
+
+
+@pytest.mark.parametrize(
+    ("closed", "first", "last"), [("both", -2, 5), ("left", -2, 4), ("right", -1, 5), ("neither", -1, 4)]
+)
+def test_an_interval_includes_the_bounds_that_it_names(closed: Any, first: int, last: int) -> None:
+    """Semantics 37, 37.1."""
+    match = Interval(-2, 5, closed)
+    assert (match.first, match.last, match.reach) == (first, last, (last, -first))
+
+
+@pytest.mark.parametrize(
+    ("match", "waits", "reach"),
+    [
+        (AsOf(), 0, (0, 2**63 - 1)),
+        (AsOf(tolerance=7), 0, (0, 7)),
+        (AsOf("forward", 7), 7, (7, 0)),
+        (AsOf("nearest", 7), 7, (7, 7)),
+        (AsOf("nearest", 0), 0, (0, 0)),
+    ],
+)
+def test_a_left_row_waits_for_later_right_rows(match: AsOf, waits: int, reach: tuple[int, int]) -> None:
+    """Semantics 37.2, 37.3."""
+    assert (match.waits, match.reach) == (waits, reach)
+
+
+def test_all_columns_are_emitted_with_shared_keys_once() -> None:
+    """Semantics 40.2."""
+    sides = {"left": Side(keys=["a", "b"], prefix="l_"), "right": Side(keys=["b", "b2"], prefix="r_")}
+    found = all_columns(sides, {"left": ["a", "b", "v"], "right": ["b", "b2", "v"]})
+    assert [one.name for one in found] == ["l_a", "l_b", "l_v", "r_b", "r_b2", "r_v"]
+    sides = {"left": Side(keys=["a", "b"]), "right": Side(keys=["a", "c"], prefix="r_")}
+    found = all_columns(sides, {"left": ["v", "a", "b"], "right": ["c", "a"]})
+    assert [(one.side, one.name) for one in found] == [
+        ("left", "v"), ("either", "a"), ("left", "b"), ("right", "r_c"),
+    ]  # fmt: skip
+
+
+def test_two_columns_of_one_name_are_refused_by_name() -> None:
+    """Semantics 40.2."""
+    with pytest.raises(SpecError, match=r"'v' of left and of right .* give one side a prefix"):
+        join().selected({"left": ["id", "v"], "right": ["order_id", "v"]})
+
+
+def test_a_port_reads_what_keys_condition_and_columns_need() -> None:
+    condition = left("amount") > right("limit")
+    made = join(condition=condition, select=[Selected("left", "v"), Selected("right", "w")])
+    assert made.ports["left"].columns_read == ("id", "ordered", "amount", "v")
+    assert made.ports["right"].columns_read == ("order_id", "shipped", "limit", "w")
+    assert not made.ports["left"].whole_rows
+    semi = join(how="semi", condition=condition).ports
+    assert (semi["left"].whole_rows, semi["right"].whole_rows) == (True, False)
+    assert semi["right"].columns_read == ("order_id", "shipped", "limit")
+
+
+def test_compared_columns_have_one_type() -> None:
+    """Semantics 28, 38.5."""
+    types = {"left": {"id": Type("string")}, "right": {"order_id": Type("bigint")}}
+    with pytest.raises(SpecError, match=r"keys id: string .* have one type"):
+        parts(join()).check_types(join(), types)
+    made = join(condition=left("name") > right("n"))
+    types = {"left": {"name": Type("string")}, "right": {"n": Type("bigint")}}
+    with pytest.raises(SpecError, match="cast"):
+        parts(made).check_types(made, types)
+
+
+def test_columns_are_renamed_on_their_side() -> None:
+    made = join(condition=left("v") > right("v"), select=[Selected("either", "id"), Selected("right", "v")])
+    names = {"id": "ID", "v": "V", "order_id": "OID", "shipped": "T"}
+    found = parts(made).renamed(made, "right", names, None)
+    assert (found.left, found.right.keys, found.right.event_time) == (made.left, ("OID",), "T")
+    assert found.condition == (left("v") > right("V")).node
+    assert found.select == (Selected("either", "id"), Selected("right", "V", "v"))
+    found = parts(made).renamed(made, "left", names, None)
+    assert found.select == (Selected("either", "ID", "id"), Selected("right", "v"))
+
+
+def test_the_rows_of_a_stream_drive_the_watermark_of_its_side() -> None:
+    """Semantics 36.1, 36.2."""
+    delays = {"left": Duration(5), "right": Duration(7)}
+    found = parts(join()).for_delays(join(), delays)
+    assert found.left.watermark == StreamTime(5, per="all")
+    assert found.right.watermark == StreamTime(7, per="all")
+    lag = join(left=Side(keys=["id"], watermark=FixedLag(1)))
+    assert parts(lag).for_delays(lag, delays).left.watermark == FixedLag(1)
+    both = join(watermark=ALL)
+    assert parts(both).for_delays(both, delays) == both
+
+
+@given(join_specs())
+def test_json_is_read_back(spec: JoinOperator) -> None:
+    assert from_json(to_json(spec)) == spec
+    assert from_dict(json.loads(json.dumps(to_dict(spec)))) == spec
+
+
+@pytest.mark.parametrize(
+    ("document", "match"),
+    [
+        ({"kind": "as_of"}, AsOf()),
+        ({"kind": "as_of", "tolerance": None}, AsOf()),
+        ({"kind": "as_of", "tolerance": 0}, AsOf(tolerance=0)),
+        ({"kind": "as_of", "strategy": "nearest", "tolerance": 60_000_000}, AsOf("nearest", "1 minute")),
+    ],
+)
+def test_as_of_in_json(document: dict[str, Any], match: AsOf) -> None:
+    """Fields may be left out; all of them are written."""
+    read = from_dict({**to_dict(join()), "match": document})
+    assert read == join(match=match)
+    written = {
+        "kind": "as_of",
+        "strategy": match.strategy,
+        "tolerance": match.tolerance and match.tolerance.us,
+    }
+    assert json.loads(to_json(read))["match"] == written
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("match",), {"kind": "near"}),
+        (("match",), {"kind": "as_of", "lower": 5}),
+        (("match",), {"kind": "as_of", "tolerance": "1 hour"}),
+        (("match",), {"kind": "interval", "tolerance": 5}),
+        (("match", "lower"), "5 minutes"),
+        (("match", "width"), 5),
+        (("left", "key"), ["id"]),
+        (("left", "keys"), "id"),
+        (("select",), [{"column": "v"}]),
+        (("condition",), {"kind": "like"}),
+        (("watermark",), {"kind": "fixed_lag", "lag": 5}),
+        (("how",), 5),
+        (("limit",), 5),
+    ],
+)
+def test_documents_that_are_not_joins_are_refused_with_the_path(path: tuple[str, ...], value: Any) -> None:
+    document: Any = json.loads(to_json(join()))
+    inner = document
+    for name in path[:-1]:
+        inner = inner[name]
+    inner[path[-1]] = value
+    with pytest.raises(SpecError) as caught:
+        from_dict(document)
+    assert path[-1] in str(caught.value) or path[0] in str(caught.value)
+
+
+def test_changed_fields_are_named() -> None:
+    """Semantics 35."""
+    assert changed_fields(to_dict(join()), to_dict(join(match=Interval(0, 1), how="left"))) != []
+    assert "match" in changed_fields(to_dict(join()), to_dict(join(match=Interval(0, 1))))
+
+
+def test_a_description_says_what_is_emitted_and_stored() -> None:
+    text = describe(
+        join(
+            how="full",
+            unmatched="early",
+            condition=left("amount") > right("limit"),
+            watermark=StreamTime("10 seconds", per="all"),
+            select=[Selected("either", "id"), Selected("right", "weight", "kg")],
+        )
+    )
+    for part in (
+        "each row of both sides without a partner",
+        "rows with equal id (right: order_id)",
+        "from 5 minutes before to 1 hour after the left ordered, and left.amount > right.limit",
+        "emitted at once, and retracted if a partner comes; a row with a null key has no partner",
+        "either.id, right.weight as kg, op, missing and join_time, the later of both event times",
+        "the highest event time of the rows of both sides, less 10 seconds",
+        "a left row until the right watermark is more than 1 hour after it",
+    ):
+        assert part in text
+    assert "one shard" in describe(JoinOperator(left=Side(), right=Side(), match=WITHIN))
+    assert "follows the other one" in describe(join(idle_after="1 minute"))
+
+
+def test_a_description_of_an_as_of_join() -> None:
+    """semantics 37.2, 37.3, 41.1: the partner, and how long rows are stored."""
+    for match, parts_of_text in (
+        (
+            AsOf(),
+            (
+                "the right row is the latest one whose shipped is not after the left ordered.",
+                "a left row until the right watermark is after it; the latest right row of each key for good",
+            ),
+        ),
+        (
+            AsOf("forward", "1 hour"),
+            (
+                "the earliest one whose shipped is not before the left ordered, and at most 1 hour from it",
+                "until the right watermark is more than 1 hour after it; a right row as long as it can be",
+            ),
+        ),
+        (AsOf("nearest", 5), ("the one whose shipped is nearest to the left ordered",)),
+    ):
+        text = describe(join(match=match, how="left"))
+        for part in parts_of_text:
+            assert part in text
+    patient = Side(keys=["order_id"], event_time="shipped", allowed_lateness="3 hours")
+    text = describe(join(match=AsOf("forward", "1 hour"), right=patient))
+    assert "a left row until the right watermark is more than 4 hours after it" in text
+    assert "more than 3 hours after it" in describe(join(match=AsOf(), right=patient))
