@@ -5,9 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.spec import FixedLag, JoinOperator, StreamTime
-from panewise.spec.operators.join.columns import LEFT, RIGHT
-
-_OTHER = {LEFT: RIGHT, RIGHT: LEFT}
+from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ class JoinClocks:
         idle = [side for side in self.sides if self._is_idle(spec, side)]
         if len(idle) != 1:
             return self
-        mine, other = self.sides[idle[0]], self.sides[_OTHER[idle[0]]]
+        mine, other = self.sides[idle[0]], self.sides[OTHER[idle[0]]]
         if other.watermark is None or (mine.watermark is not None and mine.watermark >= other.watermark):
             return self
         return self._with({idle[0]: replace(mine, watermark=other.watermark)})

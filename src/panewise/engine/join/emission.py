@@ -8,12 +8,12 @@ import numpy.typing as npt
 import polars as pl
 
 from panewise.engine.columns import NUMBER, TIME
-from panewise.engine.join.matching import OTHER, Pairs
+from panewise.engine.join.matching import Pairs
 from panewise.engine.join.plan import JoinPlan, named
 from panewise.engine.kernels.frames import ordered, take_rows, vstack_frames
 from panewise.engine.kernels.keys import output_key
 from panewise.engine.kernels.sorting import Places
-from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, RIGHT, Selected
+from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, OTHER, RIGHT, Selected
 
 Turns = npt.NDArray[np.int64]
 # The parts of what one turn emits, in their order.

@@ -12,13 +12,11 @@ from panewise.engine.columns import END, NUMBER, ONE_KEY, TIME
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.protocol import Inspection, Schemas, TableReader
 from panewise.spec import JoinOperator
-from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.match import AsOf
 
 if TYPE_CHECKING:
     from panewise.engine.join.operator import JoinEngine
-
-_OTHER = {LEFT: RIGHT, RIGHT: LEFT}
 
 
 def compile(spec: JoinOperator, schemas: Schemas) -> JoinPlan:  # noqa: A001 - the name of the protocol
@@ -43,7 +41,7 @@ def inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) ->
     for table, side in enumerate(waiting):
         of = spec.sides[side]
         names = list(of.keys) or [ONE_KEY]
-        horizon = clocks.passed(spec, _OTHER[side])
+        horizon = clocks.passed(spec, OTHER[side])
         found = read(table, [*names, TIME, END], [TIME, NUMBER], [], horizon)
         if found.width:
             shown = (pl.col(mine).alias(name) for mine, name in zip(names, keys, strict=True))

@@ -26,14 +26,14 @@ from panewise.engine.join.emission import (
     single_rows,
 )
 from panewise.engine.join.expiry import expiry_turns
-from panewise.engine.join.matching import OTHER, Pairs, pairs
+from panewise.engine.join.matching import Pairs, pairs
 from panewise.engine.join.plan import JoinPlan, as_stored, with_keys
 from panewise.engine.join.state import JoinState
 from panewise.engine.kernels.frames import filter_rows, ordered, without
 from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
-from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.match import Interval
 
 FIRST: Final = "__first"  # the number of the later row of a row's first pair

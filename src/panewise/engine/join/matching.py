@@ -23,10 +23,9 @@ from panewise.engine.kernels.sorting import Places, order
 from panewise.engine.store.rows_by_key import Ranges, RowsByKey, Slices, slices_of, sorted_rows
 from panewise.engine.store.run import RunRows, Shape
 from panewise.spec.conditions import columns_of
-from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 
 Instants = npt.NDArray[np.int64]
-OTHER = {LEFT: RIGHT, RIGHT: LEFT}
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ class JoinState:
             there are.
         clocks: the clocks.
         marks: the replay marks by side.
-        next_number: the number of the next row that is applied.
+        next_number: the number of the next valid row.
     """
 
     copies: ClassVar[frozenset[str]] = frozenset()

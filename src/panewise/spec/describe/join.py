@@ -4,7 +4,7 @@ from panewise.chrono import Duration
 from panewise.spec.conditions import sql_text
 from panewise.spec.describe.inputs import of_replays
 from panewise.spec.describe.listing import listed
-from panewise.spec.operators.join.columns import LEFT, RIGHT, Selected
+from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT, Selected
 from panewise.spec.operators.join.match import AsOf, Match
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.side import Side
@@ -18,7 +18,6 @@ _EMITTED = {
     "semi": "each left row that has a partner, once",
     "anti": "each left row without a partner",
 }
-_OTHER = {LEFT: RIGHT, RIGHT: LEFT}
 
 
 def describe(spec: JoinOperator) -> str:
@@ -142,7 +141,7 @@ def _state(spec: JoinOperator) -> str:
     if isinstance(spec.match, AsOf):
         return _state_of_as_of(spec.match, spec.right)
     parts = [
-        f"a {name} row until the {_OTHER[name]} watermark is {_past(us, spec.sides[_OTHER[name]])} it"
+        f"a {name} row until the {OTHER[name]} watermark is {_past(us, spec.sides[OTHER[name]])} it"
         for name, us in ((LEFT, spec.match.last), (RIGHT, -spec.match.first))
     ]
     return f"State: {'; '.join(parts)}."

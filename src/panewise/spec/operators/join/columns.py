@@ -10,6 +10,7 @@ from panewise.spec.operators.join.side import Side
 LEFT: Final = "left"
 RIGHT: Final = "right"
 EITHER: Final = "either"
+OTHER: Final = {LEFT: RIGHT, RIGHT: LEFT}  # the other side of each side
 OP: Final = "op"
 MISSING: Final = "missing"
 JOIN_TIME: Final = "join_time"
