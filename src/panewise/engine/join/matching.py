@@ -1,9 +1,12 @@
 """Finds the pairs of the rows of a batch with stored rows and with one another (semantics 27, 37, 40.3).
 
 Three parts are searched: new left rows among stored right rows, new right rows among stored left rows, and
-new left rows among new right rows. So each pair is found once. The cost is that of the new rows and of the
-pairs, not of the stored rows. A pair is a position among the left and one among the right rows that take
-part, so columns are copied once, when the rows are emitted.
+new left rows among new right rows. So each pair is found once. A pair is a position among the left and one
+among the right rows, so a row is not copied for each of its pairs until they are emitted, except the columns
+of a condition.
+
+The cost is that of sorting and looking up the new rows, and of the candidates: rows of equal hash within
+reach, which the keys or the condition may reject.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -33,7 +36,7 @@ class Pairs:
     """Pairs of rows.
 
     Attributes:
-        rows: by side the rows that take part, with the columns of the side's table.
+        rows: by side the new rows and the stored rows that were found, with the columns of the side's table.
         at: by side the position in `rows` of the row of each pair.
     """
 
@@ -172,7 +175,7 @@ def with_equal_keys(
     others: pl.DataFrame,
     at: Places,
 ) -> tuple[Places, Places]:
-    """Returns the positions of those rows whose keys, not only the hashes of these, are equal."""
+    """Returns the positions of the rows whose keys are equal, not only the hashes of the keys."""
     same = np.ones(len(at), dtype=np.bool_)
     for mine, other in zip(ports[side].keys, ports[OTHER[side]].keys, strict=True):
         same &= equal_values(rows[mine], which, others[other], at)
